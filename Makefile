@@ -1,0 +1,56 @@
+# Every target that has a "##" stands in the help; plain make prints it.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+# Random tests run this many times their usual number of rounds.
+REDLATCH_STRETCH ?= 1
+export REDLATCH_STRETCH
+
+# Packages tested at a time, and the time that one package may take.
+PARALLEL   ?= 2
+TEST_LIMIT ?= 15m
+SOAK_LIMIT ?= 8h
+
+# Pinned in a module of its own, so that users' go.sum stays short.
+STATICCHECK := go tool -modfile=$(CURDIR)/tools/go.mod staticcheck
+
+# The modules with code of ours; tools has none, it only pins.
+MODULES := $(patsubst %/,%,$(dir $(filter-out tools/go.mod,$(wildcard go.mod */go.mod))))
+
+.PHONY: help
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: need lint ## install what is missing, lint, run every test under the race detector
+	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
+
+.PHONY: need
+need:
+	scripts/need go gcc redis-server
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck over every module; changes nothing
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
+		{ echo "not formatted (make fix does it):"; echo "$$unformatted"; exit 1; }
+	@for module in $(MODULES); do \
+		echo "lint $$module"; \
+		(cd "$$module" && go vet ./... && $(STATICCHECK) ./...) || exit 1; \
+	done
+
+.PHONY: fix
+fix: ## format the code
+	gofmt -w .
+
+.PHONY: bench
+bench: ## measure redlatch beside its rivals and the raw server
+	scripts/need go redis-server
+	cd bench && go run .
+
+.PHONY: demo
+demo: ## run the example programs of the documentation, and show what they print
+	go test -count=1 -v -run '^Example' .
+
+.PHONY: soak
+soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50
+	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...

@@ -1,0 +1,240 @@
+package redlatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// acquire takes the lock at p as the context and the options ask for it.
+func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts []LockOption) (*Hold, error) {
+	want, err := c.request(wait, opts)
+	if err != nil {
+		return nil, err
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	if !c.gate.enter() {
+		return nil, fmt.Errorf("redlatch: lock %q: %w", p.name, ErrClosed)
+	}
+	defer c.gate.leave()
+	if ctx.Err() != nil {
+		return nil, c.notAcquired(ctx, p, answer{})
+	}
+
+	began := time.Now()
+	h, err := c.acquireAs(ctx, p, want)
+	if err != nil {
+		c.observe(NotAcquired, p, "", time.Since(began), err)
+		return nil, err
+	}
+	c.observe(Acquired, p, h.tenure.owner, time.Since(began), nil)
+	return h, nil
+}
+
+// acquireAs finds out which owner asks.
+func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, error) {
+	shared := c.ownerOf(ctx)
+	if holder := c.heldBelow(ctx, p.name); holder != "" && (shared == nil || shared.name != holder) {
+		return nil, fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, holder)
+	}
+	limited := ctx
+	if want.wait > 0 && want.wait != forever {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, want.wait)
+		defer cancel()
+	}
+	if shared != nil {
+		return c.acquireShared(ctx, limited, p, shared, want)
+	}
+	return c.contend(limited, c.newTenure(ctx, p, c.nextOwner(), nil, want))
+}
+
+// acquireShared takes the lock for an owner that may hold it already.
+func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *owner, want request) (*Hold, error) {
+	s := shared.sit(p.name)
+	defer shared.rise(p.name, s)
+	if want.wait == 0 {
+		select {
+		case s.turn <- struct{}{}:
+		default:
+			return nil, fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", p.name, ErrNotAcquired)
+		}
+	} else {
+		select {
+		case s.turn <- struct{}{}:
+		case <-limited.Done():
+			return nil, c.notAcquired(ctx, p, answer{})
+		case <-c.closing:
+			return nil, fmt.Errorf("redlatch: lock %q: %w", p.name, ErrClosed)
+		}
+	}
+	defer func() { <-s.turn }()
+
+	if t := shared.current(s); t != nil {
+		return c.reenter(ctx, limited, t, want)
+	}
+	t := c.newTenure(ctx, p, shared.name, shared, want)
+	h, err := c.contend(limited, t)
+	if err == nil {
+		shared.settle(s, t)
+	}
+	return h, err
+}
+
+// reenter takes one more hold of a tenure. A request whose outcome stays unknown
+// needs no compensation: every later request of the owner sets the count anew.
+func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
+	count, lease := t.count(want.lease)
+	result, err := c.runner.Run(limited, script.Acquire(t.point.name, t.owner, lease, count+1))
+	if err != nil {
+		return nil, withCause(failure("lock", t.point.name, err), ctx)
+	}
+	got, err := script.ReadAcquired(result.Reply)
+	if err != nil {
+		return nil, failure("lock", t.point.name, err)
+	}
+	if got.Granted {
+		if h := t.add(ctx, want, result.Asked); h != nil {
+			return h, nil
+		}
+		// The deadline passed while the request was under way. The loss stands,
+		// and what this request prolonged goes back.
+		c.takeBack(t)
+	}
+	t.Lost(errOuterGone)
+	return nil, fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, errOuterGone)
+}
+
+var errOuterGone = errors.New("the owner's outer hold was gone when it re-entered")
+
+// answer is what one attempt to acquire came to.
+type answer struct {
+	hold   *Hold         // granted
+	ttl    time.Duration // otherwise: of the holder, negative if it has none
+	holder string
+	err    error // or there was no answer
+}
+
+// contend takes the lock for a new tenure: it tries, and waits unless it is not to.
+func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
+	var a answer
+	// Whoever comes while others wait stands behind them, and does not ask.
+	if t.want.wait == 0 || !c.hub.Crowded(t.point.channel) {
+		a = c.try(limited, t)
+		if a.hold != nil {
+			return a.hold, nil
+		}
+		if a.err != nil || t.want.wait == 0 {
+			return nil, c.giveUp(limited, t, a)
+		}
+	}
+	return c.wait(limited, t, a)
+}
+
+// try asks Redis for the lock once.
+func (c *Client) try(ctx context.Context, t *tenure) answer {
+	result, err := c.runner.Run(ctx, t.bid())
+	return t.read(result, err)
+}
+
+// bid is the request of a new tenure for its lock.
+func (t *tenure) bid() script.Call {
+	return script.Acquire(t.point.name, t.owner, t.want.lease, 1)
+}
+
+// read takes the reply to a bid. A grant that arrives when it can no longer be
+// trusted is no grant: the next attempt finds its own field and extends it.
+func (t *tenure) read(result script.Result, err error) answer {
+	if err != nil {
+		var unknown *script.UnknownError
+		t.unsettled = t.unsettled || errors.As(err, &unknown)
+		return answer{err: err}
+	}
+	got, err := script.ReadAcquired(result.Reply)
+	switch {
+	case err != nil:
+		return answer{err: err}
+	case !got.Granted:
+		t.unsettled = false
+		return answer{ttl: got.TTL, holder: got.Holder}
+	case t.late(result.Asked):
+		t.unsettled = true
+		return answer{holder: t.owner}
+	}
+	t.unsettled = false
+	return answer{hold: t.add(t.parent, t.want, result.Asked)}
+}
+
+// late says whether a lease granted to a request of that moment is over already.
+func (t *tenure) late(asked time.Time) bool {
+	return renew.Term{Asked: asked, Lease: t.want.lease}.Over(time.Now())
+}
+
+// giveUp ends the attempts of a tenure of which the last came to a. It takes back
+// what may have been taken and returns the error that says how it ended.
+func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
+	if t.unsettled && !c.takeBack(t) {
+		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
+		if a.err != nil {
+			err = fmt.Errorf("%w: %w", err, bare(a.err))
+		}
+		return withCause(err, t.parent)
+	}
+	if a.err == nil || limited.Err() != nil && !errors.Is(a.err, driver.ErrNotSent) {
+		return c.notAcquired(t.parent, t.point, a)
+	}
+	return withCause(failure("lock", t.point.name, bare(a.err)), t.parent)
+}
+
+// bare strips the mark of an unknown outcome from an error, once it is resolved or
+// said by ErrUnknownOutcome.
+func bare(err error) error {
+	var unknown *script.UnknownError
+	if errors.As(err, &unknown) {
+		return unknown.Err
+	}
+	return err
+}
+
+// grace is for how long a caller whose time is up waits for the confirmation that
+// nothing is held. With a server that answers it takes one round trip.
+const grace = 25 * time.Millisecond
+
+// takeBack releases what an attempt without a reply may have taken. It does so on
+// its own time, and reports whether that was confirmed at once. The request follows
+// the bid on the same connection, so it cannot overtake it.
+func (c *Client) takeBack(t *tenure) bool {
+	done := make(chan error, 1)
+	c.background.Go(func() {
+		_, err := c.releases.Run(context.Background(), script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease))
+		done <- err
+	})
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err == nil
+	case <-timer.C:
+		return false
+	}
+}
+
+// notAcquired is the error of a wait that ended, with what is known of the holder.
+func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
+	err := fmt.Errorf("redlatch: lock %q: %w", p.name, ErrNotAcquired)
+	switch {
+	case a.holder == "":
+	case a.ttl < 0:
+		err = fmt.Errorf("%w: held by %s, which never expires", err, a.holder)
+	default:
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, a.holder, a.ttl)
+	}
+	return withCause(err, ctx)
+}

@@ -1,0 +1,176 @@
+package redlatch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// Client makes locks on one Redis deployment and keeps what is held. It uses one
+// connection for commands and, while somebody waits, one for messages, however many
+// locks there are. It is safe for concurrent use.
+type Client struct {
+	id     string
+	config Config
+	driver driver.Driver
+	owned  bool // the driver is closed with the client
+
+	runner   *script.Runner // for acquisitions and questions
+	releases *script.Runner // for releases, with their own bound
+	engine   *renew.Engine
+	hub      *wake.Hub
+
+	lastOwner atomic.Int64
+	losses    atomic.Int64
+	mute      sync.Once
+
+	gate       gate
+	background sync.WaitGroup // compensations
+	closeOnce  sync.Once
+	closing    chan struct{}
+	closed     chan struct{}
+	closeErr   error // once closed is closed
+}
+
+// New returns a client on a connection of the caller's. Closing the client does not
+// close d. It sends nothing. The error is a *ConfigError.
+func New(d driver.Driver, cfg Config) (*Client, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		id:       uuid.NewString(),
+		config:   cfg,
+		driver:   d,
+		runner:   script.NewRunner(d, cfg.CommandTimeout),
+		releases: script.NewRunner(d, cfg.ReleaseTimeout),
+		hub:      wake.NewHub(d.Listen, cfg.Logger),
+		closing:  make(chan struct{}),
+		closed:   make(chan struct{}),
+	}
+	c.engine = renew.Start(c.renew)
+	return c, nil
+}
+
+// ID is the client's UUID, the first half of every owner that it makes.
+func (c *Client) ID() string { return c.id }
+
+// Close releases every hold, ends every wait with ErrClosed, and ends every
+// goroutine and connection of the client. It blocks until that is done or ctx has
+// ended; then it goes on by itself and a further call waits for it. Every part of it
+// is bounded by the client's own timeouts.
+//
+// The error tells of holds that could not be released: their locks end with their
+// leases.
+func (c *Client) Close(ctx context.Context) error {
+	c.closeOnce.Do(func() {
+		close(c.closing)
+		empty := c.gate.close()
+		go c.shut(empty)
+	})
+	select {
+	case <-c.closed:
+		return c.closeErr
+	case <-ctx.Done():
+		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
+	}
+}
+
+func (c *Client) shut(empty <-chan struct{}) {
+	<-empty
+	c.closeErr = c.releaseAll()
+	c.engine.Stop()
+	c.background.Wait()
+	c.hub.Stop()
+	if c.owned {
+		c.driver.Close()
+	}
+	close(c.closed)
+}
+
+// releaseAll gives back everything that is held, many locks in one request.
+func (c *Client) releaseAll() error {
+	ctx, cancel := context.WithTimeout(context.Background(), c.config.ReleaseTimeout)
+	defer cancel()
+	var calls []script.Call
+	for _, item := range c.engine.Items() {
+		if t := item.Subject.(*tenure); t.close() {
+			t.leave()
+			calls = append(calls, script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease))
+		}
+	}
+	const batch = 100
+	for start := 0; start < len(calls); start += batch {
+		_, err := c.releases.RunAll(ctx, calls[start:min(start+batch, len(calls))]...)
+		if err != nil {
+			return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end: %w", len(calls)-start, err)
+		}
+	}
+	return nil
+}
+
+// renew extends the leases of a batch of tenures. The engine calls it.
+func (c *Client) renew(ctx context.Context, batch []*renew.Item) (kept []bool, asked time.Time, err error) {
+	renewals := make([]script.Renewal, len(batch))
+	for i, item := range batch {
+		t := item.Subject.(*tenure)
+		renewals[i] = script.Renewal{Lock: t.point.name, Field: t.owner, Lease: item.Term().Lease}
+	}
+	result, err := c.runner.Run(ctx, script.Renew(renewals))
+	if err != nil {
+		return nil, result.Asked, err
+	}
+	kept, err = script.ReadRenewed(result.Reply, len(batch))
+	return kept, result.Asked, err
+}
+
+// ask runs a call that acquires and releases nothing.
+func (c *Client) ask(ctx context.Context, p *point, verb string, call script.Call) (driver.Reply, error) {
+	if p.err != nil {
+		return driver.Reply{}, p.err
+	}
+	if !c.gate.enter() {
+		return driver.Reply{}, fmt.Errorf("redlatch: %s %q: %w", verb, p.name, ErrClosed)
+	}
+	defer c.gate.leave()
+	result, err := c.runner.Run(ctx, call)
+	if err != nil {
+		return driver.Reply{}, failure(verb, p.name, err)
+	}
+	return result.Reply, nil
+}
+
+// Stats is a snapshot of what a client does. Totals count from its start.
+type Stats struct {
+	Holds          int   // tenures held now: locks, counted once for each owner
+	Waiters        int   // goroutines that wait now
+	Subscriptions  int   // channels subscribed now
+	Renewals       int64 // leases extended, in total
+	LateRenewals   int64 // of these, after half of the lease had gone
+	FailedRenewals int64 // attempts that got no answer, one for each lease
+	Losses         int64 // tenures lost, in total
+}
+
+// Stats returns a snapshot. It does not touch Redis.
+func (c *Client) Stats() Stats {
+	counts := c.engine.Counts()
+	return Stats{
+		Holds:          c.engine.Len(),
+		Waiters:        c.hub.Waiting(),
+		Subscriptions:  c.hub.Subscribed(),
+		Renewals:       counts.Renewals,
+		LateRenewals:   counts.Late,
+		FailedRenewals: counts.Failures,
+		Losses:         c.losses.Load(),
+	}
+}

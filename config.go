@@ -1,0 +1,92 @@
+package redlatch
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config are the settings of a client. The zero value of each field is its
+// documented default.
+type Config struct {
+	// LeaseTime is the time to live of a lock in Redis, and so the longest time
+	// for which it stays locked after its holder died: 30 s, Redisson's
+	// lockWatchdogTimeout. At least 10 ms.
+	LeaseTime time.Duration
+
+	// RenewInterval is how often a hold without a fixed lease is renewed: a third
+	// of the lease. At most half of LeaseTime, so that one failed renewal can be
+	// made good.
+	RenewInterval time.Duration
+
+	// PollCap is the longest time that a waiter goes without looking at the lock,
+	// messages or not: 5 s. At least 50 ms. The actual pause is up to a fifth
+	// shorter, at random, so that processes do not look all at once.
+	PollCap time.Duration
+
+	// CommandTimeout bounds one operation on Redis, with its repetitions: 3 s. An
+	// outage that is shorter is ridden out, a longer one is reported.
+	CommandTimeout time.Duration
+
+	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s.
+	ReleaseTimeout time.Duration
+
+	// Logger is told of what no caller would see, such as a hold that was lost:
+	// slog.Default.
+	Logger *slog.Logger
+
+	// Observer is told of every event, for metrics and traces. None by default.
+	Observer Observer
+}
+
+// minLease is the shortest lease: below it, the margin and the round trips leave
+// no time to work.
+const minLease = 10 * time.Millisecond
+
+// minPollCap keeps a waiter from becoming a load on the server.
+const minPollCap = 50 * time.Millisecond
+
+// withDefaults fills in the defaults and checks every field, also against each
+// other.
+func (c Config) withDefaults() (Config, error) {
+	c.LeaseTime = orDefault(c.LeaseTime, 30*time.Second)
+	c.PollCap = orDefault(c.PollCap, 5*time.Second)
+	c.CommandTimeout = orDefault(c.CommandTimeout, 3*time.Second)
+	c.ReleaseTimeout = orDefault(c.ReleaseTimeout, 3*time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+
+	if c.LeaseTime < minLease {
+		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease, %v", c.LeaseTime, minLease)}
+	}
+	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
+	if c.RenewInterval < 0 || c.RenewInterval > c.LeaseTime/2 {
+		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between 0 and half of LeaseTime, %v", c.RenewInterval, c.LeaseTime/2)}
+	}
+	if c.PollCap < minPollCap {
+		return c, &ConfigError{"PollCap", fmt.Sprintf("%v is below %v", c.PollCap, minPollCap)}
+	}
+	if c.CommandTimeout < time.Millisecond {
+		return c, &ConfigError{"CommandTimeout", fmt.Sprintf("%v is below 1ms", c.CommandTimeout)}
+	}
+	if c.ReleaseTimeout < time.Millisecond {
+		return c, &ConfigError{"ReleaseTimeout", fmt.Sprintf("%v is below 1ms", c.ReleaseTimeout)}
+	}
+	return c, nil
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// every is the renewal interval of a lease, in the proportion of the settings.
+func (c Config) every(lease time.Duration) time.Duration {
+	if lease == c.LeaseTime {
+		return c.RenewInterval
+	}
+	return min(c.RenewInterval, lease/3)
+}

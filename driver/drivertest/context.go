@@ -1,0 +1,76 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// ends are the two ways in which a context is over.
+var ends = []struct {
+	name string
+	end  func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+	want error
+}{
+	{"deadline", context.WithTimeout, context.DeadlineExceeded},
+	{"cancelled", func(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		timer := time.AfterFunc(after, cancel)
+		return ctx, func() { timer.Stop(); cancel() }
+	}, context.Canceled},
+}
+
+func contextThatIsOverSendsNothing(t *testing.T, d driver.Driver) {
+	key := unique()
+	for _, e := range ends {
+		ctx, cancel := e.end(t.Context(), 0)
+		defer cancel()
+		<-ctx.Done()
+		check := func(verb string, err error) {
+			t.Helper()
+			if !errors.Is(err, e.want) || !errors.Is(err, driver.ErrNotSent) {
+				t.Errorf("%s, %s: %v, want ErrNotSent and %v", e.name, verb, err, e.want)
+			}
+		}
+		check("Do", d.Do(ctx, command("SET", key, "x")).Err)
+		for _, reply := range d.Pipeline(ctx, command("SET", key, "x"), command("SET", key, "y")) {
+			check("Pipeline", reply.Err)
+		}
+		_, err := d.Listen(ctx, driver.Events{})
+		check("Listen", err)
+	}
+	if got := do(t, d, command("GET", key)); !got.IsNil {
+		t.Errorf("a command was sent nevertheless: %+v", got)
+	}
+}
+
+// contextThatEndsEndsTheCall has the server hold a reply back, by waiting for
+// an element of a list, for longer than the call may take.
+func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
+	wait := command("BLPOP", unique(), "1")
+	for _, e := range ends {
+		for _, verb := range []struct {
+			name string
+			call func(context.Context) error
+		}{
+			{"Do", func(ctx context.Context) error { return d.Do(ctx, wait).Err }},
+			{"Pipeline", func(ctx context.Context) error { return d.Pipeline(ctx, wait)[0].Err }},
+		} {
+			ctx, cancel := e.end(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			err := verb.call(ctx)
+			since := time.Since(overSince(ctx, e.want, t))
+			if since > 500*time.Millisecond {
+				t.Errorf("%s, %s: returned %v after the end of its context", e.name, verb.name, since)
+			}
+			var refused *driver.ServerError
+			if !errors.Is(err, e.want) || errors.Is(err, driver.ErrNotSent) || errors.As(err, &refused) {
+				t.Errorf("%s, %s: %v, want %v and no claim about the outcome", e.name, verb.name, err, e.want)
+			}
+			do(t, d, command("PING")) // the connection, or another one, works
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Package drivertest holds the suite that every implementation of
+// driver.Driver passes.
+package drivertest
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// promptly bounds what should happen at once. It is long because test machines
+// are busy, and shorter than slow, so that the two can be told apart.
+const (
+	promptly = 2 * time.Second
+	slow     = 6 * time.Second
+)
+
+// Run checks a driver. Every call of open connects anew to the same server,
+// which is at the disposal of the test and keeps at least one megabyte of
+// data; the suite closes what it opened. Command timeouts must be 2 s at least.
+func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
+	for _, c := range []struct {
+		name  string
+		check func(t *testing.T, d driver.Driver)
+	}{
+		{"replies of every kind", repliesOfEveryKind},
+		{"binary data is kept", binaryDataIsKept},
+		{"error replies are server errors", errorRepliesAreServerErrors},
+		{"scripts run by their digest", scriptsRunByTheirDigest},
+		{"pipelines keep their order", pipelinesKeepTheirOrder},
+		{"an error does not stop a pipeline", errorDoesNotStopPipeline},
+		{"long pipelines stay on one connection", longPipelinesStayOnOneConnection},
+		{"big values", bigValues},
+		{"many callers at once", manyCallersAtOnce},
+		{"commands without a name are not sent", namelessCommandsAreNotSent},
+		{"a context that is over sends nothing", contextThatIsOverSendsNothing},
+		{"a context that ends ends the call", contextThatEndsEndsTheCall},
+		{"close ends calls under way", closeEndsCallsUnderWay},
+		{"nothing works after close", nothingWorksAfterClose},
+		{"acknowledgements come before messages", acknowledgementsComeBeforeMessages},
+		{"messages come in order", messagesComeInOrder},
+		{"a thousand channels on one listener", thousandChannels},
+		{"unsubscribed channels are silent", unsubscribedChannelsAreSilent},
+		{"a closed listener is silent", closedListenerIsSilent},
+		{"close ends the listeners", closeEndsTheListeners},
+		{"listeners do without functions", listenersDoWithoutFunctions},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			defer d.Close()
+			c.check(t, d)
+		})
+	}
+}
+
+// command makes a Command. Its key is the first one of name, if any.
+func command(words ...string) driver.Command {
+	c := driver.Command{Words: words}
+	if len(words) > 1 {
+		c.Key = words[1]
+	}
+	return c
+}
+
+// eval makes a Command that runs a script on one key.
+func eval(script, key string, arguments ...string) driver.Command {
+	return driver.Command{Words: append([]string{"EVAL", script, "1", key}, arguments...), Key: key}
+}
+
+// do sends a command that has to succeed.
+func do(t *testing.T, d driver.Driver, c driver.Command) driver.Reply {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), slow)
+	defer cancel()
+	reply := d.Do(ctx, c)
+	if reply.Err != nil {
+		t.Fatalf("%v: %v", c.Words, reply.Err)
+	}
+	return reply
+}
+
+// unique is a key or channel of the test's own.
+func unique() string { return "drivertest-" + rand.Text()[:10] }
+
+// within waits for done, and fails the test when it takes longer than slow.
+func within(t *testing.T, done <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(slow):
+		t.Fatalf("not within %v: %s", slow, what)
+	}
+}

@@ -1,0 +1,15 @@
+// Package rueidis is redlatch's default driver: one Redis server, spoken to
+// through github.com/redis/rueidis.
+//
+// rueidis puts the commands of concurrent callers into one write by itself,
+// which is why one connection carries all of them. What it leaves open is
+// added here: that a caller's wait for a connection ends with the caller's own
+// context, that nobody is given somebody else's context error, and that a
+// command which certainly never left is told from one whose fate is unknown.
+//
+// The means to all three is that rueidis never re-connects. A link is one
+// rueidis client allowed to dial exactly once. When its connection breaks, it
+// answers every call at once with an error that says so, the driver puts it
+// away, and one goroutine of the driver's own makes the next link while the
+// callers wait for it, each as long as it pleases.
+package rueidis

@@ -1,0 +1,104 @@
+package rueidis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// errGone is what a link answers when its connection is gone: the command was
+// not sent, and only another link can send it.
+var errGone = errors.New("connection gone")
+
+// link is one connection for commands, from its making to its end.
+type link struct {
+	client rueidis.Client
+	conn   net.Conn
+	born   time.Time
+	// queued is an upper bound of the places taken in rueidis' queue.
+	queued atomic.Int64
+}
+
+// newLink connects, logs in and selects the database. It ends with ctx, and
+// leaves nothing behind when it fails.
+func newLink(ctx context.Context, options Options) (*link, error) {
+	var line line
+	line.allow(ctx, options)
+	settings := options.client(line.dial)
+	// Replies look the same from every server, script or not: in RESP3, maps,
+	// sets and doubles would be added, for which redlatch has no use.
+	settings.AlwaysRESP2 = true
+	client, err := rueidis.NewClient(settings)
+	if over := line.settle(); over != nil {
+		err = over // and not what rueidis makes of a connection closed under it
+	}
+	if err != nil {
+		end(client, line.conn)
+		return nil, err
+	}
+	return &link{client: client, conn: line.conn, born: time.Now()}, nil
+}
+
+// close ends the link. Calls under way end with an error.
+func (l *link) close() { end(l.client, l.conn) }
+
+// end closes a client's connection and then the client; both may be nil. In
+// this order, because a client that is closed first asks the server for a last
+// PING and waits for it, up to a second if the server is frozen.
+func end(client rueidis.Client, conn net.Conn) {
+	if conn != nil {
+		conn.Close()
+	}
+	if client != nil {
+		client.Close()
+	}
+}
+
+// line is the one connection that a rueidis client may have: it is dialled
+// while that is allowed, and refused at any other time, so that rueidis cannot
+// connect in the middle of a caller's command.
+type line struct {
+	conn net.Conn
+
+	options Options
+	ctx     context.Context // of the caller that allowed; nil while forbidden
+	release func() bool     // of the watch over ctx; nil before there is a conn
+}
+
+// allow lets the next dial connect. What follows on the connection, until
+// settle, ends with ctx as well.
+func (l *line) allow(ctx context.Context, options Options) {
+	l.ctx, l.options = ctx, options
+}
+
+// dial is called by rueidis. The context that rueidis offers is not used: it
+// belongs to whichever caller came first.
+func (l *line) dial() (net.Conn, error) {
+	ctx := l.ctx
+	if ctx == nil {
+		return nil, errGone
+	}
+	conn, err := l.options.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// rueidis logs in without a context of ours. Closing the connection ends
+	// that as well.
+	l.conn, l.release = conn, context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, nil
+}
+
+// settle forbids dialling, and tells whether ctx ended meanwhile. Afterwards
+// the connection does not depend on ctx any more.
+func (l *line) settle() error {
+	ctx := l.ctx
+	l.ctx = nil
+	if l.release != nil {
+		l.release()
+	}
+	return ended(ctx)
+}

@@ -1,0 +1,177 @@
+package rueidis
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver"
+)
+
+var errListenerClosed = errors.New("listener closed")
+
+// listener is one connection for subscriptions, and the rueidis client around
+// it, which has no other.
+type listener struct {
+	options   Options
+	client    rueidis.Client
+	dedicated rueidis.DedicatedClient
+	conn      net.Conn
+	// silence is closed by rueidis when no event can follow.
+	silence <-chan error
+	// done is closed after that, when everything has been put away.
+	done chan struct{}
+}
+
+// Listen opens a connection for subscriptions. See driver.Driver. An error
+// matches driver.ErrNotSent, for nothing was asked of the server yet. A
+// Listener must not be closed from within one of its events.
+func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, d.options.notSent(err)
+	}
+	attempt, cancel := d.options.bounded(ctx)
+	defer cancel()
+	stop := context.AfterFunc(d.life, cancel)
+	defer stop()
+
+	l, err := newListener(attempt, d.options, events)
+	if d.life.Err() != nil && err != nil {
+		err = errClosed // cancelled by us, not by the caller
+	}
+	if err == nil && !d.adopt(l) {
+		l.putAway()
+		err = errClosed
+	}
+	if err != nil {
+		return nil, d.options.notSent(refusal(err))
+	}
+	return l, nil
+}
+
+// adopt makes the listener end with the driver, unless that has ended already.
+func (d *Driver) adopt(l *listener) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return false
+	}
+	d.listeners[l] = struct{}{}
+	d.work.Go(func() {
+		l.putAway()
+		d.mu.Lock()
+		delete(d.listeners, l)
+		d.mu.Unlock()
+		close(l.done)
+	})
+	return true
+}
+
+// newListener connects and logs in. It ends with ctx, and leaves nothing
+// behind when it fails.
+func newListener(ctx context.Context, options Options, events driver.Events) (*listener, error) {
+	var line line
+	settings := options.client(line.dial)
+	// Without a reader from the start, a silent connection would not be found
+	// out before the first subscription.
+	settings.AlwaysPipelining = true
+	// The client dials for commands at once, which is refused, and its error
+	// ignored: the only connection wanted is the one that Dedicate makes.
+	client, err := rueidis.NewClient(settings)
+	if client == nil {
+		return nil, err
+	}
+	line.allow(ctx, options)
+	dedicated, _ := client.Dedicate()
+	silence := dedicated.SetPubSubHooks(hooks(events))
+	if err = line.settle(); err == nil {
+		select {
+		case err = <-silence: // Dedicate has no other way to report failure
+		default:
+		}
+	}
+	if err != nil {
+		end(client, line.conn)
+		return nil, err
+	}
+	return &listener{
+		options: options, client: client, dedicated: dedicated, conn: line.conn,
+		silence: silence, done: make(chan struct{}),
+	}, nil
+}
+
+// hooks translates the events.
+func hooks(events driver.Events) rueidis.PubSubHooks {
+	return rueidis.PubSubHooks{
+		OnMessage: func(message rueidis.PubSubMessage) {
+			if events.Message != nil {
+				events.Message(message.Channel, message.Message)
+			}
+		},
+		OnSubscription: func(change rueidis.PubSubSubscription) {
+			if change.Kind == "subscribe" && events.Subscribed != nil {
+				events.Subscribed(change.Channel)
+			}
+		},
+	}
+}
+
+// putAway waits for the connection's end and frees what belonged to it.
+func (l *listener) putAway() {
+	for range l.silence {
+	}
+	l.conn.Close()
+	l.dedicated.Close()
+	l.client.Close()
+}
+
+// Subscribe asks for messages of the channels. It returns when the server has
+// acknowledged the first of them, or refused all.
+func (l *listener) Subscribe(ctx context.Context, channels ...string) error {
+	if len(channels) == 0 {
+		return nil
+	}
+	return l.ask(ctx, l.client.B().Subscribe().Channel(channels...).Build())
+}
+
+// Unsubscribe asks for no more messages of the channels, and returns when the
+// server has obeyed.
+func (l *listener) Unsubscribe(ctx context.Context, channels ...string) error {
+	if len(channels) == 0 {
+		return nil // UNSUBSCRIBE alone would mean all of them
+	}
+	return l.ask(ctx, l.client.B().Unsubscribe().Channel(channels...).Build())
+}
+
+func (l *listener) ask(ctx context.Context, command rueidis.Completed) error {
+	if err := ctx.Err(); err != nil {
+		return l.options.notSent(err)
+	}
+	select {
+	case <-l.done:
+		return l.options.notSent(errListenerClosed)
+	default:
+	}
+	result := l.dedicated.Do(patient(ctx), command)
+	if err := result.NonRedisError(); err != nil {
+		if over := ctx.Err(); over != nil && err == over {
+			return l.options.unknown(over)
+		}
+		return l.options.unknown(foreign(err))
+	}
+	if reply := convert(result); reply.Err != nil {
+		return reply.Err
+	}
+	return nil
+}
+
+// Done is closed when the connection is gone and the last event delivered.
+func (l *listener) Done() <-chan struct{} { return l.done }
+
+// Close ends the connection. No event is delivered after it has returned. It
+// must not be called from within an event.
+func (l *listener) Close() {
+	l.conn.Close()
+	<-l.done
+}

@@ -1,0 +1,128 @@
+package rueidis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// defaultCommandTimeout bounds a call where Options do not say otherwise.
+const defaultCommandTimeout = 3 * time.Second
+
+// bufferBytes is the size of a connection's read and write buffers. rueidis
+// would take half a MiB for each; lock commands are some hundred bytes long.
+const bufferBytes = 64 << 10
+
+// Options say which server to connect to and how.
+type Options struct {
+	// Address is the server's host:port.
+	Address string
+	// Username and Password log in; both empty means without. A Password
+	// alone logs in as the default user.
+	Username string
+	Password string
+	// DB is the number of the database.
+	DB int
+	// CommandTimeout bounds every call, the wait for a connection included,
+	// where its context does not end it sooner. Zero means 3 s.
+	CommandTimeout time.Duration
+	// TLS, when set, encrypts the connections.
+	TLS *tls.Config
+	// Dial makes the connections to Address. Nil means TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Unbuffered says that the connections of Dial hold no bytes of their
+	// own, as those of net.Pipe: a write waits for its reader. The driver then
+	// reads while it writes, which costs a lone caller some speed.
+	Unbuffered bool
+}
+
+// complete fills in the defaults and refuses what cannot work.
+func (o Options) complete() (Options, error) {
+	if o.Address == "" {
+		return o, errors.New("redis: no address")
+	}
+	if o.DB < 0 {
+		return o, fmt.Errorf("redis %s: database %d does not exist", o.Address, o.DB)
+	}
+	if o.CommandTimeout < 0 {
+		return o, fmt.Errorf("redis %s: command timeout %v is negative", o.Address, o.CommandTimeout)
+	}
+	if o.CommandTimeout == 0 {
+		o.CommandTimeout = defaultCommandTimeout
+	}
+	if o.Dial == nil {
+		o.Dial = dialTCP
+	}
+	return o, nil
+}
+
+// dialTCP makes a plain connection. Its own timeouts are the context's.
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", address)
+}
+
+// connect makes one connection, encrypted if that is asked for.
+func (o Options) connect(ctx context.Context) (net.Conn, error) {
+	conn, err := o.Dial(ctx, o.Address)
+	if err != nil || o.TLS == nil {
+		return conn, err
+	}
+	config := o.TLS
+	if config.ServerName == "" && !config.InsecureSkipVerify {
+		host, _, err := net.SplitHostPort(o.Address)
+		if err != nil {
+			host = o.Address
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+// client are the options of a rueidis client with one connection, made by dial.
+//
+// The timeouts are chosen for the bound they add up to. rueidis looks at a
+// connection once every KeepAlive. Where nothing has arrived since the look
+// before, it sends a PING and ends the connection after ConnWriteTimeout
+// without an answer. A server that freezes just after a reply is thus noticed
+// after two looks and one PING at the latest: 5/6 of the command timeout,
+// which leaves a sixth for slow timers. A lone call is bounded by
+// ConnWriteTimeout directly. No timer per call is needed.
+func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
+	return rueidis.ClientOption{
+		InitAddress: []string{o.Address},
+		Username:    o.Username,
+		Password:    o.Password,
+		SelectDB:    o.DB,
+		ClientName:  "redlatch",
+		// The form that CLIENT LIST expects of software on top of a client.
+		ClientSetInfo: []string{rueidis.LibName + "(redlatch)", rueidis.LibVer},
+
+		Dialer:           net.Dialer{Timeout: o.CommandTimeout, KeepAlive: o.CommandTimeout / 6},
+		ConnWriteTimeout: o.CommandTimeout / 2,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			return dial()
+		},
+
+		ForceSingleClient:   true,
+		DisableRetry:        true,
+		DisableCache:        true,
+		AlwaysPipelining:    o.Unbuffered,
+		PipelineMultiplex:   -1,
+		BlockingPipeline:    math.MaxInt, // long pipelines would get another connection, and lose their order
+		ReadBufferEachConn:  bufferBytes,
+		WriteBufferEachConn: bufferBytes,
+	}
+}

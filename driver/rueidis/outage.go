@@ -1,0 +1,113 @@
+package rueidis
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// The pause between two attempts to connect doubles from the first to the last.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+)
+
+// outage is a time without a link.
+type outage struct {
+	// over is closed when there is a link again, or never will be.
+	over chan struct{}
+	// reason is why the latest attempt to connect failed, or, before that,
+	// why the link was lost. Guarded by Driver.mu.
+	reason error
+}
+
+// lose puts a link away for good and has another one made, unless that has
+// been done already.
+func (d *Driver) lose(old *link, reason error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || !d.link.CompareAndSwap(old, nil) {
+		return
+	}
+	outage := &outage{over: make(chan struct{}), reason: foreign(reason)}
+	d.outage = outage
+	d.work.Go(func() { d.mend(old, outage) })
+}
+
+// mend connects, trying until it succeeds or the driver is closed.
+func (d *Driver) mend(old *link, outage *outage) {
+	defer close(outage.over)
+	old.close()
+	pause := firstPause
+	if time.Since(old.born) < lastPause {
+		d.rest(pause) // a server that accepts and hangs up must not be stormed
+	}
+	for d.life.Err() == nil {
+		link, err := d.newLink()
+		if err == nil {
+			d.install(link)
+			return
+		}
+		d.mu.Lock()
+		outage.reason = foreign(refusal(err))
+		d.mu.Unlock()
+		d.rest(pause)
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// newLink makes one attempt to connect.
+func (d *Driver) newLink() (*link, error) {
+	attempt, cancel := d.options.bounded(d.life)
+	defer cancel()
+	return newLink(attempt, d.options)
+}
+
+// install makes link the one that callers use.
+func (d *Driver) install(link *link) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		link.close()
+		return
+	}
+	d.outage = nil
+	d.link.Store(link)
+}
+
+// rest waits for a pause, or the end of the driver.
+func (d *Driver) rest(pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-d.life.Done():
+	}
+}
+
+// awaitLink waits until there is a link, or ctx ends. The error matches
+// driver.ErrNotSent and tells what is wrong with the connection.
+func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
+	for {
+		d.mu.Lock()
+		link, outage, closed := d.link.Load(), d.outage, d.closed
+		d.mu.Unlock()
+		if closed {
+			return nil, d.options.notSent(errClosed)
+		}
+		if link != nil {
+			return link, nil
+		}
+		select {
+		case <-outage.over:
+		case <-ctx.Done():
+			return nil, d.options.notSent(fmt.Errorf("%w, without a connection: %w", ended(ctx), d.reason(outage)))
+		}
+	}
+}
+
+func (d *Driver) reason(outage *outage) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return outage.reason
+}

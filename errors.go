@@ -1,0 +1,84 @@
+package redlatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// The conditions a caller can tell apart with errors.Is. One condition has one
+// name in every verb. Errors of the network and of the server are wrapped as they
+// are; they never turn into ErrNotAcquired.
+var (
+	// ErrNotAcquired: another owner holds the lock, and the wait ended. Nothing
+	// is held and no trace is left in Redis. Joined with the context's error if
+	// that ended the wait.
+	ErrNotAcquired = errors.New("not acquired")
+
+	// ErrLost: the hold is gone without having been released. Its lease ended,
+	// it was forced open, or the server lost its key.
+	ErrLost = errors.New("hold lost")
+
+	// ErrReleased: the hold was released or detached by its holder.
+	ErrReleased = errors.New("hold released")
+
+	// ErrReentry: the lock is held by the context that asks for it again, under
+	// another owner: waiting would be a deadlock. See Client.WithOwner.
+	ErrReentry = errors.New("already held by this context")
+
+	// ErrUnknownOutcome: the request was sent, or may have been, no reply came in
+	// time, and repeating it did not resolve it. After an acquisition a
+	// compensating release was attempted; at most one lease may pass until the
+	// lock frees.
+	ErrUnknownOutcome = errors.New("outcome unknown")
+
+	// ErrClosed: the client is closed or closing.
+	ErrClosed = errors.New("client closed")
+
+	// ErrInvalidName: the text cannot name a lock.
+	ErrInvalidName = errors.New("invalid lock name")
+
+	// ErrWrongType: the key under the lock's name is something else than this
+	// kind of lock. It was not touched.
+	ErrWrongType = errors.New("the key is not a lock of this kind")
+
+	// ErrUnsupported: the server or the topology cannot do what was asked.
+	ErrUnsupported = errors.New("not supported")
+)
+
+// ConfigError says which setting is wrong, and why. It is returned before
+// anything is sent.
+type ConfigError struct {
+	Field  string // the Config field, the option, or "url"
+	Reason string
+}
+
+// Error names the field and the reason.
+func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.Field, e.Reason) }
+
+// failure wraps the error of a verb on a lock with what the caller can match.
+func failure(verb, name string, err error) error {
+	var refused *driver.ServerError
+	var unknown *script.UnknownError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrUnknownOutcome, err)
+	case errors.As(err, &refused) && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
+		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrWrongType, err)
+	}
+	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
+}
+
+// withCause joins the reason for which ctx ended to an error, if it has.
+func withCause(err error, ctx context.Context) error {
+	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return fmt.Errorf("%w: %w: %w", err, ctx.Err(), cause)
+	}
+	return fmt.Errorf("%w: %w", err, ctx.Err())
+}

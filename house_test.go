@@ -1,0 +1,319 @@
+package redlatch_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The rules of the house, read from the tree itself: who may import whom, how
+// long a file may grow, and what may not be left lying in it.
+
+// house lists every package by its floor, top floor first. "." is the public
+// API; "name/..." stands for everything below name. A package imports packages
+// of lower floors only. The top floor serves tests: nothing but a test stands
+// above it, and its packages may import one another.
+var house = [][]string{
+	{"redlatchtest", "internal/redistest", "driver/drivertest", "interop", "robustness"},
+	{"cmd/redlatch", "examples/..."},
+	{"console"},
+	{"watchdog", "inspect", "fence"},
+	{"."},
+	{"driver/memory"},
+	{"driver/rueidis", "driver/goredis"},
+	{"internal/wake", "internal/renew", "internal/session"},
+	{"internal/script"},
+	{"internal/protocol", "driver"},
+}
+
+// houseOnly narrows the floors: these packages import nothing of the house but
+// what stands here.
+var houseOnly = map[string][]string{
+	// Not driver/goredis: who does not use go-redis does not compile it.
+	".": {
+		"driver/memory", "driver/rueidis", "internal/wake", "internal/renew",
+		"internal/session", "internal/script", "internal/protocol", "driver",
+	},
+	"driver/memory":  {"driver/rueidis", "driver"},
+	"driver/rueidis": {"driver"},
+	"driver/goredis": {"driver"},
+	// Waiting knows messages and renewing knows time; neither knows a script.
+	"internal/wake":  {"driver"},
+	"internal/renew": {},
+}
+
+// houseStandard lists the packages that need the standard library and the house
+// alone, each with what it may not have even from there.
+var houseStandard = map[string][]string{
+	"internal/protocol": {"net", "os", "syscall", "time"}, // pure: no I/O, no clock
+	"internal/renew":    {"net", "os", "syscall"},
+	"driver":            {"net", "os", "syscall"},
+}
+
+const (
+	houseModule   = "github.com/redlatch/redlatch"
+	houseMaxLines = 500
+)
+
+func TestHouseImportsRunOneWay(t *testing.T) {
+	t.Parallel()
+	packages := listPackages(t)
+	standard := map[string]bool{}
+	for _, p := range packages {
+		standard[p.ImportPath] = p.Standard
+	}
+	for _, p := range packages {
+		room, ours := roomOf(p.ImportPath)
+		if !ours {
+			continue
+		}
+		if floorOf(room) < 0 {
+			t.Errorf("package %s has no floor: add it to the variable house in house_test.go", room)
+			continue
+		}
+		for _, path := range p.Imports {
+			if why := wrongImport(room, path, standard[path]); why != "" {
+				t.Errorf("%s must not import %s: %s", room, path, why)
+			}
+		}
+	}
+}
+
+// Goal: the rules above are not so lenient that they pass everything.
+// Method: one arrow of every wrong kind, and the right ones next to them.
+func TestHouseSeesWrongImports(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		room, path string
+		standard   bool
+		wrong      bool
+	}{
+		{room: "cmd/redlatch", path: houseModule + "/console"},
+		{room: "console", path: houseModule + "/inspect"},
+		{room: ".", path: houseModule + "/internal/script"},
+		{room: ".", path: houseModule + "/driver/memory"},
+		{room: "internal/script", path: houseModule + "/internal/protocol"},
+		{room: "driver/memory", path: houseModule + "/driver/rueidis"},
+		{room: "driver/rueidis", path: "github.com/redis/rueidis"},
+		{room: "redlatchtest", path: houseModule + "/internal/redistest"},
+		{room: "internal/protocol", path: "strings", standard: true},
+
+		{room: "inspect", path: houseModule + "/console", wrong: true},
+		{room: "internal/script", path: houseModule, wrong: true},
+		{room: "internal/wake", path: houseModule + "/internal/renew", wrong: true},
+		{room: "internal/wake", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/session", path: houseModule + "/watchdog", wrong: true},
+		{room: "driver", path: houseModule + "/internal/protocol", wrong: true},
+		{room: "driver/rueidis", path: houseModule + "/internal/protocol", wrong: true},
+		{room: "driver/goredis", path: houseModule + "/driver/rueidis", wrong: true},
+		{room: ".", path: houseModule + "/driver/goredis", wrong: true},
+		{room: ".", path: houseModule + "/redlatchtest", wrong: true},
+		{room: "cmd/redlatch", path: houseModule + "/internal/redistest", wrong: true},
+		{room: "examples/shop", path: houseModule + "/redlatchtest", wrong: true},
+		{room: "driver/memory", path: houseModule + "/driver/drivertest", wrong: true},
+		{room: "internal/protocol", path: "time", standard: true, wrong: true},
+		{room: "internal/protocol", path: "net/url", standard: true, wrong: true},
+		{room: "internal/protocol", path: "github.com/redis/rueidis", wrong: true},
+		{room: "driver", path: "github.com/redis/rueidis", wrong: true},
+	} {
+		why := wrongImport(c.room, c.path, c.standard)
+		if (why != "") != c.wrong {
+			t.Errorf("%s imports %s: got %q, want a complaint: %v", c.room, c.path, why, c.wrong)
+		}
+	}
+	if floorOf("util") >= 0 {
+		t.Error("a package that is not in the table was found on a floor")
+	}
+}
+
+func TestHouseHasNoLongFiles(t *testing.T) {
+	t.Parallel()
+	eachFile(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		if n := bytes.Count(text, []byte("\n")); n > houseMaxLines {
+			t.Errorf("%s has %d lines, more than %d: which noun is hiding in it?", path, n, houseMaxLines)
+		}
+	})
+}
+
+func TestHouseKnowsNoMachine(t *testing.T) {
+	t.Parallel()
+	eachFile(t, func(path string, text []byte) {
+		if filepath.Base(path) != "go.sum" { // its hashes are base64, which has slashes
+			reportLines(t, path, text, machinePath, "a path of one machine")
+		}
+	})
+}
+
+func TestHouseLeavesNothingOpen(t *testing.T) {
+	t.Parallel()
+	eachFile(t, func(path string, text []byte) {
+		if slices.Contains([]string{".go", ".lua", ".java", ".sh"}, filepath.Ext(path)) {
+			reportLines(t, path, text, openMarker, "work left open")
+		}
+	})
+}
+
+func TestHousePatternsMatchWhatTheyForbid(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"/" + "home/me/x", `"/` + "root/x", "cd /" + "work/x", "=/" + "Users/me/"} {
+		if !machinePath.MatchString(text) {
+			t.Errorf("%q was not seen as a path of one machine", text)
+		}
+	}
+	for _, text := range []string{"https://example.org/" + "home/x", "./" + "work/x", "/usr/bin/env"} {
+		if machinePath.MatchString(text) {
+			t.Errorf("%q was seen as a path of one machine", text)
+		}
+	}
+	if !openMarker.MatchString("// TO"+"DO: later") || openMarker.MatchString("mastodons") {
+		t.Error("the marker pattern is wrong")
+	}
+}
+
+// Both patterns are put together from pieces, so that this file passes too.
+var (
+	machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.})])/(` + strings.Join([]string{"home", "root", "work", "Users"}, "|") + `)/`)
+	openMarker  = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`)
+)
+
+// wrongImport says why the package room may not import path, or nothing.
+func wrongImport(room, path string, standard bool) string {
+	imported, ours := roomOf(path)
+	if !ours {
+		return wrongOutsideImport(room, path, standard)
+	}
+	from, to := floorOf(room), floorOf(imported)
+	only, narrowed := houseOnly[room]
+	switch {
+	case to < 0:
+		return "it has no floor in house_test.go"
+	case to == 0 && from != 0:
+		return "it serves tests alone"
+	case to == from && from != 0:
+		return "it stands on the same floor; imports run down the table in house_test.go"
+	case to < from:
+		return "it stands on a higher floor; imports run down the table in house_test.go"
+	case narrowed && !slices.Contains(only, imported):
+		return fmt.Sprintf("of the house it may import only %q, see houseOnly in house_test.go", only)
+	}
+	return ""
+}
+
+// wrongOutsideImport is wrongImport for a path outside the module.
+func wrongOutsideImport(room, path string, standard bool) string {
+	forbidden, strict := houseStandard[room]
+	if !strict {
+		return ""
+	}
+	if !standard {
+		return "it needs the standard library alone, see houseStandard in house_test.go"
+	}
+	for _, f := range forbidden {
+		if path == f || strings.HasPrefix(path, f+"/") {
+			return fmt.Sprintf("it does without %q, see houseStandard in house_test.go", f)
+		}
+	}
+	return ""
+}
+
+// roomOf turns an import path into the name that a package has in the table, and
+// says whether it is one of ours.
+func roomOf(path string) (string, bool) {
+	if path == houseModule {
+		return ".", true
+	}
+	return strings.CutPrefix(path, houseModule+"/")
+}
+
+// floorOf counts from the top; -1 is a package that is not in the table.
+func floorOf(room string) int {
+	return slices.IndexFunc(house, func(floor []string) bool {
+		return slices.ContainsFunc(floor, func(name string) bool {
+			above, all := strings.CutSuffix(name, "/...")
+			return room == name || all && strings.HasPrefix(room, above+"/")
+		})
+	})
+}
+
+// listedPackage is what go list tells of one package. Imports are those of its
+// ordinary files; tests may import whatever they like.
+type listedPackage struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+}
+
+// listPackages returns the packages of the module and all that they depend on,
+// also those that do not compile.
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-deps",
+		"-json=ImportPath,Standard,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listedPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		err := d.Decode(&p)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("read the answer of go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	if !slices.ContainsFunc(packages, func(p listedPackage) bool { return p.ImportPath == houseModule }) {
+		t.Fatalf("go list did not name %s among %d packages", houseModule, len(packages))
+	}
+	return packages
+}
+
+// eachFile calls f for every text file of the tree, other modules included.
+func eachFile(t *testing.T, f func(path string, text []byte)) {
+	t.Helper()
+	built := []string{".git", "bin", "target"} // not source
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && slices.Contains(built, entry.Name()):
+			return filepath.SkipDir
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && !bytes.Contains(text, []byte{0}) {
+			f(filepath.ToSlash(path), text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatalf("walk the tree: %v", err)
+	}
+}
+
+// reportLines reports every line of a file that matches.
+func reportLines(t *testing.T, path string, text []byte, pattern *regexp.Regexp, what string) {
+	t.Helper()
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		if pattern.Match(line) {
+			t.Errorf("%s:%d: %s: %s", path, number, what, bytes.TrimSpace(line))
+		}
+	}
+}

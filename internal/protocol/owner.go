@@ -1,0 +1,31 @@
+package protocol
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Owner writes an owner as it stands in Redis: the client's UUID and a number.
+// Redisson puts the id of a Java thread there.
+func Owner(client string, number int64) string {
+	// One allocation: this is on the path of every acquisition.
+	var digits [20]byte
+	n := strconv.AppendInt(digits[:0], number, 10)
+	var b strings.Builder
+	b.Grow(len(client) + 1 + len(n))
+	b.WriteString(client)
+	b.WriteByte(':')
+	b.Write(n)
+	return b.String()
+}
+
+// ParseOwner splits an owner into its client and its number. It reports false
+// for a text that no client of this protocol writes.
+func ParseOwner(owner string) (client string, number int64, ok bool) {
+	i := strings.LastIndexByte(owner, ':')
+	if i <= 0 {
+		return "", 0, false
+	}
+	number, err := strconv.ParseInt(owner[i+1:], 10, 64)
+	return owner[:i], number, err == nil
+}

@@ -1,0 +1,41 @@
+package redistest
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Name returns a name that no other test uses, for a lock, key or channel. It
+// begins with the test's own name and holds letters, digits, '-' and '_' only.
+func Name(t testing.TB) string {
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '-'
+	}, t.Name())
+	return plain + "-" + rand.Text()[:8]
+}
+
+// Eventually waits until cond holds, and fails the test if it does not within
+// the given time. What names the condition, as in "the lock is free".
+func Eventually(t testing.TB, within time.Duration, cond func() bool, what string) {
+	t.Helper()
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	pause := time.Millisecond
+	for !cond() {
+		select {
+		case <-limit.C:
+			if !cond() {
+				t.Fatalf("not within %v: %s", within, what)
+			}
+			return
+		case <-time.After(pause):
+			pause = min(2*pause, 20*time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package redistest
+
+import (
+	"bytes"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy passes TCP connections on to a server, and spoils them when told to.
+// All methods may be called at any time, from any goroutine.
+type Proxy struct {
+	upstream string
+	address  string // set once, by NewProxy
+	work     sync.WaitGroup
+	// over is closed when the test ends.
+	over chan struct{}
+
+	mu       sync.Mutex
+	listener net.Listener // nil while connections are refused
+	conns    map[*proxied]struct{}
+	hole     chan struct{} // closed when the black hole ends; nil without one
+	delay    time.Duration
+	strikes  []*strike
+}
+
+// strike is what happens to the next requests that match.
+type strike struct {
+	match  func(request []byte) bool
+	left   int
+	unsent bool // the request does not even reach the server
+}
+
+// NewProxy starts a proxy in front of a server address, until the end of the
+// test, at which it waits for its goroutines.
+func NewProxy(t testing.TB, upstream string) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{
+		upstream: upstream, address: listener.Addr().String(), listener: listener,
+		over: make(chan struct{}), conns: make(map[*proxied]struct{}),
+	}
+	p.work.Go(func() { p.serve(listener) })
+	t.Cleanup(p.stop)
+	return p
+}
+
+// Addr is the proxy's host:port.
+func (p *Proxy) Addr() string { return p.address }
+
+// URL is the proxy's redis:// URL.
+func (p *Proxy) URL() string { return "redis://" + p.address }
+
+// Containing matches requests with this text in them, such as "EVALSHA".
+func Containing(text string) func(request []byte) bool {
+	return func(request []byte) bool { return bytes.Contains(request, []byte(text)) }
+}
+
+// DropReplies lets the next n requests that match reach the server, which
+// carries them out. Then, instead of passing the reply on, the proxy cuts the
+// connection. Replies to earlier requests do arrive.
+func (p *Proxy) DropReplies(n int, match func(request []byte) bool) {
+	p.strike(&strike{match: match, left: n})
+}
+
+// DropRequests cuts the connection on which one of the next n requests that
+// match arrives. The server does not see the request, nor any behind it.
+func (p *Proxy) DropRequests(n int, match func(request []byte) bool) {
+	p.strike(&strike{match: match, left: n, unsent: true})
+}
+
+func (p *Proxy) strike(s *strike) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.strikes = append(p.strikes, s)
+}
+
+// Cut ends all connections.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.cut()
+	}
+}
+
+// Blackhole, while on, lets nothing pass in either direction. Connections stay
+// open and new ones are accepted. What was held back passes when it ends.
+func (p *Proxy) Blackhole(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case on && p.hole == nil:
+		p.hole = make(chan struct{})
+	case !on && p.hole != nil:
+		close(p.hole)
+		p.hole = nil
+	}
+}
+
+// Delay holds every request back for a time; zero ends that. Requests on one
+// connection wait one after another.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+// Refuse, while on, refuses new connections. Those that exist go on.
+func (p *Proxy) Refuse(t testing.TB, on bool) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case on:
+		p.unlisten()
+	case p.listener == nil:
+		listener, err := net.Listen("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.listener = listener
+		p.work.Go(func() { p.serve(listener) })
+	}
+}
+
+// unlisten needs p.mu.
+func (p *Proxy) unlisten() {
+	if p.listener != nil {
+		p.listener.Close()
+		p.listener = nil
+	}
+}
+
+func (p *Proxy) serve(listener net.Listener) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		p.work.Go(func() { p.carry(client) })
+	}
+}
+
+// stop ends everything and waits for it.
+func (p *Proxy) stop() {
+	p.mu.Lock()
+	close(p.over)
+	p.unlisten()
+	for c := range p.conns {
+		c.cut()
+	}
+	p.mu.Unlock()
+	p.work.Wait()
+}

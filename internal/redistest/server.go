@@ -1,0 +1,183 @@
+package redistest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startWithin bounds the start of a server.
+const startWithin = 20 * time.Second
+
+// Server is a redis-server process on a port of the loopback interface. It
+// keeps nothing on disk.
+type Server struct {
+	port int
+	args []string
+	dir  string
+	// process is the running one, nil while there is none. The fields of a
+	// Server are for one goroutine at a time, as is usual in tests.
+	process *process
+}
+
+// process is one life of a server.
+type process struct {
+	command *exec.Cmd
+	output  bytes.Buffer // of the process; read it after exited is closed
+	exited  chan struct{}
+}
+
+// Start runs a redis-server until the end of the test. The arguments are
+// appended to those of its command line, such as "--requirepass", "secret".
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	s, err := start(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
+func start(args ...string) (*Server, error) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		return nil, fmt.Errorf("install redis-server (Debian: apt-get install redis-server)")
+	}
+	dir, err := os.MkdirTemp("", "redistest-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{args: args, dir: dir}
+	// Between choosing a free port and using it, another process may take it.
+	for range 5 {
+		if s.port, err = freePort(); err != nil {
+			break
+		}
+		if err = s.launch(); err == nil {
+			return s, nil
+		}
+	}
+	s.stop()
+	return nil, err
+}
+
+// launch starts the process and waits until it serves.
+func (s *Server) launch() error {
+	p := &process{exited: make(chan struct{})}
+	p.command = exec.Command("redis-server", append([]string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--appendonly", "no", "--daemonize", "no",
+	}, s.args...)...)
+	p.command.Stdout, p.command.Stderr = &p.output, &p.output
+	p.command.SysProcAttr = dieWithParent()
+	started := make(chan error)
+	go p.run(started)
+	if err := <-started; err != nil {
+		return fmt.Errorf("start redis-server: %w", err)
+	}
+	s.process = p
+	if err := s.awaitReady(p); err != nil {
+		s.Kill()
+		return fmt.Errorf("start redis-server: %w\n%s", err, p.output.String())
+	}
+	return nil
+}
+
+// run holds on to the thread that starts the process: where the kernel kills
+// it together with its parent, the parent is that thread.
+func (p *process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.command.Start()
+	started <- err
+	if err == nil {
+		p.command.Wait()
+	}
+	close(p.exited)
+}
+
+// awaitReady waits until the server answers, whatever it says.
+func (s *Server) awaitReady(p *process) error {
+	limit := time.After(startWithin)
+	for {
+		if _, err := roundTrip(s.Addr(), "PING"); err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("it ended: %v", p.command.ProcessState)
+		case <-limit:
+			return fmt.Errorf("no answer within %v", startWithin)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// freePort asks the kernel for a port that nobody uses.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Addr is the server's host:port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL is the server's redis:// URL.
+func (s *Server) URL() string { return "redis://" + s.Addr() }
+
+// Freeze stops the process as SIGSTOP does: it answers nothing, while the
+// kernel keeps its connections open and accepts new ones.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+// Kill ends the process at once, and with it all data. It returns when the
+// process is gone.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	s.signal(syscall.SIGKILL)
+	<-s.process.exited
+	s.process = nil
+}
+
+// Restart starts the server anew, empty, on its old port.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signal signals the process, which cannot have been waited for as long as
+// exited is open; its id is thus still its own.
+func (s *Server) signal(number syscall.Signal) {
+	if s.process == nil {
+		return
+	}
+	select {
+	case <-s.process.exited:
+	default:
+		s.process.command.Process.Signal(number)
+	}
+}
+
+// stop ends the server for good. A frozen process dies of SIGKILL, too.
+func (s *Server) stop() {
+	s.Kill()
+	os.RemoveAll(s.dir)
+}

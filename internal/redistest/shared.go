@@ -1,0 +1,47 @@
+package redistest
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// shared is the server of this test binary.
+var shared struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// Shared returns one server for all tests of the binary, started at its first
+// use and stopped by Main. Its users are not alone: they use names of their
+// own (Name), never flush, freeze or kill it.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.server
+}
+
+// Main runs the tests of a package, stops the shared server and fails the run
+// if a goroutine is left over:
+//
+//	func TestMain(m *testing.M) { redistest.Main(m) }
+func Main(m *testing.M, options ...goleak.Option) {
+	code := m.Run()
+	if shared.server != nil {
+		shared.server.stop()
+	}
+	if code == 0 {
+		if err := goleak.Find(options...); err != nil {
+			fmt.Fprintln(os.Stderr, "left over after the tests:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}

@@ -1,0 +1,310 @@
+package renew
+
+import (
+	"container/heap"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Renew extends the leases of a batch by one request and reports for each whether
+// it was still held. Asked is the moment before the request left. It may block; it
+// ends with ctx.
+type Renew func(ctx context.Context, batch []*Item) (kept []bool, asked time.Time, err error)
+
+// Engine keeps the leases of its items alive. Make one with Start.
+type Engine struct {
+	renew Renew
+	kick  chan struct{} // capacity one: the loop is to look again
+	ctx   context.Context
+	stop  context.CancelFunc
+	done  sync.WaitGroup // the loop and the flights
+
+	mu      sync.Mutex
+	items   byNext
+	wakeAt  time.Time // when the loop wakes by itself; zero: only by a kick
+	stopped bool
+
+	renewals, late, failures atomic.Int64
+}
+
+// Counts are totals since the engine was started.
+type Counts struct {
+	Renewals int64 // leases extended
+	Late     int64 // of these, confirmed after half of the lease had gone
+	Failures int64 // attempts that ended with an error, per lease
+}
+
+const (
+	// batchSize is how many leases one request extends. Longer scripts would
+	// keep the server, and everybody behind them, waiting for longer.
+	batchSize = 100
+	// tick is how often the loop compares the clocks while there are items: a
+	// machine that was suspended notices by the wall clock.
+	tick = time.Second
+	// jump is a difference between the clocks that means a suspension or a clock
+	// that was set.
+	jump = 100 * time.Millisecond
+	// ahead is how early, as a fraction of its interval, an item may be renewed
+	// together with one that is due, so that many items make few requests.
+	ahead = 10
+)
+
+// Start returns a running engine that renews by the given function.
+func Start(renew Renew) *Engine {
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Engine{renew: renew, kick: make(chan struct{}, 1), ctx: ctx, stop: stop}
+	e.done.Go(e.loop)
+	return e
+}
+
+// Stop ends the engine and waits for its goroutines. Items that are still watched
+// are dropped without Lost.
+func (e *Engine) Stop() {
+	e.mu.Lock()
+	e.stopped = true
+	for _, it := range e.items {
+		it.place = 0
+	}
+	e.items = nil
+	e.mu.Unlock()
+	e.stop()
+	e.done.Wait()
+}
+
+// Counts returns the totals so far.
+func (e *Engine) Counts() Counts {
+	return Counts{Renewals: e.renewals.Load(), Late: e.late.Load(), Failures: e.failures.Load()}
+}
+
+// Len is the number of items watched.
+func (e *Engine) Len() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.items)
+}
+
+// Set watches it from now on, or goes on watching it, with a term that was
+// confirmed. The subject of a term that is over already is told so by the loop.
+func (e *Engine) Set(it *Item, term Term) {
+	it.confirm(term)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopped {
+		return
+	}
+	if it.flying {
+		// The flight left before this and will be told what it finds.
+		it.next = it.Term().Deadline()
+	} else {
+		it.next = it.Term().next()
+	}
+	if it.place == 0 {
+		heap.Push(&e.items, it)
+	} else {
+		heap.Fix(&e.items, it.place-1)
+	}
+	e.rouse()
+}
+
+// Items returns what is watched now.
+func (e *Engine) Items() []*Item {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.items)
+}
+
+// Remove ends the watch over it and reports whether there was one. No renewal of
+// it starts afterwards; Lost is not called after a true.
+func (e *Engine) Remove(it *Item) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.drop(it)
+}
+
+func (e *Engine) drop(it *Item) bool {
+	if it.place == 0 {
+		return false
+	}
+	heap.Remove(&e.items, it.place-1)
+	return true
+}
+
+// rouse wakes the loop if it would sleep past the first event. The mutex is held.
+func (e *Engine) rouse() {
+	if len(e.items) == 0 || !e.wakeAt.IsZero() && !e.items[0].next.Before(e.wakeAt) {
+		return
+	}
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+// loop waits for the next event and handles it, until the engine stops.
+func (e *Engine) loop() {
+	timer := time.NewTimer(tick)
+	defer timer.Stop()
+	seen := time.Now()
+	for {
+		now := time.Now()
+		jumped := now.Round(0).Sub(seen.Round(0))-now.Sub(seen) > jump
+		seen = now
+
+		lost, due := e.sweep(now, jumped)
+		for _, it := range lost {
+			it.Subject.Lost(ErrExpired)
+		}
+		if len(due) > 0 {
+			e.done.Go(func() { e.fly(due) })
+		}
+
+		var elapsed <-chan time.Time
+		if d, ok := e.sleep(); ok {
+			timer.Reset(d)
+			elapsed = timer.C
+		}
+		select {
+		case <-elapsed:
+		case <-e.kick:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep takes the items that are over out of the heap and marks those that are
+// due as flying.
+func (e *Engine) sweep(now time.Time, jumped bool) (lost, due []*Item) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if jumped {
+		// The heap is ordered by the monotonic clock, which knows nothing of it.
+		for _, it := range e.items {
+			if it.Term().Over(now) {
+				lost = append(lost, it)
+			}
+		}
+		for _, it := range lost {
+			e.drop(it)
+		}
+	}
+	for len(e.items) > 0 {
+		it := e.items[0]
+		term := it.Term()
+		switch {
+		case term.Over(now):
+			e.drop(it)
+			lost = append(lost, it)
+		case !it.flying && term.Every > 0 && ripe(it, term, now, len(due) > 0):
+			it.flying = true
+			it.next = term.Deadline()
+			heap.Fix(&e.items, 0)
+			due = append(due, it)
+		default:
+			return lost, due
+		}
+	}
+	return lost, due
+}
+
+// ripe says whether an item is to be renewed now: it is due, or nearly so and
+// others fly anyway.
+func ripe(it *Item, term Term, now time.Time, company bool) bool {
+	if company {
+		now = now.Add(term.Every / ahead)
+	}
+	return !it.next.After(now)
+}
+
+// sleep says for how long the loop may sleep, and false if until it is kicked.
+func (e *Engine) sleep() (time.Duration, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.items) == 0 {
+		e.wakeAt = time.Time{}
+		return 0, false
+	}
+	now := time.Now()
+	d := min(max(e.items[0].next.Sub(now), 0), tick)
+	e.wakeAt = now.Add(d)
+	return d, true
+}
+
+// fly renews items, batch by batch. After an error it does not try the rest: what
+// ails the server would cost each batch its whole patience.
+func (e *Engine) fly(items []*Item) {
+	for len(items) > 0 {
+		batch := items[:min(batchSize, len(items))]
+		kept, asked, err := e.attempt(batch)
+		if err != nil {
+			e.failed(items)
+			return
+		}
+		e.land(batch, kept, asked)
+		items = items[len(batch):]
+	}
+}
+
+// attempt is one request, within the patience of the most pressing item.
+func (e *Engine) attempt(batch []*Item) ([]bool, time.Time, error) {
+	now := time.Now()
+	patience := batch[0].Term().patience(now)
+	for _, it := range batch[1:] {
+		patience = min(patience, it.Term().patience(now))
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, patience)
+	defer cancel()
+	return e.renew(ctx, batch)
+}
+
+// land takes the answer for a batch.
+func (e *Engine) land(batch []*Item, kept []bool, asked time.Time) {
+	now := time.Now()
+	var lost []*Item
+	e.mu.Lock()
+	for i, it := range batch {
+		it.flying = false
+		term := it.Term()
+		switch {
+		case it.place == 0: // removed or over while it flew
+		case !kept[i]:
+			e.drop(it)
+			lost = append(lost, it)
+		default:
+			e.renewals.Add(1)
+			if now.Sub(term.Asked) > term.Lease/2 {
+				e.late.Add(1)
+			}
+			it.confirm(Term{Asked: asked, Lease: term.Lease, Every: term.Every})
+			it.next = it.Term().next()
+			heap.Fix(&e.items, it.place-1)
+		}
+	}
+	e.rouse()
+	e.mu.Unlock()
+	for _, it := range lost {
+		it.Subject.Lost(ErrGone)
+	}
+}
+
+// failed makes items due again after an attempt that was not answered.
+func (e *Engine) failed(items []*Item) {
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, it := range items {
+		it.flying = false
+		if it.place == 0 {
+			continue
+		}
+		e.failures.Add(1)
+		if term := it.Term(); term.Every > 0 {
+			it.next = term.retry(now)
+			heap.Fix(&e.items, it.place-1)
+		}
+	}
+	e.rouse()
+}

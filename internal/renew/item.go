@@ -1,0 +1,78 @@
+package renew
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// Item is one lease in an engine. The zero value is ready to be set.
+type Item struct {
+	// Subject is whose lease it is. It is set before the item is, and not after.
+	Subject Subject
+
+	mu   sync.Mutex
+	term Term
+
+	// Guarded by the engine's mutex.
+	next   time.Time // of the event that the heap is ordered by
+	place  int       // in the heap, from 1; 0 when not watched
+	flying bool
+}
+
+// Subject is told what becomes of its lease.
+type Subject interface {
+	// Lost is called once, when the lease is over without having been removed;
+	// why is ErrExpired or ErrGone. It must not block.
+	Lost(why error)
+}
+
+// The two ways in which a lease is lost.
+var (
+	ErrExpired = errors.New("its time ran out before Redis confirmed more of it")
+	ErrGone    = errors.New("Redis no longer lists its owner: it was forced, it expired, or the server lost it")
+)
+
+// Term returns the latest confirmed term.
+func (it *Item) Term() Term {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.term
+}
+
+// confirm takes a term unless a later one is known. Replies may be read in
+// another order than their requests were sent.
+func (it *Item) confirm(term Term) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if term.Asked.Before(it.term.Asked) {
+		return
+	}
+	it.term = term
+}
+
+// byNext is a heap of items, the one with the earliest event first.
+type byNext []*Item
+
+func (h byNext) Len() int           { return len(h) }
+func (h byNext) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
+
+func (h byNext) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i+1, j+1
+}
+
+func (h *byNext) Push(x any) {
+	it := x.(*Item)
+	*h = append(*h, it)
+	it.place = len(*h)
+}
+
+func (h *byNext) Pop() any {
+	last := len(*h) - 1
+	it := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	it.place = 0
+	return it
+}

@@ -1,0 +1,57 @@
+package renew
+
+import "time"
+
+// Term is one stretch of a lease that Redis has confirmed. It is a value: what it
+// says about time depends on nothing else.
+type Term struct {
+	// Asked is the moment before the confirming request left.
+	Asked time.Time
+	// Lease is the time to live that the request set.
+	Lease time.Duration
+	// Every is the time from Asked to the renewal; 0 for a lease that is not
+	// renewed.
+	Every time.Duration
+}
+
+// margin is how much earlier than Redis the holder lets go. It covers the drift
+// between two clocks over one lease (1 % is far more than any clock that works)
+// and the rounding of TTLs to milliseconds at both ends.
+func (t Term) margin() time.Duration { return t.Lease/100 + 2*time.Millisecond }
+
+// Deadline is the moment from which on the lease is not to be trusted any more.
+func (t Term) Deadline() time.Time { return t.Asked.Add(t.Lease - t.margin()) }
+
+// Over says whether the deadline has passed, on either clock.
+func (t Term) Over(now time.Time) bool {
+	deadline := t.Deadline()
+	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}
+
+// next is the moment at which something has to be done about the term: renew it,
+// or end it.
+func (t Term) next() time.Time {
+	if t.Every <= 0 {
+		return t.Deadline()
+	}
+	return t.Asked.Add(t.Every)
+}
+
+// retry is the moment of the next attempt after a failed one. The pause is a
+// fraction of the time left, so that attempts crowd towards the deadline.
+func (t Term) retry(now time.Time) time.Time {
+	left := t.Deadline().Sub(now)
+	pause := min(max(left/16, minRetry), maxRetry)
+	return now.Add(min(pause, max(left, 0)))
+}
+
+// patience is for how long an attempt that starts now may take. An attempt that
+// hangs must leave time for others.
+func (t Term) patience(now time.Time) time.Duration {
+	return max(t.Deadline().Sub(now)/3, minRetry)
+}
+
+const (
+	minRetry = 5 * time.Millisecond
+	maxRetry = time.Second
+)

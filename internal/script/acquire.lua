@@ -1,0 +1,38 @@
+-- acquire: take a mutex, or take it once more under the same owner.
+--
+-- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
+-- ARGV[1]  owner, "clientUUID:number"
+-- ARGV[2]  lease in milliseconds
+-- ARGV[3]  the owner's count after this call: 1, or one more than it holds
+--
+-- Replies
+--   1                acquired; the count is ARGV[3], the TTL is ARGV[2]
+--   0                the count asked for builds on a hold that is gone; nothing changed
+--   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); nothing changed
+--   error NOTLOCK    the key is a hash, but no mutex; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
+--
+-- The count is set, not added, so that a second run of the same call changes
+-- nothing more: this is how a lost reply is resolved.
+--
+-- Redisson: tryLockInnerAsync of RedissonLock and RedissonFencedLock, which add
+-- one by HINCRBY. The state left behind is the same. Nothing but owners may ever
+-- be put into the hash.
+
+local lock, owner, lease, count = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+
+local owners = redis.call('HLEN', lock)
+if owners == 0 then
+  if count ~= '1' then
+    return 0
+  end
+elseif redis.call('HEXISTS', lock, owner) == 0 then
+  if owners > 1 then
+    return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
+  end
+  return {redis.call('PTTL', lock), redis.call('HKEYS', lock)[1]}
+end
+
+redis.call('HSET', lock, owner, count)
+redis.call('PEXPIRE', lock, lease)
+return 1

@@ -1,0 +1,30 @@
+-- force: free a mutex, whoever holds it.
+--
+-- KEYS[1]  the lock, a hash
+-- KEYS[2]  the channel on which waiters listen
+-- ARGV[1]  the payload that announces a free lock
+--
+-- Replies
+--   1                the lock was held and is free now
+--   0                it was free
+--   error NOTLOCK    the key is a hash, but no mutex; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
+--
+-- Publishes ARGV[1] on KEYS[2] when the lock becomes free.
+--
+-- Redisson: forceUnlockAsync of RedissonLock, which deletes a key of any type.
+
+local lock, channel = KEYS[1], KEYS[2]
+
+local owners = redis.call('HLEN', lock)
+if owners == 0 then
+  return 0
+end
+-- A mistyped name must not delete somebody's data: only what looks like an owner
+-- is ever removed by force.
+if owners > 1 or not string.find(redis.call('HKEYS', lock)[1], ':%-?%d+$') then
+  return redis.error_reply('NOTLOCK the hash is not one owner with a count')
+end
+redis.call('DEL', lock)
+redis.pcall('PUBLISH', channel, ARGV[1])
+return 1

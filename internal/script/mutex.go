@@ -1,0 +1,159 @@
+package script
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+var (
+	acquireScript = load("acquire")
+	releaseScript = load("release")
+	renewScript   = load("renew")
+	forceScript   = load("force")
+	statusScript  = load("status")
+)
+
+// Acquire takes lock for owner, so that the owner's count is count afterwards.
+func Acquire(lock, owner string, lease time.Duration, count int) Call {
+	return acquireScript.call(1, lock, owner, millis(lease), strconv.Itoa(count))
+}
+
+// Acquired is what Acquire found.
+type Acquired struct {
+	// Granted says that the owner holds the lock.
+	Granted bool
+	// Gone says that the count asked for builds on a hold that is gone.
+	Gone bool
+	// TTL and Holder describe the hold of another, when it is neither. A
+	// negative TTL is none.
+	TTL    time.Duration
+	Holder string
+}
+
+// ReadAcquired reads the reply of Acquire.
+func ReadAcquired(r driver.Reply) (Acquired, error) {
+	switch {
+	case r.Err != nil:
+		return Acquired{}, r.Err
+	case len(r.Array) == 2:
+		return Acquired{
+			TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,
+			Holder: r.Array[1].Str,
+		}, nil
+	case len(r.Array) == 0 && r.Int == 1:
+		return Acquired{Granted: true}, nil
+	case len(r.Array) == 0 && r.Int == 0:
+		return Acquired{Gone: true}, nil
+	}
+	return Acquired{}, unexpected(acquireScript, r)
+}
+
+// Release lowers the owner's count to remaining and, at zero, frees the lock and
+// tells channel. The lease is for the holds that remain.
+func Release(lock, channel, owner string, remaining int, lease time.Duration) Call {
+	return releaseScript.call(2, lock, channel, owner, strconv.Itoa(remaining), millis(lease), protocol.Unlocked)
+}
+
+// Released is what Release found.
+type Released struct {
+	// Held says that the owner held the lock until this call.
+	Held bool
+	// Told is the number of subscribers that were told of a free lock.
+	Told int
+	// Mute says that the lock is free but the server refused to publish.
+	Mute bool
+}
+
+// ReadReleased reads the reply of Release.
+func ReadReleased(r driver.Reply) (Released, error) {
+	switch {
+	case r.Err != nil:
+		return Released{}, r.Err
+	case r.Int >= 0:
+		return Released{Held: true, Told: int(r.Int)}, nil
+	case r.Int == -1:
+		return Released{}, nil
+	case r.Int == -2:
+		return Released{Held: true, Mute: true}, nil
+	}
+	return Released{}, unexpected(releaseScript, r)
+}
+
+// Renewal is one lock of a batch: its key, the owner's field, and the lease.
+type Renewal struct {
+	Lock, Field string
+	Lease       time.Duration
+}
+
+// Renew extends all locks of the batch, each only for its owner.
+func Renew(batch []Renewal) Call {
+	words := make([]string, len(batch), 3*len(batch))
+	for i, one := range batch {
+		words[i] = one.Lock
+		words = append(words, one.Field, millis(one.Lease))
+	}
+	return renewScript.call(len(batch), words...)
+}
+
+// ReadRenewed reads the reply of Renew: for each lock of the batch, whether the
+// owner still held it.
+func ReadRenewed(r driver.Reply, batch int) ([]bool, error) {
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	if len(r.Array) != batch {
+		return nil, unexpected(renewScript, r)
+	}
+	kept := make([]bool, batch)
+	for i, one := range r.Array {
+		kept[i] = one.Int == 1
+	}
+	return kept, nil
+}
+
+// Force frees lock, whoever holds it, and tells channel.
+func Force(lock, channel string) Call {
+	return forceScript.call(2, lock, channel, protocol.Unlocked)
+}
+
+// ReadForced reads the reply of Force: whether the lock was held.
+func ReadForced(r driver.Reply) (bool, error) { return r.Int == 1, r.Err }
+
+// Status reads lock and the counter of its fencing tokens.
+func Status(lock, tokens string) Call { return statusScript.call(2, lock, tokens) }
+
+// State is a lock's hash at one moment.
+type State struct {
+	// TTL is negative without expiry.
+	TTL time.Duration
+	// Token is the last fencing token issued, 0 if none.
+	Token int64
+	// Fields are the hash's fields and values; empty when the lock is free.
+	Fields map[string]string
+}
+
+// ReadStatus reads the reply of Status.
+func ReadStatus(r driver.Reply) (State, error) {
+	if r.Err != nil {
+		return State{}, r.Err
+	}
+	if len(r.Array) < 2 || len(r.Array)%2 != 0 {
+		return State{}, unexpected(statusScript, r)
+	}
+	token, err := strconv.ParseInt(r.Array[1].Str, 10, 64)
+	if err != nil {
+		return State{}, unexpected(statusScript, r)
+	}
+	state := State{
+		TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,
+		Token:  token,
+		Fields: make(map[string]string, len(r.Array)/2-1),
+	}
+	for i := 2; i < len(r.Array); i += 2 {
+		state.Fields[r.Array[i].Str] = r.Array[i+1].Str
+	}
+	return state, nil
+}

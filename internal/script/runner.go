@@ -1,0 +1,183 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// UnknownError is the error of a call that was sent, or may have been, and whose
+// reply did not come in time.
+type UnknownError struct {
+	Err error // what happened to the last request
+}
+
+// Error says what happened to the last request.
+func (e *UnknownError) Error() string { return "no reply: " + e.Err.Error() }
+
+// Unwrap returns what happened to the last request.
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Runner sends calls and repeats them until they are answered.
+type Runner struct {
+	driver driver.Driver
+	bound  time.Duration
+}
+
+// NewRunner returns a runner on d. It repeats a call for at most bound.
+func NewRunner(d driver.Driver, bound time.Duration) *Runner {
+	return &Runner{driver: d, bound: bound}
+}
+
+// Result is the answer to one call.
+type Result struct {
+	// Reply is the server's. Its Err is nil or a *driver.ServerError.
+	Reply driver.Reply
+	// Asked is the moment before the answered request left. What the reply says
+	// about a lease may be trusted from here on, never from its arrival.
+	Asked time.Time
+	// Repeated says that an earlier request for the same call may have taken
+	// effect, so that this reply may describe a state it has made itself.
+	Repeated bool
+}
+
+// Run sends one call until it is answered. It blocks for at most the bound of the
+// runner, and no longer than ctx. The error is an *UnknownError if the call may
+// have taken effect; otherwise it has not.
+func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
+	asked := time.Now()
+	reply := r.driver.Do(ctx, call.command)
+	if answered(reply.Err) {
+		return Result{Reply: reply, Asked: asked}, nil
+	}
+	// The slow path, in a function of its own to keep this one cheap.
+	results, err := r.repeat(ctx, []Call{call}, []driver.Reply{reply}, asked)
+	return results[0], err
+}
+
+// RunAll sends calls in order, on one connection and in one write, until each is
+// answered. It returns one result for each. When it fails, the error speaks for
+// all of them.
+func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
+	commands := make([]driver.Command, len(calls))
+	for i, call := range calls {
+		commands[i] = call.command
+	}
+	asked := time.Now()
+	replies := r.driver.Pipeline(ctx, commands...)
+	return r.repeat(ctx, calls, replies, asked)
+}
+
+// repeat sends again what is not answered yet. Calls behind an unanswered one are
+// sent again with it, answered or not, so that their order holds.
+func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Reply, asked time.Time) ([]Result, error) {
+	results := make([]Result, len(calls))
+	bound := asked.Add(r.bound)
+	open := 0 // calls before this one have their answer
+	pause := firstPause
+	for {
+		first := open
+		for open < len(calls) && answered(replies[open-first].Err) {
+			results[open].Reply, results[open].Asked = replies[open-first], asked
+			open++
+		}
+		if open == len(calls) {
+			return results, nil
+		}
+		replies = replies[open-first:]
+		for i, reply := range replies {
+			if mayHaveRun(reply.Err) {
+				results[open+i].Repeated = true
+			}
+		}
+
+		unknown := replies[0].Err
+		if !isCode(unknown, "NOSCRIPT") {
+			if err := rest(ctx, pause, bound); err != nil {
+				return results, failure(results[open:], unknown)
+			}
+			pause = min(2*pause, lastPause)
+		}
+
+		commands := make([]driver.Command, len(replies))
+		for i, reply := range replies {
+			commands[i] = calls[open+i].command
+			if isCode(reply.Err, "NOSCRIPT") {
+				commands[i] = calls[open+i].withSource()
+			}
+		}
+		limited, cancel := context.WithDeadline(ctx, bound)
+		asked = time.Now()
+		replies = r.driver.Pipeline(limited, commands...)
+		cancel()
+	}
+}
+
+// failure is the error of calls that stay unanswered.
+func failure(open []Result, err error) error {
+	for _, result := range open {
+		if result.Repeated {
+			return &UnknownError{err}
+		}
+	}
+	return err
+}
+
+// The pauses between repetitions double from the first to the last. A server
+// that restarts is back within some hundred milliseconds, and nobody is served
+// by asking it more often than this.
+const (
+	firstPause = 2 * time.Millisecond
+	lastPause  = 100 * time.Millisecond
+)
+
+// rest waits a while. It fails at once when ctx or bound would end before.
+func rest(ctx context.Context, d time.Duration, bound time.Time) error {
+	if time.Until(bound) <= d {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// answered says that err, of a reply, needs no repetition.
+func answered(err error) bool {
+	if err == nil {
+		return true
+	}
+	var refused *driver.ServerError
+	return errors.As(err, &refused) && !passing[refused.Code()]
+}
+
+// passing are the error replies after which the same request may succeed: the
+// script is not loaded yet, the server starts, fails over, or is held up by
+// somebody else's script. None of them has carried the request out.
+var passing = map[string]bool{
+	"NOSCRIPT":    true,
+	"LOADING":     true,
+	"READONLY":    true,
+	"BUSY":        true,
+	"MASTERDOWN":  true,
+	"CLUSTERDOWN": true,
+	"TRYAGAIN":    true,
+}
+
+// mayHaveRun says that a request with this error, or with none, may have been
+// carried out.
+func mayHaveRun(err error) bool {
+	var refused *driver.ServerError
+	return err == nil || !errors.As(err, &refused) && !errors.Is(err, driver.ErrNotSent)
+}
+
+func isCode(err error, code string) bool {
+	var refused *driver.ServerError
+	return errors.As(err, &refused) && refused.Code() == code
+}

@@ -1,0 +1,57 @@
+package script
+
+import (
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+//go:embed *.lua
+var files embed.FS
+
+// source is one script: its text, and the digest by which the server knows it.
+type source struct {
+	name, text, digest string
+}
+
+func load(name string) *source {
+	text, err := files.ReadFile(name + ".lua")
+	if err != nil {
+		panic("script: " + err.Error())
+	}
+	digest := sha1.Sum(text)
+	return &source{name: name, text: string(text), digest: hex.EncodeToString(digest[:])}
+}
+
+// Call is one run of a script with its keys and arguments.
+type Call struct {
+	script  *source
+	command driver.Command
+}
+
+// call builds EVALSHA digest numkeys key… arg….
+func (s *source) call(keys int, words ...string) Call {
+	all := make([]string, 0, 3+len(words))
+	all = append(all, "EVALSHA", s.digest, strconv.Itoa(keys))
+	all = append(all, words...)
+	return Call{script: s, command: driver.Command{Words: all, Key: words[0]}}
+}
+
+// withSource is the same call for a server that does not know the script.
+func (c Call) withSource() driver.Command {
+	words := append([]string{"EVAL", c.script.text}, c.command.Words[2:]...)
+	return driver.Command{Words: words, Key: c.command.Key}
+}
+
+// millis writes a duration as the scripts want it.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// unexpected reports a reply that no version of the script gives.
+func unexpected(s *source, r driver.Reply) error {
+	return fmt.Errorf("script %s: unexpected reply %+v", s.name, r)
+}

@@ -1,0 +1,221 @@
+package wake
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// Listen opens a subscription connection.
+type Listen func(ctx context.Context, events driver.Events) (driver.Listener, error)
+
+// Hub keeps the lines of one process and its subscription connection, which it
+// opens when somebody waits for the first time.
+type Hub struct {
+	listen Listen
+	logger *slog.Logger
+	kick   chan struct{} // capacity one: the loop is to look again
+	ctx    context.Context
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+
+	mu         sync.Mutex
+	lines      map[string]*line
+	waiting    int
+	subscribed int // lines that are listening
+	running    bool
+	stopped    bool
+}
+
+const (
+	// linger is for how long a channel stays subscribed after its last waiter,
+	// so that a lock that is contended now and then is not subscribed each time.
+	// The loop looks twice as often, which ends a subscription within 1.5 s.
+	linger = time.Second
+	// chunk is how many channels one SUBSCRIBE names.
+	chunk = 256
+
+	firstPause = 10 * time.Millisecond
+	lastPause  = time.Second
+)
+
+// NewHub returns a hub that has no connection yet.
+func NewHub(listen Listen, logger *slog.Logger) *Hub {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Hub{
+		listen: listen,
+		logger: logger,
+		kick:   make(chan struct{}, 1),
+		ctx:    ctx,
+		stop:   stop,
+		lines:  make(map[string]*line),
+	}
+}
+
+// Stop ends the hub's connection and goroutine and waits for them.
+func (h *Hub) Stop() {
+	h.mu.Lock()
+	h.stopped = true
+	h.mu.Unlock()
+	h.stop()
+	h.done.Wait()
+}
+
+// Waiting is the number of waiters in all lines.
+func (h *Hub) Waiting() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.waiting
+}
+
+// Subscribed is the number of channels with an acknowledged subscription.
+func (h *Hub) Subscribed() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.subscribed
+}
+
+// Crowded says whether somebody waits for channel.
+func (h *Hub) Crowded(channel string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	return l != nil && len(l.waiters) > 0
+}
+
+// Join adds a waiter to the end of the line for channel.
+func (h *Hub) Join(channel string, bid any) *Waiter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	if l == nil {
+		l = &line{channel: channel}
+		h.lines[channel] = l
+	}
+	w := &Waiter{Bid: bid, hub: h, line: l, ring: make(chan struct{}, 1)}
+	l.waiters = append(l.waiters, w)
+	h.waiting++
+	return w
+}
+
+// Claim picks the contender for channel for a hand-over by a release that is
+// about to be sent. It returns nil if there is none, if it is trying by itself, or
+// if others are to be offered the lock. Announced must follow in any case.
+func (h *Hub) Claim(channel string) *Waiter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	if l == nil {
+		return nil
+	}
+	if l.state == listening {
+		l.own++
+	}
+	w := l.front()
+	if w == nil || w.trying || w.claimed || l.others > 0 && l.streak >= maxStreak {
+		return nil
+	}
+	w.claimed = true
+	l.streak++
+	return w
+}
+
+// Announced takes note of what came of a release: whether the lock was freed, and
+// how many subscribers were told. A contender that was not claimed is woken; it
+// holds back for a moment if others were offered the lock.
+func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	if l == nil {
+		return
+	}
+	if l.state == listening {
+		if freed {
+			told-- // one of them is ourselves
+		} else {
+			l.own = max(l.own-1, 0)
+		}
+	}
+	if freed {
+		l.others = max(told, 0)
+	}
+	if claimed {
+		return
+	}
+	w := l.front()
+	offered := freed && l.others > 0 && l.streak >= maxStreak
+	l.streak = 0
+	switch {
+	case w == nil:
+	case offered && !w.trying:
+		w.tryAt, w.yielding = time.Now().Add(yield), true
+		w.signal()
+	default:
+		l.poke()
+	}
+}
+
+// subscribe asks for the line's channel unless that was done. The mutex is held.
+func (h *Hub) subscribe(l *line) {
+	if l.state != unwanted || h.stopped {
+		return
+	}
+	l.state = wanted
+	if !h.running {
+		h.running = true
+		h.done.Go(h.loop)
+	}
+	h.rouse()
+}
+
+// emptied takes note that a line has no waiter any more. The mutex is held.
+func (h *Hub) emptied(l *line) {
+	l.emptied = time.Now()
+	if l.state == unwanted {
+		delete(h.lines, l.channel)
+	}
+}
+
+func (h *Hub) rouse() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
+	}
+}
+
+// on handles the events of the subscription connection.
+func (h *Hub) on() driver.Events {
+	return driver.Events{Subscribed: h.acknowledged, Message: h.message}
+}
+
+func (h *Hub) acknowledged(channel string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	if l == nil || l.state != asked {
+		return
+	}
+	l.state, l.own = listening, 0
+	h.subscribed++
+	l.poke()
+}
+
+func (h *Hub) message(channel, _ string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	switch {
+	case l == nil:
+	case l.own > 0:
+		l.own--
+	default:
+		l.poke()
+	}
+}
+
+var errGone = errors.New("the subscription connection is gone")

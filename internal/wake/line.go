@@ -1,0 +1,68 @@
+package wake
+
+import "time"
+
+// line is the local waiters for one channel. The hub's mutex guards it.
+type line struct {
+	channel string
+	waiters []*Waiter // [0] is the contender
+	state   subscription
+	emptied time.Time // when the last waiter left
+
+	own    int // messages to come that are of our own making
+	others int // subscribers of other processes that the last release told
+	streak int // local hand-overs in a row
+}
+
+// subscription is how far the subscription of a line's channel is.
+type subscription int
+
+const (
+	unwanted subscription = iota
+	wanted                // to be asked for
+	asked                 // asked for, not acknowledged
+	listening
+)
+
+// maxStreak is how often the lock is handed on within this process before others
+// are offered it.
+const maxStreak = 16
+
+// front returns the contender, or nil.
+func (l *line) front() *Waiter {
+	if len(l.waiters) == 0 {
+		return nil
+	}
+	return l.waiters[0]
+}
+
+// poke makes the contender look at the lock now.
+func (l *line) poke() {
+	w := l.front()
+	if w == nil || w.yielding {
+		return
+	}
+	w.tryAt = time.Time{}
+	w.signal()
+}
+
+// remove takes w out, and lets the next one be the contender if w was: after a
+// grant it need not look before until.
+func (l *line) remove(w *Waiter, until time.Time) {
+	for i, other := range l.waiters {
+		if other != w {
+			continue
+		}
+		l.waiters[i] = nil
+		if i == 0 {
+			l.waiters = l.waiters[1:]
+		} else {
+			l.waiters = append(l.waiters[:i], l.waiters[i+1:]...)
+		}
+		if i == 0 && len(l.waiters) > 0 {
+			l.waiters[0].tryAt = until
+			l.waiters[0].signal()
+		}
+		return
+	}
+}

@@ -1,0 +1,117 @@
+package wake
+
+import "time"
+
+// Waiter is one place in a line. It belongs to one goroutine.
+type Waiter struct {
+	// Bid is what the waiter asks for; whoever claims it reads it.
+	Bid any
+
+	hub  *Hub
+	line *line
+	ring chan struct{} // capacity one
+
+	// Guarded by the hub's mutex.
+	tryAt    time.Time // not to look before; zero is at once
+	yielding bool      // tryAt holds also against messages
+	trying   bool      // the waiter's own attempt is under way
+	claimed  bool      // somebody else's attempt for it is under way
+	left     bool
+	result   any // of the last settled claim
+}
+
+// Rung delivers a signal when the waiter is to look at its Turn again.
+func (w *Waiter) Rung() <-chan struct{} { return w.ring }
+
+func (w *Waiter) signal() {
+	select {
+	case w.ring <- struct{}{}:
+	default:
+	}
+}
+
+// Turn is what a waiter may do at a moment.
+type Turn struct {
+	// Try says to make an attempt now. The waiter calls Tried after it.
+	Try bool
+	// Result is of a claim that was settled since the last Turn; nil if none.
+	Result any
+	// Front says that the waiter is the contender: it wakes up by itself at At.
+	Front bool
+	At    time.Time
+}
+
+// Turn says what w may do now.
+func (w *Waiter) Turn(now time.Time) Turn {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	turn := Turn{Result: w.result}
+	w.result = nil
+	if turn.Result != nil || w.claimed || w.line.front() != w {
+		return turn
+	}
+	turn.Front, turn.At = true, w.tryAt
+	if !w.tryAt.After(now) {
+		turn.Try = true
+		w.trying, w.yielding = true, false
+		// A message that comes from here on asks for another attempt.
+		w.tryAt = never
+	}
+	return turn
+}
+
+// never is a moment that does not come.
+var never = time.Unix(1<<40, 0)
+
+// Tried ends an attempt that failed: the contender need not look again before
+// until, unless it is woken. It makes sure that the channel is subscribed.
+func (w *Waiter) Tried(until time.Time) {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.trying = false
+	if until.Before(w.tryAt) {
+		w.tryAt = until
+	}
+	h.subscribe(w.line)
+}
+
+// Leave takes w out of its line. After a grant the next waiter need not look
+// before until; the zero time lets it look at once. Leave reports whether a claim
+// was under way, which Settle will then find abandoned.
+func (w *Waiter) Leave(until time.Time) (claimed bool) {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.left {
+		return false
+	}
+	w.left = true
+	h.waiting--
+	l := w.line
+	wasFront := l.front() == w
+	l.remove(w, until)
+	switch {
+	case len(l.waiters) > 0 && wasFront:
+		h.subscribe(l)
+	case len(l.waiters) == 0:
+		h.emptied(l)
+	}
+	return w.claimed
+}
+
+// Settle ends a claim with its result, which is not nil. It reports false if the
+// waiter has left: then whatever was taken for it must be given back.
+func (w *Waiter) Settle(result any) bool {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.claimed = false
+	if w.left {
+		return false
+	}
+	w.result = result
+	w.signal()
+	return true
+}

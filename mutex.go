@@ -1,0 +1,84 @@
+package redlatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Mutex is an exclusive lock: at most one owner holds it. It is the lock that
+// Redisson calls RLock, and shares it with Java processes.
+//
+// A Mutex holds no state: any number of them may stand for one name, and each may
+// be used by any number of goroutines. What was acquired is the Hold.
+type Mutex struct {
+	client *Client
+	point  point
+}
+
+// point is a lock as the client speaks of it: its name and what derives from it.
+type point struct {
+	name    string
+	channel string
+	err     error // why the name is no good
+}
+
+// Mutex returns the mutex called name. It does not touch Redis. A name that cannot
+// be one is reported by every verb as ErrInvalidName.
+func (c *Client) Mutex(name string) *Mutex {
+	m := &Mutex{client: c, point: point{name: name}}
+	if err := protocol.CheckName(name); err != nil {
+		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
+		return m
+	}
+	m.point.channel = protocol.LockChannel(name)
+	return m
+}
+
+// Name is the name the mutex was made with.
+func (m *Mutex) Name() string { return m.point.name }
+
+// Lock waits until the mutex is held, ctx ends, or the time of WithWait has passed.
+//
+// In Redis the hash named after the lock then has one field, the hold's owner, with
+// the count of its holds, and the lease as TTL. The lease is renewed until Unlock,
+// unless WithLease fixed it. Waiters of one process are served in the order in
+// which they came; between processes there is no order.
+//
+// Errors: ErrNotAcquired (joined with ctx's error if that ended the wait) after
+// which nothing is held; ErrUnknownOutcome, after which at most one lease may pass
+// until the lock frees; ErrReentry; ErrLost, when an outer hold of the same owner
+// turned out to be gone; ErrWrongType; ErrInvalidName; ErrClosed; *ConfigError; and
+// errors of the network and the server, after which nothing is held.
+//
+// Source: Redisson's RLock.lock and tryLock, "acquire" in the wire format.
+func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.point, forever, opts)
+}
+
+// TryLock takes the mutex if it is free, and does not wait. It asks Redis once and
+// may overtake waiters. For errors and effects see Lock.
+func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.point, 0, opts)
+}
+
+// ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports
+// whether it was held. It is for operators: the holder goes on working until its
+// next renewal tells it, after a third of its lease at the latest.
+//
+// It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
+// ErrWrongType, if the key is something else, which is left alone; ErrUnknownOutcome.
+// Source: Redisson's forceUnlock.
+func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
+	reply, err := m.client.ask(ctx, &m.point, "force unlock", script.Force(m.point.name, m.point.channel))
+	if err != nil {
+		return false, err
+	}
+	forced, err := script.ReadForced(reply)
+	if err != nil {
+		return false, failure("force unlock", m.point.name, err)
+	}
+	return forced, nil
+}

@@ -1,0 +1,151 @@
+package redlatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// release gives one hold back.
+func (c *Client) release(ctx context.Context, h *Hold) error {
+	t := h.tenure
+	if !c.gate.enterToRelease() {
+		<-c.closed // Close gives every hold back
+	} else {
+		defer c.gate.leave()
+	}
+	ctx, cancel := c.detached(ctx)
+	defer cancel()
+	if t.shared != nil {
+		s := t.shared.sit(t.point.name)
+		defer t.shared.rise(t.point.name, s)
+		select {
+		case s.turn <- struct{}{}:
+			defer func() { <-s.turn }()
+		case <-ctx.Done():
+			// The owner's other request hangs. Go on without the turn: the
+			// hold has to end, and each request sets the count anew.
+		}
+	}
+
+	remaining, dropped, err := t.drop(h)
+	switch {
+	case errors.Is(err, ErrReleased):
+		return nil
+	case err != nil:
+		return err
+	case dropped && remaining > 0:
+		err = c.lower(ctx, t, remaining)
+	default:
+		t.leave()
+		err = c.free(ctx, t)
+	}
+	c.observe(Released, t.point, t.owner, time.Since(h.since), err)
+	return err
+}
+
+// detached is a context that does not end with ctx but with the release timeout.
+// Without that need it is the one given: the driver bounds a command anyway.
+func (c *Client) detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Done() == nil && c.config.ReleaseTimeout >= c.config.CommandTimeout {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), c.config.ReleaseTimeout)
+}
+
+// lower gives back a hold that is not the owner's last.
+func (c *Client) lower(ctx context.Context, t *tenure, remaining int) error {
+	_, lease := t.count(0)
+	result, err := c.releases.Run(ctx, script.Release(t.point.name, t.point.channel, t.owner, remaining, lease))
+	if err != nil {
+		return failure("unlock", t.point.name, err)
+	}
+	released, err := script.ReadReleased(result.Reply)
+	if err != nil {
+		return failure("unlock", t.point.name, err)
+	}
+	if !released.Held {
+		t.Lost(errGoneAtRelease)
+		return lostAtRelease(t)
+	}
+	t.extend(result.Asked)
+	return nil
+}
+
+// free gives back the last hold of a tenure that has left the engine. If somebody
+// waits for the lock in this process, the request of the first of them goes along.
+func (c *Client) free(ctx context.Context, t *tenure) error {
+	call := script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease)
+	next := c.hub.Claim(t.point.channel)
+	began := time.Now()
+	var result script.Result
+	var err error
+	if next == nil {
+		result, err = c.releases.Run(ctx, call)
+	} else {
+		result, err = c.handOver(ctx, call, next)
+	}
+	released, err := c.readFreed(t, result, err)
+	c.hub.Announced(t.point.channel, next != nil, err == nil && !released.Mute, released.Told, yield(time.Since(began)))
+	return err
+}
+
+// handOver sends a release and the bid of the first local waiter in one request.
+func (c *Client) handOver(ctx context.Context, release script.Call, next *wake.Waiter) (script.Result, error) {
+	heir := next.Bid.(*tenure)
+	results, err := c.releases.RunAll(ctx, release, heir.bid())
+	a := heir.read(results[1], err)
+	if !next.Settle(a) {
+		// It has left meanwhile; what was taken for it goes back.
+		c.background.Go(func() { c.giveBack(heir, a) })
+	}
+	return results[0], err
+}
+
+// giveBack releases what was taken for a waiter that has left.
+func (c *Client) giveBack(t *tenure, a answer) {
+	switch {
+	case a.hold != nil:
+		_ = a.hold.Unlock(context.Background())
+	case t.unsettled:
+		c.takeBack(t)
+	}
+}
+
+// readFreed reads the reply to the release of a last hold. After a repetition, "not
+// held" is what the first request left behind: the deadline had not passed when it
+// was sent, so the lock was held then.
+func (c *Client) readFreed(t *tenure, result script.Result, err error) (script.Released, error) {
+	if err != nil {
+		return script.Released{}, failure("unlock", t.point.name, err)
+	}
+	released, err := script.ReadReleased(result.Reply)
+	switch {
+	case err != nil:
+		return released, failure("unlock", t.point.name, err)
+	case released.Mute:
+		c.mute.Do(func() {
+			c.config.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", t.point.channel)
+		})
+	case !released.Held && !result.Repeated:
+		return released, lostAtRelease(t)
+	}
+	return released, nil
+}
+
+var errGoneAtRelease = errors.New("it was gone before it was released")
+
+func lostAtRelease(t *tenure) error {
+	return fmt.Errorf("redlatch: unlock %q: %w: %w", t.point.name, ErrLost, errGoneAtRelease)
+}
+
+// yield is for how long the local waiters leave the lock to others that they have
+// been offered it: time for a message and an attempt, each about as long as the
+// release took.
+func yield(roundTrip time.Duration) time.Duration {
+	return min(max(2*roundTrip, time.Millisecond), 10*time.Millisecond)
+}

@@ -1,0 +1,71 @@
+package redlatch
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Status is a lock at one moment, as Redis has it.
+type Status struct {
+	Locked  bool
+	Mode    string        // "exclusive" while locked, "" while free
+	Holders []Holder      // who holds it
+	TTL     time.Duration // remaining; -1 without expiry, 0 while free
+	Token   int64         // the last fencing token issued, 0 if none
+}
+
+// Holder is one owner that holds a lock.
+type Holder struct {
+	Owner string        // "clientUUID:number"
+	Count int           // how many holds it has
+	TTL   time.Duration // remaining; -1 without expiry
+}
+
+// HeldBy says whether owner, as Hold.Owner gives it, is among the holders, and with
+// how many holds.
+func (s Status) HeldBy(owner string) (count int, held bool) {
+	for _, h := range s.Holders {
+		if h.Owner == owner {
+			return h.Count, true
+		}
+	}
+	return 0, false
+}
+
+// Status reads who holds the mutex, how often, and for how much longer. It changes
+// nothing. It blocks for one round trip, bounded by ctx and Config.CommandTimeout.
+// Errors: ErrWrongType if the key is something else.
+func (m *Mutex) Status(ctx context.Context) (Status, error) {
+	reply, err := m.client.ask(ctx, &m.point, "status of", script.Status(m.point.name, protocol.TokenKey(m.point.name)))
+	if err != nil {
+		return Status{}, err
+	}
+	state, err := script.ReadStatus(reply)
+	if err != nil {
+		return Status{}, failure("status of", m.point.name, err)
+	}
+	return mutexStatus(m.point.name, state)
+}
+
+func mutexStatus(name string, state script.State) (Status, error) {
+	status := Status{Token: state.Token}
+	if len(state.Fields) == 0 {
+		return status, nil
+	}
+	status.Locked, status.Mode = true, "exclusive"
+	status.TTL = max(state.TTL, -1)
+	for owner, value := range state.Fields {
+		count, err := strconv.Atoi(value)
+		_, _, ok := protocol.ParseOwner(owner)
+		if err != nil || !ok || len(state.Fields) > 1 {
+			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, owner, value)
+		}
+		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, TTL: status.TTL})
+	}
+	return status, nil
+}

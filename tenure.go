@@ -1,0 +1,183 @@
+package redlatch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/renew"
+)
+
+// tenure is one owner's time on one lock, from its first hold to the end of its
+// last. It is what Redis knows: one field with one count and one expiry. A tenure
+// that has ended is never used again, so that what is still under way for it
+// cannot touch a later one.
+//
+//	asking  ── granted ──▶  held  ── last hold released ──▶  ended (ErrReleased)
+//	   │                     └───── expired, gone ─────────▶  ended (ErrLost)
+//	   └── given up: ended without ever having been held
+type tenure struct {
+	renew.Item // its lease, in the client's renewal engine while held
+
+	client *Client
+	point  *point
+	owner  string
+	shared *owner // nil if no other acquisition can have this owner
+	want   request
+	parent context.Context // of the first hold
+
+	// unsettled: a request was sent and its outcome is not known, so the lock may
+	// stand in Redis. It belongs to whoever makes the attempt.
+	unsettled bool
+
+	mu    sync.Mutex
+	end   error   // nil until it ended
+	holds []*Hold // those that are held, in the order of their acquisition
+	first Hold    // the first of them; most tenures have one
+}
+
+func (c *Client) newTenure(ctx context.Context, p *point, name string, shared *owner, want request) *tenure {
+	t := &tenure{client: c, point: p, owner: name, shared: shared, want: want, parent: ctx}
+	t.Subject = t
+	return t
+}
+
+// ended says whether the tenure is over, and ends it if its time is.
+func (t *tenure) ended() bool {
+	t.mu.Lock()
+	end := t.end
+	t.mu.Unlock()
+	if end == nil && t.Term().Over(time.Now()) {
+		t.expire()
+		return true
+	}
+	return end != nil
+}
+
+// add makes one more hold of a tenure that Redis confirmed by a request that left
+// at asked, or nil if the tenure has ended meanwhile. It is in the renewal engine
+// before anybody else knows of it.
+func (t *tenure) add(ctx context.Context, want request, asked time.Time) *Hold {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end != nil {
+		return nil
+	}
+	h := &t.first
+	if h.tenure != nil {
+		h = new(Hold)
+	}
+	*h = Hold{tenure: t, parent: ctx, want: want, since: time.Now()}
+	t.holds = append(t.holds, h)
+	t.confirm(asked)
+	return h
+}
+
+// extend takes note that Redis set the full lease by a request that left at asked.
+func (t *tenure) extend(asked time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end == nil {
+		t.confirm(asked)
+	}
+}
+
+// confirm tells the engine of a new term. The mutex is held: a tenure that ends must
+// not be put into the engine after it has been taken out.
+func (t *tenure) confirm(asked time.Time) { t.client.engine.Set(&t.Item, t.term(asked)) }
+
+// term is the term that begins at asked. The holds share one expiry, so the longest
+// lease counts; it is renewed while any hold is.
+func (t *tenure) term(asked time.Time) renew.Term {
+	term := renew.Term{Asked: asked, Lease: longest(t.holds, 0)}
+	if slices.ContainsFunc(t.holds, func(h *Hold) bool { return !h.want.fixed }) {
+		term.Every = t.client.config.every(term.Lease)
+	}
+	return term
+}
+
+func longest(holds []*Hold, least time.Duration) time.Duration {
+	for _, h := range holds {
+		least = max(least, h.want.lease)
+	}
+	return least
+}
+
+// count is the number of holds, and the longest lease among them and least.
+func (t *tenure) count(least time.Duration) (int, time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.holds), longest(t.holds, least)
+}
+
+// drop ends one hold, as its holder wishes, and returns how many remain. With the
+// last one the tenure ends. It reports false, and the hold's error, if the hold had
+// ended before.
+func (t *tenure) drop(h *Hold) (remaining int, dropped bool, err error) {
+	t.ended() // expire first, so that a late release is not taken for a good one
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if h.err != nil {
+		return 0, false, h.err
+	}
+	t.holds = slices.DeleteFunc(t.holds, func(other *Hold) bool { return other == h })
+	if len(t.holds) == 0 {
+		t.end = ErrReleased
+	}
+	h.finish(ErrReleased)
+	return len(t.holds), true, nil
+}
+
+// leave takes an ended tenure out of everything that would act on it.
+func (t *tenure) leave() {
+	t.client.engine.Remove(&t.Item)
+	if t.shared != nil {
+		t.shared.vacate(t.point.name, t)
+	}
+}
+
+// close ends the tenure with all its holds, as the holder wishes. It reports false
+// if it had ended before.
+func (t *tenure) close() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end != nil {
+		return false
+	}
+	t.finish(ErrReleased)
+	return true
+}
+
+// finish ends the tenure and its holds. The mutex is held.
+func (t *tenure) finish(end error) {
+	t.end = end
+	for _, h := range t.holds {
+		h.finish(end)
+	}
+	t.holds = nil
+}
+
+// expire ends a tenure whose deadline has passed.
+func (t *tenure) expire() { t.Lost(renew.ErrExpired) }
+
+// Lost ends the tenure with ErrLost. The renewal engine calls it; a second call
+// does nothing.
+func (t *tenure) Lost(why error) {
+	t.mu.Lock()
+	if t.end != nil {
+		t.mu.Unlock()
+		return
+	}
+	held := time.Since(t.first.since)
+	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
+	t.finish(err)
+	t.mu.Unlock()
+
+	t.leave()
+	c := t.client
+	c.losses.Add(1)
+	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", held, "reason", why)
+	c.observe(Lost, t.point, t.owner, held, err)
+}
