@@ -48,8 +48,8 @@ bench: ## measure redlatch beside its rivals and the raw server
 	cd bench && go run .
 
 .PHONY: demo
-demo: ## run the example programs of the documentation, and show what they print
-	go test -count=1 -v -run '^Example' .
+demo: ## watch processes share a lock, renew it, die with it and get it back
+	go run ./cmd/redlatch demo
 
 .PHONY: soak
 soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50

@@ -25,6 +25,7 @@ import (
 var house = [][]string{
 	{"redlatchtest", "internal/redistest", "driver/drivertest", "interop", "robustness"},
 	{"cmd/redlatch", "examples/..."},
+	{"cmd/redlatch/internal/demo"},
 	{"console"},
 	{"watchdog", "inspect", "fence"},
 	{"."},

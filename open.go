@@ -35,7 +35,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	}
 	d, err := target.connect(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("redlatch: open %s: %w", target, err)
+		return nil, fmt.Errorf("redlatch: open: %w", err)
 	}
 	c, err := New(d, cfg)
 	if err != nil {

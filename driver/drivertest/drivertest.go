@@ -38,7 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 		{"commands without a name are not sent", namelessCommandsAreNotSent},
 		{"a context that is over sends nothing", contextThatIsOverSendsNothing},
 		{"a context that ends ends the call", contextThatEndsEndsTheCall},
-		{"close ends calls under way", closeEndsCallsUnderWay},
+		{"close ends calls under way", func(t *testing.T, d driver.Driver) { closeEndsCallsUnderWay(t, d, open(t)) }},
 		{"nothing works after close", nothingWorksAfterClose},
 		{"acknowledgements come before messages", acknowledgementsComeBeforeMessages},
 		{"messages come in order", messagesComeInOrder},

@@ -66,7 +66,7 @@ func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 	if err := ctx.Err(); err != nil {
 		return driver.Reply{Err: d.options.notSent(err)}
 	}
-	if link := d.link.Load(); link != nil {
+	if link := d.link.Load(); link != nil && link.queue.tryEnter() {
 		if reply := d.do(ctx, link, command); reply.Err != errGone {
 			return reply
 		}
@@ -87,7 +87,7 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 	if err := ctx.Err(); err != nil {
 		return failAll(len(commands), d.options.notSent(err))
 	}
-	if link := d.link.Load(); link != nil {
+	if link := d.link.Load(); link != nil && link.queue.tryEnter() {
 		if replies := d.pipeline(ctx, link, commands); replies[0].Err != errGone {
 			return replies
 		}
@@ -117,7 +117,7 @@ func (d *Driver) Close() {
 	d.work.Wait()
 }
 
-// do sends a command over one link. The error is errGone, bare, if the link
+// do sends a command over one link, whose queue has been entered. The error is errGone, bare, if the link
 // did not take it.
 func (d *Driver) do(ctx context.Context, link *link, command driver.Command) driver.Reply {
 	result := d.exchange(ctx, link, link.client.B().Arbitrary(command.Words...).Build())
@@ -146,12 +146,12 @@ func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Com
 	return replies
 }
 
-// doLater is Do where the link at hand was none.
+// doLater is Do where there was no link, or no place in its queue.
 func (d *Driver) doLater(ctx context.Context, command driver.Command) driver.Reply {
 	ctx, cancel := d.options.bounded(ctx)
 	defer cancel()
 	for {
-		link, err := d.awaitLink(ctx)
+		link, err := d.enterLink(ctx)
 		if err != nil {
 			return driver.Reply{Err: err}
 		}
@@ -161,12 +161,12 @@ func (d *Driver) doLater(ctx context.Context, command driver.Command) driver.Rep
 	}
 }
 
-// pipelineLater is Pipeline where the link at hand was none.
+// pipelineLater is Pipeline where there was no link, or no place in its queue.
 func (d *Driver) pipelineLater(ctx context.Context, commands []driver.Command) []driver.Reply {
 	ctx, cancel := d.options.bounded(ctx)
 	defer cancel()
 	for {
-		link, err := d.awaitLink(ctx)
+		link, err := d.enterLink(ctx)
 		if err != nil {
 			return failAll(len(commands), err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -19,8 +18,7 @@ type link struct {
 	client rueidis.Client
 	conn   net.Conn
 	born   time.Time
-	// queued is an upper bound of the places taken in rueidis' queue.
-	queued atomic.Int64
+	queue  queue
 }
 
 // newLink connects, logs in and selects the database. It ends with ctx, and
@@ -40,11 +38,14 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 		end(client, line.conn)
 		return nil, err
 	}
-	return &link{client: client, conn: line.conn, born: time.Now()}, nil
+	return &link{client: client, conn: line.conn, born: time.Now(), queue: newQueue()}, nil
 }
 
-// close ends the link. Calls under way end with an error.
-func (l *link) close() { end(l.client, l.conn) }
+// close ends the link, once. Calls under way end with an error.
+func (l *link) close() {
+	close(l.queue.gone)
+	end(l.client, l.conn)
+}
 
 // end closes a client's connection and then the client; both may be nil. In
 // this order, because a client that is closed first asks the server for a last

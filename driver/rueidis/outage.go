@@ -85,6 +85,25 @@ func (d *Driver) rest(pause time.Duration) {
 	}
 }
 
+// enterLink waits for a link and a place in its queue. The error matches
+// driver.ErrNotSent.
+func (d *Driver) enterLink(ctx context.Context) (*link, error) {
+	for {
+		link, err := d.awaitLink(ctx)
+		if err != nil {
+			return nil, err
+		}
+		switch err := link.queue.enter(ctx); err {
+		case nil:
+			return link, nil
+		case errGone:
+			d.lose(link, err)
+		default:
+			return nil, d.options.notSent(fmt.Errorf("%w, behind %d other calls", err, places))
+		}
+	}
+}
+
 // awaitLink waits until there is a link, or ctx ends. The error matches
 // driver.ErrNotSent and tells what is wrong with the connection.
 func (d *Driver) awaitLink(ctx context.Context) (*link, error) {

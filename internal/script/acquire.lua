@@ -21,16 +21,22 @@
 
 local lock, owner, lease, count = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
-local owners = redis.call('HLEN', lock)
+local owners = redis.pcall('HLEN', lock)
+if type(owners) == 'table' then
+  return owners -- WRONGTYPE, as it is
+end
 if owners == 0 then
   if count ~= '1' then
     return 0
   end
+elseif owners > 1 then
+  return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
 elseif redis.call('HEXISTS', lock, owner) == 0 then
-  if owners > 1 then
-    return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
+  local holder = redis.call('HKEYS', lock)[1]
+  if not string.find(holder, ':%-?%d+$') then
+    return redis.error_reply('NOTLOCK the field of the hash is no owner')
   end
-  return {redis.call('PTTL', lock), redis.call('HKEYS', lock)[1]}
+  return {redis.call('PTTL', lock), holder}
 end
 
 redis.call('HSET', lock, owner, count)

@@ -16,7 +16,10 @@
 
 local lock, channel = KEYS[1], KEYS[2]
 
-local owners = redis.call('HLEN', lock)
+local owners = redis.pcall('HLEN', lock)
+if type(owners) == 'table' then
+  return owners -- WRONGTYPE, as it is
+end
 if owners == 0 then
   return 0
 end

@@ -21,7 +21,11 @@
 
 local lock, channel, owner = KEYS[1], KEYS[2], ARGV[1]
 
-if redis.call('HEXISTS', lock, owner) == 0 then
+local held = redis.pcall('HEXISTS', lock, owner)
+if type(held) == 'table' then
+  return held -- WRONGTYPE, as it is
+end
+if held == 0 then
   return -1
 end
 

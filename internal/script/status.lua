@@ -10,8 +10,12 @@
 
 local lock, tokens = KEYS[1], KEYS[2]
 
+local fields = redis.pcall('HGETALL', lock)
+if fields.err then
+  return fields -- WRONGTYPE, as it is
+end
 local reply = {redis.call('PTTL', lock), redis.call('GET', tokens) or '0'}
-for _, word in ipairs(redis.call('HGETALL', lock)) do
+for _, word in ipairs(fields) do
   reply[#reply + 1] = word
 end
 return reply

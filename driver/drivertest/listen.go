@@ -1,0 +1,308 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// recorder writes down events as lines: "+channel" and "channel payload".
+type recorder struct {
+	mu    sync.Mutex
+	lines []string
+	// news has a token when there is a line that nobody has looked at yet.
+	news chan struct{}
+}
+
+func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1)} }
+
+func (r *recorder) events() driver.Events {
+	return driver.Events{
+		Subscribed: func(channel string) { r.add("+" + channel) },
+		Message:    func(channel, payload string) { r.add(channel + " " + payload) },
+	}
+}
+
+func (r *recorder) add(line string) {
+	r.mu.Lock()
+	r.lines = append(r.lines, line)
+	r.mu.Unlock()
+	select {
+	case r.news <- struct{}{}:
+	default:
+	}
+}
+
+func (r *recorder) snapshot() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// await waits until the lines satisfy a condition, and returns them.
+func (r *recorder) await(t *testing.T, what string, cond func(lines []string) bool) []string {
+	t.Helper()
+	limit := time.NewTimer(slow)
+	defer limit.Stop()
+	for {
+		lines := r.snapshot()
+		if cond(lines) {
+			return lines
+		}
+		select {
+		case <-r.news:
+		case <-limit.C:
+			t.Fatalf("not within %v: %s; the events so far, at most 20: %q", slow, what, lines[:min(20, len(lines))])
+		}
+	}
+}
+
+// awaitLine waits for one line.
+func (r *recorder) awaitLine(t *testing.T, line string) {
+	t.Helper()
+	r.await(t, "the event "+line, func(lines []string) bool { return slices.Contains(lines, line) })
+}
+
+// listen opens a listener that ends with the test.
+func listen(t *testing.T, d driver.Driver, events driver.Events) driver.Listener {
+	t.Helper()
+	l, err := d.Listen(t.Context(), events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// subscribe asks for channels and waits for their acknowledgements.
+func subscribe(t *testing.T, l driver.Listener, r *recorder, channels ...string) {
+	t.Helper()
+	if err := l.Subscribe(t.Context(), channels...); err != nil {
+		t.Fatal(err)
+	}
+	for _, channel := range channels {
+		r.awaitLine(t, "+"+channel)
+	}
+}
+
+func publish(t *testing.T, d driver.Driver, channel, payload string) (receivers int64) {
+	t.Helper()
+	return do(t, d, command("PUBLISH", channel, payload)).Int
+}
+
+// acknowledgementsComeBeforeMessages publishes without a break while channels
+// are subscribed to, one after another.
+func acknowledgementsComeBeforeMessages(t *testing.T, d driver.Driver) {
+	prefix := unique()
+	channel := func(i int) string { return prefix + strconv.Itoa(i) }
+	const channels = 20
+	var enough atomic.Bool
+	var publisher sync.WaitGroup
+	publisher.Go(func() {
+		for i := 0; !enough.Load(); i++ {
+			d.Do(context.Background(), command("PUBLISH", channel(i%channels), "x"))
+		}
+	})
+	defer publisher.Wait()
+	defer enough.Store(true)
+
+	r := newRecorder()
+	l := listen(t, d, r.events())
+	for i := range channels {
+		if err := l.Subscribe(t.Context(), channel(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.awaitLine(t, channel(channels-1)+" x")
+	lines := r.snapshot()
+	for i := range channels {
+		acknowledged := slices.Index(lines, "+"+channel(i))
+		message := slices.Index(lines, channel(i)+" x")
+		if message >= 0 && (acknowledged < 0 || acknowledged > message) {
+			t.Errorf("channel %d: acknowledged as event %d, first message event %d", i, acknowledged, message)
+		}
+	}
+}
+
+func messagesComeInOrder(t *testing.T, d driver.Driver) {
+	channel := unique()
+	r := newRecorder()
+	subscribe(t, listen(t, d, r.events()), r, channel)
+	const messages = 1000
+	want := []string{"+" + channel}
+	for i := range messages {
+		// Messages of scripts are what redlatch lives on.
+		do(t, d, eval("return redis.call('publish', KEYS[1], ARGV[1])", channel, strconv.Itoa(i)))
+		want = append(want, fmt.Sprint(channel, " ", i))
+	}
+	got := r.await(t, "all messages", func(lines []string) bool { return len(lines) >= len(want) })
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is not that of publishing: %q", got)
+	}
+}
+
+func thousandChannels(t *testing.T, d driver.Driver) {
+	prefix := unique()
+	var channels, want []string
+	for i := range 1000 {
+		channels = append(channels, prefix+strconv.Itoa(i))
+	}
+	r := newRecorder()
+	l := listen(t, d, r.events())
+	subscribe(t, l, r, channels[0])
+	if err := l.Subscribe(t.Context(), channels[1:]...); err != nil {
+		t.Fatal(err)
+	}
+	r.await(t, "all acknowledgements", func(lines []string) bool { return len(lines) >= len(channels) })
+	for _, channel := range channels {
+		want = append(want, "+"+channel)
+	}
+	for i := range channels {
+		channel := channels[len(channels)-1-i]
+		publish(t, d, channel, "x")
+		want = append(want, channel+" x")
+	}
+	got := r.await(t, "all messages", func(lines []string) bool { return len(lines) >= len(want) })
+	if !slices.Equal(got, want) {
+		t.Errorf("%d events, not the %d expected", len(got), len(want))
+	}
+	if err := l.Unsubscribe(t.Context(), channels...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
+	dropped, kept := unique(), unique()
+	r := newRecorder()
+	l := listen(t, d, r.events())
+	subscribe(t, l, r, dropped, kept)
+	if err := l.Unsubscribe(t.Context(), dropped); err != nil {
+		t.Fatal(err)
+	}
+	// None at all names no channel, and must not mean all of them.
+	if err := l.Unsubscribe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Subscribe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitReceivers(t, d, dropped, 0)
+	publish(t, d, dropped, "lost")
+	publish(t, d, kept, "found")
+	r.awaitLine(t, kept+" found")
+	if lines := r.snapshot(); slices.Contains(lines, dropped+" lost") {
+		t.Errorf("events: %q", lines)
+	}
+	if lines := r.snapshot(); len(lines) != 3 {
+		t.Errorf("events: %q, want two acknowledgements and a message", lines)
+	}
+	// Again, after the last channel has gone as well.
+	if err := l.Unsubscribe(t.Context(), kept, dropped); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Subscribe(t.Context(), dropped); err != nil {
+		t.Fatal(err)
+	}
+	awaitReceivers(t, d, dropped, 1)
+	publish(t, d, dropped, "back")
+	r.awaitLine(t, dropped+" back")
+}
+
+// awaitReceivers waits until a channel has so many subscribers.
+func awaitReceivers(t *testing.T, d driver.Driver, channel string, want int64) {
+	t.Helper()
+	for limit := time.Now().Add(slow); ; time.Sleep(time.Millisecond) {
+		count := do(t, d, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}}).Array[1].Int
+		if count == want {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%s has %d subscribers, want %d", channel, count, want)
+		}
+	}
+}
+
+// closedListenerIsSilent closes a listener in the middle of a stream of messages.
+func closedListenerIsSilent(t *testing.T, d driver.Driver) {
+	channel := unique()
+	var closed atomic.Bool
+	var late atomic.Int64
+	first := make(chan struct{})
+	var once sync.Once
+	l := listen(t, d, driver.Events{Message: func(string, string) {
+		once.Do(func() { close(first) })
+		if closed.Load() {
+			late.Add(1)
+		}
+	}})
+	if err := l.Subscribe(t.Context(), channel); err != nil {
+		t.Fatal(err)
+	}
+	var enough atomic.Bool
+	var publisher sync.WaitGroup
+	publisher.Go(func() {
+		batch := slices.Repeat([]driver.Command{command("PUBLISH", channel, strings.Repeat("x", 100))}, 100)
+		for !enough.Load() {
+			d.Pipeline(context.Background(), batch...)
+		}
+	})
+	defer publisher.Wait()
+	defer enough.Store(true)
+
+	within(t, first, "the first message")
+	select {
+	case <-l.Done():
+		t.Fatal("Done is closed although the listener is not")
+	default:
+	}
+	l.Close()
+	closed.Store(true)
+	select {
+	case <-l.Done():
+	default:
+		t.Error("Done is not closed after Close")
+	}
+	l.Close()
+	awaitReceivers(t, d, channel, 0)
+	publish(t, d, channel, "late")
+	if n := late.Load(); n > 0 {
+		t.Errorf("%d messages after Close", n)
+	}
+	if err := l.Subscribe(t.Context(), channel); err == nil {
+		t.Error("Subscribe succeeded after Close")
+	}
+}
+
+func closeEndsTheListeners(t *testing.T, d driver.Driver) {
+	a, b := listen(t, d, driver.Events{}), listen(t, d, driver.Events{})
+	a.Close()
+	d.Close()
+	within(t, b.Done(), "the end of the listener")
+}
+
+// listenersDoWithoutFunctions: nil means that nobody is interested.
+func listenersDoWithoutFunctions(t *testing.T, d driver.Driver) {
+	channel := unique()
+	l := listen(t, d, driver.Events{})
+	if err := l.Subscribe(t.Context(), channel); err != nil {
+		t.Fatal(err)
+	}
+	awaitReceivers(t, d, channel, 1)
+	publish(t, d, channel, "x")
+	if err := l.Unsubscribe(t.Context(), channel); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-l.Done():
+		t.Error("the listener has ended")
+	default:
+	}
+}

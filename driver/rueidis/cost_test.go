@@ -1,0 +1,102 @@
+package rueidis_test
+
+import (
+	"context"
+	"testing"
+
+	redis "github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// hotPath is a command as locks send it: a script, two keys, three arguments.
+func hotPath(t testing.TB, server *redistest.Server) driver.Command {
+	digest := server.CLI(t, "SCRIPT", "LOAD", "return 1").(string)
+	return driver.Command{Words: []string{
+		"EVALSHA", digest, "2", "lock:{order:1001}", "redlatch:channel:{order:1001}",
+		"30000", "6f1c2a9e-0d6b-4f0e-9a51-2f5d0c7e8b13:42", "1",
+	}}
+}
+
+// raw is rueidis itself, with one connection as the driver has.
+func raw(t testing.TB, server *redistest.Server) redis.Client {
+	client, err := redis.NewClient(redis.ClientOption{
+		InitAddress: []string{server.Addr()}, ForceSingleClient: true, DisableRetry: true,
+		DisableCache: true, AlwaysRESP2: true, PipelineMultiplex: -1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// TestCostsLittleMoreThanRueidis is not parallel: it counts the allocations of
+// the whole process.
+func TestCostsLittleMoreThanRueidis(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, too")
+	}
+	server := redistest.Start(t)
+	client, d := raw(t, server), open(t, rueidis.Options{Address: server.Addr()})
+	one := hotPath(t, server)
+	background := context.Background()
+	cancellable, cancel := context.WithCancel(background)
+	defer cancel()
+	bounded, cancel := context.WithTimeout(background, soon)
+	defer cancel()
+
+	build := func() redis.Completed { return client.B().Arbitrary(one.Words...).Build() }
+	bare := testing.AllocsPerRun(1000, func() { client.Do(background, build()) })
+	barePipeline := testing.AllocsPerRun(1000, func() { client.DoMulti(background, build(), build()) })
+	for _, c := range []struct {
+		name  string
+		call  func()
+		limit float64
+	}{
+		{"Do", func() { d.Do(background, one) }, bare},
+		{"Do with a cancellable context", func() { d.Do(cancellable, one) }, bare},
+		{"Do with a deadline", func() { d.Do(bounded, one) }, bare + 1},
+		// The commands and the replies are slices.
+		{"Pipeline", func() { d.Pipeline(background, one, one) }, barePipeline + 2},
+	} {
+		if got := testing.AllocsPerRun(1000, c.call); got > c.limit {
+			t.Errorf("%s: %v allocations, want %v at most", c.name, got, c.limit)
+		}
+	}
+}
+
+func BenchmarkDo(b *testing.B) {
+	server := redistest.Shared(b)
+	client, d := raw(b, server), open(b, rueidis.Options{Address: server.Addr()})
+	one := hotPath(b, server)
+	ctx := context.Background()
+	calls := []struct {
+		name string
+		call func()
+	}{
+		{"rueidis", func() { client.Do(ctx, client.B().Arbitrary(one.Words...).Build()) }},
+		{"driver", func() { d.Do(ctx, one) }},
+		{"driver pipeline of two", func() { d.Pipeline(ctx, one, one) }},
+	}
+	for _, c := range calls {
+		b.Run("alone/"+c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.call()
+			}
+		})
+	}
+	for _, c := range calls {
+		b.Run("512 callers/"+c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetParallelism(256)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					c.call()
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package rueidis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestOpenRefusesImpossibleOptions(t *testing.T) {
+	t.Parallel()
+	for _, options := range []rueidis.Options{
+		{},
+		{Address: "127.0.0.1:1", DB: -1},
+		{Address: "127.0.0.1:1", CommandTimeout: -time.Second},
+	} {
+		if d, err := rueidis.Open(t.Context(), options); err == nil {
+			d.Close()
+			t.Errorf("%+v was accepted", options)
+		}
+	}
+}
+
+func TestOpenReportsTheServersRefusal(t *testing.T) {
+	t.Parallel()
+	const password, wrong = "correct-horse", "battery-staple"
+	server := redistest.Start(t, "--requirepass", password, "--databases", "4")
+	server.CLI(t, "PING") // unauthenticated, as a baseline for the list of clients
+	for _, c := range []struct {
+		name    string
+		options rueidis.Options
+		code    string
+	}{
+		{"wrong password", rueidis.Options{Password: wrong}, "WRONGPASS"},
+		{"unknown user", rueidis.Options{Username: "nobody", Password: wrong}, "WRONGPASS"},
+		{"no password", rueidis.Options{}, "NOAUTH"},
+		{"no such database", rueidis.Options{Password: password, DB: 7}, "ERR"},
+	} {
+		c.options.Address = server.Addr()
+		_, err := rueidis.Open(t.Context(), c.options)
+		var refused *driver.ServerError
+		if !errors.As(err, &refused) || refused.Code() != c.code {
+			t.Errorf("%s: %v, want a server error %s", c.name, err, c.code)
+			continue
+		}
+		if !strings.Contains(err.Error(), server.Addr()) {
+			t.Errorf("%s: %q does not name the address", c.name, err)
+		}
+		if strings.Contains(err.Error(), wrong) || strings.Contains(err.Error(), password) {
+			t.Errorf("%s: %q gives the password away", c.name, err)
+		}
+	}
+
+	d := open(t, rueidis.Options{Address: server.Addr(), Password: password, DB: 3})
+	redistest.Eventually(t, soon, func() bool {
+		return strings.Count(do(t, d, "CLIENT", "LIST").Str, "id=") == 1
+	}, "the refused connections are gone")
+	if list := do(t, d, "CLIENT", "LIST").Str; !strings.Contains(list, " db=3 ") {
+		t.Errorf("not in database 3: %s", list)
+	}
+}
+
+func TestLogsInAsAUser(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all")
+	d := open(t, rueidis.Options{Address: server.Addr(), Username: "locker", Password: "secret"})
+	if got := do(t, d, "ACL", "WHOAMI").Str; got != "locker" {
+		t.Errorf("logged in as %q", got)
+	}
+	listener, err := d.Listen(t.Context(), driver.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+}
+
+func TestOpenReportsARefusedConnection(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	_, err := rueidis.Open(t.Context(), rueidis.Options{Address: "127.0.0.1:1"})
+	var network *net.OpError
+	if !errors.As(err, &network) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error %v", err)
+	}
+	wantTook(t, begin, 0, "a refused Open")
+}
+
+// TestOpenEndsWhenNobodyAnswers connects to a server that accepts and is silent.
+func TestOpenEndsWhenNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	proxy.Blackhole(true)
+	options := rueidis.Options{Address: proxy.Addr(), CommandTimeout: 600 * time.Millisecond}
+
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := rueidis.Open(ctx, options); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	wantTook(t, begin, 50*time.Millisecond, "Open with a context")
+
+	begin = time.Now()
+	_, err := rueidis.Open(t.Context(), options)
+	if err == nil {
+		t.Error("Open succeeded")
+	}
+	wantNoContextError(t, err)
+	wantTook(t, begin, options.CommandTimeout, "Open without one")
+}

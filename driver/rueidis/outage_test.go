@@ -1,0 +1,390 @@
+package rueidis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// verbs are the two ways to send a command.
+var verbs = []struct {
+	name string
+	call func(driver.Driver, context.Context, driver.Command) error
+}{
+	{"Do", func(d driver.Driver, ctx context.Context, c driver.Command) error { return d.Do(ctx, c).Err }},
+	{"Pipeline", func(d driver.Driver, ctx context.Context, c driver.Command) error {
+		replies := d.Pipeline(ctx, c, c)
+		return errors.Join(replies[0].Err, replies[1].Err)
+	}},
+}
+
+// TestFrozenServerEndsCallsWithinTheCommandTimeout freezes the server at
+// various moments of rueidis' rhythm of PINGs, which is what the bound rests on.
+func TestFrozenServerEndsCallsWithinTheCommandTimeout(t *testing.T) {
+	t.Parallel()
+	const timeout = 480 * time.Millisecond
+	server := redistest.Start(t)
+	for _, verb := range verbs {
+		for _, shared := range []bool{false, true} {
+			for phase := range 3 {
+				name := fmt.Sprintf("%s shared=%v phase %d", verb.name, shared, phase)
+				d := open(t, rueidis.Options{Address: server.Addr(), CommandTimeout: timeout})
+				if shared {
+					shareConnection(t, d)
+				}
+				time.Sleep(time.Duration(phase) * timeout / 18)
+				do(t, d, "PING")
+				server.Freeze()
+
+				begin := time.Now()
+				err := verb.call(d, context.Background(), command("PING"))
+				wantUnknown(t, err)
+				wantNoContextError(t, err)
+				wantTook(t, begin, timeout, name)
+
+				server.Thaw()
+				eventuallyWorks(t, d)
+				d.Close()
+			}
+		}
+	}
+}
+
+// shareConnection makes rueidis read on a goroutine of its own, as it does
+// from the first call on whose context can end.
+func shareConnection(t *testing.T, d driver.Driver) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if reply := d.Do(ctx, command("PING")); reply.Err != nil {
+		t.Fatal(reply.Err)
+	}
+}
+
+// TestEndOfAContextSparesTheConnection also for deadlines, at which rueidis by
+// itself would hang up.
+func TestEndOfAContextSparesTheConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := open(t, rueidis.Options{Address: server.Addr()})
+	id := do(t, d, "CLIENT", "ID").Int
+	for _, verb := range verbs {
+		server.Freeze()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		err := verb.call(d, ctx, command("PING"))
+		wantTook(t, begin, 50*time.Millisecond, verb.name)
+		wantUnknown(t, err)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: error %v, want the context's", verb.name, err)
+		}
+		server.Thaw()
+		if got := do(t, d, "CLIENT", "ID").Int; got != id {
+			t.Errorf("%s: the connection is client %d, it was client %d", verb.name, got, id)
+		}
+	}
+}
+
+// TestFullQueueLeavesContextsTheirSay freezes the server under more callers
+// than rueidis' queue has places. When they have given up and the server goes
+// on, their places are free again.
+func TestFullQueueLeavesContextsTheirSay(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := open(t, rueidis.Options{Address: server.Addr(), CommandTimeout: 20 * time.Second})
+	server.Freeze()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var callers sync.WaitGroup
+	for i := range 3 * rueidis.Places {
+		callers.Go(func() {
+			if err := verbs[i%2].call(d, ctx, command("PING")); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v, want the context's", err)
+			}
+		})
+	}
+	redistest.Eventually(t, soon, func() bool { return rueidis.Queued(d) == rueidis.Places }, "the queue is full")
+	begin := time.Now()
+	late, cancelLate := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancelLate()
+	wantNotSent(t, d.Do(late, command("PING")).Err)
+	wantTook(t, begin, 20*time.Millisecond, "a caller who found the queue full")
+
+	begin = time.Now()
+	cancel()
+	callers.Wait()
+	wantTook(t, begin, time.Second, "the return of all callers")
+	server.Thaw()
+	do(t, d, "PING")
+	redistest.Eventually(t, soon, func() bool { return rueidis.Queued(d) == 0 }, "the queue is empty")
+}
+
+func TestServerThatComesBackIsFound(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := open(t, rueidis.Options{Address: server.Addr()})
+	do(t, d, "SET", "key", "value")
+	for range 2 {
+		server.Restart(t)
+		eventuallyWorks(t, d)
+	}
+	if got := do(t, d, "GET", "key"); !got.IsNil {
+		t.Errorf("not the restarted server: %+v", got)
+	}
+}
+
+// TestCallsWaitForTheServer: a call made during an outage succeeds if the
+// outage ends in time.
+func TestCallsWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: soon})
+	loseConnection(t, d, proxy)
+	replies := make(chan driver.Reply)
+	go func() { replies <- d.Do(t.Context(), command("PING")) }()
+	go func() { replies <- d.Pipeline(t.Context(), command("PING"))[0] }()
+	select {
+	case reply := <-replies:
+		t.Fatalf("%+v without a server", reply)
+	case <-time.After(50 * time.Millisecond):
+	}
+	proxy.Refuse(t, false)
+	for range 2 {
+		if reply := <-replies; reply.Str != "PONG" {
+			t.Errorf("reply %+v", reply)
+		}
+	}
+}
+
+// loseConnection cuts the connection, refuses new ones, and has the driver notice.
+func loseConnection(t *testing.T, d driver.Driver, proxy *redistest.Proxy) {
+	t.Helper()
+	proxy.Refuse(t, true)
+	proxy.Cut()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if reply := d.Do(ctx, command("PING")); reply.Err == nil {
+		t.Fatal("there is a connection still")
+	}
+}
+
+func TestRefusedConnectionsAreNotSent(t *testing.T) {
+	t.Parallel()
+	const timeout = 300 * time.Millisecond
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: timeout})
+	loseConnection(t, d, proxy)
+	for _, verb := range verbs {
+		begin := time.Now()
+		err := verb.call(d, context.Background(), command("PING"))
+		wantNotSent(t, err)
+		wantNoContextError(t, err)
+		wantTook(t, begin, timeout, verb.name)
+		if !errors.Is(err, errRefused) {
+			t.Errorf("error %v does not say why there is no connection", err)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		begin = time.Now()
+		err = verb.call(d, ctx, command("PING"))
+		wantNotSent(t, err)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		wantTook(t, begin, 20*time.Millisecond, verb.name+" with a context")
+	}
+}
+
+// TestNobodyWaitsForAnothersDial: while a connection is being made to a server
+// that accepts and is silent, every caller waits for as long as it pleases,
+// and is told its own reason.
+func TestNobodyWaitsForAnothersDial(t *testing.T) {
+	t.Parallel()
+	const timeout = time.Second
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: timeout})
+	proxy.Blackhole(true)
+	proxy.Cut()
+	wantUnknownOrNotSent := func(err error) {
+		if err == nil {
+			t.Error("a command succeeded in a black hole")
+		}
+	}
+
+	var callers sync.WaitGroup
+	for i := range 30 {
+		callers.Go(func() {
+			begin := time.Now()
+			limit := time.Duration(10+20*i) * time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			err := verbs[i%2].call(d, ctx, command("PING"))
+			wantUnknownOrNotSent(err)
+			wantTook(t, begin, limit, "a caller with a deadline")
+		})
+		callers.Go(func() {
+			begin := time.Now()
+			err := verbs[i%2].call(d, context.Background(), command("PING"))
+			wantUnknownOrNotSent(err)
+			wantNoContextError(t, err)
+			wantTook(t, begin, timeout, "a caller without")
+		})
+	}
+	callers.Wait()
+	proxy.Blackhole(false)
+	eventuallyWorks(t, d)
+}
+
+func TestLostReplyLeavesTheOutcomeOpen(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	for _, shared := range []bool{false, true} {
+		for _, c := range []struct {
+			name string
+			lose func(int, func([]byte) bool)
+			want any
+		}{
+			{"the reply", proxy.DropReplies, "1"},
+			{"the request", proxy.DropRequests, nil},
+		} {
+			key := redistest.Name(t)
+			d := open(t, rueidis.Options{Address: proxy.Addr()})
+			if shared {
+				shareConnection(t, d)
+			}
+			c.lose(1, redistest.Containing(key))
+			err := d.Do(context.Background(), command("INCR", key)).Err
+			wantUnknown(t, err)
+			wantNoContextError(t, err)
+			if got := server.CLI(t, "GET", key); got != c.want {
+				t.Errorf("%s was lost: the key is %v, want %v", c.name, got, c.want)
+			}
+			do(t, d, "PING")
+		}
+	}
+}
+
+// TestLostReplyInAPipelineSparesTheOnesBeforeIt uses a shared connection, on
+// which rueidis reports each reply by itself.
+func TestLostReplyInAPipelineSparesTheOnesBeforeIt(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	d := open(t, rueidis.Options{Address: proxy.Addr()})
+	shareConnection(t, d)
+	key := redistest.Name(t)
+	proxy.DropReplies(1, redistest.Containing("DECR"))
+	replies := d.Pipeline(t.Context(), command("INCR", key), command("DECR", key), command("INCR", key))
+	if replies[0].Int != 1 {
+		t.Errorf("first reply %+v, want 1", replies[0])
+	}
+	wantUnknown(t, replies[1].Err)
+	wantUnknown(t, replies[2].Err)
+	if got := server.CLI(t, "GET", key); got != "0" {
+		t.Errorf("the key is %v, want 0: the first two commands carried out", got)
+	}
+}
+
+// TestErrorsTellTheTruthUnderFire cuts connections under many callers. Each
+// increments keys of its own, once: what succeeded is there, what was not sent
+// is not, and nothing is there twice.
+func TestErrorsTellTheTruthUnderFire(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: 200 * time.Millisecond})
+	name := redistest.Name(t)
+
+	const callers, rounds = 40, 50
+	errs := make([][rounds]error, callers)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for round := range rounds {
+				key := fmt.Sprint(name, "-", caller, "-", round)
+				errs[caller][round] = d.Do(context.Background(), command("INCR", key)).Err
+			}
+		})
+	}
+	go func() { all.Wait(); close(done) }()
+	harass(t, proxy, done)
+
+	tally := map[string]int{}
+	for caller := range callers {
+		for round, err := range errs[caller] {
+			wantNoContextError(t, err)
+			key := fmt.Sprint(name, "-", caller, "-", round)
+			count := server.CLI(t, "GET", key)
+			switch {
+			case err == nil && count != "1":
+				t.Errorf("a success was carried out %v times", count)
+			case errors.Is(err, driver.ErrNotSent) && count != nil:
+				t.Errorf("carried out %v times, although %v", count, err)
+			case count != "1" && count != nil:
+				t.Errorf("carried out %v times after %v", count, err)
+			}
+			switch {
+			case err == nil:
+				tally["succeeded"]++
+			case errors.Is(err, driver.ErrNotSent):
+				tally["not sent"]++
+			default:
+				tally["unknown"]++
+			}
+		}
+	}
+	t.Log(tally)
+}
+
+// harass cuts the connections and now and then refuses new ones, until done.
+func harass(t *testing.T, proxy *redistest.Proxy, done <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			proxy.Refuse(t, false)
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+		proxy.Refuse(t, i%100 > 20 && i%100 < 90)
+		proxy.Cut()
+	}
+}
+
+// TestCloseEndsAnOutage: neither a caller who waits for a connection nor the
+// goroutine that makes one keeps Close waiting.
+func TestCloseEndsAnOutage(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	for _, silent := range []bool{false, true} {
+		d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: 30 * time.Second})
+		proxy.Blackhole(silent)
+		proxy.Refuse(t, !silent)
+		proxy.Cut()
+		failed := make(chan error)
+		waiting, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		for range 3 { // the first loses the connection, the last waits for one
+			d.Do(waiting, command("PING"))
+		}
+		go func() { failed <- d.Do(context.Background(), command("PING")).Err }()
+		begin := time.Now()
+		d.Close()
+		err := <-failed
+		wantNotSent(t, err)
+		wantNoContextError(t, err)
+		wantTook(t, begin, 0, "Close")
+		proxy.Blackhole(false)
+		proxy.Refuse(t, false)
+	}
+}

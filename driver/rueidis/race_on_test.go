@@ -1,0 +1,5 @@
+//go:build race
+
+package rueidis_test
+
+const raceEnabled = true

@@ -1,0 +1,152 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestNamesThatCannotNameALock(t *testing.T) {
+	c := open(t, "memory://", redlatch.Config{})
+	for what, name := range map[string]string{
+		"empty": "", "over-long": strings.Repeat("x", 1025), "a newline": "a\nb", "a null": "a\x00", "no UTF-8": "a\xff",
+	} {
+		_, err := c.Mutex(name).Lock(t.Context())
+		is(t, what+": Lock", err, redlatch.ErrInvalidName)
+		_, err = c.Mutex(name).ForceUnlock(t.Context())
+		is(t, what+": ForceUnlock", err, redlatch.ErrInvalidName)
+		_, err = c.Mutex(name).Status(t.Context())
+		is(t, what+": Status", err, redlatch.ErrInvalidName)
+	}
+	for _, name := range []string{"a", "order:1001", "größe 1", strings.Repeat("x", 1024), "{a", "a{b}c"} {
+		h, err := c.Mutex(name).Lock(t.Context())
+		if err != nil {
+			t.Errorf("%q: %v", name, err)
+			continue
+		}
+		_ = h.Unlock(t.Context())
+	}
+}
+
+func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
+	c := open(t, "memory://", redlatch.Config{})
+	for field, opt := range map[string]redlatch.LockOption{
+		"WithLease": redlatch.WithLease(9 * time.Millisecond), "WithWait": redlatch.WithWait(-1), "LockOption": {},
+	} {
+		_, err := c.Mutex("job").Lock(t.Context(), opt)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != field {
+			t.Errorf("Lock is %v, want a ConfigError for %s", err, field)
+		}
+	}
+	for field, cfg := range map[string]redlatch.Config{
+		"LeaseTime":      {LeaseTime: time.Millisecond},
+		"RenewInterval":  {LeaseTime: time.Second, RenewInterval: 501 * time.Millisecond},
+		"PollCap":        {PollCap: time.Millisecond},
+		"CommandTimeout": {CommandTimeout: -1},
+		"ReleaseTimeout": {ReleaseTimeout: time.Microsecond},
+	} {
+		_, err := redlatch.Open(t.Context(), "memory://", cfg)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != field {
+			t.Errorf("Open is %v, want a ConfigError for %s", err, field)
+		}
+	}
+}
+
+func TestURLsWithATypo(t *testing.T) {
+	for _, url := range []string{
+		"", "localhost:6379", "127.0.0.1:6379", "rediss//host", "http://host", "redis:host", "redis://", "redis://:6379",
+		"redis://host:0", "redis://host:99999", "redis://host:port", "redis://host/x", "redis://host/-1",
+		"redis://host?db=1", "redis://user:secret@host:port/0", "memory://a/b", "memory://user:secret@a", "redis://[::1",
+	} {
+		_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != "url" {
+			t.Errorf("Open(%q) is %v, want a ConfigError for the url", url, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("Open(%q) tells the password: %v", url, err)
+		}
+	}
+}
+
+func TestAWrongPassword(t *testing.T) {
+	server := redistest.Start(t, "--requirepass", "right")
+	for _, url := range []string{"redis://:secret@" + server.Addr(), "redis://nobody:secret@" + server.Addr(), server.URL()} {
+		began := time.Now()
+		_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
+		var refused *driver.ServerError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), server.Addr()) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Open is %v, want the server's error, the address and no password", err)
+		}
+		within(t, "Open", time.Since(began), 0, time.Second)
+	}
+	c := open(t, "redis://:right@"+server.Addr()+"/3", redlatch.Config{})
+	h := must(c.Mutex("job").Lock(t.Context()))
+	if got := server.CLI(t, "AUTH", "right"); got != "OK" {
+		t.Fatal(got)
+	}
+	_ = h.Unlock(t.Context())
+}
+
+func TestKeysThatAreNoLock(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, d := open(t, url, redlatch.Config{}), raw(t, url)
+		name := redistest.Name(t)
+		keys := map[string][]string{
+			name + "-string": {"SET", name + "-string", "x"},
+			name + "-list":   {"RPUSH", name + "-list", "x"},
+			name + "-hash":   {"HSET", name + "-hash", "name", "Ada", "mail", "a@example.org"},
+			name + "-rw":     {"HSET", name + "-rw", "mode", "read", "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:7", "1"},
+		}
+		for key, make := range keys {
+			do(t, d, make...)
+			before := content(t, d, key)
+			_, err := c.Mutex(key).Lock(t.Context())
+			is(t, key+": Lock", err, redlatch.ErrWrongType)
+			_, err = c.Mutex(key).TryLock(t.Context())
+			is(t, key+": TryLock", err, redlatch.ErrWrongType)
+			_, err = c.Mutex(key).ForceUnlock(t.Context())
+			is(t, key+": ForceUnlock", err, redlatch.ErrWrongType)
+			_, err = c.Mutex(key).Status(t.Context())
+			is(t, key+": Status", err, redlatch.ErrWrongType)
+			if content(t, d, key) != before {
+				t.Errorf("%s was changed", key)
+			}
+			do(t, d, "DEL", key)
+		}
+		one := name + "-one-field"
+		do(t, d, "HSET", one, "name", "Ada")
+		_, err := c.Mutex(one).Lock(t.Context())
+		is(t, "Lock on a hash of one field", err, redlatch.ErrWrongType)
+		_, err = c.Mutex(one).ForceUnlock(t.Context())
+		is(t, "ForceUnlock of a hash of one field", err, redlatch.ErrWrongType)
+		do(t, d, "DEL", one)
+	})
+}
+
+func TestOpenEndsWithItsContext(t *testing.T) {
+	server := redistest.Start(t)
+	server.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := redlatch.Open(ctx, server.URL(), redlatch.Config{})
+	is(t, "Open of a frozen server", err, context.DeadlineExceeded)
+	within(t, "Open", time.Since(began), 0, 100*time.Millisecond+slack)
+}
+
+// content writes what is under a key.
+func content(t *testing.T, d driver.Driver, key string) string {
+	t.Helper()
+	read := map[string][]string{"string": {"GET", key}, "list": {"LRANGE", key, "0", "-1"}, "hash": {"HGETALL", key}}
+	return fmt.Sprint(do(t, d, read[do(t, d, "TYPE", key).Str]...))
+}

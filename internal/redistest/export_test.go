@@ -1,0 +1,7 @@
+package redistest
+
+var (
+	RoundTrip   = roundTrip
+	ReadRequest = readRequest
+	Request     = request
+)

@@ -1,0 +1,223 @@
+package wake_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		a, b, c := h.Join(channel, 1), h.Join(channel, 2), h.Join(channel, 3)
+		for i, w := range []interface{ Rung() <-chan struct{} }{b, c} {
+			select {
+			case <-w.Rung():
+				t.Errorf("waiter %d was rung though it stands behind", i+1)
+			default:
+			}
+		}
+		if turn := b.Turn(time.Now()); turn.Try || turn.Front || turn.Result != nil {
+			t.Errorf("the second has the turn %+v", turn)
+		}
+		if turn := a.Turn(time.Now()); !turn.Try || !turn.Front {
+			t.Errorf("the first has the turn %+v", turn)
+		}
+		if turn := a.Turn(time.Now()); turn.Try {
+			t.Error("the first is to try while it tries")
+		}
+		if h.Waiting() != 3 || !h.Crowded(channel) || h.Crowded("another") {
+			t.Errorf("%d wait, crowded: %v and %v", h.Waiting(), h.Crowded(channel), h.Crowded("another"))
+		}
+	})
+}
+
+func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		ws := asleep(t, h, 50)
+		for i, w := range ws {
+			if i > 0 && !rung(w) {
+				t.Fatalf("waiter %d was not told that it is the first now", i)
+			}
+			if i+1 < len(ws) && ws[i+1].Turn(time.Now()).Front {
+				t.Fatalf("waiter %d came before %d", i+1, i)
+			}
+			if i > 0 {
+				tried(t, w, far())
+			}
+			w.Leave(time.Time{})
+		}
+		if h.Waiting() != 0 || h.Crowded(channel) {
+			t.Errorf("%d wait, crowded: %v", h.Waiting(), h.Crowded(channel))
+		}
+	})
+}
+
+func TestWhoLeavesFromTheMiddleHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	for leaver := range 4 {
+		t.Run(fmt.Sprint(leaver), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, _ := open(t)
+				ws := asleep(t, h, 4)
+				ws[leaver].Leave(time.Time{})
+				ws[leaver].Leave(time.Time{})
+				if h.Waiting() != 3 {
+					t.Errorf("%d wait after one of 4 left twice", h.Waiting())
+				}
+				for i, w := range ws {
+					if i == leaver {
+						continue
+					}
+					h.Announced(channel, false, true, 0, 0)
+					tried(t, w, far())
+					w.Leave(time.Time{})
+				}
+			})
+		})
+	}
+}
+
+func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		w := asleep(t, h, 1)[0]
+		h.Announced(channel, false, true, 0, 0)
+		until := time.Now().Add(5 * time.Second)
+		tried(t, w, until)
+		for range 2 {
+			turn := w.Turn(until.Add(-1))
+			if turn.Try || !turn.Front || !turn.At.Equal(until) {
+				t.Errorf("a moment before: %+v, want to wait until %v", turn, until)
+			}
+		}
+		if !w.Turn(until).Try {
+			t.Error("it may not try when the moment has come")
+		}
+	})
+}
+
+func TestAfterAGrantTheNextNeedNotLookBeforeItsEndAndAfterAnythingElseLooksAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		ws := asleep(t, h, 3)
+		end := time.Now().Add(30 * time.Second)
+		ws[0].Leave(end)
+		if turn := ws[1].Turn(time.Now()); !rung(ws[1]) || turn.Try || !turn.Front || !turn.At.Equal(end) {
+			t.Errorf("after a grant the next one has the turn %+v", turn)
+		}
+		ws[1].Leave(time.Time{})
+		if turn := ws[2].Turn(time.Now()); !rung(ws[2]) || !turn.Try {
+			t.Errorf("after one who gave up the next one has the turn %+v", turn)
+		}
+	})
+}
+
+func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 3)
+		other := h.Join("another", 1)
+		tried(t, other, far())
+		quiet(other)
+		tried(t, other, far())
+		s.publish(channel)
+		time.Sleep(10 * time.Millisecond)
+		if !rung(ws[0]) || !ws[0].Turn(time.Now()).Try {
+			t.Error("the contender was not woken")
+		}
+		if rung(ws[1]) || rung(ws[2]) || rung(other) || other.Turn(time.Now()).Try {
+			t.Error("somebody else was woken")
+		}
+	})
+}
+
+func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		w := asleep(t, h, 1)[0]
+		s.publish(channel)
+		quiet(w)
+		if !w.Turn(time.Now()).Try {
+			t.Fatal("not woken")
+		}
+		s.publish(channel) // while it tries
+		time.Sleep(10 * time.Millisecond)
+		w.Tried(far())
+		if !w.Turn(time.Now()).Try {
+			t.Error("the message was forgotten")
+		}
+		w.Tried(far())
+		if w.Turn(time.Now()).Try {
+			t.Error("the message counted twice")
+		}
+	})
+}
+
+// What was published before the acknowledgement is lost, so it counts as a message.
+func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		a, b := h.Join(channel, 1), h.Join(channel, 2)
+		tried(t, a, far())
+		if s.publish(channel); h.Subscribed() != 0 || rung(a) {
+			t.Error("acknowledged before it was asked for")
+		}
+		time.Sleep(10 * time.Millisecond)
+		if !rung(a) || rung(b) || h.Subscribed() != 1 {
+			t.Errorf("the acknowledgement is to wake the contender alone; %d subscribed", h.Subscribed())
+		}
+		tried(t, a, far())
+		if a.Turn(time.Now()).Try {
+			t.Error("it tries twice for one acknowledgement")
+		}
+	})
+}
+
+func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.latency = 100 * time.Millisecond
+		w := h.Join(channel, 1)
+		tried(t, w, time.Now().Add(50*time.Millisecond))
+		time.Sleep(50 * time.Millisecond)
+		if !w.Turn(time.Now()).Try {
+			t.Fatal("not its turn")
+		}
+		time.Sleep(100 * time.Millisecond) // acknowledged while it tries
+		w.Tried(far())
+		if !w.Turn(time.Now()).Try {
+			t.Error("what was published before the acknowledgement would be missed")
+		}
+	})
+}
+
+func TestALocalReleaseWithoutABidWakesTheContender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		w := h.Join(channel, 1)
+		if !w.Turn(time.Now()).Try {
+			t.Fatal("not its turn")
+		}
+		// The release comes while the waiter tries, so that there is no claim.
+		if h.Claim(channel) != nil {
+			t.Fatal("claimed while it tried by itself")
+		}
+		h.Announced(channel, false, true, 0, time.Second)
+		w.Tried(far())
+		if !w.Turn(time.Now()).Try {
+			t.Error("the release was forgotten")
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package redlatch_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// holderEnv makes the test binary a process that takes a lock and reports what
+// becomes of its hold: "URL NAME LEASE".
+const holderEnv = "REDLATCH_TEST_HOLDER"
+
+func init() {
+	if spec := os.Getenv(holderEnv); spec != "" {
+		if err := holdAndReport(spec); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+}
+
+// holdAndReport prints "held OWNER", and after the end of the hold what Err and
+// Valid said first, and what Unlock did.
+func holdAndReport(spec string) error {
+	var url, name string
+	var lease time.Duration
+	var text string
+	if _, err := fmt.Sscan(spec, &url, &name, &text); err != nil {
+		return err
+	}
+	lease, err := time.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	c, err := redlatch.Open(ctx, url, quiet(redlatch.Config{LeaseTime: lease}))
+	if err != nil {
+		return err
+	}
+	h, err := c.Mutex(name).Lock(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println("held", h.Owner())
+	// The process is stopped in the middle of this loop, and asks again at once.
+	for h.Valid() {
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println("ended", errors.Is(h.Err(), redlatch.ErrLost))
+	fmt.Println("unlock", errors.Is(h.Unlock(ctx), redlatch.ErrLost))
+	return c.Close(ctx)
+}
+
+// holder is such a process.
+type holder struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+	owner string
+}
+
+// startHolder starts one and waits until it holds the lock.
+func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", holderEnv, url, name, lease))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait()
+	})
+	h := &holder{Cmd: cmd, lines: bufio.NewScanner(out)}
+	h.owner = strings.TrimPrefix(h.line(t), "held ")
+	return h
+}
+
+func (h *holder) line(t *testing.T) string {
+	t.Helper()
+	if !h.lines.Scan() {
+		t.Fatal("the holder process ended:", h.lines.Err())
+	}
+	return h.lines.Text()
+}
+
+// signal signals the process and waits until the kernel has acted on it.
+func (h *holder) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := h.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+	if s == syscall.SIGSTOP {
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(h.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheLockOfAKilledProcessFreesWithItsLease(t *testing.T) {
+	t.Parallel()
+	url, name := redistest.Shared(t).URL(), redistest.Name(t)
+	c := open(t, url, redlatch.Config{PollCap: time.Hour})
+	dead := startHolder(t, url, name, 900*time.Millisecond)
+	dead.signal(t, syscall.SIGKILL)
+	status := must(c.Mutex(name).Status(t.Context()))
+	killed := time.Now()
+	if len(status.Holders) != 1 || status.Holders[0].Owner != dead.owner {
+		t.Fatalf("status is %+v, want the dead holder %s", status, dead.owner)
+	}
+	h, err := c.Mutex(name).Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("entered %v after the last TTL had ended", time.Since(killed)-status.TTL)
+	within(t, "time until the next hold", time.Since(killed), status.TTL-5*time.Millisecond, status.TTL+20*time.Millisecond+slack)
+	_ = h.Unlock(t.Context())
+}
+
+func TestAPausedProcessLearnsOfItsLossBeforeItCanAct(t *testing.T) {
+	t.Parallel()
+	url, name := redistest.Shared(t).URL(), redistest.Name(t)
+	c := open(t, url, redlatch.Config{})
+	paused := startHolder(t, url, name, 300*time.Millisecond)
+	paused.signal(t, syscall.SIGSTOP)
+	rival, err := c.Mutex(name).Lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	paused.signal(t, syscall.SIGCONT)
+	if got := paused.line(t); got != "ended true" {
+		t.Errorf("the paused holder says %q, want \"ended true\"", got)
+	}
+	if got := paused.line(t); got != "unlock true" {
+		t.Errorf("the paused holder says %q, want \"unlock true\"", got)
+	}
+	if err := rival.Unlock(t.Context()); err != nil {
+		t.Error("the paused holder disturbed the rival:", err)
+	}
+}

@@ -1,0 +1,165 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+func TestAHoldIsRenewedEveryThirdOfItsLeaseUntilItIsReleased(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(t.Context()))
+		for range 20 { // 200 s, more than six leases
+			time.Sleep(9900 * time.Millisecond)
+			within(t, "TTL before the renewal", s.ttl("job"), 20*time.Second, 20200*time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			within(t, "TTL after the renewal", s.ttl("job"), 29900*time.Millisecond, 30*time.Second)
+			if !h.Valid() {
+				t.Fatal("hold ended:", h.Err())
+			}
+		}
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		renewals := s.client.Stats().Renewals
+		within(t, "renewals", renewals, 20, 21)
+		time.Sleep(time.Minute)
+		if got := s.client.Stats().Renewals; got != renewals {
+			t.Errorf("%d renewals after the release", got-renewals)
+		}
+		if s.memory.Miniredis().Exists("job") {
+			t.Error("the key is still there")
+		}
+	})
+}
+
+func TestAFixedLeaseIsNeverRenewedAndEndsBeforeItsKey(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(10*time.Second)))
+		began := time.Now()
+		<-h.Done()
+		held := time.Since(began)
+		within(t, "time held", held, 9800*time.Millisecond, 9999*time.Millisecond)
+		if !s.memory.Miniredis().Exists("job") {
+			t.Error("the key was gone before the hold ended")
+		}
+		if !errors.Is(h.Err(), redlatch.ErrLost) {
+			t.Errorf("Err is %v, want ErrLost", h.Err())
+		}
+		if cause := context.Cause(h.Context()); !errors.Is(cause, redlatch.ErrLost) {
+			t.Errorf("the cause of the context is %v, want ErrLost", cause)
+		}
+		if err := h.Unlock(t.Context()); !errors.Is(err, redlatch.ErrLost) {
+			t.Errorf("Unlock is %v, want ErrLost", err)
+		}
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Errorf("the second Unlock is %v, want nil", err)
+		}
+		if n := s.client.Stats().Renewals; n != 0 {
+			t.Errorf("%d renewals of a fixed lease", n)
+		}
+	})
+}
+
+func TestExpiryWithoutAMessageIsNoticedWithin20ms(t *testing.T) {
+	story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage) {
+		must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(7*time.Second)))
+		granted := time.Now().Add(7 * time.Second)
+		h := must(s.other(redlatch.Config{PollCap: time.Hour}).Mutex("job").Lock(t.Context()))
+		within(t, "time from the expiry to the next hold", time.Since(granted), 0, 20*time.Millisecond)
+		_ = h.Unlock(t.Context())
+	})
+}
+
+func TestARedisThatForgetsTheKeyEndsTheHoldAtTheNextRenewal(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(t.Context()))
+		s.memory.Miniredis().FlushAll()
+		began := time.Now()
+		<-h.Done()
+		within(t, "time until the loss", time.Since(began), 0, 10100*time.Millisecond)
+		if !errors.Is(h.Err(), redlatch.ErrLost) {
+			t.Errorf("Err is %v, want ErrLost", h.Err())
+		}
+		if n := s.client.Stats().Losses; n != 1 {
+			t.Errorf("%d losses counted, want 1", n)
+		}
+	})
+}
+
+func TestAKeyOfSomebodyElseIsNeverProlonged(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(t.Context()))
+		m := s.memory.Miniredis()
+		m.Del("job")
+		m.HSet("job", "somebody:1", "1")
+		m.SetTTL("job", time.Minute)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		within(t, "TTL of the other's key", s.ttl("job"), 30*time.Second, 30*time.Second)
+		if !errors.Is(h.Err(), redlatch.ErrLost) {
+			t.Errorf("Err is %v, want ErrLost", h.Err())
+		}
+	})
+}
+
+func TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m := s.client.Mutex("job")
+		h := must(m.Lock(t.Context()))
+		var next atomic.Int32
+		done := make(chan struct{})
+		const waiters = 50
+		for i := range waiters {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				h := must(m.Lock(t.Context()))
+				if turn := int(next.Add(1)) - 1; turn != i {
+					t.Errorf("waiter %d was served as number %d", i, turn)
+				}
+				time.Sleep(time.Millisecond)
+				if err := h.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		if n := s.client.Stats().Waiters; n != waiters {
+			t.Errorf("%d waiters counted, want %d", n, waiters)
+		}
+		_ = h.Unlock(t.Context())
+		for range waiters {
+			<-done
+		}
+	})
+}
+
+func TestAWaiterLooksAgainThoughNoMessageEverComes(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Hour)))
+		// Deleting the key by hand publishes nothing.
+		time.AfterFunc(20*time.Second, func() { s.memory.Miniredis().Del("job") })
+		began := time.Now()
+		h := must(s.other(redlatch.Config{}).Mutex("job").Lock(t.Context()))
+		within(t, "wait", time.Since(began), 20*time.Second, 25100*time.Millisecond)
+		_ = h.Unlock(t.Context())
+	})
+}
+
+func TestAKeyWithoutExpiryIsWaitedForCalmly(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		s.memory.Miniredis().HSet("job", "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1", "1")
+		before := s.driver.scripts.Load()
+		_, err := s.client.Mutex("job").Lock(t.Context(), redlatch.WithWait(time.Minute))
+		if !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("Lock is %v, want ErrNotAcquired", err)
+		}
+		within(t, "attempts in a minute", s.driver.scripts.Load()-before, 12, 18)
+	})
+}
