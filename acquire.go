@@ -41,8 +41,8 @@ func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts
 // acquireAs finds out which owner asks.
 func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, error) {
 	shared := c.ownerOf(ctx)
-	if holder := c.heldBelow(ctx, p.name); holder != "" && (shared == nil || shared.name != holder) {
-		return nil, fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, holder)
+	if err := c.deadlock(ctx, p, shared); err != nil {
+		return nil, err
 	}
 	limited := ctx
 	if want.wait > 0 && want.wait != forever {
@@ -58,8 +58,8 @@ func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, 
 
 // acquireShared takes the lock for an owner that may hold it already.
 func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *owner, want request) (*Hold, error) {
-	s := shared.sit(p.name)
-	defer shared.rise(p.name, s)
+	s := shared.sit(p)
+	defer shared.rise(p, s)
 	if want.wait == 0 {
 		select {
 		case s.turn <- struct{}{}:
@@ -91,8 +91,7 @@ func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *o
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
 // needs no compensation: every later request of the owner sets the count anew.
 func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
-	count, lease := t.count(want.lease)
-	result, err := c.runner.Run(limited, script.Acquire(t.point.name, t.owner, lease, count+1))
+	result, err := c.runner.Run(limited, t.raise(want.lease))
 	if err != nil {
 		return nil, withCause(failure("lock", t.point.name, err), ctx)
 	}
@@ -142,11 +141,6 @@ func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 func (c *Client) try(ctx context.Context, t *tenure) answer {
 	result, err := c.runner.Run(ctx, t.bid())
 	return t.read(result, err)
-}
-
-// bid is the request of a new tenure for its lock.
-func (t *tenure) bid() script.Call {
-	return script.Acquire(t.point.name, t.owner, t.want.lease, 1)
 }
 
 // read takes the reply to a bid. A grant that arrives when it can no longer be
@@ -213,7 +207,7 @@ const grace = 25 * time.Millisecond
 func (c *Client) takeBack(t *tenure) bool {
 	done := make(chan error, 1)
 	c.background.Go(func() {
-		_, err := c.releases.Run(context.Background(), script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease))
+		_, err := c.releases.Run(context.Background(), t.lower())
 		done <- err
 	})
 	timer := time.NewTimer(grace)

@@ -106,7 +106,7 @@ func (c *Client) releaseAll() error {
 	for _, item := range c.engine.Items() {
 		if t := item.Subject.(*tenure); t.close() {
 			t.leave()
-			calls = append(calls, script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease))
+			calls = append(calls, t.lower())
 		}
 	}
 	const batch = 100
@@ -123,8 +123,7 @@ func (c *Client) releaseAll() error {
 func (c *Client) renew(ctx context.Context, batch []*renew.Item) (kept []bool, asked time.Time, err error) {
 	renewals := make([]script.Renewal, len(batch))
 	for i, item := range batch {
-		t := item.Subject.(*tenure)
-		renewals[i] = script.Renewal{Lock: t.point.name, Field: t.owner, Lease: item.Term().Lease}
+		renewals[i] = item.Subject.(*tenure).renewal()
 	}
 	result, err := c.runner.Run(ctx, script.Renew(renewals))
 	if err != nil {

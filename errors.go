@@ -29,6 +29,10 @@ var (
 	// another owner: waiting would be a deadlock. See Client.WithOwner.
 	ErrReentry = errors.New("already held by this context")
 
+	// ErrUpgrade: the owner holds the read side of the lock and asks for the write
+	// side: it would wait for itself. Release the read side first.
+	ErrUpgrade = errors.New("held for reading, cannot be taken for writing")
+
 	// ErrUnknownOutcome: the request was sent, or may have been, no reply came in
 	// time, and repeating it did not resolve it. After an acquisition a
 	// compensating release was attempted; at most one lease may pass until the

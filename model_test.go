@@ -71,13 +71,10 @@ func (p plan) actOut(t *testing.T, s *stage) error {
 		c := []*redlatch.Client{s.client, second}[i%2]
 		actors = append(actors, &actor{ctx: c.WithOwner(t.Context()), mutex: c.Mutex("job")})
 	}
-	dice := rand.New(rand.NewPCG(p.seed, 0))
-	var mu sync.Mutex
+	roll := dice(p.seed)
 	s.driver.spoil(func([]string) fate {
-		mu.Lock()
-		defer mu.Unlock()
-		if dice.Float64() < p.losses {
-			return []fate{isNotSent, isLost, losesAnswer}[dice.IntN(3)]
+		if float64(roll(100)) < 100*p.losses {
+			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]
 		}
 		return arrives
 	})
@@ -178,14 +175,20 @@ func TestNobodyOverlapsWhileEverythingGoesWrong(t *testing.T) {
 	}
 }
 
-func contendBadly(t *testing.T, s *stage, seed uint64) {
+// dice returns a source of random numbers that many goroutines can use.
+func dice(seed uint64) func(n int) int {
 	var mu sync.Mutex
-	dice := rand.New(rand.NewPCG(seed, 1))
-	roll := func(n int) int {
+	source := rand.New(rand.NewPCG(seed, 1))
+	return func(n int) int {
 		mu.Lock()
 		defer mu.Unlock()
-		return dice.IntN(n)
+		return source.IntN(n)
 	}
+}
+
+func contendBadly(t *testing.T, s *stage, seed uint64) {
+	var mu sync.Mutex
+	roll := dice(seed)
 	s.driver.spoil(func([]string) fate {
 		if roll(3) == 0 {
 			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]

@@ -18,13 +18,6 @@ type Mutex struct {
 	point  point
 }
 
-// point is a lock as the client speaks of it: its name and what derives from it.
-type point struct {
-	name    string
-	channel string
-	err     error // why the name is no good
-}
-
 // Mutex returns the mutex called name. It does not touch Redis. A name that cannot
 // be one is reported by every verb as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
@@ -34,6 +27,7 @@ func (c *Client) Mutex(name string) *Mutex {
 		return m
 	}
 	m.point.channel = protocol.LockChannel(name)
+	m.point.side = exclusive{name, m.point.channel}
 	return m
 }
 

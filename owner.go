@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -13,10 +14,18 @@ type owner struct {
 	name string
 
 	mu    sync.Mutex
-	seats map[string]*seat // by the lock's name
+	seats map[place]*seat
 }
 
-// seat is one owner at one lock.
+// place is where an owner can sit: one side of one lock.
+type place struct {
+	channel string
+	shared  bool
+}
+
+func (p *point) place() place { return place{p.channel, p.side.shared()} }
+
+// seat is one owner at one place.
 type seat struct {
 	// turn serialises the owner's requests for the lock, so that the counts they
 	// set follow one another. Capacity one: whoever has put a token in has the turn.
@@ -34,7 +43,7 @@ type ownerKey struct{ client *Client }
 // context plays the part of Java's thread. Goroutines that are to exclude each
 // other need an owner each.
 func (c *Client) WithOwner(ctx context.Context) context.Context {
-	o := &owner{name: c.nextOwner(), seats: make(map[string]*seat)}
+	o := &owner{name: c.nextOwner(), seats: make(map[place]*seat)}
 	return context.WithValue(ctx, ownerKey{c}, o)
 }
 
@@ -48,36 +57,46 @@ func (c *Client) ownerOf(ctx context.Context) *owner {
 	return o
 }
 
-// sit returns the owner's seat at a lock. Each sit is followed by one rise.
-func (o *owner) sit(lock string) *seat {
+// sit returns the owner's seat. Each sit is followed by one rise.
+func (o *owner) sit(p *point) *seat {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := o.seats[lock]
+	s := o.seats[p.place()]
 	if s == nil {
 		s = &seat{turn: make(chan struct{}, 1)}
-		o.seats[lock] = s
+		o.seats[p.place()] = s
 	}
 	s.users++
 	return s
 }
 
-func (o *owner) rise(lock string, s *seat) {
+func (o *owner) rise(p *point, s *seat) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.users--
 	if s.users == 0 && s.tenure == nil {
-		delete(o.seats, lock)
+		delete(o.seats, p.place())
 	}
+}
+
+// holds says whether the owner holds a place.
+func (o *owner) holds(at place) bool {
+	o.mu.Lock()
+	s := o.seats[at]
+	o.mu.Unlock()
+	return s != nil && o.current(s) != nil
 }
 
 // current returns the tenure at a seat, or nil if there is none that is held.
 func (o *owner) current(s *seat) *tenure {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if s.tenure != nil && s.tenure.ended() {
-		s.tenure = nil
+	t := s.tenure
+	o.mu.Unlock()
+	// Not under the mutex: a tenure that ends vacates its seat.
+	if t == nil || t.ended() {
+		return nil
 	}
-	return s.tenure
+	return t
 }
 
 // settle puts a tenure that was granted into its seat.
@@ -88,21 +107,21 @@ func (o *owner) settle(s *seat, t *tenure) {
 }
 
 // vacate empties the seat of a tenure that ended.
-func (o *owner) vacate(lock string, t *tenure) {
+func (o *owner) vacate(p *point, t *tenure) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s := o.seats[lock]; s != nil && s.tenure == t {
+	if s := o.seats[p.place()]; s != nil && s.tenure == t {
 		s.tenure = nil
 		if s.users == 0 {
-			delete(o.seats, lock)
+			delete(o.seats, p.place())
 		}
 	}
 }
 
 // heldKey asks a context whether it stems from a hold of a lock.
 type heldKey struct {
-	client *Client
-	lock   string
+	client  *Client
+	channel string
 }
 
 // holdContext is the context of a hold: it knows which lock it is under.
@@ -114,16 +133,24 @@ type holdContext struct {
 // Value answers a heldKey with the innermost hold of that lock that is still held.
 func (c holdContext) Value(key any) any {
 	t := c.hold.tenure
-	if k, ok := key.(heldKey); ok && k.client == t.client && k.lock == t.point.name && c.hold.Err() == nil {
+	if k, ok := key.(heldKey); ok && k.client == t.client && k.channel == t.point.channel && c.hold.Err() == nil {
 		return c.hold
 	}
 	return c.Context.Value(key)
 }
 
-// heldBelow returns the owner that holds the lock in ctx, or "".
-func (c *Client) heldBelow(ctx context.Context, lock string) string {
-	if h, ok := ctx.Value(heldKey{c, lock}).(*Hold); ok {
-		return h.Owner()
+// deadlock says why taking p below ctx would mean to wait for oneself, or nil.
+func (c *Client) deadlock(ctx context.Context, p *point, shared *owner) error {
+	if shared != nil && !p.side.shared() &&
+		shared.holds(place{p.channel, true}) && !shared.holds(place{p.channel, false}) {
+		return fmt.Errorf("redlatch: lock %q: %w, by the same owner %s", p.name, ErrUpgrade, shared.name)
 	}
-	return ""
+	h, _ := ctx.Value(heldKey{c, p.channel}).(*Hold)
+	switch {
+	case h == nil || shared != nil && shared.name == h.Owner():
+		return nil
+	case h.tenure.point.side.shared() && !p.side.shared():
+		return fmt.Errorf("redlatch: lock %q: %w, by this context as %s", p.name, ErrUpgrade, h.Owner())
+	}
+	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, h.Owner())
 }

@@ -21,8 +21,8 @@ func (c *Client) release(ctx context.Context, h *Hold) error {
 	ctx, cancel := c.detached(ctx)
 	defer cancel()
 	if t.shared != nil {
-		s := t.shared.sit(t.point.name)
-		defer t.shared.rise(t.point.name, s)
+		s := t.shared.sit(t.point)
+		defer t.shared.rise(t.point, s)
 		select {
 		case s.turn <- struct{}{}:
 			defer func() { <-s.turn }()
@@ -39,7 +39,7 @@ func (c *Client) release(ctx context.Context, h *Hold) error {
 	case err != nil:
 		return err
 	case dropped && remaining > 0:
-		err = c.lower(ctx, t, remaining)
+		err = c.lower(ctx, t)
 	default:
 		t.leave()
 		err = c.free(ctx, t)
@@ -58,9 +58,8 @@ func (c *Client) detached(ctx context.Context) (context.Context, context.CancelF
 }
 
 // lower gives back a hold that is not the owner's last.
-func (c *Client) lower(ctx context.Context, t *tenure, remaining int) error {
-	_, lease := t.count(0)
-	result, err := c.releases.Run(ctx, script.Release(t.point.name, t.point.channel, t.owner, remaining, lease))
+func (c *Client) lower(ctx context.Context, t *tenure) error {
+	result, err := c.releases.Run(ctx, t.lower())
 	if err != nil {
 		return failure("unlock", t.point.name, err)
 	}
@@ -79,30 +78,31 @@ func (c *Client) lower(ctx context.Context, t *tenure, remaining int) error {
 // free gives back the last hold of a tenure that has left the engine. If somebody
 // waits for the lock in this process, the request of the first of them goes along.
 func (c *Client) free(ctx context.Context, t *tenure) error {
-	call := script.Release(t.point.name, t.point.channel, t.owner, 0, t.want.lease)
+	if t.point.side.shared() {
+		// Others may still hold it. If not, the message wakes whoever waits, here
+		// as everywhere: there is nothing to hand over before that is known.
+		result, err := c.releases.Run(ctx, t.lower())
+		_, err = c.readFreed(t, result, err)
+		return err
+	}
 	next := c.hub.Claim(t.point.channel)
 	began := time.Now()
 	var result script.Result
 	var err error
 	if next == nil {
-		result, err = c.releases.Run(ctx, call)
+		result, err = c.releases.Run(ctx, t.lower())
 	} else {
-		result, err = c.handOver(ctx, call, next)
+		result, err = c.handOver(ctx, t.lower(), append([]*wake.Waiter{next}, next.Company()...))
 	}
 	released, err := c.readFreed(t, result, err)
 	c.hub.Announced(t.point.channel, next != nil, err == nil && !released.Mute, released.Told, yield(time.Since(began)))
 	return err
 }
 
-// handOver sends a release and the bid of the first local waiter in one request.
-func (c *Client) handOver(ctx context.Context, release script.Call, next *wake.Waiter) (script.Result, error) {
-	heir := next.Bid.(*tenure)
-	results, err := c.releases.RunAll(ctx, release, heir.bid())
-	a := heir.read(results[1], err)
-	if !next.Settle(a) {
-		// It has left meanwhile; what was taken for it goes back.
-		c.background.Go(func() { c.giveBack(heir, a) })
-	}
+// handOver sends a release and the bids of the first local waiters in one request.
+func (c *Client) handOver(ctx context.Context, release script.Call, heirs []*wake.Waiter) (script.Result, error) {
+	results, err := c.releases.RunAll(ctx, append([]script.Call{release}, bids(heirs)...)...)
+	c.settle(heirs, results[1:], err)
 	return results[0], err
 }
 

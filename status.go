@@ -13,7 +13,7 @@ import (
 // Status is a lock at one moment, as Redis has it.
 type Status struct {
 	Locked  bool
-	Mode    string        // "exclusive" while locked, "" while free
+	Mode    string        // "exclusive", "read" or "write"; "" while free
 	Holders []Holder      // who holds it
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
@@ -23,6 +23,7 @@ type Status struct {
 type Holder struct {
 	Owner string        // "clientUUID:number"
 	Count int           // how many holds it has
+	Write bool          // of the write side of a read-write lock
 	TTL   time.Duration // remaining; -1 without expiry
 }
 

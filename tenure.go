@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // tenure is one owner's time on one lock, from its first hold to the end of its
@@ -35,6 +36,7 @@ type tenure struct {
 	mu    sync.Mutex
 	end   error   // nil until it ended
 	holds []*Hold // those that are held, in the order of their acquisition
+	top   int     // the highest count that Redis may have been told
 	first Hold    // the first of them; most tenures have one
 }
 
@@ -105,11 +107,30 @@ func longest(holds []*Hold, least time.Duration) time.Duration {
 	return least
 }
 
-// count is the number of holds, and the longest lease among them and least.
-func (t *tenure) count(least time.Duration) (int, time.Duration) {
+// bid is the request of a new tenure for its lock.
+func (t *tenure) bid() script.Call { return t.raise(t.want.lease) }
+
+// raise is the request for one more hold with the given lease.
+func (t *tenure) raise(lease time.Duration) script.Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.holds), longest(t.holds, least)
+	count := len(t.holds) + 1
+	t.top = max(t.top, count)
+	return t.point.side.acquire(t.owner, count, longest(t.holds, lease))
+}
+
+// lower is the request after which as many holds are left as there are.
+func (t *tenure) lower() script.Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.point.side.release(t.owner, t.top, len(t.holds), longest(t.holds, 0))
+}
+
+// renewal is the request that extends the lease.
+func (t *tenure) renewal() script.Renewal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.point.side.renewal(t.owner, max(len(t.holds), 1), t.Term().Lease)
 }
 
 // drop ends one hold, as its holder wishes, and returns how many remain. With the
@@ -134,7 +155,7 @@ func (t *tenure) drop(h *Hold) (remaining int, dropped bool, err error) {
 func (t *tenure) leave() {
 	t.client.engine.Remove(&t.Item)
 	if t.shared != nil {
-		t.shared.vacate(t.point.name, t)
+		t.shared.vacate(t.point, t)
 	}
 }
 

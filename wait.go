@@ -6,13 +6,14 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // wait stands in the local line until the lock is granted or the wait ends. Only the
 // front of the line asks Redis; a release of this process may ask for it.
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
-	w := c.hub.Join(t.point.channel, t)
+	w := c.join(t)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	nap := nap{most: c.config.PollCap}
@@ -23,7 +24,7 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 		case turn.Result != nil:
 			a = turn.Result.(answer)
 		case turn.Try:
-			a = c.try(limited, t)
+			a = c.tryTogether(limited, t, w.Company())
 			if a.err != nil {
 				w.Leave(time.Time{})
 				return nil, c.giveUp(limited, t, a)
@@ -35,7 +36,7 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 			continue
 		}
 		if a.hold != nil {
-			w.Leave(time.Now().Add(t.want.lease))
+			w.Leave(t.next())
 			return a.hold, nil
 		}
 		if a.err != nil {
@@ -44,6 +45,55 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 		}
 		last = a
 		w.Tried(time.Now().Add(nap.after(a.ttl)))
+	}
+}
+
+// join puts a waiter into the line of its lock.
+func (c *Client) join(t *tenure) *wake.Waiter {
+	if t.point.side.shared() {
+		return c.hub.JoinShared(t.point.channel, t)
+	}
+	return c.hub.Join(t.point.channel, t)
+}
+
+// next is when the waiter behind a tenure that has just been granted is to look at the
+// lock: at once if both may hold it, and otherwise when the lease is over.
+func (t *tenure) next() time.Time {
+	if t.point.side.shared() {
+		return time.Time{}
+	}
+	return time.Now().Add(t.want.lease)
+}
+
+// tryTogether asks Redis for the lock, for a waiter and for those that can hold it
+// together with it, in one request.
+func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Waiter) answer {
+	if len(company) == 0 {
+		return c.try(ctx, t)
+	}
+	calls := append([]script.Call{t.bid()}, bids(company)...)
+	results, err := c.runner.RunAll(ctx, calls...)
+	c.settle(company, results[1:], err)
+	return t.read(results[0], err)
+}
+
+// bids are the requests of claimed waiters.
+func bids(claimed []*wake.Waiter) []script.Call {
+	calls := make([]script.Call, len(claimed))
+	for i, w := range claimed {
+		calls[i] = w.Bid.(*tenure).bid()
+	}
+	return calls
+}
+
+// settle tells claimed waiters what their bids came to. What was taken for one that has
+// left meanwhile goes back.
+func (c *Client) settle(claimed []*wake.Waiter, results []script.Result, err error) {
+	for i, w := range claimed {
+		t := w.Bid.(*tenure)
+		if a := t.read(results[i], err); !w.Settle(a) {
+			c.background.Go(func() { c.giveBack(t, a) })
+		}
 	}
 }
 

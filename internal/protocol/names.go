@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,6 +57,23 @@ func LockChannel(name string) string { return Prefixed("redisson_lock__channel",
 // TokenKey is the counter of fencing tokens, a decimal string without TTL.
 func TokenKey(name string) string { return Prefixed("redisson_lock_token", name) }
 
+// RWChannel is the channel on which releases of a read-write lock are announced.
+func RWChannel(name string) string { return Prefixed("redisson_rwlock", name) }
+
+// ReadTimeoutPrefix is what the timeout keys of all readers of a lock begin with.
+// Scripts derive those of other readers from it, by ":" and the reader's field.
+func ReadTimeoutPrefix(name string) string { return strings.TrimSuffix(Suffixed(name, ""), ":") }
+
+// ReadTimeoutKey is the key that says that the n-th hold of a reader, counted from 1,
+// is alive.
+func ReadTimeoutKey(name, owner string, n int) string {
+	return ReadTimeoutPrefix(name) + ":" + owner + ":rwlock_timeout:" + strconv.Itoa(n)
+}
+
 // Unlocked is the payload that announces a release: one waiter of each process
 // may try. Java peers fail to decode a payload that is not a decimal number.
 const Unlocked = "0"
+
+// ReadUnlocked is the payload that announces the end of a write hold: all readers of
+// each process may try.
+const ReadUnlocked = "1"

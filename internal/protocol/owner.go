@@ -19,6 +19,17 @@ func Owner(client string, number int64) string {
 	return b.String()
 }
 
+// writerSuffix marks the field of an owner on the write side of a read-write lock.
+const writerSuffix = ":write"
+
+// WriterField is the field of an owner on the write side of a read-write lock.
+func WriterField(owner string) string { return owner + writerSuffix }
+
+// ParseField splits a field of a read-write lock into its owner and its side.
+func ParseField(field string) (owner string, write bool) {
+	return strings.CutSuffix(field, writerSuffix)
+}
+
 // ParseOwner splits an owner into its client and its number. It reports false
 // for a text that no client of this protocol writes.
 func ParseOwner(owner string) (client string, number int64, ok bool) {

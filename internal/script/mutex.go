@@ -82,20 +82,26 @@ func ReadReleased(r driver.Reply) (Released, error) {
 	return Released{}, unexpected(releaseScript, r)
 }
 
-// Renewal is one lock of a batch: its key, the owner's field, and the lease.
+// Renewal is one lock of a batch.
 type Renewal struct {
-	Lock, Field string
-	Lease       time.Duration
+	Lock  string        // its key
+	Field string        // of the owner
+	Holds []string      // the timeout keys of the owner's holds, on a read side
+	Lease time.Duration // to be set
 }
 
 // Renew extends all locks of the batch, each only for its owner.
 func Renew(batch []Renewal) Call {
-	words := make([]string, len(batch), 3*len(batch))
-	for i, one := range batch {
-		words[i] = one.Lock
-		words = append(words, one.Field, millis(one.Lease))
+	words := make([]string, 0, 4*len(batch))
+	for _, one := range batch {
+		words = append(words, one.Lock)
+		words = append(words, one.Holds...)
 	}
-	return renewScript.call(len(batch), words...)
+	keys := len(words)
+	for _, one := range batch {
+		words = append(words, one.Field, millis(one.Lease), strconv.Itoa(len(one.Holds)))
+	}
+	return renewScript.call(keys, words...)
 }
 
 // ReadRenewed reads the reply of Renew: for each lock of the batch, whether the

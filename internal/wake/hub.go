@@ -88,7 +88,13 @@ func (h *Hub) Crowded(channel string) bool {
 }
 
 // Join adds a waiter to the end of the line for channel.
-func (h *Hub) Join(channel string, bid any) *Waiter {
+func (h *Hub) Join(channel string, bid any) *Waiter { return h.join(channel, bid, false) }
+
+// JoinShared adds a waiter that can hold the lock together with those of its kind that
+// stand next to it.
+func (h *Hub) JoinShared(channel string, bid any) *Waiter { return h.join(channel, bid, true) }
+
+func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
@@ -96,7 +102,7 @@ func (h *Hub) Join(channel string, bid any) *Waiter {
 		l = &line{channel: channel}
 		h.lines[channel] = l
 	}
-	w := &Waiter{Bid: bid, hub: h, line: l, ring: make(chan struct{}, 1)}
+	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
 	l.waiters = append(l.waiters, w)
 	h.waiting++
 	return w

@@ -162,6 +162,26 @@ func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 	})
 }
 
+// A message that comes while an attempt is under way may be of a release that followed
+// the grant: an operator freed the lock, or the lease was short. Whoever is granted
+// does not look again, so the next one has to.
+func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 2)
+		s.publish(channel)
+		quiet(ws...)
+		ws[0].Turn(time.Now())
+		s.publish(channel) // while it tries
+		quiet(ws...)
+		ws[0].Leave(time.Now().Add(30 * time.Second))
+		if turn := ws[1].Turn(time.Now()); !turn.Try {
+			t.Errorf("nobody looks for another %v", time.Until(turn.At))
+		}
+	})
+}
+
 // What was published before the acknowledgement is lost, so it counts as a message.
 func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
 	t.Parallel()

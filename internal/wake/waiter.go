@@ -7,6 +7,8 @@ type Waiter struct {
 	// Bid is what the waiter asks for; whoever claims it reads it.
 	Bid any
 
+	shared bool // it can hold the lock together with its neighbours
+
 	hub  *Hub
 	line *line
 	ring chan struct{} // capacity one
@@ -100,6 +102,33 @@ func (w *Waiter) Leave(until time.Time) (claimed bool) {
 	}
 	return w.claimed
 }
+
+// Company claims the waiters right behind w that can hold the lock together with it,
+// for an attempt of w or for w. Each of them is settled like any claimed waiter. It is
+// nil unless w can share.
+func (w *Waiter) Company() []*Waiter {
+	if !w.shared {
+		return nil
+	}
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.line.front() != w {
+		return nil
+	}
+	var company []*Waiter
+	for _, next := range w.line.waiters[1:] {
+		if !next.shared || next.claimed || next.result != nil || len(company) == maxCompany {
+			break
+		}
+		next.claimed = true
+		company = append(company, next)
+	}
+	return company
+}
+
+// maxCompany is how many waiters enter with one request.
+const maxCompany = 128
 
 // Settle ends a claim with its result, which is not nil. It reports false if the
 // waiter has left: then whatever was taken for it must be given back.

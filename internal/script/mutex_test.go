@@ -1,0 +1,296 @@
+package script_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+const second = time.Second
+
+// The owners of the tables, and the leases: far enough apart to be told from one
+// another by what is left of them.
+const (
+	me    = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
+	other = "9a0c7d52-0b5e-4d5c-8f0a-3f1d2c4b5a69:7"
+	old   = 40 * second
+	lease = 90 * second
+)
+
+// row is one entry of the table: given a state, a call; then a reply, the state after
+// it, and what was published.
+type row struct {
+	what      string
+	given     state
+	call      func(key string) script.Call
+	reply     string // as the script's header writes it
+	read      string // as Go reads it
+	then      state
+	published int    // times "0"
+	again     string // the reply to a repetition, if it is another
+}
+
+var table = []row{
+	{"acquire a free lock", state{}, acquire(me, 1), "1", "granted", held(me, 1, lease), 0, ""},
+	{"acquire once more", held(me, 1, old), acquire(me, 2), "1", "granted", held(me, 2, lease), 0, ""},
+	{"acquire what a lost reply had acquired", held(me, 1, old), acquire(me, 1), "1", "granted", held(me, 1, lease), 0, ""},
+	{"acquire for the fifth time", held(me, 4, old), acquire(me, 5), "1", "granted", held(me, 5, lease), 0, ""},
+	{"acquire one's own without expiry", held(me, 1, none), acquire(me, 2), "1", "granted", held(me, 2, lease), 0, ""},
+	{"re-enter what is gone", state{}, acquire(me, 2), "0", "gone", state{ttl: missing}, 0, ""},
+	{"re-enter deeply what is gone", state{}, acquire(me, 10), "0", "gone", state{ttl: missing}, 0, ""},
+	{"acquire what another holds", held(other, 3, old), acquire(me, 1), "{ttl, holder}", "held by " + other + " for 40s", held(other, 3, old), 0, ""},
+	{"re-enter what another holds by now", held(other, 1, old), acquire(me, 2), "{ttl, holder}", "held by " + other + " for 40s", held(other, 1, old), 0, ""},
+	{"acquire what another holds for ever", held(other, 1, none), acquire(me, 1), "{ttl, holder}", "held by " + other + " for ever", held(other, 1, none), 0, ""},
+	{"acquire a hash of several fields", state{"a=1 b=2", old}, acquire(me, 1), "error NOTLOCK", "error", state{"a=1 b=2", old}, 0, ""},
+	{"acquire a string", state{"=x", old}, acquire(me, 1), "error WRONGTYPE", "error", state{"=x", old}, 0, ""},
+
+	{"release the last hold", held(me, 1, old), release(me, 0), "n >= 0", "freed, told 1", state{ttl: missing}, 1, "-1"},
+	{"release the last hold, whatever the count", held(me, 7, old), release(me, 0), "n >= 0", "freed, told 1", state{ttl: missing}, 1, "-1"},
+	{"release one hold of two", held(me, 2, old), release(me, 1), "n >= 0", "freed, told 0", held(me, 1, lease), 0, ""},
+	{"release one hold of ten", held(me, 10, none), release(me, 9), "n >= 0", "freed, told 0", held(me, 9, lease), 0, ""},
+	{"release what is free", state{}, release(me, 0), "-1", "not held", state{ttl: missing}, 0, ""},
+	{"release a hold of what is free", state{}, release(me, 1), "-1", "not held", state{ttl: missing}, 0, ""},
+	{"release what another holds", held(other, 1, old), release(me, 0), "-1", "not held", held(other, 1, old), 0, ""},
+	{"release a string", state{"=x", none}, release(me, 0), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+
+	{"renew", held(me, 2, old), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
+	{"renew what has no expiry", held(me, 2, none), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
+	{"renew what is gone", state{}, renew(me), "0", "gone", state{ttl: missing}, 0, ""},
+	{"renew what another holds", held(other, 1, old), renew(me), "0", "gone", held(other, 1, old), 0, ""},
+	{"renew a string", state{"=x", old}, renew(me), "0", "gone", state{"=x", old}, 0, ""},
+
+	{"force what is held", held(other, 3, old), force, "1", "was held", state{ttl: missing}, 1, "0"},
+	{"force what is held for ever", held(other, 1, none), force, "1", "was held", state{ttl: missing}, 1, "0"},
+	{"force what a negative number holds", held("x:-1", 1, old), force, "1", "was held", state{ttl: missing}, 1, "0"},
+	{"force what is free", state{}, force, "0", "was free", state{ttl: missing}, 0, ""},
+	{"force a hash of several fields", state{me + "=1 mode=read", old}, force, "error NOTLOCK", "error", state{me + "=1 mode=read", old}, 0, ""},
+	{"force a hash without an owner", state{"name=x", old}, force, "error NOTLOCK", "error", state{"name=x", old}, 0, ""},
+	{"force a string", state{"=x", none}, force, "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+
+	{"status of what is free", state{}, status, statusReply, "free, token 0", state{ttl: missing}, 0, ""},
+	{"status of what is held", held(me, 2, old), status, statusReply, me + "=2 for 40s, token 0", held(me, 2, old), 0, ""},
+	{"status of what is held for ever", held(me, 2, none), status, statusReply, me + "=2 for ever, token 0", held(me, 2, none), 0, ""},
+	{"status of a hash of several fields", state{"a=1 b=2", none}, status, statusReply, "a=1 b=2 for ever, token 0", state{"a=1 b=2", none}, 0, ""},
+	{"status of a string", state{"=x", none}, status, "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+}
+
+const statusReply = "{ttl, token, field, value, field, value, …}"
+
+func held(owner string, count int, ttl time.Duration) state {
+	return state{fmt.Sprintf("%s=%d", owner, count), ttl}
+}
+
+func acquire(owner string, count int) func(string) script.Call {
+	return func(key string) script.Call { return script.Acquire(key, owner, lease, count) }
+}
+
+func release(owner string, remaining int) func(string) script.Call {
+	return func(key string) script.Call {
+		return script.Release(key, protocol.LockChannel(key), owner, remaining, lease)
+	}
+}
+
+func renew(owner string) func(string) script.Call {
+	return func(key string) script.Call {
+		return script.Renew([]script.Renewal{{Lock: key, Field: owner, Lease: lease}})
+	}
+}
+
+func force(key string) script.Call  { return script.Force(key, protocol.LockChannel(key)) }
+func status(key string) script.Call { return script.Status(key, protocol.TokenKey(key)) }
+
+func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		for _, r := range table {
+			t.Run(r.what, func(t *testing.T) {
+				key := redistest.Name(t)
+				s.put(t, key, r.given)
+				ear := s.listen(t, protocol.LockChannel(key))
+				call := r.call(key)
+
+				reply := s.run(t, call)
+				if got := label(call, reply); got != r.reply {
+					t.Errorf("the reply is %s, want %s: %+v", got, r.reply, reply)
+				}
+				if got := read(call, reply); got != r.read {
+					t.Errorf("it reads as %q, want %q", got, r.read)
+				}
+				if got := s.state(t, key); !got.is(r.then) {
+					t.Errorf("it left %v, want %v", got, r.then)
+				}
+				wantHeard(t, ear, r.published)
+
+				// Whoever does not hear the reply sends the call again.
+				again := s.run(t, call)
+				if want := orElse(r.again, r.reply); label(call, again) != want {
+					t.Errorf("repeated, the reply is %s, want %s: %+v", label(call, again), want, again)
+				}
+				if got := s.state(t, key); !got.is(r.then) {
+					t.Errorf("repeated, it left %v, want %v", got, r.then)
+				}
+				wantHeard(t, ear, 0)
+				if keys := s.must(t, "KEYS", "*"+key+"*").Array; r.then.ttl == missing && len(keys) > 0 || len(keys) > 1 {
+					t.Errorf("it left the keys %v", keys)
+				}
+			})
+		}
+	})
+}
+
+func wantHeard(t *testing.T, ear *ear, times int) {
+	t.Helper()
+	if got, want := ear.heard(t), slices.Repeat([]string{"0"}, times); !slices.Equal(got, want) {
+		t.Errorf("published %q, want %q", got, want)
+	}
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// label is what a header calls a reply.
+func label(call script.Call, r driver.Reply) string {
+	name := call.Script()
+	var refused *driver.ServerError
+	switch {
+	case errors.As(r.Err, &refused):
+		return "error " + refused.Code()
+	case name == "status":
+		return statusReply
+	case name == "renew" && len(r.Array) == 1:
+		return fmt.Sprint(r.Array[0].Int)
+	case len(r.Array) == 2:
+		return "{ttl, holder}"
+	case name == "release" && r.Int >= 0:
+		return "n >= 0"
+	}
+	return fmt.Sprint(r.Int)
+}
+
+// read is what the Go side makes of a reply.
+func read(call script.Call, r driver.Reply) string {
+	var text string
+	var err error
+	switch call.Script() {
+	case "acquire":
+		text, err = readAcquired(r)
+	case "release":
+		var got script.Released
+		got, err = script.ReadReleased(r)
+		switch {
+		case got.Mute:
+			text = "freed, mute"
+		case got.Held:
+			text = fmt.Sprintf("freed, told %d", got.Told)
+		default:
+			text = "not held"
+		}
+	case "renew":
+		var kept []bool
+		kept, err = script.ReadRenewed(r, 1)
+		text = "gone"
+		if err == nil && kept[0] {
+			text = "kept"
+		}
+	case "force":
+		var was bool
+		was, err = script.ReadForced(r)
+		text = "was free"
+		if was {
+			text = "was held"
+		}
+	case "status":
+		text, err = readStatus(r)
+	}
+	if err != nil {
+		return "error"
+	}
+	return text
+}
+
+func readAcquired(r driver.Reply) (string, error) {
+	got, err := script.ReadAcquired(r)
+	switch {
+	case err != nil:
+		return "", err
+	case got.Granted && got.Gone:
+		return "granted and gone", nil
+	case got.Granted:
+		return "granted", nil
+	case got.Gone:
+		return "gone", nil
+	}
+	return "held by " + got.Holder + " for " + left(got.TTL), nil
+}
+
+func readStatus(r driver.Reply) (string, error) {
+	got, err := script.ReadStatus(r)
+	if err != nil {
+		return "", err
+	}
+	text := "free"
+	if len(got.Fields) > 0 {
+		var fields []string
+		for field, value := range got.Fields {
+			fields = append(fields, field+"="+value)
+		}
+		slices.Sort(fields)
+		text = strings.Join(fields, " ") + " for " + left(got.TTL)
+	} else if got.TTL != -2*time.Millisecond {
+		text = fmt.Sprintf("free with the TTL %v", got.TTL)
+	}
+	return fmt.Sprintf("%s, token %d", text, got.Token), nil
+}
+
+// left writes the class of a TTL.
+func left(ttl time.Duration) string {
+	switch {
+	case ttl < 0:
+		return "ever"
+	case ttl > old-slack && ttl <= old:
+		return old.String()
+	}
+	return ttl.String()
+}
+
+// The table has a row for every reply that a header lists, and none besides. The one
+// that needs a server with an ACL has a test of its own.
+func TestEveryReplyInAHeaderIsProducedByTheTable(t *testing.T) {
+	t.Parallel()
+	listed := regexp.MustCompile(`(?m)^--   ((?:error [A-Z]+|\{[^}]*\}|n >= 0|-?\d+)) +\S`)
+	inline := regexp.MustCompile(`(?m)^-- Reply: (\{[^}]*\})`)
+	for _, p := range pages(t) {
+		produced := []string{}
+		for _, r := range table {
+			if r.call("k").Script() == p.name {
+				produced = append(produced, r.reply)
+			}
+		}
+		if p.name == "release" {
+			produced = append(produced, "-2")
+		}
+		var promised []string
+		for _, match := range append(listed.FindAllStringSubmatch(p.header, -1), inline.FindAllStringSubmatch(p.header, -1)...) {
+			promised = append(promised, match[1])
+		}
+		slices.Sort(produced)
+		slices.Sort(promised)
+		produced = slices.Compact(produced)
+		if !slices.Equal(produced, promised) {
+			t.Errorf("%s: the header lists %q, the table produces %q", p.name, promised, produced)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package script_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// What does not fit into the table of mutex_test.go.
+
+// Goal: a release is done even where the server refuses its message.
+func TestAReleaseThatMayNotPublishStillFrees(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	redis.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "resetchannels", "+@all")
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "mute", Password: "secret"})
+	for what, call := range map[string]struct {
+		call script.Call
+		want string
+	}{
+		"release":  {release(me, 0)("job"), "-2"},
+		"one hold": {release(me, 1)("job"), "n >= 0"},
+		"force":    {force("job"), "1"},
+	} {
+		s.put(t, "job", held(me, 2, old))
+		reply := s.run(t, call.call)
+		if got := label(call.call, reply); got != call.want {
+			t.Errorf("%s: the reply is %s: %+v", what, got, reply)
+		}
+		if what == "one hold" {
+			continue
+		}
+		if got := s.state(t, "job"); got.ttl != missing {
+			t.Errorf("%s: it left %v", what, got)
+		}
+	}
+	got, err := script.ReadReleased(driver.Reply{Int: -2})
+	if err != nil || !got.Held || !got.Mute || got.Told != 0 {
+		t.Errorf("read as %+v, %v", got, err)
+	}
+}
+
+func TestAReleaseSaysHowManyWereTold(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		for n := range 3 {
+			s.put(t, key, held(me, 1, old))
+			released, err := script.ReadReleased(s.run(t, release(me, 0)(key)))
+			if err != nil || !released.Held || released.Told != n {
+				t.Errorf("with %d listeners: %+v, %v", n, released, err)
+			}
+			s.listen(t, protocol.LockChannel(key))
+		}
+	})
+}
+
+func TestABatchIsRenewedEachForItsOwnerWithItsOwnLease(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		var batch []script.Renewal
+		for i := range 100 {
+			key := redistest.Name(t)
+			batch = append(batch, script.Renewal{Lock: key, Field: me, Lease: lease + time.Duration(i)*10*second})
+			switch i % 4 {
+			case 0:
+				s.put(t, key, held(me, 1, old))
+			case 1:
+				s.put(t, key, held(other, 1, old))
+			case 2:
+				s.put(t, key, state{"=x", old})
+			}
+		}
+		kept, err := script.ReadRenewed(s.run(t, script.Renew(batch)), len(batch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, one := range batch {
+			want := []state{held(me, 1, one.Lease), held(other, 1, old), {"=x", old}, {ttl: missing}}[i%4]
+			if got := s.state(t, one.Lock); !got.is(want) || kept[i] != (i%4 == 0) {
+				t.Errorf("lock %d: kept %v, left %v, want %v", i, kept[i], got, want)
+			}
+		}
+	})
+}
+
+func TestLeasesAreMillisecondsToTheLastDigit(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		for _, lease := range []time.Duration{
+			10 * time.Millisecond, 1234567 * time.Millisecond, 30*second + 999*time.Microsecond,
+			100 * 365 * 24 * time.Hour,
+		} {
+			key := redistest.Name(t)
+			before := time.Now()
+			s.run(t, script.Acquire(key, me, lease, 1))
+			ttl := time.Duration(s.must(t, "PTTL", key).Int) * time.Millisecond
+			if passed := time.Since(before); ttl > lease || ttl > 0 && ttl < lease-passed-2*time.Millisecond {
+				t.Errorf("a lease of %v left the TTL %v after %v", lease, ttl, passed)
+			}
+		}
+	})
+}
+
+func TestALockEndsByItself(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		s.run(t, script.Acquire(key, other, 30*time.Millisecond, 1))
+		redistest.Eventually(t, 5*second, func() bool {
+			got, err := script.ReadAcquired(s.run(t, script.Acquire(key, me, lease, 1)))
+			return err == nil && got.Granted
+		}, "the lock of another ended with its lease")
+	})
+}
+
+// Whatever the server answers, a name or an owner goes there and back unchanged.
+func TestNamesAndOwnersAreBytesToTheScripts(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		for _, odd := range []string{"{tag}rest", "a{b", "x{}y", "鍵🔒", "two words", "'quo\"ted", "%s%d", "a*?[b]", strings.Repeat("x", 1024)} {
+			key := odd + redistest.Name(t)
+			owner := odd + ":1"
+			s.run(t, script.Acquire(key, owner, lease, 1))
+			got, err := script.ReadAcquired(s.run(t, script.Acquire(key, me, lease, 1)))
+			if err != nil || got.Holder != owner {
+				t.Errorf("%q: held by %q, %v", odd, got.Holder, err)
+			}
+			released, err := script.ReadReleased(s.run(t, script.Release(key, protocol.LockChannel(key), owner, 0, lease)))
+			if err != nil || !released.Held {
+				t.Errorf("%q: released as %+v, %v", odd, released, err)
+			}
+		}
+	})
+}
+
+func TestStatusReadsTheLastToken(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		for _, token := range []int64{1, 42, 9223372036854775807} {
+			s.must(t, "SET", protocol.TokenKey(key), strconv.FormatInt(token, 10))
+			got, err := script.ReadStatus(s.run(t, status(key)))
+			if err != nil || got.Token != token {
+				t.Errorf("the token is %d, %v; want %d", got.Token, err, token)
+			}
+		}
+		s.must(t, "SET", protocol.TokenKey(key), "no number")
+		if got, err := script.ReadStatus(s.run(t, status(key))); err == nil {
+			t.Errorf("a counter that is no number was read as %+v", got)
+		}
+	})
+}
+
+// The header: an error, and nothing changed, where the key is a hash but no mutex. The
+// owner's own field may be one of several: in Redisson's read-write lock it is.
+func TestAcquireLeavesAHashOfSeveralFieldsAloneEvenIfOneIsTheOwners(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		given := state{me + "=3 " + other + "=1 mode=read", old}
+		s.put(t, key, given)
+		if got := label(acquire(me, 1)(key), s.run(t, acquire(me, 1)(key))); got != "error NOTLOCK" {
+			t.Errorf("the reply is %s", got)
+		}
+		if got := s.state(t, key); !got.is(given) {
+			t.Errorf("it left %v, want what it was given", got)
+		}
+	})
+}
+
+// As above; and what it deletes here is the hold of somebody else.
+func TestReleaseDoesNotDeleteTheHoldsOfOthers(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		s.put(t, key, state{me + "=1 " + other + "=1 mode=read", old})
+		s.run(t, release(me, 0)(key))
+		if got := s.state(t, key); !strings.Contains(got.fields, other) {
+			t.Errorf("it left %v: the hold of another is gone", got)
+		}
+	})
+}
+
+// The header: an error where the key is a hash, but no mutex. As it is, whoever waits
+// for such a name waits for ever, and is told that "name" holds the lock.
+func TestAcquireDoesNotTakeAFieldOfDataForAHolder(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		s.put(t, key, state{"name=Smith", none})
+		reply := s.run(t, acquire(me, 1)(key))
+		if got := label(acquire(me, 1)(key), reply); got != "error NOTLOCK" {
+			t.Errorf("the reply is %s, held by %+v", got, reply.Array)
+		}
+	})
+}
+
+// The body says that only what looks like an owner is removed by force, and the error
+// that it must be one owner with a count.
+func TestForceLeavesAHashAloneWhoseValueIsNoCount(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		for _, given := range []string{"user:17=Smith", "user:17=", "user:17=0", "user:17=-1", "user:17=1.5"} {
+			key := redistest.Name(t)
+			s.put(t, key, state{given, none})
+			if got := label(force(key), s.run(t, force(key))); got != "error NOTLOCK" {
+				t.Errorf("%q: the reply is %s", given, got)
+			}
+			if got := s.state(t, key); got.fields != given {
+				t.Errorf("%q: deleted", given)
+			}
+		}
+	})
+}
+
+func TestRepliesThatNoScriptGivesAreErrors(t *testing.T) {
+	t.Parallel()
+	bulk := func(text string) driver.Reply { return driver.Reply{Str: text} }
+	list := func(items ...driver.Reply) driver.Reply { return driver.Reply{Array: items} }
+	broken := driver.Reply{Err: &driver.ServerError{Message: "ERR in the middle"}}
+	odd := map[string]driver.Reply{
+		"nil": {IsNil: true}, "a string": bulk("OK"), "an empty list": list(), "a number out of range": {Int: -99},
+		"a list of one": list(driver.Reply{Int: 1}), "a list of three": list(bulk("1"), bulk("2"), bulk("3")),
+		"a list with an error": list(broken, broken),
+	}
+	readers := map[string]func(driver.Reply) error{
+		"acquire": func(r driver.Reply) error { _, err := script.ReadAcquired(r); return err },
+		"release": func(r driver.Reply) error { _, err := script.ReadReleased(r); return err },
+		"renew":   func(r driver.Reply) error { _, err := script.ReadRenewed(r, 2); return err },
+		"force":   func(r driver.Reply) error { _, err := script.ReadForced(r); return err },
+		"status":  func(r driver.Reply) error { _, err := script.ReadStatus(r); return err },
+	}
+	for name, read := range readers {
+		for what, reply := range odd {
+			if read(reply) == nil {
+				t.Errorf("%s: %s was taken for an answer", name, what)
+			}
+		}
+	}
+}
+
+// A frozen catalogue of what goes over the wire: order, units and number of the words.
+func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call script.Call
+		want []string
+	}{
+		{script.Acquire("k", "o", 1500*time.Millisecond, 2), []string{"1", "k", "o", "1500", "2"}},
+		{script.Release("k", "c", "o", 1, 1500*time.Millisecond), []string{"2", "k", "c", "o", "1", "1500", "0"}},
+		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
+			[]string{"2", "k", "l", "o", "1000", "p", "2000"}},
+		{script.Force("k", "c"), []string{"2", "k", "c", "0"}},
+		{script.Status("k", "t"), []string{"2", "k", "t"}},
+	} {
+		d := &fake{}
+		script.NewRunner(d, second).Run(context.Background(), c.call)
+		if got := d.requests[0].commands[0]; !slices.Equal(got.Words[2:], c.want) || got.Key != "k" || got.Words[0] != "EVALSHA" || len(got.Words[1]) != 40 {
+			t.Errorf("%s: sent %q for the key %q, want %q", c.call.Script(), got.Words, got.Key, c.want)
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package redlatch
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// RWMutex is a read-write lock: any number of readers, or one writer. It is the lock
+// that Redisson calls RReadWriteLock, and shares it with Java processes.
+//
+// Both sides are re-entrant for one owner (Client.WithOwner). An owner that holds the
+// write side may take the read side as well and then release the write side: it has
+// become a reader, and readers that wait enter at once. The other way round would
+// wait for itself and is reported as ErrUpgrade.
+//
+// Waiters of one process are served in the order of their coming: a reader that comes
+// behind a waiting writer waits behind it, so that a stream of readers does not starve
+// the writers of its own process. Between processes there is no order, and readers of
+// other processes do overtake a waiting writer.
+//
+// An RWMutex holds no state; see Mutex.
+type RWMutex struct {
+	client      *Client
+	read, write point
+}
+
+// RWMutex returns the read-write lock called name. It does not touch Redis. A name that
+// cannot be one is reported by every verb as ErrInvalidName.
+func (c *Client) RWMutex(name string) *RWMutex {
+	p := point{name: name}
+	if err := protocol.CheckName(name); err != nil {
+		p.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
+		return &RWMutex{client: c, read: p, write: p}
+	}
+	p.channel = protocol.RWChannel(name)
+	m := &RWMutex{client: c, read: p, write: p}
+	m.read.side = reading{name, p.channel}
+	m.write.side = writing{name, p.channel}
+	return m
+}
+
+// Name is the name the lock was made with.
+func (m *RWMutex) Name() string { return m.write.name }
+
+// Lock waits until the write side is held, ctx ends, or the time of WithWait has
+// passed. For options, errors and waiting see Mutex.Lock; besides, ErrUpgrade if the
+// owner holds the read side and not the write side.
+//
+// In Redis the hash named after the lock then has the field "mode" with the value
+// "write", and the field "clientUUID:number:write" with the count. Taking it again never
+// makes the lock outlive one lease after a crash. A reader whose lease has ended is
+// removed, even while other readers keep the lock alive.
+//
+// Source: Redisson's RReadWriteLock.writeLock.
+func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.write, forever, opts)
+}
+
+// TryLock takes the write side if it is free, and does not wait. See Lock.
+func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.write, 0, opts)
+}
+
+// RLock waits until the read side is held, ctx ends, or the time of WithWait has passed.
+// For options, errors and waiting see Mutex.Lock.
+//
+// In Redis the hash named after the lock then has the field "mode", the field
+// "clientUUID:number" with the count, and beside it, for each hold, a key with the lease
+// as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
+//
+// Source: Redisson's RReadWriteLock.readLock.
+func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.read, forever, opts)
+}
+
+// TryRLock takes the read side if no writer holds the lock, and does not wait. See RLock.
+func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return m.client.acquire(ctx, &m.read, 0, opts)
+}
+
+// Locker returns the write side as a Lock.
+func (m *RWMutex) Locker() Lock { return m }
+
+// RLocker returns the read side as a Lock.
+func (m *RWMutex) RLocker() Lock { return readLocker{m} }
+
+type readLocker struct{ m *RWMutex }
+
+func (l readLocker) Name() string { return l.m.Name() }
+
+func (l readLocker) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return l.m.RLock(ctx, opts...)
+}
+
+func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return l.m.TryRLock(ctx, opts...)
+}
+
+// ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
+// and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
+func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
+	reply, err := m.client.ask(ctx, &m.write, "force unlock", script.ForceRW(m.write.name, m.write.channel))
+	if err != nil {
+		return false, err
+	}
+	forced, err := script.ReadForced(reply)
+	if err != nil {
+		return false, failure("force unlock", m.write.name, err)
+	}
+	return forced, nil
+}
+
+// Status reads who holds the lock, on which side, how often, and for how much longer. It
+// changes nothing. See Mutex.Status.
+func (m *RWMutex) Status(ctx context.Context) (Status, error) {
+	reply, err := m.client.ask(ctx, &m.write, "status of", script.StatusRW(m.write.name, protocol.TokenKey(m.write.name)))
+	if err != nil {
+		return Status{}, err
+	}
+	state, err := script.ReadStatusRW(reply)
+	if err != nil {
+		return Status{}, failure("status of", m.write.name, err)
+	}
+	return rwStatus(m.write.name, state)
+}
+
+func rwStatus(name string, state script.RWState) (Status, error) {
+	status := Status{Locked: state.Mode != "", Mode: state.Mode, Token: state.Token}
+	if !status.Locked {
+		return status, nil
+	}
+	status.TTL = max(state.TTL, -1)
+	for _, h := range state.Holders {
+		owner, write := protocol.ParseField(h.Field)
+		count, err := strconv.Atoi(h.Count)
+		if _, _, ok := protocol.ParseOwner(owner); err != nil || !ok {
+			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, h.Field, h.Count)
+		}
+		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
+	}
+	return status, nil
+}
+
+// reading is the read side of a read-write lock.
+type reading struct{ name, channel string }
+
+func (s reading) acquire(owner string, count int, lease time.Duration) script.Call {
+	return script.AcquireRead(s.name, owner, lease, count)
+}
+
+func (s reading) release(owner string, held, remaining int, lease time.Duration) script.Call {
+	return script.ReleaseRead(s.name, s.channel, owner, held, remaining, lease)
+}
+
+func (s reading) renewal(owner string, held int, lease time.Duration) script.Renewal {
+	holds := make([]string, held)
+	for i := range holds {
+		holds[i] = protocol.ReadTimeoutKey(s.name, owner, i+1)
+	}
+	return script.Renewal{Lock: s.name, Field: owner, Holds: holds, Lease: lease}
+}
+
+func (reading) shared() bool { return true }
+
+// writing is the write side of a read-write lock.
+type writing struct{ name, channel string }
+
+func (s writing) acquire(owner string, count int, lease time.Duration) script.Call {
+	return script.AcquireWrite(s.name, owner, lease, count)
+}
+
+func (s writing) release(owner string, _, remaining int, lease time.Duration) script.Call {
+	return script.ReleaseWrite(s.name, s.channel, owner, remaining, lease)
+}
+
+func (s writing) renewal(owner string, _ int, lease time.Duration) script.Renewal {
+	return script.Renewal{Lock: s.name, Field: protocol.WriterField(owner), Lease: lease}
+}
+
+func (writing) shared() bool { return false }

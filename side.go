@@ -1,0 +1,46 @@
+package redlatch
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// point is a lock as a client asks for it: its name, what derives from it, and the
+// side of it that is asked for.
+type point struct {
+	name    string
+	channel string // on which its release is announced; no two kinds of lock share one
+	side    side
+	err     error // why the name is no good
+}
+
+// side is one way to hold a lock, as Redis knows it. All of them answer alike
+// (script.ReadAcquired, ReadReleased, ReadRenewed).
+type side interface {
+	// acquire makes owner's count be count.
+	acquire(owner string, count int, lease time.Duration) script.Call
+	// release lowers owner's count, of at most held, to remaining.
+	release(owner string, held, remaining int, lease time.Duration) script.Call
+	// renewal extends the lease of an owner with at most held holds.
+	renewal(owner string, held int, lease time.Duration) script.Renewal
+	// shared says that several owners can hold this side at a time.
+	shared() bool
+}
+
+// exclusive is the one side of a mutex.
+type exclusive struct{ name, channel string }
+
+func (s exclusive) acquire(owner string, count int, lease time.Duration) script.Call {
+	return script.Acquire(s.name, owner, lease, count)
+}
+
+func (s exclusive) release(owner string, _, remaining int, lease time.Duration) script.Call {
+	return script.Release(s.name, s.channel, owner, remaining, lease)
+}
+
+func (s exclusive) renewal(owner string, _ int, lease time.Duration) script.Renewal {
+	return script.Renewal{Lock: s.name, Field: owner, Lease: lease}
+}
+
+func (exclusive) shared() bool { return false }
