@@ -125,7 +125,7 @@ type answer struct {
 func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 	var a answer
 	// Whoever comes while others wait stands behind them, and does not ask.
-	if t.want.wait == 0 || !c.hub.Crowded(t.point.channel) {
+	if t.want.wait == 0 || !c.hub.Crowded(t.line()) {
 		a = c.try(limited, t)
 		if a.hold != nil {
 			return a.hold, nil
@@ -156,15 +156,21 @@ func (t *tenure) read(result script.Result, err error) answer {
 	case err != nil:
 		return answer{err: err}
 	case !got.Granted:
-		t.unsettled = false
+		t.unsettled, t.standing = false, t.queued()
 		return answer{ttl: got.TTL, holder: got.Holder}
 	case t.late(result.Asked):
 		t.unsettled = true
 		return answer{holder: t.owner}
 	}
-	t.unsettled = false
+	t.unsettled, t.standing = false, false
 	return answer{hold: t.add(t.parent, t.want, result.Asked)}
 }
+
+// line is the channel on which the tenure's waiter is told that it may have the lock.
+func (t *tenure) line() string { return t.point.side.line(t.owner) }
+
+// queued says that a bid which is not granted leaves a waiter in the queue.
+func (t *tenure) queued() bool { return t.point.side.queues() && t.want.wait != 0 }
 
 // late says whether a lease granted to a request of that moment is over already.
 func (t *tenure) late(asked time.Time) bool {
@@ -172,9 +178,15 @@ func (t *tenure) late(asked time.Time) bool {
 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back
-// what may have been taken and returns the error that says how it ended.
+// what may have been taken, and leaves the queue, and returns the error that says how it
+// ended.
 func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
-	if t.unsettled && !c.takeBack(t) {
+	if t.standing || t.unsettled {
+		if c.takeBack(t) {
+			t.unsettled = false
+		}
+	}
+	if t.unsettled {
 		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
 		if a.err != nil {
 			err = fmt.Errorf("%w: %w", err, bare(a.err))
@@ -201,9 +213,9 @@ func bare(err error) error {
 // nothing is held. With a server that answers it takes one round trip.
 const grace = 25 * time.Millisecond
 
-// takeBack releases what an attempt without a reply may have taken. It does so on
-// its own time, and reports whether that was confirmed at once. The request follows
-// the bid on the same connection, so it cannot overtake it.
+// takeBack releases what an attempt without a reply may have taken, and leaves the queue
+// where there is one. It does so on its own time, and reports whether that was confirmed
+// at once. The request follows the bid on the same connection, so it cannot overtake it.
 func (c *Client) takeBack(t *tenure) bool {
 	done := make(chan error, 1)
 	c.background.Go(func() {

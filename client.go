@@ -28,6 +28,7 @@ type Client struct {
 	releases *script.Runner // for releases, with their own bound
 	engine   *renew.Engine
 	hub      *wake.Hub
+	heart    heart
 
 	lastOwner atomic.Int64
 	losses    atomic.Int64
@@ -59,6 +60,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		closed:   make(chan struct{}),
 	}
 	c.engine = renew.Start(c.renew)
+	c.heart.client = c
 	return c, nil
 }
 
@@ -135,18 +137,45 @@ func (c *Client) renew(ctx context.Context, batch []*renew.Item) (kept []bool, a
 
 // ask runs a call that acquires and releases nothing.
 func (c *Client) ask(ctx context.Context, p *point, verb string, call script.Call) (driver.Reply, error) {
+	replies, err := c.askAll(ctx, p, verb, call)
+	if err != nil {
+		return driver.Reply{}, err
+	}
+	return replies[0], nil
+}
+
+// askAll runs several such calls in one request.
+func (c *Client) askAll(ctx context.Context, p *point, verb string, calls ...script.Call) ([]driver.Reply, error) {
 	if p.err != nil {
-		return driver.Reply{}, p.err
+		return nil, p.err
 	}
 	if !c.gate.enter() {
-		return driver.Reply{}, fmt.Errorf("redlatch: %s %q: %w", verb, p.name, ErrClosed)
+		return nil, fmt.Errorf("redlatch: %s %q: %w", verb, p.name, ErrClosed)
 	}
 	defer c.gate.leave()
-	result, err := c.runner.Run(ctx, call)
+	results, err := c.runner.RunAll(ctx, calls...)
 	if err != nil {
-		return driver.Reply{}, failure(verb, p.name, err)
+		return nil, failure(verb, p.name, err)
 	}
-	return result.Reply, nil
+	replies := make([]driver.Reply, len(results))
+	for i, result := range results {
+		replies[i] = result.Reply
+	}
+	return replies, nil
+}
+
+// force runs a call that frees the lock, whoever holds it.
+func (c *Client) force(ctx context.Context, p *point, call script.Call) (bool, error) {
+	const verb = "force unlock"
+	reply, err := c.ask(ctx, p, verb, call)
+	if err != nil {
+		return false, err
+	}
+	forced, err := script.ReadForced(reply)
+	if err != nil {
+		return false, failure(verb, p.name, err)
+	}
+	return forced, nil
 }
 
 // Stats is a snapshot of what a client does. Totals count from its start.

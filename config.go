@@ -19,6 +19,11 @@ type Config struct {
 	// made good.
 	RenewInterval time.Duration
 
+	// FairWait is for how long a waiter for a fair lock counts as alive in the eyes of
+	// Java peers, after its predecessor's time: 5 m, Redisson's fairLockWaitTimeout, and
+	// best the same as theirs. At least 10 s.
+	FairWait time.Duration
+
 	// PollCap is the longest time that a waiter goes without looking at the lock,
 	// messages or not: 5 s. At least 50 ms. The actual pause is up to a fifth
 	// shorter, at random, so that processes do not look all at once.
@@ -46,10 +51,14 @@ const minLease = 10 * time.Millisecond
 // minPollCap keeps a waiter from becoming a load on the server.
 const minPollCap = 50 * time.Millisecond
 
+// minFairWait leaves the beats time to raise the deadline of a waiter.
+const minFairWait = 10 * time.Second
+
 // withDefaults fills in the defaults and checks every field, also against each
 // other.
 func (c Config) withDefaults() (Config, error) {
 	c.LeaseTime = orDefault(c.LeaseTime, 30*time.Second)
+	c.FairWait = orDefault(c.FairWait, 5*time.Minute)
 	c.PollCap = orDefault(c.PollCap, 5*time.Second)
 	c.CommandTimeout = orDefault(c.CommandTimeout, 3*time.Second)
 	c.ReleaseTimeout = orDefault(c.ReleaseTimeout, 3*time.Second)
@@ -63,6 +72,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
 	if c.RenewInterval < 0 || c.RenewInterval > c.LeaseTime/2 {
 		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between 0 and half of LeaseTime, %v", c.RenewInterval, c.LeaseTime/2)}
+	}
+	if c.FairWait < minFairWait {
+		return c, &ConfigError{"FairWait", fmt.Sprintf("%v is below %v", c.FairWait, minFairWait)}
 	}
 	if c.PollCap < minPollCap {
 		return c, &ConfigError{"PollCap", fmt.Sprintf("%v is below %v", c.PollCap, minPollCap)}

@@ -23,9 +23,9 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"redlatchtest", "internal/redistest", "driver/drivertest", "interop", "robustness"},
+	{"redlatchtest", "internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness"},
 	{"cmd/redlatch", "examples/..."},
-	{"cmd/redlatch/internal/demo"},
+	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"console"},
 	{"watchdog", "inspect", "fence"},
 	{"."},
@@ -47,6 +47,8 @@ var houseOnly = map[string][]string{
 	"driver/memory":  {"driver/rueidis", "driver"},
 	"driver/rueidis": {"driver"},
 	"driver/goredis": {"driver"},
+	// It knows processes and a deadline, and nothing of Redis.
+	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
 	"internal/wake":  {"driver"},
 	"internal/renew": {},

@@ -66,13 +66,21 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // ErrWrongType, if the key is something else, which is left alone; ErrUnknownOutcome.
 // Source: Redisson's forceUnlock.
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	reply, err := m.client.ask(ctx, &m.point, "force unlock", script.Force(m.point.name, m.point.channel))
-	if err != nil {
-		return false, err
+	return m.force(ctx, script.Force(m.point.name, m.point.channel))
+}
+
+// ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it. If
+// somebody else holds the mutex by then, or nobody does, it changes nothing and
+// reports false: between looking at a lock and forcing it, its holder may change.
+//
+// Errors: those of ForceUnlock, and a *ConfigError for a text that no owner can be.
+func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
+	if _, _, ok := protocol.ParseOwner(owner); !ok {
+		return false, &ConfigError{"owner", fmt.Sprintf("%q is not of the form clientUUID:number", owner)}
 	}
-	forced, err := script.ReadForced(reply)
-	if err != nil {
-		return false, failure("force unlock", m.point.name, err)
-	}
-	return forced, nil
+	return m.force(ctx, script.ForceFrom(m.point.name, m.point.channel, owner))
+}
+
+func (m *Mutex) force(ctx context.Context, call script.Call) (bool, error) {
+	return m.client.force(ctx, &m.point, call)
 }

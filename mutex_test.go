@@ -35,7 +35,7 @@ func raw(t *testing.T, url string) driver.Driver {
 
 func do(t *testing.T, d driver.Driver, words ...string) driver.Reply {
 	t.Helper()
-	r := d.Do(t.Context(), driver.Command{Words: words, Key: words[1]})
+	r := d.Do(t.Context(), driver.Command{Words: words, Key: words[min(1, len(words)-1)]})
 	if r.Err != nil {
 		t.Fatal(words, r.Err)
 	}

@@ -78,9 +78,7 @@ func (c *Client) lower(ctx context.Context, t *tenure) error {
 // free gives back the last hold of a tenure that has left the engine. If somebody
 // waits for the lock in this process, the request of the first of them goes along.
 func (c *Client) free(ctx context.Context, t *tenure) error {
-	if t.point.side.shared() {
-		// Others may still hold it. If not, the message wakes whoever waits, here
-		// as everywhere: there is nothing to hand over before that is known.
+	if !t.point.side.handsOver() {
 		result, err := c.releases.Run(ctx, t.lower())
 		_, err = c.readFreed(t, result, err)
 		return err

@@ -104,15 +104,7 @@ func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 // ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
 // and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
 func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	reply, err := m.client.ask(ctx, &m.write, "force unlock", script.ForceRW(m.write.name, m.write.channel))
-	if err != nil {
-		return false, err
-	}
-	forced, err := script.ReadForced(reply)
-	if err != nil {
-		return false, failure("force unlock", m.write.name, err)
-	}
-	return forced, nil
+	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel))
 }
 
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
@@ -149,7 +141,7 @@ func rwStatus(name string, state script.RWState) (Status, error) {
 // reading is the read side of a read-write lock.
 type reading struct{ name, channel string }
 
-func (s reading) acquire(owner string, count int, lease time.Duration) script.Call {
+func (s reading) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.AcquireRead(s.name, owner, lease, count)
 }
 
@@ -167,10 +159,15 @@ func (s reading) renewal(owner string, held int, lease time.Duration) script.Ren
 
 func (reading) shared() bool { return true }
 
+// handsOver is false: others may still read, and if not, the message tells whoever waits.
+func (reading) handsOver() bool      { return false }
+func (reading) queues() bool         { return false }
+func (s reading) line(string) string { return s.channel }
+
 // writing is the write side of a read-write lock.
 type writing struct{ name, channel string }
 
-func (s writing) acquire(owner string, count int, lease time.Duration) script.Call {
+func (s writing) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.AcquireWrite(s.name, owner, lease, count)
 }
 
@@ -182,4 +179,7 @@ func (s writing) renewal(owner string, _ int, lease time.Duration) script.Renewa
 	return script.Renewal{Lock: s.name, Field: protocol.WriterField(owner), Lease: lease}
 }
 
-func (writing) shared() bool { return false }
+func (writing) shared() bool         { return false }
+func (writing) handsOver() bool      { return true }
+func (writing) queues() bool         { return false }
+func (s writing) line(string) string { return s.channel }

@@ -546,3 +546,31 @@ func mixBadly(t *testing.T, s *stage, seed uint64) {
 		t.Errorf("only %d entered: the test tests too little", entered)
 	}
 }
+
+// TestAReaderWithoutItsTimeoutKeyIsDead has what a crash and a downgrade by an older
+// peer leave behind: a lock that lives on, with readers that do not.
+func TestAReaderWithoutItsTimeoutKeyIsDead(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
+		const dead = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
+		m := c.RWMutex(name)
+		do(t, d, "HSET", name, "mode", "read", dead, "2")
+		do(t, d, "PEXPIRE", name, "600000")
+		live := must(m.TryRLock(t.Context()))
+		_, err := m.TryLock(t.Context())
+		is(t, "TryLock beside a live reader", err, redlatch.ErrNotAcquired)
+		if got, want := fields(t, d, name), live.Owner()+"=1 mode=read"; got != want {
+			t.Errorf("the hash is %q, want %q", got, want)
+		}
+		_ = live.Unlock(t.Context())
+
+		do(t, d, "HSET", name, "mode", "read", dead, "2")
+		do(t, d, "PEXPIRE", name, "600000")
+		w, err := m.TryLock(t.Context())
+		if err != nil {
+			t.Fatal("beside a dead reader:", err)
+		}
+		within(t, "TTL", pttl(t, d, name), 29*time.Second, 30*time.Second)
+		_ = w.Unlock(t.Context())
+	})
+}

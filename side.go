@@ -18,20 +18,27 @@ type point struct {
 // side is one way to hold a lock, as Redis knows it. All of them answer alike
 // (script.ReadAcquired, ReadReleased, ReadRenewed).
 type side interface {
-	// acquire makes owner's count be count.
-	acquire(owner string, count int, lease time.Duration) script.Call
+	// acquire makes owner's count be count. Wait says that the owner will wait if it
+	// does not get the lock.
+	acquire(owner string, count int, lease time.Duration, wait bool) script.Call
 	// release lowers owner's count, of at most held, to remaining.
 	release(owner string, held, remaining int, lease time.Duration) script.Call
 	// renewal extends the lease of an owner with at most held holds.
 	renewal(owner string, held int, lease time.Duration) script.Renewal
 	// shared says that several owners can hold this side at a time.
 	shared() bool
+	// handsOver says that a release may take the bid of a local waiter along.
+	handsOver() bool
+	// queues says that waiters stand in a queue in Redis, which they have to leave.
+	queues() bool
+	// line is the channel on which a waiter is told that it may have the lock.
+	line(owner string) string
 }
 
 // exclusive is the one side of a mutex.
 type exclusive struct{ name, channel string }
 
-func (s exclusive) acquire(owner string, count int, lease time.Duration) script.Call {
+func (s exclusive) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.Acquire(s.name, owner, lease, count)
 }
 
@@ -43,4 +50,7 @@ func (s exclusive) renewal(owner string, _ int, lease time.Duration) script.Rene
 	return script.Renewal{Lock: s.name, Field: owner, Lease: lease}
 }
 
-func (exclusive) shared() bool { return false }
+func (exclusive) shared() bool         { return false }
+func (exclusive) handsOver() bool      { return true }
+func (exclusive) queues() bool         { return false }
+func (s exclusive) line(string) string { return s.channel }

@@ -17,6 +17,13 @@ type Status struct {
 	Holders []Holder      // who holds it
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
+	Queue   []Waiter      // who waits for a fair lock, the next first
+}
+
+// Waiter is one owner that waits for a fair lock.
+type Waiter struct {
+	Owner    string
+	Deadline time.Time // by the server's clock: when Java peers take it for dead
 }
 
 // Holder is one owner that holds a lock.

@@ -152,6 +152,28 @@ func TestAWaiterLooksAgainThoughNoMessageEverComes(t *testing.T) {
 	})
 }
 
+// TestTheNextInLineLooksAgainToo is the same for a waiter that came to the front without
+// having asked Redis itself.
+func TestTheNextInLineLooksAgainToo(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m := s.client.Mutex("job")
+		first := must(m.Lock(t.Context()))
+		got := make(chan *redlatch.Hold, 2)
+		for range 2 {
+			go func() { got <- must(m.Lock(t.Context(), redlatch.WithLease(time.Hour))) }()
+			synctest.Wait()
+		}
+		if err := first.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		s.memory.Miniredis().Del("job") // publishes nothing
+		began := time.Now()
+		_ = (<-got).Unlock(t.Context())
+		within(t, "wait", time.Since(began), 0, 5100*time.Millisecond)
+	})
+}
+
 func TestAKeyWithoutExpiryIsWaitedForCalmly(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		s.memory.Miniredis().HSet("job", "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1", "1")

@@ -33,6 +33,9 @@ type tenure struct {
 	// stand in Redis. It belongs to whoever makes the attempt.
 	unsettled bool
 
+	// standing: the last answer was no, and left a waiter in the queue in Redis.
+	standing bool
+
 	mu    sync.Mutex
 	end   error   // nil until it ended
 	holds []*Hold // those that are held, in the order of their acquisition
@@ -116,7 +119,7 @@ func (t *tenure) raise(lease time.Duration) script.Call {
 	defer t.mu.Unlock()
 	count := len(t.holds) + 1
 	t.top = max(t.top, count)
-	return t.point.side.acquire(t.owner, count, longest(t.holds, lease))
+	return t.point.side.acquire(t.owner, count, longest(t.holds, lease), t.want.wait != 0)
 }
 
 // lower is the request after which as many holds are left as there are.

@@ -14,9 +14,13 @@ import (
 // front of the line asks Redis; a release of this process may ask for it.
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
 	w := c.join(t)
+	if t.queued() {
+		c.heart.add(t, w)
+		defer c.heart.remove(t)
+	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	nap := nap{most: c.config.PollCap}
+	nap := nap{most: c.pollCap(t)}
 	for {
 		turn := w.Turn(time.Now())
 		var a answer
@@ -48,21 +52,32 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 	}
 }
 
+// pollCap is the longest nap of a contender. Waiters in a queue are woken by the beats
+// of their process as well, and would all be contenders: they look more seldom.
+func (c *Client) pollCap(t *tenure) time.Duration {
+	if t.queued() {
+		return 6 * c.config.PollCap
+	}
+	return c.config.PollCap
+}
+
 // join puts a waiter into the line of its lock.
 func (c *Client) join(t *tenure) *wake.Waiter {
 	if t.point.side.shared() {
-		return c.hub.JoinShared(t.point.channel, t)
+		return c.hub.JoinShared(t.line(), t)
 	}
-	return c.hub.Join(t.point.channel, t)
+	return c.hub.Join(t.line(), t)
 }
 
 // next is when the waiter behind a tenure that has just been granted is to look at the
-// lock: at once if both may hold it, and otherwise when the lease is over.
+// lock: at once if both may hold it, and otherwise when the lease is over or at the poll
+// cap, like after an attempt of its own.
 func (t *tenure) next() time.Time {
 	if t.point.side.shared() {
 		return time.Time{}
 	}
-	return time.Now().Add(t.want.lease)
+	nap := nap{most: t.client.config.PollCap}
+	return time.Now().Add(nap.after(t.want.lease))
 }
 
 // tryTogether asks Redis for the lock, for a waiter and for those that can hold it
@@ -101,7 +116,7 @@ func (c *Client) settle(claimed []*wake.Waiter, results []script.Result, err err
 func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, timer *time.Timer) error {
 	var alarm <-chan time.Time
 	if turn.Front {
-		timer.Reset(min(time.Until(turn.At), c.config.PollCap))
+		timer.Reset(time.Until(turn.At))
 		alarm = timer.C
 	}
 	select {

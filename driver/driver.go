@@ -64,11 +64,13 @@ type Listener interface {
 	Unsubscribe(ctx context.Context, channels ...string) error
 	// Done is closed when the connection is gone, for whatever reason.
 	Done() <-chan struct{}
-	// Close ends the connection. No event is delivered after it has returned.
+	// Close ends the connection. No event is delivered after it has returned,
+	// so it must not be called from within one; neither must Driver.Close.
 	Close()
 }
 
-// Events are the things that a Listener reports.
+// Events are the things that a Listener reports. A nil function means that
+// nobody is interested.
 type Events struct {
 	// Subscribed reports that the server acknowledged a subscription: every
 	// message published on the channel from now on will be delivered.
@@ -78,7 +80,8 @@ type Events struct {
 }
 
 // Reply is the reply to one command: nil (IsNil), an integer, a string, an
-// array, or an error.
+// array, or an error. These are the types of RESP2: a map is an array of keys
+// and values in turn, and a floating-point number is a string.
 type Reply struct {
 	Int   int64   // of an integer reply
 	Str   string  // of a string reply

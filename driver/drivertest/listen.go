@@ -239,6 +239,7 @@ func closedListenerIsSilent(t *testing.T, d driver.Driver) {
 	var once sync.Once
 	l := listen(t, d, driver.Events{Message: func(string, string) {
 		once.Do(func() { close(first) })
+		time.Sleep(50 * time.Microsecond) // so that some messages wait to be delivered
 		if closed.Load() {
 			late.Add(1)
 		}

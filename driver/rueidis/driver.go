@@ -51,10 +51,6 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	d := &Driver{options: options, listeners: make(map[*listener]struct{})}
 	d.life, d.end = context.WithCancel(context.Background())
 	d.link.Store(first)
-	if pong := d.Do(attempt, driver.Command{Words: []string{"PING"}}); pong.Err != nil {
-		d.Close()
-		return nil, fmt.Errorf("connect: %w", pong.Err)
-	}
 	return d, nil
 }
 

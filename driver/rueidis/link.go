@@ -21,8 +21,8 @@ type link struct {
 	queue  queue
 }
 
-// newLink connects, logs in and selects the database. It ends with ctx, and
-// leaves nothing behind when it fails.
+// newLink connects, logs in, selects the database and asks whether the server
+// is ready. It ends with ctx, and leaves nothing behind when it fails.
 func newLink(ctx context.Context, options Options) (*link, error) {
 	var line line
 	line.allow(ctx, options)
@@ -31,6 +31,9 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 	// sets and doubles would be added, for which redlatch has no use.
 	settings.AlwaysRESP2 = true
 	client, err := rueidis.NewClient(settings)
+	if err == nil {
+		err = ready(client)
+	}
 	if over := line.settle(); over != nil {
 		err = over // and not what rueidis makes of a connection closed under it
 	}
@@ -39,6 +42,20 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 		return nil, err
 	}
 	return &link{client: client, conn: line.conn, born: time.Now(), queue: newQueue()}, nil
+}
+
+// ready sends a PING. Any answer to it will do except one: a server that is
+// loading its data would refuse every command, but only for a while.
+//
+// It does so without a context, and leaves it to line to end it: after the
+// first call with a context that can end, rueidis reads on a goroutine of its
+// own, and that is slower as long as there is only one caller.
+func ready(client rueidis.Client) error {
+	err := client.Do(context.Background(), client.B().Ping().Build()).Error()
+	if reply, ok := rueidis.IsRedisErr(err); ok && !reply.IsLoading() {
+		return nil
+	}
+	return err
 }
 
 // close ends the link, once. Calls under way end with an error.

@@ -73,8 +73,8 @@ func (d *Driver) adopt(l *listener) bool {
 func newListener(ctx context.Context, options Options, events driver.Events) (*listener, error) {
 	var line line
 	settings := options.client(line.dial)
-	// Without a reader from the start, a silent connection would not be found
-	// out before the first subscription.
+	// The reader must run from the start. Setting the hooks starts it as well,
+	// but not if it happens in the middle of one of rueidis' PINGs.
 	settings.AlwaysPipelining = true
 	// The client dials for commands at once, which is refused, and its error
 	// ignored: the only connection wanted is the one that Dedicate makes.

@@ -1,7 +1,6 @@
 package rueidis_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strings"
@@ -31,7 +30,6 @@ func TestOpenReportsTheServersRefusal(t *testing.T) {
 	t.Parallel()
 	const password, wrong = "correct-horse", "battery-staple"
 	server := redistest.Start(t, "--requirepass", password, "--databases", "4")
-	server.CLI(t, "PING") // unauthenticated, as a baseline for the list of clients
 	for _, c := range []struct {
 		name    string
 		options rueidis.Options
@@ -69,7 +67,7 @@ func TestOpenReportsTheServersRefusal(t *testing.T) {
 func TestLogsInAsAUser(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	server.CLI(t, "ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all")
+	server.CLI(t, "ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all", "-ping")
 	d := open(t, rueidis.Options{Address: server.Addr(), Username: "locker", Password: "secret"})
 	if got := do(t, d, "ACL", "WHOAMI").Str; got != "locker" {
 		t.Errorf("logged in as %q", got)
@@ -90,28 +88,4 @@ func TestOpenReportsARefusedConnection(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	wantTook(t, begin, 0, "a refused Open")
-}
-
-// TestOpenEndsWhenNobodyAnswers connects to a server that accepts and is silent.
-func TestOpenEndsWhenNobodyAnswers(t *testing.T) {
-	t.Parallel()
-	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
-	proxy.Blackhole(true)
-	options := rueidis.Options{Address: proxy.Addr(), CommandTimeout: 600 * time.Millisecond}
-
-	begin := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := rueidis.Open(ctx, options); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want the context's", err)
-	}
-	wantTook(t, begin, 50*time.Millisecond, "Open with a context")
-
-	begin = time.Now()
-	_, err := rueidis.Open(t.Context(), options)
-	if err == nil {
-		t.Error("Open succeeded")
-	}
-	wantNoContextError(t, err)
-	wantTook(t, begin, options.CommandTimeout, "Open without one")
 }

@@ -57,6 +57,17 @@ func LockChannel(name string) string { return Prefixed("redisson_lock__channel",
 // TokenKey is the counter of fencing tokens, a decimal string without TTL.
 func TokenKey(name string) string { return Prefixed("redisson_lock_token", name) }
 
+// FairQueue is the list of the owners that wait for a fair lock, the next one first.
+func FairQueue(name string) string { return Prefixed("redisson_lock_queue", name) }
+
+// FairDeadlines is the sorted set of the same owners, with the moment at which each
+// counts as dead, in absolute milliseconds.
+func FairDeadlines(name string) string { return Prefixed("redisson_lock_timeout", name) }
+
+// FairBeats is our own sorted set of those among them that are waiters of this library,
+// with the moment at which each was last seen.
+func FairBeats(name string) string { return Prefixed("redlatch:fair", name) }
+
 // RWChannel is the channel on which releases of a read-write lock are announced.
 func RWChannel(name string) string { return Prefixed("redisson_rwlock", name) }
 

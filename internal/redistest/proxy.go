@@ -18,7 +18,8 @@ type Proxy struct {
 	over chan struct{}
 
 	mu       sync.Mutex
-	listener net.Listener // nil while connections are refused
+	listener net.Listener  // nil while connections are refused
+	accepts  chan struct{} // closed when the listener accepts no more
 	conns    map[*proxied]struct{}
 	hole     chan struct{} // closed when the black hole ends; nil without one
 	delay    time.Duration
@@ -41,10 +42,10 @@ func NewProxy(t testing.TB, upstream string) *Proxy {
 		t.Fatal(err)
 	}
 	p := &Proxy{
-		upstream: upstream, address: listener.Addr().String(), listener: listener,
+		upstream: upstream, address: listener.Addr().String(),
 		over: make(chan struct{}), conns: make(map[*proxied]struct{}),
 	}
-	p.work.Go(func() { p.serve(listener) })
+	p.serve(listener)
 	t.Cleanup(p.stop)
 	return p
 }
@@ -123,26 +124,33 @@ func (p *Proxy) Refuse(t testing.TB, on bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.listener = listener
-		p.work.Go(func() { p.serve(listener) })
+		p.serve(listener)
 	}
+}
+
+// serve carries the connections of a listener. It needs p.mu, or nobody else
+// knowing p.
+func (p *Proxy) serve(listener net.Listener) {
+	accepts := make(chan struct{})
+	p.listener, p.accepts = listener, accepts
+	p.work.Go(func() {
+		defer close(accepts)
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.work.Go(func() { p.carry(client) })
+		}
+	})
 }
 
 // unlisten needs p.mu.
 func (p *Proxy) unlisten() {
 	if p.listener != nil {
 		p.listener.Close()
+		<-p.accepts // until then the kernel may take one more connection
 		p.listener = nil
-	}
-}
-
-func (p *Proxy) serve(listener net.Listener) {
-	for {
-		client, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		p.work.Go(func() { p.carry(client) })
 	}
 }
 

@@ -189,14 +189,14 @@ func TestALaterTermReplacesAnEarlierOneAndNotTheOtherWayRound(t *testing.T) {
 		first := term(30 * second)
 		e.Set(&h.Item, first)
 		time.Sleep(5 * second)
-		later := term(60 * second)
+		later := renew.Term{Asked: time.Now(), Lease: 60 * second, Every: first.Every}
 		e.Set(&h.Item, later)
 		e.Set(&h.Item, first)
 		if got := h.Term(); got != later {
 			t.Errorf("the term is %+v, want the later one, %+v", got, later)
 		}
-		time.Sleep(30 * second)
-		if got, want := s.moments(began, &h.Item), []time.Duration{25 * second}; !slices.Equal(got, want) {
+		time.Sleep(29 * second)
+		if got, want := s.moments(began, &h.Item), []time.Duration{15 * second, 25 * second}; !slices.Equal(got, want) {
 			t.Errorf("renewed at %v, want %v", got, want)
 		}
 		if e.Len() != 1 {

@@ -1,12 +1,13 @@
--- force: free a mutex, whoever holds it.
+-- force: free a mutex, whoever holds it, or only if one owner does.
 --
 -- KEYS[1]  the lock, a hash
 -- KEYS[2]  the channel on which waiters listen
 -- ARGV[1]  the payload that announces a free lock
+-- ARGV[2]  the only owner from whom to take it; absent: whoever holds it
 --
 -- Replies
 --   1                the lock was held and is free now
---   0                it was free
+--   0                it was free, or the owner of ARGV[2] does not hold it; nothing changed
 --   error NOTLOCK    the key is a hash, but no mutex; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
@@ -14,7 +15,7 @@
 --
 -- Redisson: forceUnlockAsync of RedissonLock, which deletes a key of any type.
 
-local lock, channel = KEYS[1], KEYS[2]
+local lock, channel, only = KEYS[1], KEYS[2], ARGV[2]
 
 local owners = redis.pcall('HLEN', lock)
 if type(owners) == 'table' then
@@ -27,6 +28,9 @@ end
 -- is ever removed by force.
 if owners > 1 or not string.find(redis.call('HKEYS', lock)[1], ':%-?%d+$') then
   return redis.error_reply('NOTLOCK the hash is not one owner with a count')
+end
+if only and redis.call('HEXISTS', lock, only) == 0 then
+  return 0
 end
 redis.call('DEL', lock)
 redis.pcall('PUBLISH', channel, ARGV[1])

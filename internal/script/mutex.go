@@ -125,7 +125,13 @@ func Force(lock, channel string) Call {
 	return forceScript.call(2, lock, channel, protocol.Unlocked)
 }
 
-// ReadForced reads the reply of Force: whether the lock was held.
+// ForceFrom frees lock if owner holds it, and tells channel.
+func ForceFrom(lock, channel, owner string) Call {
+	return forceScript.call(2, lock, channel, protocol.Unlocked, owner)
+}
+
+// ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held
+// by that owner, until this call.
 func ReadForced(r driver.Reply) (bool, error) { return r.Int == 1, r.Err }
 
 // Status reads lock and the counter of its fencing tokens.

@@ -74,6 +74,9 @@ var table = []row{
 	{"force what is free", state{}, force, "0", "was free", state{ttl: missing}, 0, ""},
 	{"force a hash of several fields", state{me + "=1 mode=read", old}, force, "error NOTLOCK", "error", state{me + "=1 mode=read", old}, 0, ""},
 	{"force a hash without an owner", state{"name=x", old}, force, "error NOTLOCK", "error", state{"name=x", old}, 0, ""},
+	{"force what one holds", held(me, 3, old), forceFrom(me), "1", "was held", state{ttl: missing}, 1, "0"},
+	{"force what another holds", held(other, 1, old), forceFrom(me), "0", "was free", held(other, 1, old), 0, ""},
+	{"force what one does not hold", state{}, forceFrom(me), "0", "was free", state{ttl: missing}, 0, ""},
 	{"force a string", state{"=x", none}, force, "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
 
 	{"status of what is free", state{}, status, statusReply, "free, token 0", state{ttl: missing}, 0, ""},
@@ -105,7 +108,11 @@ func renew(owner string) func(string) script.Call {
 	}
 }
 
-func force(key string) script.Call  { return script.Force(key, protocol.LockChannel(key)) }
+func force(key string) script.Call { return script.Force(key, protocol.LockChannel(key)) }
+func forceFrom(owner string) func(string) script.Call {
+	return func(key string) script.Call { return script.ForceFrom(key, protocol.LockChannel(key), owner) }
+}
+
 func status(key string) script.Call { return script.Status(key, protocol.TokenKey(key)) }
 
 func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
@@ -279,7 +286,10 @@ func TestEveryReplyInAHeaderIsProducedByTheTable(t *testing.T) {
 				produced = append(produced, r.reply)
 			}
 		}
-		if p.name == "release" {
+		switch {
+		case len(produced) == 0:
+			continue // the read-write lock has a table of its own
+		case p.name == "release":
 			produced = append(produced, "-2")
 		}
 		var promised []string

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-//go:embed *.lua
+//go:embed *.lua *.inc
 var files embed.FS
 
 // source is one script: its text, and the digest by which the server knows it.
@@ -19,13 +19,24 @@ type source struct {
 	name, text, digest string
 }
 
-func load(name string) *source {
-	text, err := files.ReadFile(name + ".lua")
+func load(name string) *source { return loadWith("", name) }
+
+// loadWith loads a script that begins with what several have in common.
+func loadWith(common, name string) *source {
+	text := read(name + ".lua")
+	if common != "" {
+		text = read(common) + text
+	}
+	digest := sha1.Sum([]byte(text))
+	return &source{name: name, text: text, digest: hex.EncodeToString(digest[:])}
+}
+
+func read(file string) string {
+	text, err := files.ReadFile(file)
 	if err != nil {
 		panic("script: " + err.Error())
 	}
-	digest := sha1.Sum(text)
-	return &source{name: name, text: string(text), digest: hex.EncodeToString(digest[:])}
+	return string(text)
 }
 
 // Call is one run of a script with its keys and arguments.

@@ -259,8 +259,9 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 		{script.Acquire("k", "o", 1500*time.Millisecond, 2), []string{"1", "k", "o", "1500", "2"}},
 		{script.Release("k", "c", "o", 1, 1500*time.Millisecond), []string{"2", "k", "c", "o", "1", "1500", "0"}},
 		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
-			[]string{"2", "k", "l", "o", "1000", "p", "2000"}},
+			[]string{"2", "k", "l", "o", "1000", "0", "p", "2000", "0"}},
 		{script.Force("k", "c"), []string{"2", "k", "c", "0"}},
+		{script.ForceFrom("k", "c", "o"), []string{"2", "k", "c", "0", "o"}},
 		{script.Status("k", "t"), []string{"2", "k", "t"}},
 	} {
 		d := &fake{}

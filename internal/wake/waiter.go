@@ -103,6 +103,17 @@ func (w *Waiter) Leave(until time.Time) (claimed bool) {
 	return w.claimed
 }
 
+// LookAt makes w look at the lock at that moment, if it would only later.
+func (w *Waiter) LookAt(at time.Time) {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at.Before(w.tryAt) {
+		w.tryAt = at
+		w.signal()
+	}
+}
+
 // Company claims the waiters right behind w that can hold the lock together with it,
 // for an attempt of w or for w. Each of them is settled like any claimed waiter. It is
 // nil unless w can share.

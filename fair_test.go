@@ -1,0 +1,464 @@
+package redlatch_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// fairKeys are the keys of a fair lock beside the lock itself.
+func fairKeys(name string) (queue, deadlines, beats string) {
+	return "redisson_lock_queue:{" + name + "}", "redisson_lock_timeout:{" + name + "}", "redlatch:fair:{" + name + "}"
+}
+
+// standInLine starts waiters one after another and returns the order in which they were
+// served, as numbers, when all have been.
+type queue struct {
+	t      *testing.T
+	mu     sync.Mutex
+	served []int
+	all    sync.WaitGroup
+}
+
+// join starts a waiter that holds the lock for a while. It returns when the queue in Redis
+// has that many waiters.
+func (q *queue) join(n int, l redlatch.Lock, d driver.Driver, length int64) {
+	q.t.Helper()
+	q.all.Go(func() {
+		h, err := l.Lock(q.t.Context())
+		if err != nil {
+			q.t.Error(err)
+			return
+		}
+		q.mu.Lock()
+		q.served = append(q.served, n)
+		q.mu.Unlock()
+		if err := h.Unlock(q.t.Context()); err != nil {
+			q.t.Error(err)
+		}
+	})
+	list, _, _ := fairKeys(l.Name())
+	redistest.Eventually(q.t, 5*time.Second, func() bool { return do(q.t, d, "LLEN", list).Int == length }, "the waiter stands in the queue")
+}
+
+func (q *queue) want(order ...int) {
+	q.t.Helper()
+	q.all.Wait()
+	if !slices.Equal(q.served, order) {
+		q.t.Errorf("served %v, want %v", q.served, order)
+	}
+}
+
+// swept fails unless nothing of a fair lock is left.
+func swept(t *testing.T, d driver.Driver, name string) {
+	t.Helper()
+	list, deadlines, beats := fairKeys(name)
+	for _, key := range []string{name, list, deadlines, beats} {
+		if do(t, d, "EXISTS", key).Int != 0 {
+			t.Errorf("%s is left over", key)
+		}
+	}
+}
+
+func TestAFairMutexServesInTheOrderOfArrivalAcrossProcesses(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		name, d := redistest.Name(t), raw(t, url)
+		clients := []*redlatch.Client{open(t, url, redlatch.Config{}), open(t, url, redlatch.Config{}), open(t, url, redlatch.Config{})}
+		h := must(clients[0].FairMutex(name).Lock(t.Context()))
+		q := &queue{t: t}
+		var want []int
+		for i := range 12 {
+			q.join(i, clients[i%3].FairMutex(name), d, int64(i+1))
+			want = append(want, i)
+		}
+		status := must(clients[1].FairMutex(name).Status(t.Context()))
+		if len(status.Queue) != 12 || !status.Locked || status.Holders[0].Owner != h.Owner() {
+			t.Errorf("status is %+v, want 12 waiters behind %s", status, h.Owner())
+		}
+		for i, w := range status.Queue {
+			if !strings.HasPrefix(w.Owner, clients[i%3].ID()) {
+				t.Errorf("waiter %d is %s, want one of %s", i, w.Owner, clients[i%3].ID())
+			}
+		}
+		_, err := clients[2].FairMutex(name).TryLock(t.Context())
+		is(t, "TryLock", err, redlatch.ErrNotAcquired)
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		q.want(want...)
+		swept(t, d, name)
+	})
+}
+
+func TestAFairMutexReentersWithoutQueueing(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, name, d := open(t, url, redlatch.Config{}), redistest.Name(t), raw(t, url)
+		ctx := c.WithOwner(t.Context())
+		outer := must(c.FairMutex(name).Lock(ctx))
+		q := &queue{t: t}
+		q.join(1, c.FairMutex(name), d, 1)
+		inner, err := c.FairMutex(name).Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := inner.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := outer.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+		q.want(1)
+		swept(t, d, name)
+	})
+}
+
+func TestAFairWaiterThatGivesUpLeavesNoTraceAndTakesOffWhatItAdded(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, name, d := open(t, url, redlatch.Config{}), redistest.Name(t), raw(t, url)
+		list, deadlines, _ := fairKeys(name)
+		m := c.FairMutex(name)
+		h := must(m.Lock(t.Context()))
+		give, cancel := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() { _, err := m.Lock(give); gone <- err }()
+		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 1 }, "the first waits")
+		q := &queue{t: t}
+		q.join(2, m, d, 2)
+		behind := do(t, d, "LINDEX", list, "1").Str
+		before := score(t, d, deadlines, behind)
+		cancel()
+		is(t, "the wait that was given up", <-gone, redlatch.ErrNotAcquired, context.Canceled)
+		if n := do(t, d, "LLEN", list).Int; n != 1 {
+			t.Errorf("%d waiters are in the queue, want 1", n)
+		}
+		if n := do(t, d, "ZCARD", deadlines).Int; n != 1 {
+			t.Errorf("%d deadlines, want 1", n)
+		}
+		if took := before - score(t, d, deadlines, behind); took != 5*time.Minute {
+			t.Errorf("the deadline behind moved by %v, want 5m", took)
+		}
+		_, err := m.Lock(t.Context(), redlatch.WithWait(30*time.Millisecond))
+		is(t, "a wait of 30ms", err, redlatch.ErrNotAcquired)
+		_ = h.Unlock(t.Context())
+		q.want(2)
+		swept(t, d, name)
+	})
+}
+
+// score is a deadline in a sorted set.
+func score(t *testing.T, d driver.Driver, set, member string) time.Duration {
+	t.Helper()
+	ms, err := strconv.ParseFloat(do(t, d, "ZSCORE", set, member).Str, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+func TestClosingAClientTakesItsWaitersOutOfTheQueue(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		name, d := redistest.Name(t), raw(t, url)
+		h := must(open(t, url, redlatch.Config{}).FairMutex(name).Lock(t.Context()))
+		c := open(t, url, redlatch.Config{})
+		list, _, _ := fairKeys(name)
+		ended := make(chan error, 5)
+		for range cap(ended) {
+			go func() { _, err := c.FairMutex(name).Lock(t.Context()); ended <- err }()
+		}
+		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 5 }, "all wait")
+		if err := c.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range cap(ended) {
+			is(t, "a wait on a closing client", <-ended, redlatch.ErrClosed)
+		}
+		if n := do(t, d, "LLEN", list).Int; n != 0 {
+			t.Errorf("%d waiters are left in the queue", n)
+		}
+		_ = h.Unlock(t.Context())
+		swept(t, d, name)
+	})
+}
+
+// TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext has a lock that frees without a
+// message: the front was told, so to speak, and leaves instead of taking it.
+func TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		name, d := redistest.Name(t), raw(t, url)
+		list, deadlines, _ := fairKeys(name)
+		now := do(t, d, "TIME").Array[0].Str
+		seconds := must(strconv.ParseInt(now, 10, 64))
+		// A front that is not ours, and alive for long.
+		const front = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
+		do(t, d, "RPUSH", list, front)
+		do(t, d, "ZADD", deadlines, fmt.Sprint((seconds+1000)*1000), front)
+		c := open(t, url, redlatch.Config{})
+		q := &queue{t: t}
+		q.join(2, c.FairMutex(name), d, 2)
+		if n := do(t, d, "EXISTS", name).Int; n != 0 {
+			t.Fatal("somebody overtook the front")
+		}
+		redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Subscriptions == 1 }, "the second listens")
+		do(t, d, "LREM", list, "0", front)
+		do(t, d, "ZREM", deadlines, front)
+		began := time.Now()
+		q.want(2) // the beat finds it
+		within(t, "time until the next is served", time.Since(began), 0, 3*time.Second)
+		swept(t, d, name)
+	})
+}
+
+func TestAFairQueueHealsItself(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		name, d := redistest.Name(t), raw(t, url)
+		list, deadlines, _ := fairKeys(name)
+		c := open(t, url, redlatch.Config{})
+		h := must(c.FairMutex(name).Lock(t.Context()))
+		q := &queue{t: t}
+		q.join(1, c.FairMutex(name), d, 1)
+		q.join(2, c.FairMutex(name), d, 2)
+		first, second := do(t, d, "LINDEX", list, "0").Str, do(t, d, "LINDEX", list, "1").Str
+		do(t, d, "ZREM", deadlines, first)                   // an entry without a deadline
+		do(t, d, "RPUSH", list, second)                      // a duplicate
+		do(t, d, "ZADD", deadlines, "99999999999999", "x:1") // a deadline without an entry
+		do(t, d, "RPUSH", list, "y:1")                       // an entry that nobody knows
+		redistest.Eventually(t, 5*time.Second, func() bool {
+			return do(t, d, "ZSCORE", deadlines, first).Str != "" && do(t, d, "LLEN", list).Int == 2 &&
+				do(t, d, "ZCARD", deadlines).Int == 2 && do(t, d, "ZSCORE", deadlines, "x:1").IsNil
+		}, "list and deadlines agree")
+		_ = h.Unlock(t.Context())
+		q.want(1, 2)
+		swept(t, d, name)
+	})
+}
+
+func TestAFairForceUnlockLetsTheNextIn(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		name, d, c := redistest.Name(t), raw(t, url), open(t, url, redlatch.Config{})
+		m := c.FairMutex(name)
+		h := must(m.Lock(t.Context()))
+		q := &queue{t: t}
+		q.join(1, m, d, 1)
+		q.join(2, m, d, 2)
+		if !must(m.ForceUnlock(t.Context())) {
+			t.Error("a held lock was not forced")
+		}
+		q.want(1, 2)
+		is(t, "Unlock of the forced hold", h.Unlock(t.Context()), redlatch.ErrLost)
+		swept(t, d, name)
+	})
+}
+
+func TestALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		name, other := "job", s.other(redlatch.Config{})
+		h := must(s.client.FairMutex(name).Lock(t.Context()))
+		list, deadlines, _ := fairKeys(name)
+		var mu sync.Mutex
+		var served []int
+		var all sync.WaitGroup
+		for i := range 6 {
+			c := []*redlatch.Client{s.client, other}[i%2]
+			all.Go(func() {
+				h := must(c.FairMutex(name).Lock(t.Context()))
+				mu.Lock()
+				served = append(served, i)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				_ = h.Unlock(t.Context())
+			})
+			synctest.Wait()
+		}
+		m := s.memory.Miniredis()
+		for range 8 { // longer than the slot, and a Java peer's acquisition now and then
+			time.Sleep(time.Minute)
+			for _, owner := range must(m.List(list)) {
+				was := must(m.ZScore(deadlines, owner))
+				must(m.ZAdd(deadlines, was-300_000, owner))
+			}
+		}
+		time.Sleep(2 * time.Second)
+		now := time.Now().UnixMilli()
+		for i, owner := range must(m.List(list)) {
+			left := time.Duration(int64(must(m.ZScore(deadlines, owner)))-now) * time.Millisecond
+			within(t, fmt.Sprint("time that waiter ", i, " has left"), left,
+				time.Duration(i)*5*time.Minute+2*time.Minute, 30*time.Second+time.Duration(i+1)*5*time.Minute)
+		}
+		_ = h.Unlock(t.Context())
+		all.Wait()
+		if !slices.IsSorted(served) || len(served) != 6 {
+			t.Errorf("served %v", served)
+		}
+	})
+}
+
+func TestFairDeadlinesDoNotDriftInTwoHundredFailedAttempts(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m := s.client.FairMutex("job")
+		h := must(m.Lock(t.Context()))
+		_, deadlines, _ := fairKeys("job")
+		go func() { _, _ = m.Lock(t.Context(), redlatch.WithWait(10*time.Minute)) }()
+		synctest.Wait()
+		for range 200 {
+			_, err := m.Lock(t.Context(), redlatch.WithWait(300*time.Millisecond))
+			is(t, "Lock", err, redlatch.ErrNotAcquired)
+			scores, err := s.memory.Miniredis().SortedSet(deadlines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for owner, at := range scores {
+				left := time.Duration(int64(at)-time.Now().UnixMilli()) * time.Millisecond
+				within(t, "time left to "+owner, left, time.Minute, 30*time.Second+2*5*time.Minute)
+			}
+		}
+		_ = h.Unlock(t.Context())
+	})
+}
+
+// TestNobodySpinsBehindADeadHead counts what waiters send while a foreign head blocks the
+// free lock until its deadline.
+func TestNobodySpinsBehindADeadHead(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		list, deadlines, _ := fairKeys("job")
+		m := s.memory.Miniredis()
+		const dead = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
+		_, _ = m.RPush(list, dead)
+		_, _ = m.ZAdd(deadlines, float64(time.Now().Add(time.Minute).UnixMilli()), dead)
+		var all sync.WaitGroup
+		began := time.Now()
+		for range 10 {
+			all.Go(func() { _ = must(s.client.FairMutex("job").Lock(t.Context())).Unlock(t.Context()) })
+		}
+		synctest.Wait()
+		before := s.driver.scripts.Load()
+		time.Sleep(50 * time.Second)
+		within(t, "commands of 10 waiters in 50 s", s.driver.scripts.Load()-before, 50, 100)
+		all.Wait()
+		within(t, "time until all were served", time.Since(began), time.Minute, 62*time.Second)
+	})
+}
+
+// TestAClientWhoseClockIsOffCannotEvictUs plays a peer that goes by its own clock, ten
+// seconds ahead: it prunes and subtracts as Redisson does.
+func TestAClientWhoseClockIsOffCannotEvictUs(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m := s.client.FairMutex("job")
+		h := must(m.Lock(t.Context()))
+		var all sync.WaitGroup
+		all.Go(func() { _ = must(m.Lock(t.Context())).Unlock(t.Context()) })
+		synctest.Wait()
+		list, deadlines, _ := fairKeys("job")
+		for range 100 {
+			time.Sleep(time.Second)
+			fast := float64(time.Now().Add(10 * time.Second).UnixMilli())
+			head := must(s.memory.Miniredis().List(list))[0]
+			if must(s.memory.Miniredis().ZScore(deadlines, head)) <= fast {
+				t.Fatal("a peer with a fast clock would evict the head")
+			}
+		}
+		_ = h.Unlock(t.Context())
+		all.Wait()
+	})
+}
+
+// fairEnv makes the test binary a process that waits for a fair lock for ever:
+// "URL NAME".
+const fairEnv = "REDLATCH_TEST_FAIR_WAITER"
+
+func init() {
+	if spec := os.Getenv(fairEnv); spec != "" {
+		url, name, _ := strings.Cut(spec, " ")
+		c := must(redlatch.Open(context.Background(), url, quiet(redlatch.Config{})))
+		must(c.FairMutex(name).Lock(context.Background()))
+		select {}
+	}
+}
+
+func TestTheHeadOfTwentyIsKilled(t *testing.T) {
+	t.Parallel()
+	url, name := redistest.Shared(t).URL(), redistest.Name(t)
+	d, c := raw(t, url), open(t, url, redlatch.Config{})
+	h := must(c.FairMutex(name).Lock(t.Context()))
+	dead := exec.Command(os.Args[0])
+	dead.Env = append(os.Environ(), fairEnv+"="+url+" "+name)
+	if err := dead.Start(); err != nil {
+		t.Fatal(err)
+	}
+	list, _, _ := fairKeys(name)
+	redistest.Eventually(t, 10*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 1 }, "the head waits")
+	q := &queue{t: t}
+	var want []int
+	for i := range 19 {
+		q.join(i, c.FairMutex(name), d, int64(i+2))
+		want = append(want, i)
+	}
+	_ = dead.Process.Signal(syscall.SIGKILL)
+	_ = dead.Wait()
+	died := time.Now()
+	_ = h.Unlock(t.Context())
+	q.want(want...)
+	within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+slack)
+	swept(t, d, name)
+}
+
+// TestFiveHundredFairWaitersInFourProcesses is about order, hand-over and commands.
+func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
+	server := redistest.Start(t)
+	var clients []*redlatch.Client
+	for range 4 {
+		clients = append(clients, open(t, server.URL(), redlatch.Config{}))
+	}
+	d, name := raw(t, server.URL()), "job"
+	h := must(clients[0].FairMutex(name).Lock(t.Context()))
+	const waiters = 500
+	var mu sync.Mutex
+	var order []int
+	var gaps []time.Duration
+	var freed time.Time
+	var all sync.WaitGroup
+	list, _, _ := fairKeys(name)
+	for i := range waiters {
+		all.Go(func() {
+			h := must(clients[i%4].FairMutex(name).Lock(t.Context()))
+			mu.Lock()
+			order, gaps = append(order, i), append(gaps, time.Since(freed))
+			mu.Unlock()
+			time.Sleep(2 * time.Millisecond)
+			freed = time.Now()
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == int64(i+1) }, "it stands in the queue")
+	}
+	server.CLI(t, "CONFIG", "RESETSTAT")
+	freed = time.Now()
+	began := freed
+	_ = h.Unlock(t.Context())
+	all.Wait()
+	took := time.Since(began)
+	if !slices.IsSorted(order) || len(order) != waiters {
+		t.Errorf("the order was not kept: %v", order)
+	}
+	slices.Sort(gaps)
+	var scripts int
+	for line := range strings.SplitSeq(server.CLI(t, "INFO", "commandstats").(string), "\r\n") {
+		_, _ = fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,", &scripts)
+	}
+	t.Logf("500 served in %v; hand-over p50 %v, p99 %v; %d scripts", took, gaps[waiters/2], gaps[waiters*99/100], scripts)
+	within(t, "scripts", scripts, 1000, 1000+4*int(took/time.Second+2)+50)
+	swept(t, d, name)
+}

@@ -1,0 +1,120 @@
+package script
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+var (
+	fairAcquireScript = loadWith("fair_queue.inc", "fair_acquire")
+	fairReleaseScript = loadWith("fair_queue.inc", "fair_release")
+	fairBeatScript    = loadWith("fair_queue.inc", "fair_beat")
+	fairForceScript   = loadWith("fair_queue.inc", "fair_force")
+	fairStatusScript  = load("fair_status")
+)
+
+// Fair is a fair lock as the scripts see it.
+type Fair struct {
+	lock, queue, deadlines, beats string
+	channels                      string // what the channels of its waiters begin with
+	slot                          string // in milliseconds
+}
+
+// NewFair returns the fair lock of a name, whose waiters count as alive for a slot.
+func NewFair(name string, slot time.Duration) Fair {
+	return Fair{
+		lock:      name,
+		queue:     protocol.FairQueue(name),
+		deadlines: protocol.FairDeadlines(name),
+		beats:     protocol.FairBeats(name),
+		channels:  protocol.LockChannel(name),
+		slot:      millis(slot),
+	}
+}
+
+func (f Fair) call(s *source, args ...string) Call {
+	words := make([]string, 0, 4+len(args))
+	words = append(words, f.lock, f.queue, f.deadlines, f.beats)
+	return s.call(4, append(words, args...)...)
+}
+
+// Acquire takes the lock for owner, so that its count is count afterwards, or queues
+// when that is asked for. ReadAcquired reads the reply.
+func (f Fair) Acquire(owner string, lease time.Duration, count int, queue bool) Call {
+	queues := "0"
+	if queue {
+		queues = "1"
+	}
+	return f.call(fairAcquireScript, owner, millis(lease), strconv.Itoa(count), f.slot, queues)
+}
+
+// Release lowers the owner's count to remaining; at zero it also takes the owner out of
+// the queue and tells the next waiter. ReadReleased reads the reply.
+func (f Fair) Release(owner string, remaining int, lease time.Duration) Call {
+	return f.call(fairReleaseScript, owner, strconv.Itoa(remaining), millis(lease), f.slot, f.channels, protocol.Unlocked)
+}
+
+// Beat says that the waiters of these owners are alive.
+func (f Fair) Beat(owners []string) Call {
+	return f.call(fairBeatScript, append([]string{f.slot, f.channels, protocol.Unlocked}, owners...)...)
+}
+
+// Beaten is what a Beat found.
+type Beaten struct {
+	Free    bool          // nobody holds the lock
+	TTL     time.Duration // of the lock, negative without expiry
+	First   string        // the owner whose turn is next, "" if nobody waits
+	Missing []string      // the waiters that are not in the queue
+}
+
+// ReadBeaten reads the reply of Beat.
+func ReadBeaten(r driver.Reply) (Beaten, error) {
+	if r.Err != nil {
+		return Beaten{}, r.Err
+	}
+	if len(r.Array) < 2 {
+		return Beaten{}, unexpected(fairBeatScript, r)
+	}
+	b := Beaten{Free: r.Array[0].Int == -2, TTL: time.Duration(r.Array[0].Int) * time.Millisecond, First: r.Array[1].Str}
+	for _, missing := range r.Array[2:] {
+		b.Missing = append(b.Missing, missing.Str)
+	}
+	return b, nil
+}
+
+// Force frees the lock, whoever holds it, and tells the next waiter. ReadForced reads the
+// reply.
+func (f Fair) Force() Call {
+	return f.call(fairForceScript, f.slot, f.channels, protocol.Unlocked)
+}
+
+// Queue reads the queue.
+func (f Fair) Queue() Call { return fairStatusScript.call(2, f.queue, f.deadlines) }
+
+// Queued is one waiter of a queue.
+type Queued struct {
+	Owner    string
+	Deadline time.Time // by the server's clock
+}
+
+// ReadQueue reads the reply of Queue.
+func ReadQueue(r driver.Reply) ([]Queued, error) {
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	if len(r.Array)%2 != 0 {
+		return nil, unexpected(fairStatusScript, r)
+	}
+	var queue []Queued
+	for i := 0; i < len(r.Array); i += 2 {
+		ms, err := strconv.ParseFloat(r.Array[i+1].Str, 64)
+		if err != nil {
+			return nil, unexpected(fairStatusScript, r)
+		}
+		queue = append(queue, Queued{Owner: r.Array[i].Str, Deadline: time.UnixMilli(int64(ms))})
+	}
+	return queue, nil
+}

@@ -1,0 +1,34 @@
+-- fair_force: free a fair lock, whoever holds it. Its queue stays.
+--
+-- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
+-- KEYS[2]  the queue   KEYS[3]  the deadlines   KEYS[4]  the beats
+-- ARGV[1]  the slot, in milliseconds
+-- ARGV[2]  what the channels of all waiters begin with; ":" and the owner follow
+-- ARGV[3]  the payload that announces a free lock
+--
+-- Replies
+--   1                the lock was held and is free now
+--   0                it was free
+--   error NOTLOCK    the key is a hash, but no such lock; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
+--
+-- Publishes ARGV[3] on the channel of the next waiter when the lock becomes free.
+--
+-- Redisson: forceUnlockAsync of RedissonFairLock.
+
+local owners = redis.pcall('HLEN', lock)
+if type(owners) == 'table' then
+  return owners -- WRONGTYPE, as it is
+end
+if owners == 0 then
+  return 0
+end
+if owners > 1 or not string.find(redis.call('HKEYS', lock)[1], ':%-?%d+$') then
+  return redis.error_reply('NOTLOCK the hash is not one owner with a count')
+end
+redis.call('DEL', lock)
+local first = head(tonumber(ARGV[1]))
+if first then
+  redis.pcall('PUBLISH', ARGV[2] .. ':' .. first, ARGV[3])
+end
+return 1

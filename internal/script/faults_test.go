@@ -1,0 +1,372 @@
+package script_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// The runner on a real server that forgets, is busy, loses replies and starts anew.
+
+// witness passes everything through, and signals the error codes that come back.
+type witness struct {
+	driver.Driver
+	codes chan string
+}
+
+func watch(d driver.Driver) *witness { return &witness{d, make(chan string, 10_000)} }
+
+func (w *witness) note(replies ...driver.Reply) {
+	for _, reply := range replies {
+		var refused *driver.ServerError
+		switch {
+		case errors.As(reply.Err, &refused):
+			w.codes <- refused.Code()
+		case errors.Is(reply.Err, driver.ErrNotSent):
+			w.codes <- "not sent"
+		case reply.Err != nil:
+			w.codes <- "lost"
+		}
+	}
+}
+
+func (w *witness) Do(ctx context.Context, command driver.Command) driver.Reply {
+	reply := w.Driver.Do(ctx, command)
+	w.note(reply)
+	return reply
+}
+
+func (w *witness) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	replies := w.Driver.Pipeline(ctx, commands...)
+	w.note(replies...)
+	return replies
+}
+
+// await waits until a request has come back with that code.
+func (w *witness) await(t *testing.T, code string) {
+	t.Helper()
+	limit := time.After(20 * second)
+	for {
+		select {
+		case got := <-w.codes:
+			if got == code {
+				return
+			}
+		case <-limit:
+			t.Fatalf("no request came back with %s", code)
+		}
+	}
+}
+
+// begin runs calls on a goroutine; the returned function waits for the end.
+func begin(runner *script.Runner, calls ...script.Call) func() ([]script.Result, error) {
+	type outcome struct {
+		results []script.Result
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		if len(calls) == 1 {
+			result, err := runner.Run(context.Background(), calls[0])
+			done <- outcome{[]script.Result{result}, err}
+			return
+		}
+		results, err := runner.RunAll(context.Background(), calls...)
+		done <- outcome{results, err}
+	}()
+	return func() ([]script.Result, error) {
+		o := <-done
+		return o.results, o.err
+	}
+}
+
+func wantGranted(t *testing.T, result script.Result, err error, repeated bool) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := script.ReadAcquired(result.Reply)
+	if err != nil || !got.Granted || result.Repeated != repeated {
+		t.Errorf("acquired as %+v, %v, repeated %v; want granted, repeated %v", got, err, result.Repeated, repeated)
+	}
+}
+
+func TestAServerThatForgetsItsScriptsIsTaughtThemAgain(t *testing.T) {
+	t.Parallel()
+	s := connect(t, redistest.Start(t).Addr())
+	runner := script.NewRunner(s, 3*second)
+	for i := range 10 {
+		s.must(t, "SCRIPT", "FLUSH")
+		key := fmt.Sprint("a", i)
+		result, err := runner.Run(t.Context(), script.Acquire(key, me, lease, 1))
+		wantGranted(t, result, err, false)
+
+		s.must(t, "SCRIPT", "FLUSH")
+		results, err := runner.RunAll(t.Context(), release(me, 0)(key), script.Acquire(key, other, lease, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		released, err := script.ReadReleased(results[0].Reply)
+		if err != nil || !released.Held || results[0].Repeated {
+			t.Errorf("released as %+v, %v, repeated %v", released, err, results[0].Repeated)
+		}
+		wantGranted(t, results[1], nil, false)
+		if got := s.state(t, key); !got.is(held(other, 1, lease)) {
+			t.Errorf("it left %v", got)
+		}
+	}
+}
+
+// Half of a pipeline may be known: the order must hold all the same.
+func TestAReleaseThatTheServerForgotStillComesBeforeTheBidBehindIt(t *testing.T) {
+	t.Parallel()
+	s := connect(t, redistest.Start(t).Addr())
+	runner := script.NewRunner(s, 3*second)
+	s.must(t, "SCRIPT", "LOAD", acquire(me, 1)("k").Source())
+	s.put(t, "k", held(me, 1, old))
+	results, err := runner.RunAll(t.Context(), release(me, 0)("k"), script.Acquire("k", other, lease, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if released, _ := script.ReadReleased(results[0].Reply); !released.Held {
+		t.Errorf("released as %+v", released)
+	}
+	wantGranted(t, results[1], nil, true)
+	if got := s.state(t, "k"); !got.is(held(other, 1, lease)) {
+		t.Errorf("it left %v", got)
+	}
+}
+
+// Somebody else's endless script holds the server up until an operator kills it.
+func TestABusyServerIsRiddenOut(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t, "--lua-time-limit", "50")
+	s := watch(connect(t, redis.Addr()))
+	runner := script.NewRunner(s, 20*second)
+	s.Do(t.Context(), driver.Command{Words: []string{"SCRIPT", "LOAD", take.Source()}})
+
+	culprit := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: 30 * second})
+	killed := make(chan driver.Reply, 1)
+	go func() {
+		killed <- culprit.Do(context.Background(), driver.Command{Words: []string{"EVAL", "while true do end", "0"}})
+	}()
+	redistest.Eventually(t, 10*second, func() bool {
+		refused, ok := redis.CLI(t, "PING").(redistest.ServerError)
+		return ok && strings.HasPrefix(string(refused), "BUSY")
+	}, "the server is busy")
+
+	one := begin(runner, script.Acquire("a", me, lease, 1))
+	two := begin(runner, script.Acquire("b", me, lease, 1), script.Acquire("c", me, lease, 1))
+	s.await(t, "BUSY")
+	s.await(t, "BUSY")
+	s.await(t, "BUSY")
+	redis.CLI(t, "SCRIPT", "KILL")
+	if reply := <-killed; reply.Err == nil {
+		t.Errorf("the endless script came to an end: %+v", reply)
+	}
+	results, err := one()
+	wantGranted(t, results[0], err, false)
+	results, err = two()
+	wantGranted(t, results[0], err, false)
+	wantGranted(t, results[1], err, false)
+	for _, key := range []string{"a", "b", "c"} {
+		if ttl := redis.PTTL(t, key); ttl > lease || ttl < lease-20*second {
+			t.Errorf("%s has the TTL %v", key, ttl)
+		}
+	}
+}
+
+func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t, "--lua-time-limit", "50")
+	s := watch(connect(t, redis.Addr()))
+	culprit := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: 30 * second})
+	killed := make(chan driver.Reply, 1)
+	go func() {
+		killed <- culprit.Do(context.Background(), driver.Command{Words: []string{"EVAL", "while true do end", "0"}})
+	}()
+	redistest.Eventually(t, 10*second, func() bool {
+		_, refused := redis.CLI(t, "PING").(redistest.ServerError)
+		return refused
+	}, "the server is busy")
+	_, err := script.NewRunner(s, 300*time.Millisecond).Run(t.Context(), take)
+	var unknown *script.UnknownError
+	var server *driver.ServerError
+	if errors.As(err, &unknown) || !errors.As(err, &server) || server.Code() != "BUSY" {
+		t.Errorf("the error is %v, want BUSY and nothing unknown", err)
+	}
+	redis.CLI(t, "SCRIPT", "KILL")
+	<-killed
+	if keys := redis.Keys(t, "*"); len(keys) > 0 {
+		t.Errorf("the server holds %v", keys)
+	}
+}
+
+// A failover, as one of its two servers sees it.
+func TestAReplicaThatBecomesTheMasterIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := watch(connect(t, redis.Addr()))
+	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there
+	for _, calls := range [][]script.Call{
+		{script.Acquire("a", me, lease, 1)},
+		{script.Acquire("b", me, lease, 1), script.Acquire("c", me, lease, 1)},
+	} {
+		redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
+		wait := begin(script.NewRunner(s, 20*second), calls...)
+		s.await(t, "READONLY")
+		redis.CLI(t, "REPLICAOF", "NO", "ONE")
+		results, err := wait()
+		for _, result := range results {
+			wantGranted(t, result, err, false)
+		}
+	}
+}
+
+// As above for what only looks: it must not ask a server for ever that has no master.
+func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := connect(t, redis.Addr())
+	s.put(t, "k", held(me, 1, none))
+	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
+	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {
+		_, err := script.NewRunner(s, 200*time.Millisecond).Run(t.Context(), call)
+		var unknown *script.UnknownError
+		var server *driver.ServerError
+		if errors.As(err, &unknown) || !errors.As(err, &server) || server.Code() != "READONLY" {
+			t.Errorf("%s: the error is %v, want READONLY", call.Script(), err)
+		}
+	}
+	redis.CLI(t, "REPLICAOF", "NO", "ONE")
+	if got := s.state(t, "k"); !got.is(held(me, 1, none)) {
+		t.Errorf("it left %v", got)
+	}
+}
+
+func TestALostReplyIsResolvedByAskingAgain(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	direct := connect(t, redis.Addr())
+	proxy := redistest.NewProxy(t, redis.Addr())
+	s := connect(t, proxy.Addr())
+	runner := script.NewRunner(s, 20*second)
+	ear := direct.listen(t, protocol.LockChannel("k"))
+	for _, c := range []script.Call{acquire(me, 1)("k"), release(me, 0)("k"), force("k")} {
+		direct.run(t, c) // the server knows the scripts
+	}
+	direct.must(t, "DEL", "k")
+	ear.heard(t)
+
+	proxy.DropReplies(1, redistest.Containing("EVALSHA"))
+	result, err := runner.Run(t.Context(), acquire(me, 1)("k"))
+	wantGranted(t, result, err, true)
+	if got := direct.state(t, "k"); !got.is(held(me, 1, lease)) {
+		t.Errorf("acquired twice, it left %v", got)
+	}
+
+	proxy.DropReplies(1, redistest.Containing("EVALSHA"))
+	result, err = runner.Run(t.Context(), acquire(me, 2)("k"))
+	wantGranted(t, result, err, true)
+	if got := direct.state(t, "k"); !got.is(held(me, 2, lease)) {
+		t.Errorf("re-entered twice, it left %v", got)
+	}
+
+	proxy.DropReplies(2, redistest.Containing("EVALSHA"))
+	result, err = runner.Run(t.Context(), release(me, 0)("k"))
+	released, _ := script.ReadReleased(result.Reply)
+	if err != nil || released.Held || !result.Repeated {
+		t.Errorf("released three times: %+v, %v, repeated %v; want not held, because it was", released, err, result.Repeated)
+	}
+	wantHeard(t, ear, 1)
+}
+
+func TestALostReplyToAHandOverIsResolvedInOrder(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	direct := connect(t, redis.Addr())
+	proxy := redistest.NewProxy(t, redis.Addr())
+	s := connect(t, proxy.Addr())
+	direct.run(t, acquire(me, 1)("k"))
+	direct.run(t, release(other, 0)("k")) // the server knows the scripts
+	ear := direct.listen(t, protocol.LockChannel("k"))
+
+	proxy.DropReplies(1, redistest.Containing(other))
+	results, err := script.NewRunner(s, 20*second).RunAll(t.Context(), release(me, 0)("k"), acquire(other, 1)("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	released, err := script.ReadReleased(results[0].Reply)
+	if err != nil || !released.Held && !results[0].Repeated {
+		t.Errorf("released as %+v, %v, repeated %v", released, err, results[0].Repeated)
+	}
+	wantGranted(t, results[1], nil, true)
+	if got := direct.state(t, "k"); !got.is(held(other, 1, lease)) {
+		t.Errorf("it left %v", got)
+	}
+	wantHeard(t, ear, 1)
+}
+
+func TestARequestThatNeverArrivedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	proxy := redistest.NewProxy(t, redis.Addr())
+	s := connect(t, proxy.Addr())
+	proxy.DropRequests(2, redistest.Containing("EVALSHA"))
+	result, err := script.NewRunner(s, 20*second).Run(t.Context(), acquire(me, 1)("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := script.ReadAcquired(result.Reply); err != nil || !got.Granted {
+		t.Errorf("acquired as %+v, %v", got, err)
+	}
+}
+
+func TestAServerThatStartsAnewIsRiddenOut(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := watch(connect(t, redis.Addr()))
+	runner := script.NewRunner(s, 20*second)
+	redis.Kill()
+	wait := begin(runner, acquire(me, 1)("k"))
+	select {
+	case <-s.codes: // one way or the other
+	case <-time.After(10 * second):
+		t.Fatal("a request to a server that is gone did not come back")
+	}
+	redis.Restart(t)
+	results, err := wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := script.ReadAcquired(results[0].Reply); err != nil || !got.Granted {
+		t.Errorf("acquired as %+v, %v", got, err)
+	}
+}
+
+func TestAFrozenServerLeavesTheOutcomeUnknownWithinTheBound(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: second})
+	redis.Freeze()
+	began := time.Now()
+	_, err := script.NewRunner(s, second).Run(t.Context(), acquire(me, 1)("k"))
+	took := time.Since(began)
+	redis.Thaw()
+	var unknown *script.UnknownError
+	if !errors.As(err, &unknown) {
+		t.Errorf("the error is %v, want an UnknownError", err)
+	}
+	if took > 2*second {
+		t.Errorf("it took %v of a bound of 1s", took)
+	}
+}
