@@ -18,18 +18,9 @@ func (c *Client) release(ctx context.Context, h *Hold) error {
 	} else {
 		defer c.gate.leave()
 	}
-	ctx, cancel := c.detached(ctx)
-	defer cancel()
+	ctx = detached(ctx)
 	if t.shared != nil {
-		s := t.shared.sit(t.point)
-		defer t.shared.rise(t.point, s)
-		select {
-		case s.turn <- struct{}{}:
-			defer func() { <-s.turn }()
-		case <-ctx.Done():
-			// The owner's other request hangs. Go on without the turn: the
-			// hold has to end, and each request sets the count anew.
-		}
+		defer c.takeTurn(t)()
 	}
 
 	remaining, dropped, err := t.drop(h)
@@ -48,13 +39,27 @@ func (c *Client) release(ctx context.Context, h *Hold) error {
 	return err
 }
 
-// detached is a context that does not end with ctx but with the release timeout.
-// Without that need it is the one given: the driver bounds a command anyway.
-func (c *Client) detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx.Done() == nil && c.config.ReleaseTimeout >= c.config.CommandTimeout {
-		return ctx, func() {}
+// detached is a context that does not end with ctx. What bounds a release is the runner.
+func detached(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return ctx
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), c.config.ReleaseTimeout)
+	return context.WithoutCancel(ctx)
+}
+
+// takeTurn waits for the turn of a shared owner, and returns how to give it back. If the
+// owner's other request hangs, it goes on without the turn: the hold has to end, and each
+// request sets the count anew.
+func (c *Client) takeTurn(t *tenure) (give func()) {
+	s := t.shared.sit(t.point)
+	timer := time.NewTimer(c.config.ReleaseTimeout)
+	defer timer.Stop()
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn; t.shared.rise(t.point, s) }
+	case <-timer.C:
+		return func() { t.shared.rise(t.point, s) }
+	}
 }
 
 // lower gives back a hold that is not the owner's last.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redlatch/redlatch/driver"
@@ -91,6 +92,10 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 	return d.pipelineLater(ctx, commands)
 }
 
+// CommandTimeout is the time within which every call ends by itself. Whoever
+// needs no shorter one can do without a timer of its own.
+func (d *Driver) CommandTimeout() time.Duration { return d.options.CommandTimeout }
+
 // Close ends the connections and waits for the driver's goroutines. Calls
 // under way, and calls made afterwards, fail.
 func (d *Driver) Close() {
@@ -113,8 +118,8 @@ func (d *Driver) Close() {
 	d.work.Wait()
 }
 
-// do sends a command over one link, whose queue has been entered. The error is errGone, bare, if the link
-// did not take it.
+// do sends a command over one link, whose queue has been entered. The error is
+// errGone, bare, if the link did not take it.
 func (d *Driver) do(ctx context.Context, link *link, command driver.Command) driver.Reply {
 	result := d.exchange(ctx, link, link.client.B().Arbitrary(command.Words...).Build())
 	if err := result.NonRedisError(); err != nil {

@@ -3,6 +3,7 @@ package rueidis_test
 import (
 	"context"
 	"errors"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 // slack is what a very busy test machine may add to a bound. The exact bounds
 // are checked in bubbles (bubble_test.go), where no machine is busy.
 const slack = 1500 * time.Millisecond
+
+// errRefused is what the kernel says when nobody listens.
+var errRefused error = syscall.ECONNREFUSED
 
 // soon is enough for everything that should just happen.
 const soon = 10 * time.Second

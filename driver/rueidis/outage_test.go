@@ -286,7 +286,7 @@ func TestErrorsTellTheTruthUnderFire(t *testing.T) {
 	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: 500 * time.Millisecond})
 	name := redistest.Name(t)
 
-	const callers, rounds = 40, 40
+	const callers, rounds = 40, 20
 	errs := make([][rounds]error, callers)
 	done := make(chan struct{})
 	var all sync.WaitGroup
@@ -325,10 +325,13 @@ func TestErrorsTellTheTruthUnderFire(t *testing.T) {
 			}
 		}
 	}
-	t.Log(tally)
+	if tally["succeeded"] == 0 || tally["not sent"] == 0 || tally["unknown"] == 0 {
+		t.Errorf("the fire was not hot enough to prove anything: %v", tally)
+	}
 }
 
-// harass cuts the connections and now and then refuses new ones, until done.
+// harass cuts the connections again and again, and refuses new ones for longer
+// than the command timeout, until done.
 func harass(t *testing.T, proxy *redistest.Proxy, done <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -337,7 +340,7 @@ func harass(t *testing.T, proxy *redistest.Proxy, done <-chan struct{}) {
 			return
 		case <-time.After(5 * time.Millisecond):
 		}
-		proxy.Refuse(t, i%200 > 60)
+		proxy.Refuse(t, i%200 > 20)
 		proxy.Cut()
 	}
 }

@@ -32,11 +32,11 @@ if owners == 0 then
 elseif owners > 1 then
   return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
 elseif redis.call('HEXISTS', lock, owner) == 0 then
-  local holder = redis.call('HKEYS', lock)[1]
-  if not string.find(holder, ':%-?%d+$') then
-    return redis.error_reply('NOTLOCK the field of the hash is no owner')
+  local held = redis.call('HGETALL', lock)
+  if not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
+    return redis.error_reply('NOTLOCK the hash is not one owner with a count')
   end
-  return {redis.call('PTTL', lock), holder}
+  return {redis.call('PTTL', lock), held[1]}
 end
 
 redis.call('HSET', lock, owner, count)

@@ -48,9 +48,10 @@ if owners == 0 and (not first or first == owner) then
   return 1
 end
 
-local holder = redis.call('HKEYS', lock)[1]
-if holder and not string.find(holder, ':%-?%d+$') then
-  return redis.error_reply('NOTLOCK the field of the hash is no owner')
+local held = redis.call('HGETALL', lock)
+local holder = held[1]
+if holder and not (string.find(holder, ':%-?%d+$') and string.find(held[2], '^[1-9]%d*$')) then
+  return redis.error_reply('NOTLOCK the hash is not one owner with a count')
 end
 if ARGV[5] == '1' then
   if not redis.call('LPOS', queue, owner) then

@@ -23,7 +23,8 @@ end
 if owners == 0 then
   return 0
 end
-if owners > 1 or not string.find(redis.call('HKEYS', lock)[1], ':%-?%d+$') then
+local held = redis.call('HGETALL', lock)
+if owners > 1 or not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
   return redis.error_reply('NOTLOCK the hash is not one owner with a count')
 end
 redis.call('DEL', lock)

@@ -26,7 +26,8 @@ if owners == 0 then
 end
 -- A mistyped name must not delete somebody's data: only what looks like an owner
 -- is ever removed by force.
-if owners > 1 or not string.find(redis.call('HKEYS', lock)[1], ':%-?%d+$') then
+local held = redis.call('HGETALL', lock)
+if owners > 1 or not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
   return redis.error_reply('NOTLOCK the hash is not one owner with a count')
 end
 if only and redis.call('HEXISTS', lock, only) == 0 then

@@ -35,18 +35,20 @@ type Acquired struct {
 
 // ReadAcquired reads the reply of Acquire.
 func ReadAcquired(r driver.Reply) (Acquired, error) {
-	switch {
-	case r.Err != nil:
+	if r.Err != nil {
 		return Acquired{}, r.Err
-	case len(r.Array) == 2:
+	}
+	n, plain := number(r)
+	switch {
+	case plain && n == 1:
+		return Acquired{Granted: true}, nil
+	case plain && n == 0:
+		return Acquired{Gone: true}, nil
+	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
 		return Acquired{
 			TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,
 			Holder: r.Array[1].Str,
 		}, nil
-	case len(r.Array) == 0 && r.Int == 1:
-		return Acquired{Granted: true}, nil
-	case len(r.Array) == 0 && r.Int == 0:
-		return Acquired{Gone: true}, nil
 	}
 	return Acquired{}, unexpected(acquireScript, r)
 }
@@ -69,14 +71,16 @@ type Released struct {
 
 // ReadReleased reads the reply of Release.
 func ReadReleased(r driver.Reply) (Released, error) {
-	switch {
-	case r.Err != nil:
+	if r.Err != nil {
 		return Released{}, r.Err
-	case r.Int >= 0:
-		return Released{Held: true, Told: int(r.Int)}, nil
-	case r.Int == -1:
+	}
+	n, plain := number(r)
+	switch {
+	case plain && n >= 0:
+		return Released{Held: true, Told: int(n)}, nil
+	case plain && n == -1:
 		return Released{}, nil
-	case r.Int == -2:
+	case plain && n == -2:
 		return Released{Held: true, Mute: true}, nil
 	}
 	return Released{}, unexpected(releaseScript, r)
@@ -115,6 +119,9 @@ func ReadRenewed(r driver.Reply, batch int) ([]bool, error) {
 	}
 	kept := make([]bool, batch)
 	for i, one := range r.Array {
+		if one.Err != nil {
+			return nil, one.Err
+		}
 		kept[i] = one.Int == 1
 	}
 	return kept, nil
@@ -132,7 +139,15 @@ func ForceFrom(lock, channel, owner string) Call {
 
 // ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held
 // by that owner, until this call.
-func ReadForced(r driver.Reply) (bool, error) { return r.Int == 1, r.Err }
+func ReadForced(r driver.Reply) (bool, error) {
+	if r.Err != nil {
+		return false, r.Err
+	}
+	if n, plain := number(r); plain && (n == 0 || n == 1) {
+		return n == 1, nil
+	}
+	return false, unexpected(forceScript, r)
+}
 
 // Status reads lock and the counter of its fencing tokens.
 func Status(lock, tokens string) Call { return statusScript.call(2, lock, tokens) }

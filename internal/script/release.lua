@@ -35,7 +35,7 @@ if ARGV[2] ~= '0' then
   return 0
 end
 
-redis.call('DEL', lock)
+redis.call('HDEL', lock, owner)
 -- A refused message must not turn a done release into an error: waiters still
 -- find the lock free when they look again.
 local told = redis.pcall('PUBLISH', channel, ARGV[4])

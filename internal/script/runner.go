@@ -24,11 +24,22 @@ func (e *UnknownError) Unwrap() error { return e.Err }
 type Runner struct {
 	driver driver.Driver
 	bound  time.Duration
+	prompt bool // the driver ends a request within the bound by itself
 }
 
-// NewRunner returns a runner on d. It repeats a call for at most bound.
+// NewRunner returns a runner on d. It repeats a call for at most bound. A driver that
+// says by a method CommandTimeout that it is no slower saves a timer for each request.
 func NewRunner(d driver.Driver, bound time.Duration) *Runner {
-	return &Runner{driver: d, bound: bound}
+	timed, ok := d.(interface{ CommandTimeout() time.Duration })
+	return &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
+}
+
+// limit is a context for one request that may take until the given moment.
+func (r *Runner) limit(ctx context.Context, until time.Time) (context.Context, context.CancelFunc) {
+	if r.prompt {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, until)
 }
 
 // Result is the answer to one call.
@@ -48,7 +59,9 @@ type Result struct {
 // have taken effect; otherwise it has not.
 func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 	asked := time.Now()
-	reply := r.driver.Do(ctx, call.command)
+	limited, cancel := r.limit(ctx, asked.Add(r.bound))
+	reply := r.driver.Do(limited, call.command)
+	cancel()
 	if answered(reply.Err) {
 		return Result{Reply: reply, Asked: asked}, nil
 	}
@@ -66,7 +79,9 @@ func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 		commands[i] = call.command
 	}
 	asked := time.Now()
-	replies := r.driver.Pipeline(ctx, commands...)
+	limited, cancel := r.limit(ctx, asked.Add(r.bound))
+	replies := r.driver.Pipeline(limited, commands...)
+	cancel()
 	return r.repeat(ctx, calls, replies, asked)
 }
 
@@ -131,11 +146,15 @@ func failure(open []Result, err error) error {
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 100 * time.Millisecond
+
+	// leastTry is the least time that a request must have before the bound. One that
+	// is cut off is worse than none: it turns a clear refusal into an unknown outcome.
+	leastTry = 20 * time.Millisecond
 )
 
 // rest waits a while. It fails at once when ctx or bound would end before.
 func rest(ctx context.Context, d time.Duration, bound time.Time) error {
-	if time.Until(bound) <= d {
+	if time.Until(bound) <= d+leastTry {
 		return context.DeadlineExceeded
 	}
 	timer := time.NewTimer(d)

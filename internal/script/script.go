@@ -62,6 +62,11 @@ func (c Call) withSource() driver.Command {
 // millis writes a duration as the scripts want it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
+// number is the value of an integer reply.
+func number(r driver.Reply) (int64, bool) {
+	return r.Int, !r.IsNil && r.Str == "" && r.Array == nil
+}
+
 // unexpected reports a reply that no version of the script gives.
 func unexpected(s *source, r driver.Reply) error {
 	return fmt.Errorf("script %s: unexpected reply %+v", s.name, r)

@@ -122,7 +122,7 @@ func (h *Hub) Claim(channel string) *Waiter {
 		l.own++
 	}
 	w := l.front()
-	if w == nil || w.trying || w.claimed || l.others > 0 && l.streak >= maxStreak {
+	if w == nil || w.trying || w.claimed || w.result != nil || l.others > 0 && l.streak >= maxStreak {
 		return nil
 	}
 	w.claimed = true
@@ -140,17 +140,24 @@ func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield tim
 	if l == nil {
 		return
 	}
+	taken := false // a message of somebody else was taken for ours, which never comes
 	if l.state == listening {
-		if freed {
+		switch {
+		case freed:
 			told-- // one of them is ourselves
-		} else {
-			l.own = max(l.own-1, 0)
+		case l.own > 0:
+			l.own--
+		default:
+			taken = true
 		}
 	}
 	if freed {
 		l.others = max(told, 0)
 	}
 	if claimed {
+		if taken {
+			l.poke()
+		}
 		return
 	}
 	w := l.front()
@@ -182,7 +189,8 @@ func (h *Hub) subscribe(l *line) {
 // emptied takes note that a line has no waiter any more. The mutex is held.
 func (h *Hub) emptied(l *line) {
 	l.emptied = time.Now()
-	if l.state == unwanted {
+	switch l.state {
+	case unwanted, wanted, refused:
 		delete(h.lines, l.channel)
 	}
 }

@@ -9,6 +9,9 @@ type line struct {
 	state   subscription
 	emptied time.Time // when the last waiter left
 
+	refusals int       // in a row, of the server to let us subscribe
+	retryAt  time.Time // when to ask again
+
 	own    int // messages to come that are of our own making
 	others int // subscribers of other processes that the last release told
 	streak int // local hand-overs in a row
@@ -22,7 +25,18 @@ const (
 	wanted                // to be asked for
 	asked                 // asked for, not acknowledged
 	listening
+	refused // by the server, for example by an ACL without the channel
 )
+
+// refuse takes note that the server refused the subscription. It is asked for again,
+// more and more seldom: an operator may mend the ACL.
+func (l *line) refuse(now time.Time) {
+	l.state = refused
+	l.retryAt = now.Add(min(time.Second<<min(l.refusals, 10), maxRefusedPause))
+	l.refusals++
+}
+
+const maxRefusedPause = 30 * time.Second
 
 // maxStreak is how often the lock is handed on within this process before others
 // are offered it.

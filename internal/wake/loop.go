@@ -1,7 +1,8 @@
 package wake
 
 import (
-	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -13,19 +14,22 @@ func (h *Hub) loop() {
 	pause := firstPause
 	for h.ctx.Err() == nil {
 		if !h.needed() {
-			h.pause(time.Hour)
+			h.idle()
 			continue
 		}
+		began := time.Now()
 		listener, err := h.listen(h.ctx, h.on())
 		if err == nil {
-			pause = firstPause
 			err = h.serve(listener)
 			listener.Close()
 			h.disconnected()
+			if time.Since(began) > lastPause {
+				pause = firstPause // it has worked
+			}
 		}
 		if err != nil && h.ctx.Err() == nil {
 			h.logger.Warn("redlatch: waiting without messages", "error", err, "retry_in", pause)
-			h.pause(pause)
+			h.rest(pause)
 			pause = min(2*pause, lastPause)
 		}
 	}
@@ -57,10 +61,53 @@ func (h *Hub) serve(listener driver.Listener) error {
 // update subscribes to what is wanted and unsubscribes from what has been idle.
 func (h *Hub) update(listener driver.Listener) error {
 	add, remove := h.changes(time.Now())
-	if err := inChunks(h.ctx, remove, listener.Unsubscribe); err != nil {
+	for batch := range slices.Chunk(remove, chunk) {
+		if err := listener.Unsubscribe(h.ctx, batch...); err != nil {
+			return err
+		}
+	}
+	for batch := range slices.Chunk(add, chunk) {
+		if err := h.subscribeTo(listener, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribeTo asks for channels. A server that refuses one of them refuses the request
+// as a whole: then each is asked for by itself, and those that are refused wait.
+func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
+	err := listener.Subscribe(h.ctx, channels...)
+	var no *driver.ServerError
+	if !errors.As(err, &no) {
 		return err
 	}
-	return inChunks(h.ctx, add, listener.Subscribe)
+	if len(channels) == 1 {
+		h.refusedTo(channels[0], err)
+		return nil
+	}
+	for _, channel := range channels {
+		if err := h.subscribeTo(listener, []string{channel}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Hub) refusedTo(channel string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[channel]
+	if l == nil || l.state != asked {
+		return
+	}
+	if l.refusals == 0 {
+		h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channel, "error", err)
+	}
+	l.refuse(time.Now())
+	if len(l.waiters) == 0 {
+		delete(h.lines, channel)
+	}
 }
 
 func (h *Hub) changes(now time.Time) (add, remove []string) {
@@ -68,7 +115,7 @@ func (h *Hub) changes(now time.Time) (add, remove []string) {
 	defer h.mu.Unlock()
 	for channel, l := range h.lines {
 		switch {
-		case l.state == wanted:
+		case l.state == wanted, l.state == refused && !now.Before(l.retryAt):
 			l.state = asked
 			add = append(add, channel)
 		case l.state == listening && len(l.waiters) == 0 && now.Sub(l.emptied) >= linger:
@@ -80,17 +127,6 @@ func (h *Hub) changes(now time.Time) (add, remove []string) {
 		}
 	}
 	return add, remove
-}
-
-func inChunks(ctx context.Context, channels []string, do func(context.Context, ...string) error) error {
-	for len(channels) > 0 {
-		n := min(chunk, len(channels))
-		if err := do(ctx, channels[:n]...); err != nil {
-			return err
-		}
-		channels = channels[n:]
-	}
-	return nil
 }
 
 // needed says whether there is anything to listen for.
@@ -114,13 +150,20 @@ func (h *Hub) disconnected() {
 	}
 }
 
-// pause waits for d, or until the hub stops or has something new to do.
-func (h *Hub) pause(d time.Duration) {
+// idle waits until there may be something to do.
+func (h *Hub) idle() {
+	select {
+	case <-h.kick:
+	case <-h.ctx.Done():
+	}
+}
+
+// rest waits for d, or until the hub stops. Newcomers do not shorten it.
+func (h *Hub) rest(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-h.kick:
 	case <-h.ctx.Done():
 	}
 }

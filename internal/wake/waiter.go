@@ -93,6 +93,11 @@ func (w *Waiter) Leave(until time.Time) (claimed bool) {
 	h.waiting--
 	l := w.line
 	wasFront := l.front() == w
+	if w.tryAt.Before(until) {
+		// A message came during the attempt, or the next look was due sooner. What
+		// this waiter does not look at any more, the next one has to.
+		until = w.tryAt
+	}
 	l.remove(w, until)
 	switch {
 	case len(l.waiters) > 0 && wasFront:
