@@ -91,7 +91,7 @@ func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *o
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
 // needs no compensation: every later request of the owner sets the count anew.
 func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
-	result, err := c.runner.Run(limited, t.raise(want.lease))
+	result, err := c.runner.Run(limited, t.raise(want))
 	if err != nil {
 		return nil, withCause(failure("lock", t.point.name, err), ctx)
 	}
@@ -100,7 +100,7 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) 
 		return nil, failure("lock", t.point.name, err)
 	}
 	if got.Granted {
-		if h := t.add(ctx, want, result.Asked); h != nil {
+		if h := t.add(ctx, want, result.Asked, got.Token); h != nil {
 			return h, nil
 		}
 		// The deadline passed while the request was under way. The loss stands,
@@ -163,7 +163,7 @@ func (t *tenure) read(result script.Result, err error) answer {
 		return answer{holder: t.owner}
 	}
 	t.unsettled, t.standing = false, false
-	return answer{hold: t.add(t.parent, t.want, result.Asked)}
+	return answer{hold: t.add(t.parent, t.want, result.Asked, got.Token)}
 }
 
 // line is the channel on which the tenure's waiter is told that it may have the lock.

@@ -29,6 +29,13 @@ type Config struct {
 	// shorter, at random, so that processes do not look all at once.
 	PollCap time.Duration
 
+	// TokenClock makes fencing tokens follow the server's clock, in microseconds, where
+	// their counter is behind it. They then go on growing also after a failover that has
+	// lost increments, as long as the servers' clocks agree to within the time of a
+	// failover. By default tokens count by one, like Redisson's. Java peers take no part
+	// in it: their tokens count on from the last.
+	TokenClock bool
+
 	// CommandTimeout bounds one operation on Redis, with its repetitions: 3 s. An
 	// outage that is shorter is ridden out, a longer one is reported.
 	CommandTimeout time.Duration

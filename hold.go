@@ -55,6 +55,16 @@ func (h *Hold) Deadline() time.Time { return h.tenure.Term().Deadline() }
 // Owner is the holder as it stands in Redis, "clientUUID:number".
 func (h *Hold) Owner() string { return h.tenure.owner }
 
+// Token is the fencing token that was taken with the hold, 0 without WithFencing.
+func (h *Hold) Token() int64 {
+	if !h.want.fenced {
+		return 0
+	}
+	h.tenure.mu.Lock()
+	defer h.tenure.mu.Unlock()
+	return h.tenure.token
+}
+
 // Done is closed when the lock is no longer held, for whatever reason.
 func (h *Hold) Done() <-chan struct{} {
 	h.tenure.ended()

@@ -32,6 +32,7 @@ type optionKind int
 const (
 	leaseOption optionKind = iota + 1
 	waitOption
+	fencingOption
 )
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
@@ -43,11 +44,19 @@ func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, d} }
 // Without it, ctx alone bounds the wait.
 func WithWait(d time.Duration) LockOption { return LockOption{waitOption, d} }
 
+// WithFencing takes a token with the hold: a number that is greater than that of every
+// earlier hold of the lock with one. Give it to whatever the lock guards (package fence),
+// which then refuses the late write of a holder that has been overtaken. Under re-entry
+// the tenure keeps its token. The counter is Redisson's, so that a Java FencedLock of the
+// same name goes on counting.
+func WithFencing() LockOption { return LockOption{kind: fencingOption} }
+
 // request is what the options of one acquisition add up to.
 type request struct {
-	lease time.Duration
-	fixed bool          // the lease is not renewed
-	wait  time.Duration // forever: ctx alone bounds the wait
+	lease  time.Duration
+	fixed  bool          // the lease is not renewed
+	wait   time.Duration // forever: ctx alone bounds the wait
+	fenced bool          // with a token
 }
 
 const forever time.Duration = math.MaxInt64
@@ -67,6 +76,8 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 				return r, &ConfigError{"WithWait", fmt.Sprintf("%v is negative", opt.d)}
 			}
 			r.wait = opt.d
+		case fencingOption:
+			r.fenced = true
 		default:
 			return r, &ConfigError{"LockOption", "the zero value is no option"}
 		}

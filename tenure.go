@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -40,6 +41,7 @@ type tenure struct {
 	end   error   // nil until it ended
 	holds []*Hold // those that are held, in the order of their acquisition
 	top   int     // the highest count that Redis may have been told
+	token int64   // 0 until a hold asked for one
 	first Hold    // the first of them; most tenures have one
 }
 
@@ -64,7 +66,7 @@ func (t *tenure) ended() bool {
 // add makes one more hold of a tenure that Redis confirmed by a request that left
 // at asked, or nil if the tenure has ended meanwhile. It is in the renewal engine
 // before anybody else knows of it.
-func (t *tenure) add(ctx context.Context, want request, asked time.Time) *Hold {
+func (t *tenure) add(ctx context.Context, want request, asked time.Time, token int64) *Hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end != nil {
@@ -76,6 +78,7 @@ func (t *tenure) add(ctx context.Context, want request, asked time.Time) *Hold {
 	}
 	*h = Hold{tenure: t, parent: ctx, want: want, since: time.Now()}
 	t.holds = append(t.holds, h)
+	t.token = max(t.token, token)
 	t.confirm(asked)
 	return h
 }
@@ -111,15 +114,19 @@ func longest(holds []*Hold, least time.Duration) time.Duration {
 }
 
 // bid is the request of a new tenure for its lock.
-func (t *tenure) bid() script.Call { return t.raise(t.want.lease) }
+func (t *tenure) bid() script.Call { return t.raise(t.want) }
 
-// raise is the request for one more hold with the given lease.
-func (t *tenure) raise(lease time.Duration) script.Call {
+// raise is the request for one more hold.
+func (t *tenure) raise(want request) script.Call {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count := len(t.holds) + 1
 	t.top = max(t.top, count)
-	return t.point.side.acquire(t.owner, count, longest(t.holds, lease), t.want.wait != 0)
+	call := t.point.side.acquire(t.owner, count, longest(t.holds, want.lease), t.want.wait != 0)
+	if want.fenced && t.token == 0 {
+		return call.WithToken(protocol.TokenKey(t.point.name), t.client.config.TokenClock)
+	}
+	return call
 }
 
 // lower is the request after which as many holds are left as there are.

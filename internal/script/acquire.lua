@@ -1,12 +1,15 @@
 -- acquire: take a mutex, or take it once more under the same owner.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
+-- KEYS[2]  the counter of fencing tokens, when a token is asked for
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  the owner's count after this call: 1, or one more than it holds
+-- ARGV[4]  the rule by which the token counts, when one is asked for
 --
 -- Replies
 --   1                acquired; the count is ARGV[3], the TTL is ARGV[2]
+--   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); nothing changed
 --   error NOTLOCK    the key is a hash, but no mutex; nothing changed
@@ -41,4 +44,7 @@ end
 
 redis.call('HSET', lock, owner, count)
 redis.call('PEXPIRE', lock, lease)
+if ARGV[4] then
+  return issue(KEYS[2], ARGV[4])
+end
 return 1

@@ -14,9 +14,10 @@ import (
 
 // Goal: a script's header is its contract, so it names exactly the keys and arguments
 // that the body uses, and exactly the replies that the body gives. The second half is
-// proved by the table in mutex_test.go, which has a row for every reply.
+// proved for the mutex by the table in mutex_test.go, which has a row for every reply.
 
-// page is a script, read apart.
+// page is a script, read apart. What it begins with in common with others belongs to
+// its body, and the comment on that to its header.
 type page struct{ name, header, body string }
 
 func pages(t *testing.T) []page {
@@ -25,6 +26,10 @@ func pages(t *testing.T) []page {
 	if err != nil || len(names) == 0 {
 		t.Fatal("no scripts:", err)
 	}
+	sources := make(map[string]string)
+	for _, call := range oneOfEach("k") {
+		sources[call.Script()] = call.Source()
+	}
 	var all []page
 	for _, name := range names {
 		text, err := fs.ReadFile(script.Files(), name)
@@ -32,17 +37,27 @@ func pages(t *testing.T) []page {
 			t.Fatal(err)
 		}
 		p := page{name: strings.TrimSuffix(name, ".lua")}
-		lines := strings.SplitAfter(string(text), "\n")
-		end := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "--") })
-		p.header = strings.Join(lines[:end], "")
-		for _, line := range lines[end:] {
-			if !strings.HasPrefix(strings.TrimSpace(line), "--") {
-				p.body += line
-			}
-		}
+		p.read(string(text))
+		common, _ := strings.CutSuffix(sources[p.name], string(text))
+		p.read(common)
 		all = append(all, p)
 	}
 	return all
+}
+
+// read takes a text apart: the comment that it begins with, and the code.
+func (p *page) read(text string) {
+	head := true
+	for line := range strings.Lines(text) {
+		comment := strings.HasPrefix(strings.TrimSpace(line), "--")
+		head = head && comment
+		switch {
+		case head:
+			p.header += line
+		case !comment:
+			p.body += line
+		}
+	}
 }
 
 var (
@@ -55,7 +70,7 @@ var (
 
 func TestAHeaderNamesExactlyTheKeysAndArgumentsThatTheBodyUses(t *testing.T) {
 	t.Parallel()
-	described := regexp.MustCompile(`(?m)^-- ((?:KEYS|ARGV)\[\d+\]) +\S`)
+	described := regexp.MustCompile(`(?m)(?:^-- |   )((?:KEYS|ARGV)\[\d+\]) +\S`)
 	for _, p := range pages(t) {
 		used := sorted(numbered.FindAllString(p.body, -1))
 		if got := sorted(submatches(described, p.header)); !slices.Equal(got, used) {
@@ -91,8 +106,8 @@ func sorted(all []string) []string {
 // slot of the lock.
 func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
-	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)', *([^,)]+)`)
-	key := regexp.MustCompile(`^(lock|channel|tokens|timeout|KEYS\[\w+\]|prefix \.\. .*)$`)
+	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)'(?:, *([^,)]+))?`)
+	key := regexp.MustCompile(`^(|lock|channel|tokens|timeout|queue|deadlines|beats|set|KEYS\[\w+\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
 			if !key.MatchString(match[2]) {
@@ -136,6 +151,7 @@ func TestAScriptIsKnownByItsDigestOnceItWasLoaded(t *testing.T) {
 
 // oneOfEach has one call of every script.
 func oneOfEach(key string) []script.Call {
+	fair := script.NewFair(key, second)
 	return []script.Call{
 		script.Acquire(key, "c:1", second, 1), script.Release(key, key, "c:1", 0, second),
 		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}),
@@ -143,6 +159,8 @@ func oneOfEach(key string) []script.Call {
 		script.AcquireRead(key, "c:1", second, 1), script.ReleaseRead(key, key, "c:1", 1, 0, second),
 		script.AcquireWrite(key, "c:1", second, 1), script.ReleaseWrite(key, key, "c:1", 0, second),
 		script.ForceRW(key, key), script.StatusRW(key, key),
+		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat([]string{"c:1"}),
+		fair.Force(), fair.Queue(),
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	fairAcquireScript = loadWith("fair_queue.inc", "fair_acquire")
-	fairReleaseScript = loadWith("fair_queue.inc", "fair_release")
-	fairBeatScript    = loadWith("fair_queue.inc", "fair_beat")
-	fairForceScript   = loadWith("fair_queue.inc", "fair_force")
+	fairAcquireScript = load("fair_acquire", "token", "fair_queue")
+	fairReleaseScript = load("fair_release", "fair_queue")
+	fairBeatScript    = load("fair_beat", "fair_queue")
+	fairForceScript   = load("fair_force", "fair_queue")
 	fairStatusScript  = load("fair_status")
 )
 

@@ -1,15 +1,20 @@
 -- fair_acquire: take a fair lock if it is one's turn, or take it once more, or queue.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
--- KEYS[2]  the queue   KEYS[3]  the deadlines   KEYS[4]  the beats
+-- KEYS[2]  the queue
+-- KEYS[3]  the deadlines
+-- KEYS[4]  the beats
+-- KEYS[5]  the counter of fencing tokens, when a token is asked for
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  the owner's count after this call: 1, or one more than it holds
 -- ARGV[4]  the slot: for how many milliseconds a waiter counts as alive
 -- ARGV[5]  "1" to queue when it is not one's turn, "0" not to
+-- ARGV[6]  the rule by which the token counts, when one is asked for
 --
 -- Replies
 --   1                acquired; the count is ARGV[3], the TTL is ARGV[2]; not in the queue
+--   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another, or free for somebody who is before us; ttl is the
 --                    lock's for the next in turn and -1 for everybody else
@@ -24,6 +29,15 @@
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
+local function granted()
+  redis.call('HSET', lock, owner, count)
+  redis.call('PEXPIRE', lock, lease)
+  if ARGV[6] then
+    return issue(KEYS[5], ARGV[6])
+  end
+  return 1
+end
+
 local owners = redis.pcall('HLEN', lock)
 if type(owners) == 'table' then
   return owners -- WRONGTYPE, as it is
@@ -32,9 +46,7 @@ if owners > 1 then
   return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a fair lock has one')
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
-  redis.call('HSET', lock, owner, count)
-  redis.call('PEXPIRE', lock, lease)
-  return 1
+  return granted()
 end
 if count ~= '1' then
   return 0
@@ -43,9 +55,7 @@ end
 local first = head(slot)
 if owners == 0 and (not first or first == owner) then
   forget(owner, slot)
-  redis.call('HSET', lock, owner, count)
-  redis.call('PEXPIRE', lock, lease)
-  return 1
+  return granted()
 end
 
 local held = redis.call('HGETALL', lock)

@@ -1,7 +1,9 @@
 -- fair_beat: one process says that its waiters for a fair lock are alive.
 --
 -- KEYS[1]   the lock
--- KEYS[2]   the queue   KEYS[3]  the deadlines   KEYS[4]  the beats
+-- KEYS[2]   the queue
+-- KEYS[3]   the deadlines
+-- KEYS[4]   the beats
 -- ARGV[1]   the slot: for how many milliseconds a waiter counts as alive
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]   the payload that announces a free lock

@@ -1,7 +1,9 @@
 -- fair_force: free a fair lock, whoever holds it. Its queue stays.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
--- KEYS[2]  the queue   KEYS[3]  the deadlines   KEYS[4]  the beats
+-- KEYS[2]  the queue
+-- KEYS[3]  the deadlines
+-- KEYS[4]  the beats
 -- ARGV[1]  the slot, in milliseconds
 -- ARGV[2]  what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]  the payload that announces a free lock

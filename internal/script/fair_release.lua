@@ -1,7 +1,9 @@
 -- fair_release: give back one hold of a fair lock, or the last one.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
--- KEYS[2]  the queue   KEYS[3]  the deadlines   KEYS[4]  the beats
+-- KEYS[2]  the queue
+-- KEYS[3]  the deadlines
+-- KEYS[4]  the beats
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  the owner's count after this call; 0 frees the lock
 -- ARGV[3]  lease in milliseconds, for the holds that remain

@@ -146,9 +146,9 @@ func TestAReleaseThatTheServerForgotStillComesBeforeTheBidBehindIt(t *testing.T)
 	}
 }
 
-// Somebody else's endless script holds the server up until an operator kills it.
+// Somebody else's endless script holds the server up until an operator kills it. This
+// test and the next are not parallel: such a script takes a whole core.
 func TestABusyServerIsRiddenOut(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t, "--lua-time-limit", "50")
 	s := watch(connect(t, redis.Addr()))
 	runner := script.NewRunner(s, 20*second)
@@ -186,7 +186,6 @@ func TestABusyServerIsRiddenOut(t *testing.T) {
 }
 
 func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
-	t.Parallel()
 	redis := redistest.Start(t, "--lua-time-limit", "50")
 	s := watch(connect(t, redis.Addr()))
 	culprit := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: 30 * second})

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	acquireScript = load("acquire")
+	acquireScript = load("acquire", "token")
 	releaseScript = load("release")
 	renewScript   = load("renew")
 	forceScript   = load("force")
@@ -23,8 +23,9 @@ func Acquire(lock, owner string, lease time.Duration, count int) Call {
 
 // Acquired is what Acquire found.
 type Acquired struct {
-	// Granted says that the owner holds the lock.
+	// Granted says that the owner holds the lock, with the token if one was asked for.
 	Granted bool
+	Token   int64
 	// Gone says that the count asked for builds on a hold that is gone.
 	Gone bool
 	// TTL and Holder describe the hold of another, when it is neither. A
@@ -44,6 +45,8 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 		return Acquired{Granted: true}, nil
 	case plain && n == 0:
 		return Acquired{Gone: true}, nil
+	case len(r.Array) == 1 && r.Array[0].Err == nil && r.Array[0].Int > 0:
+		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
 	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
 		return Acquired{
 			TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,

@@ -288,7 +288,7 @@ func TestEveryReplyInAHeaderIsProducedByTheTable(t *testing.T) {
 		}
 		switch {
 		case len(produced) == 0:
-			continue // the read-write lock has a table of its own
+			continue // not of a mutex
 		case p.name == "release":
 			produced = append(produced, "-2")
 		}

@@ -2,14 +2,17 @@
 --
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
 -- KEYS[2]  the timeout key of this hold
+-- KEYS[3]  the counter of fencing tokens, when a token is asked for
 -- ARGV[1]  the reader's field, "clientUUID:number"
 -- ARGV[2]  the field that the same owner has as a writer
 -- ARGV[3]  lease in milliseconds
 -- ARGV[4]  the reader's count after this call: 1, or one more than it holds
+-- ARGV[5]  the rule by which the token counts, when one is asked for
 --
 -- Replies
 --   1                acquired; the count is ARGV[4]; KEYS[2] lives for the lease and the
 --                    lock for at least as long
+--   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    a writer holds it; the lock's TTL in milliseconds (-1: none)
 --   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
@@ -47,5 +50,8 @@ redis.call('HSET', lock, reader, count)
 redis.call('SET', timeout, '1', 'PX', lease)
 if redis.call('PTTL', lock) < tonumber(lease) then
   redis.call('PEXPIRE', lock, lease)
+end
+if ARGV[5] then
+  return issue(KEYS[3], ARGV[5])
 end
 return 1

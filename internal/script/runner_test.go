@@ -151,6 +151,21 @@ func wantSameCall(t *testing.T, c driver.Command, call script.Call) {
 	}
 }
 
+// Redis before 7 wraps the error of a command in a script into one of its own. Words
+// as they were received from 6.2, from a replica.
+func TestARefusalThatAnOldRedisWrapsIsSeenThrough(t *testing.T) {
+	t.Parallel()
+	wrapped := refused("ERR Error running script (call to f_b9c6710b7204667ddf52febbc71e8ebb104f09fc): " +
+		"@user_script:42: @user_script: 42: -READONLY You can't write against a read only replica.")
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answers: []answer{{wrapped}, {number(1)}}}
+		result, err := script.NewRunner(f, second).Run(t.Context(), take)
+		if err != nil || result.Reply.Int != 1 || result.Repeated {
+			t.Errorf("%+v, %v; want it asked again, and not as if it might have run", result, err)
+		}
+	})
+}
+
 // The whole point of Asked: a lease counts from the request that was answered, and not
 // from one that was lost, nor from the arrival of the answer.
 func TestAskedIsTheMomentBeforeTheAnsweredRequestLeft(t *testing.T) {

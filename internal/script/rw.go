@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	readAcquireScript  = load("read_acquire")
+	readAcquireScript  = load("read_acquire", "token")
 	readReleaseScript  = load("read_release")
-	writeAcquireScript = load("write_acquire")
+	writeAcquireScript = load("write_acquire", "token")
 	writeReleaseScript = load("write_release")
 	rwForceScript      = load("rw_force")
 	rwStatusScript     = load("rw_status")

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,14 +20,13 @@ type source struct {
 	name, text, digest string
 }
 
-func load(name string) *source { return loadWith("", name) }
-
-// loadWith loads a script that begins with what several have in common.
-func loadWith(common, name string) *source {
-	text := read(name + ".lua")
-	if common != "" {
-		text = read(common) + text
+// load loads a script, which begins with what it has in common with others.
+func load(name string, common ...string) *source {
+	var text string
+	for _, part := range common {
+		text += read(part + ".inc")
 	}
+	text += read(name + ".lua")
 	digest := sha1.Sum([]byte(text))
 	return &source{name: name, text: text, digest: hex.EncodeToString(digest[:])}
 }
@@ -51,6 +51,21 @@ func (s *source) call(keys int, words ...string) Call {
 	all = append(all, "EVALSHA", s.digest, strconv.Itoa(keys))
 	all = append(all, words...)
 	return Call{script: s, command: driver.Command{Words: all, Key: words[0]}}
+}
+
+// WithToken asks a call that acquires for a fencing token from the counter as well. By
+// the clock, a token is never below the server's time in microseconds.
+func (c Call) WithToken(counter string, clock bool) Call {
+	rule := "count"
+	if clock {
+		rule = "clock"
+	}
+	words := c.command.Words
+	keys, _ := strconv.Atoi(words[2])
+	words = slices.Insert(words, 3+keys, counter)
+	words[2] = strconv.Itoa(keys + 1)
+	c.command.Words = append(words, rule)
+	return c
 }
 
 // withSource is the same call for a server that does not know the script.

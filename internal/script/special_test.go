@@ -229,7 +229,7 @@ func TestRepliesThatNoScriptGivesAreErrors(t *testing.T) {
 	list := func(items ...driver.Reply) driver.Reply { return driver.Reply{Array: items} }
 	broken := driver.Reply{Err: &driver.ServerError{Message: "ERR in the middle"}}
 	odd := map[string]driver.Reply{
-		"nil": {IsNil: true}, "a string": bulk("OK"), "an empty list": list(), "a number out of range": {Int: -99},
+		"nil": {IsNil: true}, "a string": bulk("OK"), "an empty list": {Array: []driver.Reply{}}, "a number out of range": {Int: -99},
 		"a list of one": list(driver.Reply{Int: 1}), "a list of three": list(bulk("1"), bulk("2"), bulk("3")),
 		"a list with an error": list(broken, broken),
 	}
@@ -261,6 +261,7 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
 			[]string{"2", "k", "l", "o", "1000", "0", "p", "2000", "0"}},
 		{script.Force("k", "c"), []string{"2", "k", "c", "0"}},
+		{script.ForceFrom("k", "c", "o"), []string{"2", "k", "c", "0", "o"}},
 		{script.ForceFrom("k", "c", "o"), []string{"2", "k", "c", "0", "o"}},
 		{script.Status("k", "t"), []string{"2", "k", "t"}},
 	} {

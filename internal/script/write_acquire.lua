@@ -1,13 +1,16 @@
 -- write_acquire: take the write side of a read-write lock, or take it once more.
 --
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
+-- KEYS[2]  the counter of fencing tokens, when a token is asked for
 -- ARGV[1]  the writer's field, "clientUUID:number:write"
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  the writer's count after this call: 1, or one more than it holds
 -- ARGV[4]  what the timeout keys of all readers begin with
+-- ARGV[5]  the rule by which the token counts, when one is asked for
 --
 -- Replies
 --   1                acquired; the count is ARGV[3]; the lock lives for at least the lease
+--   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    another holds it; milliseconds until it ends unless it is renewed
 --                    (-1: never)
@@ -73,5 +76,8 @@ end
 redis.call('HSET', lock, 'mode', 'write', writer, count)
 if redis.call('PTTL', lock) < tonumber(lease) then
   redis.call('PEXPIRE', lock, lease)
+end
+if ARGV[5] then
+  return issue(KEYS[2], ARGV[5])
 end
 return 1
