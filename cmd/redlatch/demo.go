@@ -1,5 +1,100 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
-func newDemo() *cobra.Command { return &cobra.Command{Use: "demo"} }
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
+)
+
+// exitUnsound: the demonstration saw an overlap or lost an increment.
+const exitUnsound = 1
+
+// demoWorker is the verb under which the demonstration starts this program again.
+const demoWorker = "demo-worker"
+
+// demoLock makes the lock that the workers contend for. A test puts a broken one
+// here, to see the demonstration notice.
+var demoLock demo.MakeLock = func(client *redlatch.Client, name string) redlatch.Lock {
+	return client.Mutex(name)
+}
+
+func newDemo() *cobra.Command {
+	var settings demo.Settings
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch processes share a lock, renew it, die with it and get it back",
+		Long: `demo starts some processes that add one to a number in a file, over and over.
+Nothing guards the number but one lock. Now and then a process stays inside for
+longer than its lease, which is renewed meanwhile, and one is killed inside, so
+that the lock comes back by itself when the lease has run out.
+
+At the end it says whether two were ever inside at once and whether an increment
+was lost; it finds that out from a journal of the processes, not from the lock.
+
+Without --redis it brings its own server. With it, the lock has a name of its own
+there, and nothing is left behind.
+
+Exit code: 0 if the lock held, 1 if it did not, 2 for a wrong command line, 70 if
+Redis or a process failed. Ctrl-C ends it with the summary so far.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, settings) },
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&settings.For, "for", 15*time.Second, "how long it runs")
+	flags.IntVar(&settings.Workers, "workers", 4, "number of processes")
+	flags.DurationVar(&settings.Lease, "lease", 3*time.Second, "the lock's time to live, renewed every third of it")
+	flags.DurationVar(&settings.Work, "work", 30*time.Millisecond, "time inside the critical section")
+	flags.StringVar(&settings.Redis, "redis", "", "URL of a server, as in redis://host:6379 (default: one of its own)")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, settings demo.Settings) error {
+	if err := settings.Check(); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	// The second Ctrl-C ends the process at once.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	// Where the reader of the output leaves, as head does, writing fails instead of
+	// ending the process, so that it can tidy up.
+	signal.Ignore(syscall.SIGPIPE)
+
+	report, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoWorker)
+	var config *redlatch.ConfigError
+	switch {
+	case errors.As(err, &config):
+		return &exitError{exitUsage, err}
+	case !report.Sound():
+		return &exitError{exitUnsound, err}
+	case err != nil:
+		return &exitError{exitFailure, err}
+	}
+	return nil
+}
+
+func newDemoWorker() *cobra.Command {
+	return &cobra.Command{
+		Use:    demoWorker,
+		Short:  "Be one of the processes of demo",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Ctrl-C in a terminal reaches every process in it; the parent says
+			// when to leave.
+			signal.Ignore(os.Interrupt)
+			if err := demo.Work(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), demoLock); err != nil {
+				return &exitError{exitFailure, err}
+			}
+			return nil
+		},
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
 func main() {
@@ -23,10 +24,16 @@ func run(ctx context.Context, args []string) int {
 	var exit *exitError
 	if errors.As(err, &exit) {
 		if exit.err != nil {
-			fmt.Fprintln(os.Stderr, "redlatch:", exit.err)
+			tell(exit.err)
 		}
 		return exit.code
 	}
-	fmt.Fprintln(os.Stderr, "redlatch:", err)
+	tell(err)
 	return exitUsage
+}
+
+// tell writes one line about what went wrong. The library's errors begin with the
+// library's name, which is the command's.
+func tell(err error) {
+	fmt.Fprintln(os.Stderr, "redlatch:", strings.TrimPrefix(err.Error(), "redlatch: "))
 }

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 )
 
 // The exit codes are part of the command line's contract.
 const (
-	exitUsage   = 2  // the command line is wrong
-	exitFailure = 70 // redlatch itself failed, for example because Redis is down
+	exitHeld      = 1   // the lock is held by another; of run only the default
+	exitUsage     = 2   // the command line is wrong
+	exitFailure   = 70  // redlatch itself failed, for example because Redis is down
+	exitLost      = 75  // the hold was lost while the command ran
+	exitCannotRun = 126 // the command cannot be run
+	exitNotFound  = 127 // there is no such command
+	exitSignal    = 128 // and the number of the signal
 )
 
 // exitError ends the process with a code. Without an error it does so silently.
@@ -25,6 +32,11 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// exit ends the process with a code and one line that says why.
+func exit(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
 // newRoot returns the command with all its verbs.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -34,6 +46,6 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newDemo())
+	root.AddCommand(newRun(), newStatus(), newWait(), newUnlock(), newVersion(), newDemo(), newDemoWorker())
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -283,46 +284,34 @@ func TestErrorsTellTheTruthUnderFire(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: 500 * time.Millisecond})
+	d := open(t, rueidis.Options{Address: proxy.Addr(), CommandTimeout: fireTimeout})
 	name := redistest.Name(t)
 
-	const callers, rounds = 40, 20
-	errs := make([][rounds]error, callers)
-	done := make(chan struct{})
-	var all sync.WaitGroup
-	for caller := range callers {
-		all.Go(func() {
-			for round := range rounds {
-				key := fmt.Sprint(name, "-", caller, "-", round)
-				errs[caller][round] = d.Do(context.Background(), command("INCR", key)).Err
+	var outcomes [40][]error // of each caller's commands, in order
+	key := func(caller, command int) string { return fmt.Sprint(name, "-", caller, "-", command) }
+	var ceasefire atomic.Bool
+	var callers sync.WaitGroup
+	for caller := range outcomes {
+		callers.Go(func() {
+			for i := 0; !ceasefire.Load(); i++ {
+				err := d.Do(context.Background(), command("INCR", key(caller, i))).Err
+				outcomes[caller] = append(outcomes[caller], err)
 			}
 		})
 	}
-	go func() { all.Wait(); close(done) }()
-	harass(t, proxy, done)
+	harass(t, proxy)
+	ceasefire.Store(true)
+	callers.Wait()
 
 	tally := map[string]int{}
-	for caller := range callers {
-		for round, err := range errs[caller] {
-			wantNoContextError(t, err)
-			key := fmt.Sprint(name, "-", caller, "-", round)
-			count := server.CLI(t, "GET", key)
-			switch {
-			case err == nil && count != "1":
-				t.Errorf("a success was carried out %v times", count)
-			case errors.Is(err, driver.ErrNotSent) && count != nil:
-				t.Errorf("carried out %v times, although %v", count, err)
-			case count != "1" && count != nil:
-				t.Errorf("carried out %v times after %v", count, err)
-			}
-			switch {
-			case err == nil:
-				tally["succeeded"]++
-			case errors.Is(err, driver.ErrNotSent):
-				tally["not sent"]++
-			default:
-				tally["unknown"]++
-			}
+	for caller, errs := range outcomes {
+		words := []string{"MGET"}
+		for i := range errs {
+			words = append(words, key(caller, i))
+		}
+		counts := server.CLI(t, words...).([]any)
+		for i, err := range errs {
+			tally[judge(t, err, counts[i])]++
 		}
 	}
 	if tally["succeeded"] == 0 || tally["not sent"] == 0 || tally["unknown"] == 0 {
@@ -330,19 +319,45 @@ func TestErrorsTellTheTruthUnderFire(t *testing.T) {
 	}
 }
 
-// harass cuts the connections again and again, and refuses new ones for longer
-// than the command timeout, until done.
-func harass(t *testing.T, proxy *redistest.Proxy, done <-chan struct{}) {
-	for i := 0; ; i++ {
-		select {
-		case <-done:
-			proxy.Refuse(t, false)
-			return
-		case <-time.After(5 * time.Millisecond):
+// fireTimeout is the command timeout of TestErrorsTellTheTruthUnderFire.
+const fireTimeout = 300 * time.Millisecond
+
+// harass cuts the connections again and again, then refuses new ones for longer
+// than the command timeout; and all that three times.
+func harass(t *testing.T, proxy *redistest.Proxy) {
+	t.Helper()
+	for range 3 {
+		for range 20 {
+			time.Sleep(5 * time.Millisecond)
+			proxy.Cut()
 		}
-		proxy.Refuse(t, i%200 > 20)
+		proxy.Refuse(t, true)
 		proxy.Cut()
+		time.Sleep(2 * fireTimeout)
+		proxy.Refuse(t, false)
 	}
+}
+
+// judge compares an INCR's error with how often it was carried out.
+func judge(t *testing.T, err error, count any) (outcome string) {
+	t.Helper()
+	wantNoContextError(t, err)
+	switch {
+	case err == nil:
+		if count != "1" {
+			t.Errorf("a success was carried out %v times", count)
+		}
+		return "succeeded"
+	case errors.Is(err, driver.ErrNotSent):
+		if count != nil {
+			t.Errorf("carried out %v times, although %v", count, err)
+		}
+		return "not sent"
+	}
+	if count != nil && count != "1" {
+		t.Errorf("carried out %v times after %v", count, err)
+	}
+	return "unknown"
 }
 
 // TestCloseEndsAnOutage: neither a caller who waits for a connection nor the

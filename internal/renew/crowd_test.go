@@ -43,7 +43,7 @@ func wantCalm(t *testing.T, e *renew.Engine, s *server, all []*holder, requests 
 		t.Errorf("%d requests, want at most %d", got, requests)
 	}
 	for _, r := range s.log() {
-		if len(r.items) > renew.BatchSize {
+		if len(r.items) > batchSize {
 			t.Fatalf("a request for %d items", len(r.items))
 		}
 	}

@@ -7,5 +7,3 @@ func (t Term) Next() time.Time                           { return t.next() }
 func (t Term) Retry(now time.Time) time.Time             { return t.retry(now) }
 func (t Term) Patience(now time.Time) time.Duration      { return t.patience(now) }
 func (e *Engine) AfterJump(now time.Time) (_, _ []*Item) { return e.sweep(now, true) }
-
-const BatchSize = batchSize

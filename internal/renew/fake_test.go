@@ -79,6 +79,10 @@ type request struct {
 	items []*renew.Item
 }
 
+// batchSize is the most that one request may extend: a longer script would hold up
+// everybody else.
+const batchSize = 100
+
 var errDown = errors.New("the server is down")
 
 func newServer() *server {

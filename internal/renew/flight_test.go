@@ -211,7 +211,7 @@ func TestNoRenewalStartsForAnItemAfterRemoveReturned(t *testing.T) {
 		s := newServer()
 		s.latency = second
 		e := start(t, s.renew)
-		all := make([]*holder, 3*renew.BatchSize)
+		all := make([]*holder, 3*batchSize)
 		for i := range all {
 			all[i] = newHolder()
 			e.Set(&all[i].Item, term(30*second))
@@ -277,7 +277,7 @@ func TestStopBetweenTheBatchesOfAFlightSendsNoMore(t *testing.T) {
 		s := newServer()
 		s.latency = second
 		e := renew.Start(s.renew)
-		for range 3 * renew.BatchSize {
+		for range 3 * batchSize {
 			e.Set(&newHolder().Item, term(30*second))
 		}
 		time.Sleep(10*second + second/2)
