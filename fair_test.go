@@ -462,3 +462,20 @@ func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 	within(t, "scripts", scripts, 1000, 1000+4*int(took/time.Second+2)+50)
 	swept(t, d, name)
 }
+
+// TestTheNextInTurnIsServedWithoutMessages has an ACL that knows no channels: only the
+// beats tell the next in turn that the lock is free.
+func TestTheNextInTurnIsServedWithoutMessages(t *testing.T) {
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "resetchannels")
+	c := open(t, fmt.Sprintf("redis://mute:secret@%s", server.Addr()), redlatch.Config{})
+	h := must(c.FairMutex("job").Lock(t.Context()))
+	q := &queue{t: t}
+	q.join(1, c.FairMutex("job"), raw(t, server.URL()), 1)
+	freed := time.Now()
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q.want(1)
+	within(t, "time until the next is served", time.Since(freed), 0, 2500*time.Millisecond+slack)
+}
