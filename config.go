@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"time"
@@ -42,6 +43,10 @@ type Config struct {
 
 	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s.
 	ReleaseTimeout time.Duration
+
+	// TLS is how a rediss:// URL is connected to: own authorities, a client
+	// certificate. Without it, the system's authorities are trusted.
+	TLS *tls.Config
 
 	// Logger is told of what no caller would see, such as a hold that was lost:
 	// slog.Default.

@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ import (
 // Open connects to a server and returns a client that owns the connection:
 //
 //	redis://[[user]:password@]host[:port][/database]   one server
+//	rediss://…                                         the same, encrypted (Config.TLS)
 //	memory://                                          a private one in this process
 //	memory://name                                      one in this process, shared by name
 //
@@ -68,11 +70,23 @@ func (t target) connect(ctx context.Context, cfg Config) (driver.Driver, error) 
 	}
 	return rueidis.Open(ctx, rueidis.Options{
 		Address:        t.address,
+		TLS:            t.tls(cfg),
 		Username:       t.username,
 		Password:       t.password,
 		DB:             t.database,
 		CommandTimeout: cfg.CommandTimeout,
 	})
+}
+
+// tls is how to encrypt the connection, nil if it is not to be.
+func (t target) tls(cfg Config) *tls.Config {
+	switch {
+	case t.scheme != "rediss":
+		return nil
+	case cfg.TLS == nil:
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return cfg.TLS.Clone()
 }
 
 // parseURL reads a URL. Its errors never show the URL whole: it may hold a password.
@@ -89,8 +103,8 @@ func parseURL(text string) (target, error) {
 	switch {
 	case u.Scheme == "":
 		return t, badURL("it has no scheme; redis://host:port is the usual form")
-	case u.Scheme != "redis" && u.Scheme != "memory":
-		return t, badURL("the scheme %q is none of redis, memory", u.Scheme)
+	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "memory":
+		return t, badURL("the scheme %q is none of redis, rediss, memory", u.Scheme)
 	case u.Opaque != "":
 		return t, badURL("%s: is not followed by //", u.Scheme)
 	case u.RawQuery != "" || u.Fragment != "":
