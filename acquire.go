@@ -193,7 +193,7 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 		}
 		return withCause(err, t.parent)
 	}
-	if a.err == nil || limited.Err() != nil && !errors.Is(a.err, driver.ErrNotSent) {
+	if a.err == nil || limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection) {
 		return c.notAcquired(t.parent, t.point, a)
 	}
 	return withCause(failure("lock", t.point.name, bare(a.err)), t.parent)

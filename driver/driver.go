@@ -94,6 +94,10 @@ type Reply struct {
 // process, so that nothing can have happened on the server.
 var ErrNotSent = errors.New("not sent")
 
+// ErrNoConnection is matched, beside ErrNotSent, by errors of commands that were not
+// sent because the server cannot be reached, and not only because time ran out.
+var ErrNoConnection = errors.New("without a connection")
+
 // ServerError is an error reply: the server received the command and refused it.
 type ServerError struct {
 	// Message is the reply's text, as the server sent it.

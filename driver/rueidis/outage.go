@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/redlatch/redlatch/driver"
 )
 
 // The pause between two attempts to connect doubles from the first to the last.
@@ -120,7 +122,7 @@ func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
 		select {
 		case <-outage.over:
 		case <-ctx.Done():
-			return nil, d.options.notSent(fmt.Errorf("%w, without a connection: %w", ended(ctx), d.reason(outage)))
+			return nil, d.options.notSent(fmt.Errorf("%w, %w: %w", ended(ctx), driver.ErrNoConnection, d.reason(outage)))
 		}
 	}
 }

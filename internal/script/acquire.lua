@@ -42,9 +42,13 @@ elseif redis.call('HEXISTS', lock, owner) == 0 then
   return {redis.call('PTTL', lock), held[1]}
 end
 
+local granted = 1
+if ARGV[4] then
+  granted = issue(KEYS[2], ARGV[4])
+  if granted.err then
+    return granted
+  end
+end
 redis.call('HSET', lock, owner, count)
 redis.call('PEXPIRE', lock, lease)
-if ARGV[4] then
-  return issue(KEYS[2], ARGV[4])
-end
-return 1
+return granted

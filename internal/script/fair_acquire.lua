@@ -29,13 +29,18 @@
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
-local function granted()
+local function grant()
+  local granted = 1
+  if ARGV[6] then
+    granted = issue(KEYS[5], ARGV[6])
+    if granted.err then
+      return granted
+    end
+  end
+  forget(owner, slot)
   redis.call('HSET', lock, owner, count)
   redis.call('PEXPIRE', lock, lease)
-  if ARGV[6] then
-    return issue(KEYS[5], ARGV[6])
-  end
-  return 1
+  return granted
 end
 
 local owners = redis.pcall('HLEN', lock)
@@ -46,7 +51,7 @@ if owners > 1 then
   return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a fair lock has one')
 end
 if redis.call('HEXISTS', lock, owner) == 1 then
-  return granted()
+  return grant()
 end
 if count ~= '1' then
   return 0
@@ -54,8 +59,7 @@ end
 
 local first = head(slot)
 if owners == 0 and (not first or first == owner) then
-  forget(owner, slot)
-  return granted()
+  return grant()
 end
 
 local held = redis.call('HGETALL', lock)

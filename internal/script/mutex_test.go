@@ -51,6 +51,8 @@ var table = []row{
 	{"re-enter what another holds by now", held(other, 1, old), acquire(me, 2), "{ttl, holder}", "held by " + other + " for 40s", held(other, 1, old), 0, ""},
 	{"acquire what another holds for ever", held(other, 1, none), acquire(me, 1), "{ttl, holder}", "held by " + other + " for ever", held(other, 1, none), 0, ""},
 	{"acquire a hash of several fields", state{"a=1 b=2", old}, acquire(me, 1), "error NOTLOCK", "error", state{"a=1 b=2", old}, 0, ""},
+	{"acquire a hash of one field that is no owner", state{"hits=5", old}, acquire(me, 1), "error NOTLOCK", "error", state{"hits=5", old}, 0, ""},
+	{"acquire a hash of one field that has no count", state{"user:17=Smith", old}, acquire(me, 1), "error NOTLOCK", "error", state{"user:17=Smith", old}, 0, ""},
 	{"acquire a string", state{"=x", old}, acquire(me, 1), "error WRONGTYPE", "error", state{"=x", old}, 0, ""},
 
 	{"release the last hold", held(me, 1, old), release(me, 0), "n >= 0", "freed, told 1", state{ttl: missing}, 1, "-1"},
@@ -73,6 +75,7 @@ var table = []row{
 	{"force what a negative number holds", held("x:-1", 1, old), force, "1", "was held", state{ttl: missing}, 1, "0"},
 	{"force what is free", state{}, force, "0", "was free", state{ttl: missing}, 0, ""},
 	{"force a hash of several fields", state{me + "=1 mode=read", old}, force, "error NOTLOCK", "error", state{me + "=1 mode=read", old}, 0, ""},
+	{"force a hash of one field that is no owner", state{"hits=5", old}, force, "error NOTLOCK", "error", state{"hits=5", old}, 0, ""},
 	{"force a hash without an owner", state{"name=x", old}, force, "error NOTLOCK", "error", state{"name=x", old}, 0, ""},
 	{"force what one holds", held(me, 3, old), forceFrom(me), "1", "was held", state{ttl: missing}, 1, "0"},
 	{"force what another holds", held(other, 1, old), forceFrom(me), "0", "was free", held(other, 1, old), 0, ""},
@@ -274,7 +277,7 @@ func left(ttl time.Duration) string {
 }
 
 // The table has a row for every reply that a header lists, and none besides. The one
-// that needs a server with an ACL has a test of its own.
+// that needs a server with an ACL, and tokens, have tests of their own.
 func TestEveryReplyInAHeaderIsProducedByTheTable(t *testing.T) {
 	t.Parallel()
 	listed := regexp.MustCompile(`(?m)^--   ((?:error [A-Z]+|\{[^}]*\}|n >= 0|-?\d+)) +\S`)
@@ -291,6 +294,8 @@ func TestEveryReplyInAHeaderIsProducedByTheTable(t *testing.T) {
 			continue // not of a mutex
 		case p.name == "release":
 			produced = append(produced, "-2")
+		case p.name == "acquire":
+			produced = append(produced, "{token}")
 		}
 		var promised []string
 		for _, match := range append(listed.FindAllStringSubmatch(p.header, -1), inline.FindAllStringSubmatch(p.header, -1)...) {

@@ -36,9 +36,7 @@ end
 if count ~= '1' and redis.call('HEXISTS', lock, reader) == 0 then
   return 0
 end
-if not mode then
-  redis.call('HSET', lock, 'mode', 'read')
-elseif mode == 'write' and redis.call('HEXISTS', lock, writer) == 0 then
+if mode == 'write' and redis.call('HEXISTS', lock, writer) == 0 then
   local holder = ''
   for _, field in ipairs(redis.call('HKEYS', lock)) do
     holder = string.match(field, '^(.*):write$') or holder
@@ -46,12 +44,20 @@ elseif mode == 'write' and redis.call('HEXISTS', lock, writer) == 0 then
   return {redis.call('PTTL', lock), holder}
 end
 
+local granted = 1
+if ARGV[5] then
+  granted = issue(KEYS[3], ARGV[5])
+  if granted.err then
+    return granted
+  end
+end
+
+if not mode then
+  redis.call('HSET', lock, 'mode', 'read')
+end
 redis.call('HSET', lock, reader, count)
 redis.call('SET', timeout, '1', 'PX', lease)
 if redis.call('PTTL', lock) < tonumber(lease) then
   redis.call('PEXPIRE', lock, lease)
 end
-if ARGV[5] then
-  return issue(KEYS[3], ARGV[5])
-end
-return 1
+return granted

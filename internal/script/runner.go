@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -92,6 +93,7 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 	bound := asked.Add(r.bound)
 	open := 0 // calls before this one have their answer
 	pause := firstPause
+	var reason error
 	for {
 		first := open
 		for open < len(calls) && answered(replies[open-first].Err) {
@@ -108,10 +110,13 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 			}
 		}
 
-		unknown := replies[0].Err
-		if !isCode(unknown, "NOSCRIPT") {
+		// What is wrong is better known from a request that the bound did not cut off.
+		if err := replies[0].Err; reason == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			reason = err
+		}
+		if !isCode(replies[0].Err, "NOSCRIPT") {
 			if err := rest(ctx, pause, bound); err != nil {
-				return results, failure(results[open:], unknown)
+				return results, failure(results[open:], reason)
 			}
 			pause = min(2*pause, lastPause)
 		}
@@ -173,7 +178,17 @@ func answered(err error) bool {
 		return true
 	}
 	var refused *driver.ServerError
-	return errors.As(err, &refused) && !passing[refused.Code()]
+	return errors.As(err, &refused) && !passing[code(refused)]
+}
+
+// code is the first word of an error reply. Before Redis 7, an error that ended a script
+// comes wrapped, behind the script's name and line.
+func code(e *driver.ServerError) string {
+	if _, inner, ok := strings.Cut(e.Message, ": -"); ok && strings.HasPrefix(e.Message, "ERR Error running script") {
+		word, _, _ := strings.Cut(inner, " ")
+		return word
+	}
+	return e.Code()
 }
 
 // passing are the error replies after which the same request may succeed: the
@@ -196,7 +211,7 @@ func mayHaveRun(err error) bool {
 	return err == nil || !errors.As(err, &refused) && !errors.Is(err, driver.ErrNotSent)
 }
 
-func isCode(err error, code string) bool {
+func isCode(err error, word string) bool {
 	var refused *driver.ServerError
-	return errors.As(err, &refused) && refused.Code() == code
+	return errors.As(err, &refused) && code(refused) == word
 }

@@ -230,7 +230,7 @@ func TestRepliesThatNoScriptGivesAreErrors(t *testing.T) {
 	broken := driver.Reply{Err: &driver.ServerError{Message: "ERR in the middle"}}
 	odd := map[string]driver.Reply{
 		"nil": {IsNil: true}, "a string": bulk("OK"), "an empty list": {Array: []driver.Reply{}}, "a number out of range": {Int: -99},
-		"a list of one": list(driver.Reply{Int: 1}), "a list of three": list(bulk("1"), bulk("2"), bulk("3")),
+		"a list of three":      list(bulk("1"), bulk("2"), bulk("3")),
 		"a list with an error": list(broken, broken),
 	}
 	readers := map[string]func(driver.Reply) error{

@@ -73,11 +73,15 @@ if mode == 'read' then
   redis.call('DEL', lock)
 end
 
+local granted = 1
+if ARGV[5] then
+  granted = issue(KEYS[2], ARGV[5])
+  if granted.err then
+    return granted
+  end
+end
 redis.call('HSET', lock, 'mode', 'write', writer, count)
 if redis.call('PTTL', lock) < tonumber(lease) then
   redis.call('PEXPIRE', lock, lease)
 end
-if ARGV[5] then
-  return issue(KEYS[2], ARGV[5])
-end
-return 1
+return granted

@@ -280,7 +280,7 @@ func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
 		if w.Turn(time.Now()).Try {
 			t.Error("a message ended the yielding")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		tried(t, w, far())
 		s.publish(channel)
 		quiet(w)
