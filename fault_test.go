@@ -355,3 +355,40 @@ func TestAServerThatMayNotPublish(t *testing.T) {
 		t.Error("the waiter:", err)
 	}
 }
+
+// A hand-over that is settled in the moment in which the heir's time is up: whoever is
+// told that it did not get the lock must not hold it.
+func TestAHandOverAsTheWaitEndsLeavesNoHoldBehind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c, err := redlatch.Open(ctx, "memory://", redlatch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	m := c.Mutex("job")
+	var odd sync.Map
+	var work sync.WaitGroup
+	end := time.Now().Add(3 * time.Second)
+	for range 32 {
+		work.Go(func() {
+			for time.Now().Before(end) {
+				short, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(5000))*time.Microsecond)
+				h, err := m.Lock(short)
+				cancel()
+				switch {
+				case err == nil:
+					_ = h.Unlock(ctx)
+				case !errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome):
+					odd.Store(err.Error(), true)
+				}
+			}
+		})
+	}
+	work.Wait()
+	odd.Range(func(text, _ any) bool {
+		t.Errorf("the wait ended with its context, and the error is neither ErrNotAcquired nor ErrUnknownOutcome: %v", text)
+		return true
+	})
+	redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Holds == 0 }, "nothing is held and renewed for nobody")
+}

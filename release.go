@@ -106,7 +106,7 @@ func (c *Client) free(ctx context.Context, t *tenure) error {
 func (c *Client) handOver(ctx context.Context, release script.Call, heirs []*wake.Waiter) (script.Result, error) {
 	results, err := c.releases.RunAll(ctx, append([]script.Call{release}, bids(heirs)...)...)
 	c.settle(heirs, results[1:], err)
-	return results[0], err
+	return results[0], results[0].Or(err)
 }
 
 // giveBack releases what was taken for a waiter that has left.

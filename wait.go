@@ -89,7 +89,7 @@ func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Wai
 	calls := append([]script.Call{t.bid()}, bids(company)...)
 	results, err := c.runner.RunAll(ctx, calls...)
 	c.settle(company, results[1:], err)
-	return t.read(results[0], err)
+	return t.read(results[0], results[0].Or(err))
 }
 
 // bids are the requests of claimed waiters.
@@ -106,7 +106,7 @@ func bids(claimed []*wake.Waiter) []script.Call {
 func (c *Client) settle(claimed []*wake.Waiter, results []script.Result, err error) {
 	for i, w := range claimed {
 		t := w.Bid.(*tenure)
-		if a := t.read(results[i], err); !w.Settle(a) {
+		if a := t.read(results[i], results[i].Or(err)); !w.Settle(a) {
 			c.background.Go(func() { c.giveBack(t, a) })
 		}
 	}
@@ -136,7 +136,10 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, last answer) error {
 	claimed := w.Leave(time.Time{})
 	err := c.notAcquired(t.parent, t.point, last)
-	if !claimed {
+	if settled, ok := w.Turn(time.Now()).Result.(answer); ok {
+		// A release asked for it just before it left, and nobody has looked.
+		c.background.Go(func() { c.giveBack(t, settled) })
+	} else if !claimed {
 		err = c.giveUp(limited, t, last)
 	}
 	if limited.Err() == nil {

@@ -35,7 +35,7 @@ func CheckName(name string) error {
 // without an opening brace is put in braces, so that in a cluster the derived
 // key lies in the slot of the name; a name that has one is taken as it is,
 // because it is supposed to bring its own hash tag. Only the opening brace
-// counts, as in Redisson.
+// counts, as in Redisson: a name with a closing brace alone ends up in another slot.
 func Prefixed(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name

@@ -37,6 +37,8 @@ func ParseOwner(owner string) (client string, number int64, ok bool) {
 	if i <= 0 {
 		return "", 0, false
 	}
-	number, err := strconv.ParseInt(owner[i+1:], 10, 64)
-	return owner[:i], number, err == nil
+	digits := owner[i+1:]
+	number, err := strconv.ParseInt(digits, 10, 64)
+	// Only the usual form: no plus sign, no leading zero.
+	return owner[:i], number, err == nil && strconv.FormatInt(number, 10) == digits
 }

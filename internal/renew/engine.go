@@ -95,6 +95,10 @@ func (e *Engine) Set(it *Item, term Term) {
 	if e.stopped {
 		return
 	}
+	if it.place == 0 {
+		it.flying = false // a flight of an earlier watch is none of ours
+		it.watch++
+	}
 	if it.flying {
 		// The flight left before this and will be told what it finds.
 		it.next = it.Term().Deadline()
@@ -157,8 +161,8 @@ func (e *Engine) loop() {
 		for _, it := range lost {
 			it.Subject.Lost(ErrExpired)
 		}
-		if len(due) > 0 {
-			e.done.Go(func() { e.fly(due) })
+		for _, flight := range flights(due, now) {
+			e.done.Go(func() { e.fly(flight) })
 		}
 
 		var elapsed <-chan time.Time
@@ -177,7 +181,7 @@ func (e *Engine) loop() {
 
 // sweep takes the items that are over out of the heap and marks those that are
 // due as flying.
-func (e *Engine) sweep(now time.Time, jumped bool) (lost, due []*Item) {
+func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenger) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if jumped {
@@ -190,7 +194,22 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost, due []*Item) {
 		for _, it := range lost {
 			e.drop(it)
 		}
+		// What was due while the machine slept is due now.
+		for _, it := range e.items {
+			if term := it.Term(); !it.flying && term.Every > 0 && !now.Round(0).Before(it.next.Round(0)) {
+				it.next = now
+			}
+		}
+		heap.Init(&e.items)
 	}
+	// What flies or is not renewed may stand in the heap before others that could go
+	// along; a bounded number of these is passed over.
+	var aside []*Item
+	defer func() {
+		for _, it := range aside {
+			heap.Push(&e.items, it)
+		}
+	}()
 	for len(e.items) > 0 {
 		it := e.items[0]
 		term := it.Term()
@@ -199,10 +218,13 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost, due []*Item) {
 			e.drop(it)
 			lost = append(lost, it)
 		case !it.flying && term.Every > 0 && ripe(it, term, now, len(due) > 0):
-			it.flying = true
+			it.flying, it.sent = true, term
 			it.next = term.Deadline()
 			heap.Fix(&e.items, 0)
-			due = append(due, it)
+			due = append(due, passenger{it, it.watch})
+		case len(due) > 0 && len(aside) < 10*len(due) && (it.flying || term.Every <= 0):
+			heap.Pop(&e.items)
+			aside = append(aside, it)
 		default:
 			return lost, due
 		}
@@ -231,80 +253,4 @@ func (e *Engine) sleep() (time.Duration, bool) {
 	d := min(max(e.items[0].next.Sub(now), 0), tick)
 	e.wakeAt = now.Add(d)
 	return d, true
-}
-
-// fly renews items, batch by batch. After an error it does not try the rest: what
-// ails the server would cost each batch its whole patience.
-func (e *Engine) fly(items []*Item) {
-	for len(items) > 0 {
-		batch := items[:min(batchSize, len(items))]
-		kept, asked, err := e.attempt(batch)
-		if err != nil {
-			e.failed(items)
-			return
-		}
-		e.land(batch, kept, asked)
-		items = items[len(batch):]
-	}
-}
-
-// attempt is one request, within the patience of the most pressing item.
-func (e *Engine) attempt(batch []*Item) ([]bool, time.Time, error) {
-	now := time.Now()
-	patience := batch[0].Term().patience(now)
-	for _, it := range batch[1:] {
-		patience = min(patience, it.Term().patience(now))
-	}
-	ctx, cancel := context.WithTimeout(e.ctx, patience)
-	defer cancel()
-	return e.renew(ctx, batch)
-}
-
-// land takes the answer for a batch.
-func (e *Engine) land(batch []*Item, kept []bool, asked time.Time) {
-	now := time.Now()
-	var lost []*Item
-	e.mu.Lock()
-	for i, it := range batch {
-		it.flying = false
-		term := it.Term()
-		switch {
-		case it.place == 0: // removed or over while it flew
-		case !kept[i]:
-			e.drop(it)
-			lost = append(lost, it)
-		default:
-			e.renewals.Add(1)
-			if now.Sub(term.Asked) > term.Lease/2 {
-				e.late.Add(1)
-			}
-			it.confirm(Term{Asked: asked, Lease: term.Lease, Every: term.Every})
-			it.next = it.Term().next()
-			heap.Fix(&e.items, it.place-1)
-		}
-	}
-	e.rouse()
-	e.mu.Unlock()
-	for _, it := range lost {
-		it.Subject.Lost(ErrGone)
-	}
-}
-
-// failed makes items due again after an attempt that was not answered.
-func (e *Engine) failed(items []*Item) {
-	now := time.Now()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, it := range items {
-		it.flying = false
-		if it.place == 0 {
-			continue
-		}
-		e.failures.Add(1)
-		if term := it.Term(); term.Every > 0 {
-			it.next = term.retry(now)
-			heap.Fix(&e.items, it.place-1)
-		}
-	}
-	e.rouse()
 }

@@ -3,7 +3,13 @@ package renew
 import "time"
 
 // The rules of a term that the engine goes by.
-func (t Term) Next() time.Time                           { return t.next() }
-func (t Term) Retry(now time.Time) time.Time             { return t.retry(now) }
-func (t Term) Patience(now time.Time) time.Duration      { return t.patience(now) }
-func (e *Engine) AfterJump(now time.Time) (_, _ []*Item) { return e.sweep(now, true) }
+func (t Term) Next() time.Time                      { return t.next() }
+func (t Term) Retry(now time.Time) time.Time        { return t.retry(now) }
+func (t Term) Patience(now time.Time) time.Duration { return t.patience(now) }
+func (e *Engine) AfterJump(now time.Time) (lost, due []*Item) {
+	lost, flying := e.sweep(now, true)
+	for _, p := range flying {
+		due = append(due, p.it)
+	}
+	return lost, due
+}

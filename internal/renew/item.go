@@ -18,6 +18,8 @@ type Item struct {
 	next   time.Time // of the event that the heap is ordered by
 	place  int       // in the heap, from 1; 0 when not watched
 	flying bool
+	watch  int  // how often it has been put into the heap; a flight is for one of them
+	sent   Term // of a flying item: the term that its request goes by
 }
 
 // Subject is told what becomes of its lease.
@@ -30,7 +32,7 @@ type Subject interface {
 // The two ways in which a lease is lost.
 var (
 	ErrExpired = errors.New("its time ran out before Redis confirmed more of it")
-	ErrGone    = errors.New("Redis no longer lists its owner: it was forced, it expired, or the server lost it")
+	ErrGone    = errors.New("its owner is no longer listed in Redis: it was forced, it expired, or the server lost it")
 )
 
 // Term returns the latest confirmed term.
@@ -41,13 +43,22 @@ func (it *Item) Term() Term {
 }
 
 // confirm takes a term unless a later one is known. Replies may be read in
-// another order than their requests were sent.
+// another order than their requests were sent. Whether there is to be a renewal
+// is not Redis's to say, so that is taken in any case.
 func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if term.Asked.Before(it.term.Asked) {
+		it.term.Every = term.Every
 		return
 	}
+	it.term = term
+}
+
+// replace takes a term whatever is known.
+func (it *Item) replace(term Term) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
 	it.term = term
 }
 

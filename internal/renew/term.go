@@ -34,7 +34,11 @@ func (t Term) next() time.Time {
 	if t.Every <= 0 {
 		return t.Deadline()
 	}
-	return t.Asked.Add(t.Every)
+	due := t.Asked.Add(t.Every)
+	if deadline := t.Deadline(); due.After(deadline) {
+		return deadline
+	}
+	return due
 }
 
 // retry is the moment of the next attempt after a failed one. The pause is a

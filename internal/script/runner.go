@@ -55,6 +55,15 @@ type Result struct {
 	Repeated bool
 }
 
+// Or returns the error of the calls that were sent together, or nil if this one was
+// answered all the same.
+func (r Result) Or(err error) error {
+	if r.Asked.IsZero() {
+		return err
+	}
+	return nil
+}
+
 // Run sends one call until it is answered. It blocks for at most the bound of the
 // runner, and no longer than ctx. The error is an *UnknownError if the call may
 // have taken effect; otherwise it has not.
@@ -73,7 +82,7 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 
 // RunAll sends calls in order, on one connection and in one write, until each is
 // answered. It returns one result for each. When it fails, the error speaks for
-// all of them.
+// those that were not (Result.Or).
 func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	commands := make([]driver.Command, len(calls))
 	for i, call := range calls {
@@ -110,8 +119,10 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 			}
 		}
 
-		// What is wrong is better known from a request that the bound did not cut off.
-		if err := replies[0].Err; reason == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		// A request that the bound cut off before it left knows less than the one before.
+		err := replies[0].Err
+		cutOff := errors.Is(err, driver.ErrNotSent) && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+		if reason == nil || !cutOff {
 			reason = err
 		}
 		if !isCode(replies[0].Err, "NOSCRIPT") {

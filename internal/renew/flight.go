@@ -1,0 +1,165 @@
+package renew
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+	"time"
+)
+
+// passenger is an item in one of its watches.
+type passenger struct {
+	it    *Item
+	watch int
+}
+
+// abreast is how many requests for items of one urgency go side by side: batches one
+// after another would be late where the server is far away.
+const abreast = 8
+
+// flights divides what is due: by urgency, so that nobody shares the patience of
+// those who have far less time, and into a few that go side by side.
+func flights(due []passenger, now time.Time) [][]passenger {
+	urgency := make(map[int][]passenger)
+	for _, p := range due {
+		class := bits.Len64(uint64(p.it.Term().patience(now) / time.Millisecond))
+		urgency[class] = append(urgency[class], p)
+	}
+	var all [][]passenger
+	for _, class := range urgency {
+		share := max(batchSize, (len(class)+abreast-1)/abreast)
+		for part := range slices.Chunk(class, share) {
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// fly renews items, batch by batch. A batch that fails at once is divided, for it may be
+// one item that the server refuses. When that is not it, or an attempt runs out of time,
+// the rest is not tried: what ails the server would cost each batch its whole patience.
+func (e *Engine) fly(items []passenger) {
+	batches := slices.Collect(slices.Chunk(items, batchSize))
+	spoilt := 0
+	for len(batches) > 0 {
+		batch := e.board(batches[0])
+		batches = batches[1:]
+		if len(batch) == 0 {
+			continue
+		}
+		kept, asked, err := e.attempt(batch)
+		switch {
+		case err == nil:
+			e.land(batch, kept, asked)
+		case errors.Is(err, context.DeadlineExceeded) || e.ctx.Err() != nil || spoilt == maxSpoilt:
+			e.failed(append(batch, slices.Concat(batches...)...))
+			return
+		case len(batch) == 1:
+			spoilt++
+			e.failed(batch)
+		default:
+			half := len(batch) / 2
+			batches = append([][]passenger{batch[:half], batch[half:]}, batches...)
+		}
+	}
+}
+
+// maxSpoilt is how many items a flight takes for refused, rather than the server for ill.
+const maxSpoilt = 3
+
+// board leaves out who was removed meanwhile.
+func (e *Engine) board(items []passenger) []passenger {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var here []passenger
+	for _, p := range items {
+		if p.here() {
+			p.it.sent = p.it.Term()
+			here = append(here, p)
+		}
+	}
+	return here
+}
+
+func (p passenger) here() bool { return p.it.place != 0 && p.it.watch == p.watch }
+
+// attempt is one request, within the patience of the most pressing item.
+func (e *Engine) attempt(batch []passenger) ([]bool, time.Time, error) {
+	now := time.Now()
+	items := make([]*Item, len(batch))
+	patience := batch[0].it.Term().patience(now)
+	for i, p := range batch {
+		items[i] = p.it
+		patience = min(patience, p.it.Term().patience(now))
+	}
+	ctx, cancel := context.WithTimeout(e.ctx, patience)
+	defer cancel()
+	return e.renew(ctx, items)
+}
+
+// land takes the answer for a batch.
+func (e *Engine) land(batch []passenger, kept []bool, asked time.Time) {
+	now := time.Now()
+	var lost []*Item
+	e.mu.Lock()
+	for i, p := range batch {
+		it := p.it
+		if !p.here() { // removed or over while it flew
+			continue
+		}
+		it.flying = false
+		if !kept[i] {
+			e.drop(it)
+			lost = append(lost, it)
+			continue
+		}
+		term := it.Term()
+		e.renewals.Add(1)
+		if now.Sub(term.Asked) > term.Lease/2 {
+			e.late.Add(1)
+		}
+		if term.Lease > it.sent.Lease {
+			// Redis may have carried out the shorter one last: trust no more than that,
+			// and ask for the longer one again.
+			short := Term{Asked: asked.Add(it.sent.Lease - term.Lease), Lease: term.Lease, Every: term.Every}
+			if short.Deadline().Before(term.Deadline()) {
+				it.replace(short)
+			}
+			it.next = now
+			if term.Every <= 0 {
+				it.next = it.Term().next()
+			}
+		} else {
+			it.confirm(Term{Asked: asked, Lease: term.Lease, Every: term.Every})
+			it.next = it.Term().next()
+		}
+		heap.Fix(&e.items, it.place-1)
+	}
+	e.rouse()
+	e.mu.Unlock()
+	for _, it := range lost {
+		it.Subject.Lost(ErrGone)
+	}
+}
+
+// failed makes items due again after an attempt that was not answered.
+func (e *Engine) failed(items []passenger) {
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range items {
+		it := p.it
+		if !p.here() {
+			continue
+		}
+		it.flying = false
+		e.failures.Add(1)
+		if term := it.Term(); term.Every > 0 {
+			it.next = term.retry(now)
+			heap.Fix(&e.items, it.place-1)
+		}
+	}
+	e.rouse()
+}
