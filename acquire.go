@@ -28,14 +28,17 @@ func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts
 		return nil, c.notAcquired(ctx, p, answer{})
 	}
 
+	if c.config.Observer == nil {
+		return c.acquireAs(ctx, p, want)
+	}
 	began := time.Now()
 	h, err := c.acquireAs(ctx, p, want)
 	if err != nil {
-		c.observe(NotAcquired, p, "", time.Since(began), err)
-		return nil, err
+		c.observe(NotAcquired, p, "", began, err)
+	} else {
+		c.observe(Acquired, p, h.tenure.owner, began, nil)
 	}
-	c.observe(Acquired, p, h.tenure.owner, time.Since(began), nil)
-	return h, nil
+	return h, err
 }
 
 // acquireAs finds out which owner asks.
@@ -100,7 +103,7 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) 
 		return nil, failure("lock", t.point.name, err)
 	}
 	if got.Granted {
-		if h := t.add(ctx, want, result.Asked, got.Token); h != nil {
+		if h := t.add(ctx, want, result.Asked, time.Now(), got.Token); h != nil {
 			return h, nil
 		}
 		// The deadline passed while the request was under way. The loss stands,
@@ -152,18 +155,19 @@ func (t *tenure) read(result script.Result, err error) answer {
 		return answer{err: err}
 	}
 	got, err := script.ReadAcquired(result.Reply)
+	now := time.Now()
 	switch {
 	case err != nil:
 		return answer{err: err}
 	case !got.Granted:
 		t.unsettled, t.standing = false, t.queued()
 		return answer{ttl: got.TTL, holder: got.Holder}
-	case t.late(result.Asked):
+	case t.late(result.Asked, now):
 		t.unsettled = true
 		return answer{holder: t.owner}
 	}
 	t.unsettled, t.standing = false, false
-	return answer{hold: t.add(t.parent, t.want, result.Asked, got.Token)}
+	return answer{hold: t.add(t.parent, t.want, result.Asked, now, got.Token)}
 }
 
 // line is the channel on which the tenure's waiter is told that it may have the lock.
@@ -173,8 +177,8 @@ func (t *tenure) line() string { return t.point.side.line(t.owner) }
 func (t *tenure) queued() bool { return t.point.side.queues() && t.want.wait != 0 }
 
 // late says whether a lease granted to a request of that moment is over already.
-func (t *tenure) late(asked time.Time) bool {
-	return renew.Term{Asked: asked, Lease: t.want.lease}.Over(time.Now())
+func (t *tenure) late(asked, now time.Time) bool {
+	return renew.Term{Asked: asked, Lease: t.want.lease}.Over(now)
 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back

@@ -35,6 +35,7 @@ func (c *Client) FairMutex(name string) *FairMutex {
 	}
 	m.fair = script.NewFair(name, c.config.FairWait)
 	m.point.channel = protocol.LockChannel(name)
+	m.point.held = heldKey{c, m.point.channel}
 	m.point.side = queueing{m.fair, exclusive{name, m.point.channel}}
 	return m
 }

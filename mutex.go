@@ -27,6 +27,7 @@ func (c *Client) Mutex(name string) *Mutex {
 		return m
 	}
 	m.point.channel = protocol.LockChannel(name)
+	m.point.held = heldKey{c, m.point.channel}
 	m.point.side = exclusive{name, m.point.channel}
 	return m
 }

@@ -31,8 +31,9 @@ const (
 	Lost        EventKind = "lost"
 )
 
-func (c *Client) observe(kind EventKind, p *point, owner string, took time.Duration, err error) {
+// observe tells the observer of something that began at a moment and has ended.
+func (c *Client) observe(kind EventKind, p *point, owner string, began time.Time, err error) {
 	if c.config.Observer != nil {
-		c.config.Observer.Observe(Event{Kind: kind, Lock: p.name, Owner: owner, Took: took, Err: err})
+		c.config.Observer.Observe(Event{Kind: kind, Lock: p.name, Owner: owner, Took: time.Since(began), Err: err})
 	}
 }

@@ -35,7 +35,7 @@ func (c *Client) release(ctx context.Context, h *Hold) error {
 		t.leave()
 		err = c.free(ctx, t)
 	}
-	c.observe(Released, t.point, t.owner, time.Since(h.since), err)
+	c.observe(Released, t.point, t.owner, h.since, err)
 	return err
 }
 
@@ -89,7 +89,6 @@ func (c *Client) free(ctx context.Context, t *tenure) error {
 		return err
 	}
 	next := c.hub.Claim(t.point.channel)
-	began := time.Now()
 	var result script.Result
 	var err error
 	if next == nil {
@@ -98,7 +97,7 @@ func (c *Client) free(ctx context.Context, t *tenure) error {
 		result, err = c.handOver(ctx, t.lower(), append([]*wake.Waiter{next}, next.Company()...))
 	}
 	released, err := c.readFreed(t, result, err)
-	c.hub.Announced(t.point.channel, next != nil, err == nil && !released.Mute, released.Told, yield(time.Since(began)))
+	c.hub.Announced(t.point.channel, next != nil, err == nil && !released.Mute, released.Told, yield(result.Asked))
 	return err
 }
 
@@ -149,6 +148,6 @@ func lostAtRelease(t *tenure) error {
 // yield is for how long the local waiters leave the lock to others that they have
 // been offered it: time for a message and an attempt, each about as long as the
 // release took.
-func yield(roundTrip time.Duration) time.Duration {
-	return min(max(2*roundTrip, time.Millisecond), 10*time.Millisecond)
+func yield(asked time.Time) time.Duration {
+	return min(max(2*time.Since(asked), time.Millisecond), 10*time.Millisecond)
 }

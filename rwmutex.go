@@ -38,6 +38,7 @@ func (c *Client) RWMutex(name string) *RWMutex {
 		return &RWMutex{client: c, read: p, write: p}
 	}
 	p.channel = protocol.RWChannel(name)
+	p.held = heldKey{c, p.channel}
 	m := &RWMutex{client: c, read: p, write: p}
 	m.read.side = reading{name, p.channel}
 	m.write.side = writing{name, p.channel}

@@ -11,6 +11,7 @@ import (
 type point struct {
 	name    string
 	channel string // on which its release is announced; no two kinds of lock share one
+	held    heldKey
 	side    side
 	err     error // why the name is no good
 }

@@ -42,7 +42,10 @@ type tenure struct {
 	holds []*Hold // those that are held, in the order of their acquisition
 	top   int     // the highest count that Redis may have been told
 	token int64   // 0 until a hold asked for one
-	first Hold    // the first of them; most tenures have one
+
+	// Most tenures have one hold, which needs no memory of its own.
+	first Hold
+	one   [1]*Hold
 }
 
 func (c *Client) newTenure(ctx context.Context, p *point, name string, shared *owner, want request) *tenure {
@@ -66,7 +69,7 @@ func (t *tenure) ended() bool {
 // add makes one more hold of a tenure that Redis confirmed by a request that left
 // at asked, or nil if the tenure has ended meanwhile. It is in the renewal engine
 // before anybody else knows of it.
-func (t *tenure) add(ctx context.Context, want request, asked time.Time, token int64) *Hold {
+func (t *tenure) add(ctx context.Context, want request, asked, now time.Time, token int64) *Hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end != nil {
@@ -76,7 +79,10 @@ func (t *tenure) add(ctx context.Context, want request, asked time.Time, token i
 	if h.tenure != nil {
 		h = new(Hold)
 	}
-	*h = Hold{tenure: t, parent: ctx, want: want, since: time.Now()}
+	*h = Hold{tenure: t, parent: ctx, want: want, since: now}
+	if t.holds == nil {
+		t.holds = t.one[:0]
+	}
 	t.holds = append(t.holds, h)
 	t.token = max(t.token, token)
 	t.confirm(asked)
@@ -201,7 +207,7 @@ func (t *tenure) Lost(why error) {
 		t.mu.Unlock()
 		return
 	}
-	held := time.Since(t.first.since)
+	began := t.first.since
 	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
 	t.finish(err)
 	t.mu.Unlock()
@@ -209,6 +215,6 @@ func (t *tenure) Lost(why error) {
 	t.leave()
 	c := t.client
 	c.losses.Add(1)
-	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", held, "reason", why)
-	c.observe(Lost, t.point, t.owner, held, err)
+	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", time.Since(began), "reason", why)
+	c.observe(Lost, t.point, t.owner, began, err)
 }

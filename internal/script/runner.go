@@ -139,7 +139,13 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 				commands[i] = calls[open+i].withSource()
 			}
 		}
-		limited, cancel := context.WithDeadline(ctx, bound)
+		// A script that is not loaded yet is no trouble, and needs no other bound than the
+		// first request: a deadline may cost the driver its fastest way.
+		limit := r.limit
+		if !isCode(replies[0].Err, "NOSCRIPT") {
+			limit = context.WithDeadline
+		}
+		limited, cancel := limit(ctx, bound)
 		asked = time.Now()
 		replies = r.driver.Pipeline(limited, commands...)
 		cancel()

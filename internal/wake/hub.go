@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -23,8 +24,13 @@ type Hub struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
+	// idle says that there is no line at all, so that whoever takes and gives back locks
+	// that nobody waits for does not have to stand in line for the mutex. It may be out of
+	// date by the time it is read, as an answer given under the mutex would be.
+	idle atomic.Bool
+
 	mu         sync.Mutex
-	lines      map[string]*line
+	lines      map[string]*line // changed by put and drop only
 	waiting    int
 	subscribed int // lines that are listening
 	running    bool
@@ -46,7 +52,7 @@ const (
 // NewHub returns a hub that has no connection yet.
 func NewHub(listen Listen, logger *slog.Logger) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
-	return &Hub{
+	h := &Hub{
 		listen: listen,
 		logger: logger,
 		kick:   make(chan struct{}, 1),
@@ -54,6 +60,20 @@ func NewHub(listen Listen, logger *slog.Logger) *Hub {
 		stop:   stop,
 		lines:  make(map[string]*line),
 	}
+	h.idle.Store(true)
+	return h
+}
+
+// put adds a line. The mutex is held.
+func (h *Hub) put(l *line) {
+	h.lines[l.channel] = l
+	h.idle.Store(false)
+}
+
+// drop removes a line. The mutex is held.
+func (h *Hub) drop(l *line) {
+	delete(h.lines, l.channel)
+	h.idle.Store(len(h.lines) == 0)
 }
 
 // Stop ends the hub's connection and goroutine and waits for them.
@@ -81,6 +101,9 @@ func (h *Hub) Subscribed() int {
 
 // Crowded says whether somebody waits for channel.
 func (h *Hub) Crowded(channel string) bool {
+	if h.idle.Load() {
+		return false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
@@ -100,7 +123,7 @@ func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 	l := h.lines[channel]
 	if l == nil {
 		l = &line{channel: channel}
-		h.lines[channel] = l
+		h.put(l)
 	}
 	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
 	l.waiters = append(l.waiters, w)
@@ -112,6 +135,9 @@ func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 // about to be sent. It returns nil if there is none, if it is trying by itself, or
 // if others are to be offered the lock. Announced must follow in any case.
 func (h *Hub) Claim(channel string) *Waiter {
+	if h.idle.Load() {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
@@ -134,6 +160,9 @@ func (h *Hub) Claim(channel string) *Waiter {
 // how many subscribers were told. A contender that was not claimed is woken; it
 // holds back for a moment if others were offered the lock.
 func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield time.Duration) {
+	if h.idle.Load() {
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
@@ -191,7 +220,7 @@ func (h *Hub) emptied(l *line) {
 	l.emptied = time.Now()
 	switch l.state {
 	case unwanted, wanted, refused:
-		delete(h.lines, l.channel)
+		h.drop(l)
 	}
 }
 

@@ -14,7 +14,7 @@ func (h *Hub) loop() {
 	pause := firstPause
 	for h.ctx.Err() == nil {
 		if !h.needed() {
-			h.idle()
+			h.doze()
 			continue
 		}
 		began := time.Now()
@@ -106,7 +106,7 @@ func (h *Hub) refusedTo(channel string, err error) {
 	}
 	l.refuse(time.Now())
 	if len(l.waiters) == 0 {
-		delete(h.lines, channel)
+		h.drop(l)
 	}
 }
 
@@ -121,7 +121,7 @@ func (h *Hub) changes(now time.Time) (add, remove []string) {
 		case l.state == listening && len(l.waiters) == 0 && now.Sub(l.emptied) >= linger:
 			// A line that is asked for is left alone until the answer is here, or
 			// the answer would be taken for one to a later request.
-			delete(h.lines, channel)
+			h.drop(l)
 			h.subscribed--
 			remove = append(remove, channel)
 		}
@@ -141,17 +141,17 @@ func (h *Hub) disconnected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.subscribed = 0
-	for channel, l := range h.lines {
+	for _, l := range h.lines {
 		if len(l.waiters) == 0 {
-			delete(h.lines, channel)
+			h.drop(l)
 		} else if l.state != unwanted {
 			l.state, l.own = wanted, 0
 		}
 	}
 }
 
-// idle waits until there may be something to do.
-func (h *Hub) idle() {
+// doze waits until there may be something to do.
+func (h *Hub) doze() {
 	select {
 	case <-h.kick:
 	case <-h.ctx.Done():
