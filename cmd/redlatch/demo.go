@@ -22,7 +22,10 @@ const demoWorker = "demo-worker"
 
 // demoLock makes the lock that the workers contend for. A test puts a broken one
 // here, to see the demonstration notice.
-var demoLock demo.MakeLock = func(client *redlatch.Client, name string) redlatch.Lock {
+var demoLock demo.MakeLock = func(client *redlatch.Client, name string, fair bool) redlatch.Lock {
+	if fair {
+		return client.FairMutex(name)
+	}
 	return client.Mutex(name)
 }
 
@@ -39,6 +42,9 @@ that the lock comes back by itself when the lease has run out.
 At the end it says whether two were ever inside at once and whether an increment
 was lost; it finds that out from a journal of the processes, not from the lock.
 
+With --fair the processes are served in the order in which they asked, and the
+queue in Redis is shown.
+
 Without --redis it brings its own server. With it, the lock has a name of its own
 there, and nothing is left behind.
 
@@ -52,6 +58,7 @@ Redis or a process failed. Ctrl-C ends it with the summary so far.`,
 	flags.IntVar(&settings.Workers, "workers", 4, "number of processes")
 	flags.DurationVar(&settings.Lease, "lease", 3*time.Second, "the lock's time to live, renewed every third of it")
 	flags.DurationVar(&settings.Work, "work", 30*time.Millisecond, "time inside the critical section")
+	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")
 	flags.StringVar(&settings.Redis, "redis", "", "URL of a server, as in redis://host:6379 (default: one of its own)")
 	return cmd
 }

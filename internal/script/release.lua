@@ -21,21 +21,27 @@
 
 local lock, channel, owner = KEYS[1], KEYS[2], ARGV[1]
 
-local held = redis.pcall('HEXISTS', lock, owner)
-if type(held) == 'table' then
-  return held -- WRONGTYPE, as it is
-end
-if held == 0 then
-  return -1
-end
-
 if ARGV[2] ~= '0' then
+  local held = redis.pcall('HEXISTS', lock, owner)
+  if type(held) == 'table' then
+    return held -- WRONGTYPE, as it is
+  end
+  if held == 0 then
+    return -1
+  end
   redis.call('HSET', lock, owner, ARGV[2])
   redis.call('PEXPIRE', lock, ARGV[3])
   return 0
 end
 
-redis.call('HDEL', lock, owner)
+-- The last field takes the key with it.
+local freed = redis.pcall('HDEL', lock, owner)
+if type(freed) == 'table' then
+  return freed -- WRONGTYPE, as it is
+end
+if freed == 0 then
+  return -1
+end
 -- A refused message must not turn a done release into an error: waiters still
 -- find the lock free when they look again.
 local told = redis.pcall('PUBLISH', channel, ARGV[4])
