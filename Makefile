@@ -54,3 +54,11 @@ demo: ## watch processes share a lock, renew it, die with it and get it back
 .PHONY: soak
 soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50
 	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...
+
+.PHONY: interop
+interop: ## contend with real Redisson clients, which needs a JDK and Maven
+	scripts/need go gcc redis-server javac java mvn
+	interop/java/build
+	go vet -tags interop ./interop
+	$(STATICCHECK) -tags interop ./interop
+	go test -race -tags interop -count=1 -v -timeout $(TEST_LIMIT) ./interop

@@ -127,8 +127,9 @@ type answer struct {
 // contend takes the lock for a new tenure: it tries, and waits unless it is not to.
 func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 	var a answer
-	// Whoever comes while others wait stands behind them, and does not ask.
-	if t.want.wait == 0 || !c.hub.Crowded(t.line()) {
+	// Whoever comes while others wait stands behind them, and does not ask, unless they
+	// wait for its own owner: the reader inside a write hold.
+	if t.want.wait == 0 || !c.hub.Crowded(t.line()) || t.inside() {
 		a = c.try(limited, t)
 		if a.hold != nil {
 			return a.hold, nil
@@ -172,6 +173,11 @@ func (t *tenure) read(result script.Result, err error) answer {
 
 // line is the channel on which the tenure's waiter is told that it may have the lock.
 func (t *tenure) line() string { return t.point.side.line(t.owner) }
+
+// inside says that the owner holds the other side of the lock already.
+func (t *tenure) inside() bool {
+	return t.shared != nil && t.point.side.shared() && t.shared.holds(place{t.point.channel, false})
+}
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
 func (t *tenure) queued() bool { return t.point.side.queues() && t.want.wait != 0 }

@@ -574,3 +574,23 @@ func TestAReaderWithoutItsTimeoutKeyIsDead(t *testing.T) {
 		_ = w.Unlock(t.Context())
 	})
 }
+
+// TestAReadInsideAWriteHoldDoesNotQueueBehindThoseThatWaitForIt would wait for itself.
+func TestAReadInsideAWriteHoldDoesNotQueueBehindThoseThatWaitForIt(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m, ctx := s.client.RWMutex("job"), s.client.WithOwner(t.Context())
+		w := must(m.Lock(ctx))
+		var others sync.WaitGroup
+		for _, lock := range []redlatch.Lock{m.Locker(), m.RLocker()} {
+			others.Go(func() { _ = must(lock.Lock(t.Context())).Unlock(t.Context()) })
+		}
+		synctest.Wait()
+		r, err := m.RLock(ctx, redlatch.WithWait(time.Second))
+		if err != nil {
+			t.Fatal("inside a write hold:", err)
+		}
+		_ = w.Unlock(ctx)
+		_ = r.Unlock(ctx)
+		others.Wait()
+	})
+}
