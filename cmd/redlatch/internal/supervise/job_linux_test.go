@@ -1,0 +1,213 @@
+package supervise
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// Real job control: a shell at a terminal, in which a user types. $S starts a script
+// under a supervisor.
+
+// atShell starts such a shell. The script is in the file "script".
+func atShell(t *testing.T, limits Limits, script string) (*supervised, *proctest.Terminal) {
+	t.Helper()
+	s := newSupervised(t, limits, script)
+	self := s.command.Path
+	file := filepath.Join(s.command.Dir, "script")
+	if err := os.WriteFile(file, []byte(`exec 9>"$KIN"; `+script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.command.Path, s.command.Args = bash, []string{"bash", "--norc", "--noprofile", "-i"}
+	s.command.Env = append(s.command.Env, "S="+self, "PS1=ready> ", "TERM=dumb", "HISTFILE=")
+	terminal := proctest.StartAtTerminal(t, s.command)
+	s.started()
+	t.Cleanup(func() {
+		if t.Failed() {
+			session := strconv.Itoa(s.command.Process.Pid)
+			out, _ := exec.Command("ps", "-o", "pid,ppid,pgid,tpgid,stat,args", "-s", session).Output()
+			t.Logf("terminal:\n%s\n%s", terminal.Output(), out)
+		}
+	})
+	terminal.Await("ready> $")
+	return s, terminal
+}
+
+// beating is a script for bash that shows that it is awake, as does a child of it in
+// another session. Ctrl-C ends it. Other shells start programs with vfork, and cannot be
+// stopped while a program that they start is stopped.
+const beating = `
+trap 'echo interrupted >&9; exit 9' INT
+(setsid bash -c 'echo apart $$ >&9; while :; do sleep 0.02; done' &)
+echo leader $$ >&9
+while :; do echo beat >&9; sleep 0.02; done`
+
+// beats is how often it has shown that so far.
+func (s *supervised) beats() (n int) {
+	for _, line := range s.kin.Said() {
+		if line == "beat" {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *supervised) awaitBeat() {
+	s.t.Helper()
+	before := s.beats()
+	redistest.Eventually(s.t, 10*time.Second, func() bool { return s.beats() > before }, "the command is awake")
+}
+
+func TestCtrlCReachesTheCommandOnceAndTheShellGetsItsTerminalBack(t *testing.T) {
+	t.Parallel()
+	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		trap 'n=$((n+1)); echo interrupted >&9' INT
+		trap 'exit $((10+n))' USR1
+		echo leader $$ >&9
+		while :; do sleep 0.02; done`)
+	terminal.Type("$S sh script; echo the code is $?\n")
+	leader := s.kin.Pid("leader")
+	awaitState(t, leader, "S+")
+	terminal.Type(proctest.CtrlC)
+	s.kin.Await("interrupted")
+	process, _ := os.FindProcess(leader)
+	process.Signal(Signals[4])
+	terminal.Await("the code is 11")
+	terminal.Type("exit\n")
+	s.want(End{Code: 11})
+}
+
+func TestCtrlZStopsEverythingAndFgContinuesIt(t *testing.T) {
+	t.Parallel()
+	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, beating)
+	terminal.Type("$S bash script\n")
+	leader, apart := s.kin.Pid("leader"), s.kin.Pid("apart")
+	for range 2 {
+		s.awaitBeat()
+		terminal.Type(proctest.CtrlZ)
+		awaitState(t, leader, "T")
+		awaitState(t, apart, "T")
+		awaitState(t, parentOf(t, leader), "T") // nobody renews, nobody works
+		terminal.Type("fg; echo the code is $?\n")
+		s.awaitBeat()
+		awaitState(t, apart, "S")
+	}
+	terminal.Type(proctest.CtrlC)
+	s.kin.Await("interrupted")
+	terminal.Await("the code is 9")
+	terminal.Type("kill -9 " + s.kin.Await("apart") + "; exit\n")
+	s.want(End{Code: 9})
+}
+
+// Goal: what was stopped while its time ran out does not wake up to work for even a
+// moment without the lock.
+func TestFgAfterTheDeadlineKillsTheCommandInItsSleep(t *testing.T) {
+	t.Parallel()
+	s, terminal := atShell(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, beating)
+	terminal.Type("$S bash script\n")
+	leader := s.kin.Pid("leader")
+	s.kin.Await("apart")
+	s.awaitBeat()
+	deadline := s.tell("deadline 1500ms").Add(1500 * time.Millisecond)
+	s.awaitBeat() // time for the order to be read
+	terminal.Type(proctest.CtrlZ)
+	awaitState(t, leader, "T")
+	asleep := s.beats()
+	redistest.Eventually(t, 10*time.Second, func() bool { return time.Now().After(deadline) }, "the deadline has passed")
+	terminal.Type("fg; echo the code is $?\n")
+	s.kin.AwaitGone(5 * time.Second)
+	terminal.Await("the code is 137")
+	terminal.Type("exit\n")
+	s.want(End{Code: 137, Why: OutOfTime})
+	if n := s.beats() - asleep; n > 1 { // one may have been on its way
+		t.Errorf("it woke up for %d beats", n)
+	}
+}
+
+func TestACommandInTheBackgroundLeavesTheTerminalToTheShell(t *testing.T) {
+	t.Parallel()
+	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, beating)
+	terminal.Type("$S bash script\n")
+	leader := s.kin.Pid("leader")
+	s.awaitBeat()
+	terminal.Type(proctest.CtrlZ)
+	awaitState(t, leader, "T")
+	terminal.Type("bg\n")
+	s.awaitBeat()
+	terminal.Type("kill -9 " + s.kin.Await("apart") + "; echo now at the $((40+2))th prompt\n")
+	terminal.Await(`42th prompt\r\nready> $`)
+	// The shell is reading when the command ends.
+	supervisor, _ := os.FindProcess(parentOf(t, leader))
+	supervisor.Signal(os.Interrupt)
+	s.kin.AwaitGone(5 * time.Second)
+	redistest.Eventually(t, 5*time.Second, func() bool {
+		return processState(supervisor.Pid) == "" || strings.HasPrefix(processState(supervisor.Pid), "Z")
+	}, "the supervisor has ended")
+	terminal.Type("echo still $((50+2)) here\n")
+	terminal.Await("still 52 here")
+	terminal.Type("exit\n")
+	s.want(End{Code: 9})
+}
+
+// With a pipe at its stdout a command is not in the foreground, for the sake of a pager.
+func TestACommandThatReadsGetsTheTerminalWhenItNeedsIt(t *testing.T) {
+	t.Parallel()
+	for what, line := range map[string]string{
+		"in a pipeline":     "$S sh script | cat\n",
+		"in the background": "$S sh script &\nfg\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+				echo leader $$ >&9; read x; echo the word is $x`)
+			terminal.Type(line)
+			leader := s.kin.Pid("leader")
+			awaitState(t, leader, "S+")
+			terminal.Type("hello\n")
+			terminal.Await("the word is hello")
+			terminal.Type("exit\n")
+			s.want(End{})
+		})
+	}
+}
+
+// A shell that runs a script does not take the terminal back by itself.
+func TestWhoeverStartedASupervisorHasTheTerminalAfterwards(t *testing.T) {
+	t.Parallel()
+	for what, line := range map[string]string{
+		"of a command that ended":             `sh -c '$S true; read x; echo the word is $x'` + "\n",
+		"of a command that cannot be started": `printf '#!/nonexistent\n' >bad; chmod +x bad; sh -c '$S ./bad; echo the code is $?; read x; echo the word is $x'` + "\n",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, "")
+			terminal.Type(line + "hello\n")
+			terminal.Await("the word is hello")
+			terminal.Type("exit\n")
+			<-s.exited
+			if strings.Contains(line, "./bad") && !strings.Contains(terminal.Output(), "the code is 126") {
+				t.Error("it was started")
+			}
+		})
+	}
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	p, err := readProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.parent
+}

@@ -1,0 +1,61 @@
+package supervise
+
+import (
+	"fmt"
+	"time"
+)
+
+// schedule says when a command has to be stopped to be gone before the deadline of its
+// hold.
+type schedule struct {
+	killAfter time.Duration // from SIGTERM to SIGKILL
+	margin    time.Duration // from SIGKILL to the deadline
+}
+
+func newSchedule(lease, killAfter time.Duration) schedule {
+	return schedule{killAfter: killAfter, margin: min(lease/10, maxMargin)}
+}
+
+const (
+	// maxMargin is time enough to kill and to see die whatever there is, also on a
+	// machine that is busy.
+	maxMargin = time.Second
+	// lostKillAfter is the most that a command gets to end in good order when
+	// somebody else may have the lock already.
+	lostKillAfter = 2 * time.Second
+	// maxKillAfter is the most that it gets without having been asked for more.
+	maxKillAfter = 10 * time.Second
+)
+
+// KillAfter is the time between SIGTERM and SIGKILL that suits a lease.
+func KillAfter(lease time.Duration) time.Duration { return min(lease/6, maxKillAfter) }
+
+// CheckKillAfter says what is wrong with a time between SIGTERM and SIGKILL. From half
+// of the lease on, a renewal that is due after a third of it would come too late.
+func CheckKillAfter(killAfter, lease time.Duration) error {
+	if killAfter < 0 || killAfter >= lease/2 {
+		return fmt.Errorf("%v is not between 0 and half of the lease, %v", killAfter, lease/2)
+	}
+	return nil
+}
+
+// term is the moment of SIGTERM for a hold with this deadline.
+func (s schedule) term(deadline time.Time) time.Time { return s.kill(deadline).Add(-s.killAfter) }
+
+// kill is the moment of SIGKILL for a hold with this deadline.
+func (s schedule) kill(deadline time.Time) time.Time { return deadline.Add(-s.margin) }
+
+// killLost is the moment of SIGKILL for a hold that is known to be lost now.
+func (s schedule) killLost(deadline, now time.Time) time.Time {
+	soon := now.Add(min(s.killAfter, lostKillAfter))
+	if kill := s.kill(deadline); kill.Before(soon) {
+		return kill
+	}
+	return soon
+}
+
+// passed says whether a moment has come, on either clock: while a machine is suspended
+// the monotonic one stands still, and the lease in Redis does not.
+func passed(moment, now time.Time) bool {
+	return !now.Before(moment) || !now.Round(0).Before(moment.Round(0))
+}

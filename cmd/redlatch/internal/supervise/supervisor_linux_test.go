@@ -1,0 +1,153 @@
+package supervise
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// The command is told when its supervisor is killed, which nobody else could tell it.
+func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		trap 'echo told >&9; exit' TERM
+		echo ready $$ >&9
+		while :; do sleep 0.05; done`)
+	s.kin.Await("ready")
+	s.command.Process.Kill()
+	s.kin.Await("told")
+	s.kin.AwaitGone(5 * time.Second)
+}
+
+// A shell that becomes the supervisor by exec leaves it the children that it had.
+func TestChildrenThatWereThereBeforeAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, stubborn,
+		"sh", "-c", `sh -c 'exec sleep 1000' & echo $! >stranger; exec "$0" "$@"`)
+	s.awaitStubborn()
+	stranger, err := strconv.Atoi(strings.TrimSpace(readFile(t, s.command.Dir+"/stranger")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(stranger, syscall.SIGKILL)
+	s.tell("lost")
+	s.kin.AwaitGone(10 * time.Second)
+	s.want(End{Code: 137, Why: Lost})
+	if state := processState(stranger); !strings.HasPrefix(state, "S") {
+		t.Errorf("the stranger is in state %q", state)
+	}
+}
+
+// Goal: a command that runs for weeks and leaves orphans all the time leaves no zombies.
+func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		i=0; while [ $i -lt 20 ]; do (sleep 0 &); i=$((i+1)); done
+		echo spawned >&9
+		while :; do sleep 0.05; done`)
+	s.kin.Await("spawned")
+	redistest.Eventually(t, 5*time.Second, func() bool {
+		all, err := readProcesses()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, p := range all {
+			if p.parent == s.command.Process.Pid {
+				n++
+			}
+		}
+		return n == 1
+	}, "the supervisor has one child")
+	s.command.Process.Signal(syscall.SIGTERM)
+	s.want(End{Code: 143})
+}
+
+// While a process is killed it may start another.
+func TestACommandThatForksAllTheTimeIsGoneToo(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 0}, `
+		trap '' TERM
+		echo leader $$ >&9
+		body='sleep 0.1; n=$(($0-1)); [ $n -gt 0 ] && { setsid sh -c "$1" $n "$1" & }; exit'
+		setsid sh -c "$body" 300 "$body" &
+		setsid sh -c "$body" 300 "$body" &
+		sleep 0.2; echo racing >&9
+		while :; do sleep 1; done`)
+	s.kin.Await("racing")
+	s.tell("lost")
+	s.kin.AwaitGone(15 * time.Second) // by themselves they would be there for 30
+	s.want(End{Code: 137, Why: Lost})
+}
+
+func TestAProcessNameCannotLieAboutItsParent(t *testing.T) {
+	t.Parallel()
+	line := "42 (x) S 1 1 (y)) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 1 1\n"
+	p, err := parseProcess(42, line)
+	if want := (process{identity: identity{42, 123456}, parent: 7, group: 8}); err != nil || p != want {
+		t.Errorf("%+v, %v, want %+v", p, err, want)
+	}
+	for _, bad := range []string{"", "42 (x", "42 (x) S 1", strings.Replace(line, " 7 8 ", " x 8 ", 1), strings.Replace(line, "123456", "-1", 1)} {
+		if _, err := parseProcess(42, bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func TestDescendantsAreFoundThroughTheDeadAndNotThroughStrangers(t *testing.T) {
+	t.Parallel()
+	one := func(pid, parent int, ended bool) process {
+		return process{identity: identity{pid, uint64(pid)}, parent: parent, ended: ended}
+	}
+	k := kin{self: 10, strangers: map[identity]bool{{20, 20}: true, {30, 1}: true}}
+	all := []process{
+		one(1, 0, false), one(10, 1, false), one(11, 1, false),
+		one(20, 10, false), one(21, 20, false), // a stranger and its child
+		one(30, 10, false), // has the number of a stranger that is gone
+		one(31, 30, true), one(32, 31, false), one(12, 11, false),
+	}
+	var got []int
+	for _, p := range k.descendants(all) {
+		got = append(got, p.pid)
+	}
+	if len(got) != 2 || got[0] != 30 || got[1] != 32 {
+		t.Errorf("found %v", got)
+	}
+}
+
+// Between looking at a process and signalling it, its number may pass to another.
+func TestASignalReachesNobodyElse(t *testing.T) {
+	t.Parallel()
+	bystander := exec.Command("sleep", "1000")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { bystander.Process.Kill(); bystander.Wait() }()
+	p, err := readProcess(bystander.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier := p
+	earlier.started--
+	earlier.signal([]syscall.Signal{syscall.SIGKILL})
+	if state := processState(p.pid); strings.HasPrefix(state, "Z") {
+		t.Fatalf("a signal for an earlier process reached it: %q", state)
+	}
+	p.signal([]syscall.Signal{syscall.SIGKILL})
+	awaitState(t, p.pid, "Z")
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

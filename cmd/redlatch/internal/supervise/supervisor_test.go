@@ -1,0 +1,231 @@
+//go:build unix
+
+package supervise
+
+import (
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// stubborn is a script that leaves nothing undone to survive: three processes that ignore
+// every signal that can be ignored, one in a session of its own.
+const stubborn = `
+trap '' TERM INT HUP QUIT USR1 USR2
+sh -c 'echo grandchild $$ >&9; while :; do sleep 1; done' &
+setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
+echo leader $$ >&9
+while :; do sleep 1; done`
+
+func (s *supervised) awaitStubborn() {
+	s.t.Helper()
+	for _, name := range []string{"leader", "grandchild", "apart"} {
+		s.kin.Await(name)
+	}
+}
+
+func TestEverythingIsGoneBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 10 * time.Second, KillAfter: 300 * time.Millisecond}, stubborn)
+	s.awaitStubborn()
+	deadline := s.tell("deadline 2s").Add(2 * time.Second) // SIGKILL after 1 s
+	if gone := s.kin.AwaitGone(10 * time.Second); !gone.Before(deadline) || gone.Before(deadline.Add(-1100*time.Millisecond)) {
+		t.Errorf("all were gone %v before the deadline", deadline.Sub(gone))
+	}
+	s.want(End{Code: 137, Why: OutOfTime})
+}
+
+func TestACommandGetsTheTimeItWasPromisedToEndInGoodOrder(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 6 * time.Second, KillAfter: 2 * time.Second}, `
+		trap 'echo told >&9; sleep 0.7; echo tidied >&9; exit 3' TERM
+		echo ready >&9
+		while :; do sleep 0.05; done`)
+	s.kin.Await("ready")
+	s.tell("deadline 3s") // SIGTERM after 0.4 s, SIGKILL after 2.4 s
+	s.kin.Await("tidied")
+	s.want(End{Code: 3, Why: OutOfTime})
+}
+
+func TestARenewalInTimeIsNeverNoticed(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, `
+		trap 'echo told >&9' TERM
+		echo ready >&9
+		i=0; while [ $i -lt 30 ]; do sleep 0.05; i=$((i+1)); done
+		exit 4`)
+	s.kin.Await("ready")
+	for range 3 {
+		began := s.tell("deadline 1100ms") // SIGTERM after 500 ms
+		redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(began) > 300*time.Millisecond }, "time has passed")
+	}
+	s.tell("deadline 1h")
+	s.want(End{Code: 4})
+	if said := s.kin.Said(); slices.Contains(said, "told") {
+		t.Errorf("the command was told to end: %q", said)
+	}
+}
+
+func TestALossStopsTheCommandAtOnce(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, `
+		trap 'echo told >&9; exit 0' TERM
+		echo ready >&9
+		while :; do sleep 0.05; done`)
+	s.kin.Await("ready")
+	lost := s.tell("lost")
+	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	s.want(End{Why: Lost})
+	if !slices.Contains(s.kin.Said(), "told") {
+		t.Error("it was not asked to end")
+	}
+}
+
+func TestALossKillsWhatDoesNotEndWithinTwoSeconds(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, stubborn)
+	s.awaitStubborn()
+	lost := s.tell("lost")
+	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took < 1900*time.Millisecond || took > 3500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	s.want(End{Code: 137, Why: Lost})
+}
+
+func TestAHoldThatIsOverBeforeTheStartStartsNothing(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	close(done)
+	for why, hold := range map[Reason]*toldHold{
+		Lost:      {deadline: time.Now().Add(time.Hour), done: done},
+		OutOfTime: {deadline: time.Now().Add(100 * time.Millisecond), done: make(chan struct{})},
+	} {
+		// The command does not exist: an attempt to start it would be an error.
+		end, err := Run(Command{Path: "/nonexistent"}, hold, Limits{Lease: 10 * time.Second}, nil)
+		if err != nil || end.Why != why {
+			t.Errorf("%+v, %v, want %q", end, err, why)
+		}
+	}
+}
+
+func TestWhatACommandLeavesInItsGroupIsStopped(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 300 * time.Millisecond}, `
+		sh -c 'trap "" TERM; echo deaf $$ >&9; while :; do sleep 1; done' &
+		sh -c 'trap "echo told >&9; exit" TERM; echo left $$ >&9; while :; do sleep 0.05; done' &
+		setsid sh -c 'echo daemon $$ >&9; exec 9>&-; exec sleep 1000' &
+		sleep 0.5; exit 5`)
+	s.kin.Await("deaf")
+	s.kin.Await("left")
+	daemon := s.kin.Pid("daemon")
+	defer syscall.Kill(daemon, syscall.SIGKILL)
+	s.kin.AwaitGone(10 * time.Second)
+	end := s.end()
+	// Their sleeps are counted, too.
+	if end.Code != 5 || end.Why != "" || end.Swept < 2 || end.Swept > 4 || len(end.Left) > 0 {
+		t.Errorf("the end is %+v", end)
+	}
+	if !slices.Contains(s.kin.Said(), "told") {
+		t.Error("nobody was asked to end")
+	}
+	if err := syscall.Kill(daemon, 0); err != nil {
+		t.Errorf("a daemon that the command started in a session of its own: %v", err)
+	}
+}
+
+func TestWhatIsJustEndingIsLeftToEnd(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		sh -c 'sleep 0.1; echo written >&9' &
+		exit 0`)
+	s.kin.AwaitGone(10 * time.Second)
+	s.want(End{})
+	if !slices.Contains(s.kin.Said(), "written") {
+		t.Error("it was stopped in the middle")
+	}
+}
+
+// A loss while the rest of the group is being stopped must not wait for that.
+func TestALossWhileSweepingStopsEverything(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, `
+		trap '' TERM
+		sh -c 'echo deaf $$ >&9; while :; do sleep 1; done' &
+		setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
+		sleep 0.5; echo leaving >&9`)
+	s.kin.Await("deaf")
+	s.kin.Await("apart")
+	s.kin.Await("leaving")
+	lost := s.tell("lost")
+	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took > 3500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	if end := s.end(); end.Why != Lost {
+		t.Errorf("the end is %+v", end)
+	}
+}
+
+func TestAStoppedCommandDiesOfALossToo(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		echo leader $$ >&9; kill -STOP $$; echo awake >&9; sleep 1000`)
+	leader := s.kin.Pid("leader")
+	awaitState(t, leader, "T")
+	s.tell("lost")
+	s.kin.AwaitGone(10 * time.Second)
+	s.want(End{Code: 143, Why: Lost})
+}
+
+func TestEachSignalIsPassedOnOnce(t *testing.T) {
+	t.Parallel()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		for s in HUP INT QUIT USR1 USR2 TERM; do trap "echo got$s >&9" $s; done
+		trap 'echo got >&9; exit 6' CONT
+		echo leader $$ >&9
+		while :; do sleep 0.05; done`)
+	leader := s.kin.Pid("leader")
+	names := []string{"HUP", "INT", "QUIT", "USR1", "USR2", "TERM"}
+	for i, name := range names {
+		s.command.Process.Signal(Signals[[]int{0, 1, 2, 4, 5, 3}[i]])
+		s.kin.Await("got" + name)
+	}
+	syscall.Kill(leader, syscall.SIGCONT) // whatever is still under way comes before
+	s.want(End{Code: 6})
+	var got []string
+	for _, line := range s.kin.Said() {
+		if name, found := strings.CutPrefix(line, "got"); found && name != "" {
+			got = append(got, name)
+		}
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("the command got %v, want %v", got, names)
+	}
+}
+
+func TestTheExitCodeIsTheCommandsOwn(t *testing.T) {
+	t.Parallel()
+	for script, code := range map[string]int{"exit 0": 0, "exit 75": 75, "exit 255": 255, "kill -KILL $$": 137, "kill -TERM $$": 143} {
+		s := supervise(t, Limits{Lease: time.Second, KillAfter: 0}, script)
+		s.want(End{Code: code})
+	}
+}
+
+// awaitState waits until ps shows a process in a state.
+func awaitState(t *testing.T, pid int, state string) {
+	t.Helper()
+	redistest.Eventually(t, 10*time.Second, func() bool { return strings.HasPrefix(processState(pid), state) }, "the process is in state "+state)
+}
+
+// processState is the state of a process as ps writes it.
+func processState(pid int) string {
+	out, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return strings.TrimSpace(string(out))
+}

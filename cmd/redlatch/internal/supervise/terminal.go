@@ -1,0 +1,66 @@
+//go:build unix
+
+package supervise
+
+import (
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// terminal is the one at which the user sits. A nil one is none. Its foreground is one
+// process group: that group may read, and Ctrl-C and Ctrl-Z are for it.
+type terminal struct {
+	fd      int
+	ours    int // the process group of this process
+	command int // that of the command
+	// lent says that the command has the foreground, or shall have it again when
+	// this job comes back to the front.
+	lent bool
+	// wanted says that the command was stopped because it used the terminal without
+	// having the foreground.
+	wanted bool
+}
+
+// findTerminal returns the terminal at stdin.
+func findTerminal() *terminal {
+	if !term.IsTerminal(unix.Stdin) {
+		return nil
+	}
+	return &terminal{fd: unix.Stdin, ours: unix.Getpgrp()}
+}
+
+// lendable says whether the command gets the foreground from the start. Not if stdout is
+// something else: at the other end of a pipe may be a program that needs the terminal,
+// such as a pager.
+func (t *terminal) lendable() bool {
+	return t != nil && t.has(t.ours) && term.IsTerminal(unix.Stdout)
+}
+
+// has says whether a group has the foreground.
+func (t *terminal) has(group int) bool {
+	now, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err == nil && now == group
+}
+
+// lend moves the command to the foreground, if it is ours to give.
+func (t *terminal) lend() {
+	if t.has(t.ours) && unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.command) == nil {
+		t.lent, t.wanted = true, false
+	}
+}
+
+// takeBack moves this process to the foreground, if the command has it. Otherwise the
+// shell has taken it, for another job.
+func (t *terminal) takeBack() {
+	if t != nil && t.lent && t.has(t.command) {
+		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.ours)
+	}
+}
+
+// reclaim moves this process to the foreground after the command took it and could not
+// be started.
+func (t *terminal) reclaim() {
+	if t != nil && t.lent {
+		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.ours)
+	}
+}
