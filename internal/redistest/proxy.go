@@ -89,7 +89,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Blackhole, while on, lets nothing pass in either direction. Connections stay
+// Blackhole lets nothing pass, while on, in either direction. Connections stay
 // open and new ones are accepted. What was held back passes when it ends.
 func (p *Proxy) Blackhole(on bool) {
 	p.mu.Lock()
@@ -111,7 +111,7 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Refuse, while on, refuses new connections. Those that exist go on.
+// Refuse refuses new connections while on. Those that exist go on.
 func (p *Proxy) Refuse(t testing.TB, on bool) {
 	t.Helper()
 	p.mu.Lock()

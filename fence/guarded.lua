@@ -1,0 +1,49 @@
+-- guarded: run a command on a key with a token that is not older than the last.
+--
+-- KEYS[1]   the guarded key: the first argument of the command
+-- KEYS[2]   the last token that passed, a decimal string
+-- ARGV[1]   the token: a positive decimal number without leading zeros
+-- ARGV[2]   for how long to remember it, in milliseconds; 0: for ever
+-- ARGV[3]   the command; empty: none, the token just passes
+-- ARGV[4+]  what follows the key in the command
+--
+-- Replies
+--   {1, reply}       passed; KEYS[2] is ARGV[1], reply is the command's (nil: none)
+--   {0, last}        refused, last is newer; nothing changed
+--   error NOTTOKEN   KEYS[2] is not a token; nothing changed
+--   error WRONGTYPE  KEYS[2] is not a string and nothing changed, or the command's own
+--   any other error  the command's own; the token may have passed
+--
+-- Java's Redisson has nothing like it, and no other script reads KEYS[2].
+
+local key, fence, token, keep, command = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
+
+local last = redis.pcall('GET', fence)
+if type(last) == 'table' then
+  return last -- WRONGTYPE, as it is
+end
+if last then
+  if not string.find(last, '^[1-9]%d*$') then
+    return redis.error_reply('NOTTOKEN ' .. fence .. ' is not a token')
+  end
+  -- As text: Lua's numbers are exact up to 2^53 only, and tokens go further.
+  if #last > #token or #last == #token and last > token then
+    return {0, last}
+  end
+end
+
+-- The token goes first. If the command fails, a token that passed in vain refuses
+-- nobody whom it should not; a write without its token would let an older one through.
+if keep == '0' then
+  redis.call('SET', fence, token)
+else
+  redis.call('SET', fence, token, 'PX', keep)
+end
+if command == '' then
+  return {1, false}
+end
+local reply = redis.pcall(command, key, unpack(ARGV, 4))
+if type(reply) == 'table' and reply.err then
+  return reply
+end
+return {1, reply}

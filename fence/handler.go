@@ -1,0 +1,104 @@
+package fence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+)
+
+// HTTPConfig says how a Handler guards. Its zero value is the documented default.
+type HTTPConfig struct {
+	// Store remembers the last tokens. Nil means a Memory of the Handler's own.
+	Store Store
+	// Resource names what a request writes. Nil means the path of its URL.
+	Resource func(*http.Request) string
+	// Logger hears of a store that fails. Nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Handler guards a handler: it runs for a request only if the token in the header
+// Redlatch-Token is not older than the last one that passed for the same resource. The
+// guarded handler finds the token in its context, by TokenFrom. Mount it on the routes
+// that write:
+//
+//	mux.Handle("PUT /stock/{id}", fence.Handler(putStock, fence.HTTPConfig{}))
+//
+// It answers by itself, and nothing was run, with
+//
+//	409 Conflict              the token is stale; the header has the newest that passed
+//	428 Precondition Required there is no token
+//	400 Bad Request           the header is not one number
+//	503 Service Unavailable   the store failed, or the client left before its turn
+//
+// Within this Handler check and effect are one: while a request runs, those with other
+// tokens for its resource wait, so a newer one never overtakes an older one that has
+// passed. They wait until it returns or their own request ends, so bound what you guard.
+// Two processes that share a store are not kept apart like this. There a request that
+// has passed can still be overtaken on its way to what it writes, which must then be
+// guarded itself: hand TokenFrom on to Row.Update, Ledger.PassIn or Redis.Do.
+func Handler(next http.Handler, cfg HTTPConfig) http.Handler {
+	if cfg.Store == nil {
+		cfg.Store = new(Memory)
+	}
+	if cfg.Resource == nil {
+		cfg.Resource = func(r *http.Request) string { return r.URL.Path }
+	}
+	return &handler{next: next, cfg: cfg}
+}
+
+type handler struct {
+	next  http.Handler
+	cfg   HTTPConfig
+	turns turns
+}
+
+// ServeHTTP runs the guarded handler, or refuses.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	token, err := tokenOf(r.Header)
+	if errors.Is(err, ErrNoToken) {
+		http.Error(w, err.Error(), http.StatusPreconditionRequired)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	resource := h.cfg.Resource(r)
+	if err := h.turns.enter(r.Context(), token, resource); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	defer h.turns.leave(resource)
+	ctx := WithToken(r.Context(), token)
+	if err := h.pass(ctx, token, resource); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	h.next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+func (h *handler) pass(ctx context.Context, token int64, resource string) error {
+	err := h.cfg.Store.Pass(ctx, token, resource)
+	if err == nil {
+		h.turns.pass(resource)
+	}
+	return err
+}
+
+// refuse answers a request that did not pass. What is wrong with a store is told to the
+// log and not to the client.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var stale *StaleError
+	if errors.As(err, &stale) {
+		w.Header().Set(Header, strconv.FormatInt(stale.Last, 10))
+		http.Error(w, stale.Error(), http.StatusConflict)
+		return
+	}
+	if r.Context().Err() == nil {
+		cmp.Or(h.cfg.Logger, slog.Default()).ErrorContext(r.Context(), "fence: the store failed", "error", err)
+	}
+	http.Error(w, "the token could not be checked", http.StatusServiceUnavailable)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package fence_test
+
+import "syscall"
+
+// dieWithParent is a wish that only Linux fulfils.
+func dieWithParent(as syscall.SysProcAttr) *syscall.SysProcAttr { return &as }

@@ -1,0 +1,401 @@
+package fence_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// database is one that the guards of SQL are tested on.
+type database struct {
+	*sql.DB
+	style   fence.Style
+	witness []string // what has a table %[1]s fail an update by which its fence goes back
+}
+
+func TestGuardsOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	db := database{DB: openDB(t, "pgx", startPostgres(t)), style: fence.Dollar, witness: []string{
+		`CREATE FUNCTION %[1]s_back() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN IF NEW.fence < OLD.fence THEN RAISE EXCEPTION 'the fence goes back'; END IF; RETURN NEW; END $$`,
+		`CREATE TRIGGER %[1]s_back BEFORE UPDATE ON %[1]s FOR EACH ROW EXECUTE FUNCTION %[1]s_back()`,
+	}}
+	guardsOf(t, db)
+	t.Run("a stale update that waited for a newer one is refused", db.staleUpdateThatWaited)
+	t.Run("a stale pass that waited for a newer one is refused", db.stalePassThatWaited)
+	t.Run("a table in a schema", db.tableInASchema)
+}
+
+func TestGuardsOfSQLite(t *testing.T) {
+	t.Parallel()
+	db := database{DB: openSQLite(t), style: fence.Question, witness: []string{
+		`CREATE TRIGGER %[1]s_back BEFORE UPDATE ON %[1]s WHEN NEW.fence < OLD.fence
+			BEGIN SELECT RAISE(ABORT, 'the fence goes back'); END`,
+	}}
+	guardsOf(t, db)
+	t.Run("a misspelt key column matches nothing", db.misspeltKey)
+}
+
+func guardsOf(t *testing.T, db database) {
+	t.Run("a row refuses a stale holder", db.rowRefuses)
+	t.Run("a row refuses without writing", db.rowRefusesWithoutWriting)
+	t.Run("a row never goes back", db.rowNeverGoesBack)
+	t.Run("a row that is not there is not stale", db.rowMissing)
+	t.Run("a row without a token yet", db.rowWithoutToken)
+	t.Run("what is rolled back has not passed", db.rollback)
+	t.Run("keys of several columns and odd names", db.oddNames)
+	t.Run("a key that is not unique", db.ambiguousKey)
+	t.Run("mistakes are told", db.mistakes)
+	t.Run("a version refuses who comes second", db.version)
+	t.Run("no increment by version is lost", db.versionsUnderLoad)
+	t.Run("a ledger is a store", func(t *testing.T) { storeKeeps(t, db.ledger(t)) })
+	t.Run("a ledger orders transactions", db.ledgerOrdersTransactions)
+}
+
+// stock makes a table with the rows 1 and 2, n of each being 10.
+func (db database) stock(t *testing.T) fence.Table {
+	t.Helper()
+	name := tableName(t)
+	db.must(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, n BIGINT NOT NULL, fence BIGINT, version BIGINT NOT NULL DEFAULT 0)")
+	db.must(t, "INSERT INTO "+name+" (id, n, fence) VALUES (1, 10, 0), (2, 10, 0)")
+	for _, statement := range db.witness {
+		db.must(t, fmt.Sprintf(statement, name))
+	}
+	return fence.Table{Name: name, Style: db.style}
+}
+
+func (db database) ledger(t *testing.T) fence.Ledger {
+	t.Helper()
+	l := fence.Ledger{DB: db.DB, Table: tableName(t), Style: db.style}
+	db.must(t, l.Schema())
+	db.must(t, l.Schema()) // also where there is one
+	return l
+}
+
+func (db database) rowRefuses(t *testing.T) {
+	row := db.stock(t).Row(1)
+	refuses(t, func(token int64) error { return row.Update(t.Context(), db, token, "n = n") })
+}
+
+func (db database) rowRefusesWithoutWriting(t *testing.T) {
+	stock := db.stock(t)
+	one, other := stock.Row(1), stock.Row(2)
+	ctx := t.Context()
+	must(t, other.Update(ctx, db, 35, "n = n"))
+	must(t, one.Update(ctx, db, 34, db.marks("n = n - ?"), 3))
+	wantStale(t, one.Update(ctx, db, 33, "n = 0"), 33, 34)
+	if err := one.Update(ctx, db, 0, "n = 0"); !errors.Is(err, fence.ErrNoToken) {
+		t.Errorf("no token: %v", err)
+	}
+	if n, token := db.read(t, stock, "n", 1), db.read(t, stock, "fence", 1); n != 7 || token != 34 {
+		t.Errorf("the row has n %d and fence %d, want 7 and 34", n, token)
+	}
+	if n, token := db.read(t, stock, "n", 2), db.read(t, stock, "fence", 2); n != 10 || token != 35 {
+		t.Errorf("the other row has n %d and fence %d, want 10 and 35", n, token)
+	}
+}
+
+// The database itself is the witness: a trigger fails whatever makes a fence go back.
+func (db database) rowNeverGoesBack(t *testing.T) {
+	stock := db.stock(t)
+	if _, err := db.Exec("UPDATE " + stock.Name + " SET fence = -1"); err == nil {
+		t.Fatal("the witness sees nothing")
+	}
+	passed, newest := crowd(t, 6, 40, func(token int64) error {
+		return stock.Row(1).Update(t.Context(), db, token, "n = n + 1")
+	})
+	if got := db.read(t, stock, "fence", 1); got != newest {
+		t.Errorf("the fence is %d, the newest that passed was %d", got, newest)
+	}
+	if got := db.read(t, stock, "n", 1); got != 10+passed {
+		t.Errorf("%d writes took effect, %d passed", got-10, passed)
+	}
+}
+
+func (db database) rowMissing(t *testing.T) {
+	stock := db.stock(t)
+	err := stock.Row(3).Update(t.Context(), db, 1, "n = 0")
+	if !errors.Is(err, fence.ErrNoRow) || errors.Is(err, fence.ErrStale) {
+		t.Errorf("update: %v, want ErrNoRow", err)
+	}
+	_, err = stock.Row(3).UpdateIf(t.Context(), db, 1, "n = 0")
+	if !errors.Is(err, fence.ErrNoRow) || errors.Is(err, fence.ErrConflict) {
+		t.Errorf("update by version: %v, want ErrNoRow", err)
+	}
+}
+
+func (db database) rowWithoutToken(t *testing.T) {
+	stock := db.stock(t)
+	db.must(t, "UPDATE "+stock.Name+" SET fence = NULL")
+	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
+}
+
+func (db database) rollback(t *testing.T) {
+	stock, ledger := db.stock(t), db.ledger(t)
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	must(t, ledger.PassIn(t.Context(), tx, 9, "r"))
+	must(t, stock.Row(1).Update(t.Context(), tx, 9, "n = 0"))
+	must(t, tx.Rollback())
+	must(t, ledger.Pass(t.Context(), 1, "r"))
+	must(t, stock.Row(1).Update(t.Context(), db, 1, "n = n"))
+	if n := db.read(t, stock, "n", 1); n != 10 {
+		t.Errorf("n is %d, want 10", n)
+	}
+}
+
+func (db database) oddNames(t *testing.T) {
+	name := `odd "` + tableName(t) + `" --`
+	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	db.must(t, `CREATE TABLE `+quoted+` ("or""der" TEXT, line BIGINT, "set" BIGINT, "To ken" BIGINT, "at?" BIGINT, PRIMARY KEY ("or""der", line))`)
+	db.must(t, `INSERT INTO `+quoted+` VALUES ('x', 1, 0, 0, 0), ('x', 2, 0, 0, 0), ('it''s', 1, 0, 0, 0)`)
+	table := fence.Table{Name: name, Key: []string{`or"der`, "line"}, Token: "To ken", Version: "at?", Style: db.style}
+	must(t, table.Row("x", 2).Update(t.Context(), db, 5, db.marks(`"set" = "set" + ?, "or""der" = ?`), 7, "x"))
+	wantStale(t, table.Row("x", 2).Update(t.Context(), db, 4, `"set" = 0`), 4, 5)
+	must(t, table.Row("x", 1).Update(t.Context(), db, 1, `"set" = 1`))
+	_, err := table.Row("it's", 1).UpdateIf(t.Context(), db, 0, `"set" = 9`)
+	must(t, err)
+	var sum int
+	must(t, db.QueryRow(`SELECT SUM("set") FROM `+quoted).Scan(&sum))
+	if sum != 7+1+9 {
+		t.Errorf("the rows add up to %d, want 17", sum)
+	}
+}
+
+func (db database) ambiguousKey(t *testing.T) {
+	stock := db.stock(t)
+	stock.Key = []string{"n"}
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer tx.Rollback()
+	if err := stock.Row(10).Update(t.Context(), tx, 1, "n = n"); err == nil || !strings.Contains(err.Error(), "2 rows") {
+		t.Errorf("a key of two rows: %v", err)
+	}
+}
+
+func (db database) mistakes(t *testing.T) {
+	stock, ended := db.stock(t), context.Background()
+	ended, cancel := context.WithCancel(ended)
+	cancel()
+	for what, err := range map[string]error{
+		"no table":          fence.Table{}.Row(1).Update(t.Context(), db, 1, "n = n"),
+		"no key":            stock.Row().Update(t.Context(), db, 1, "n = n"),
+		"too long a key":    stock.Row(1, 2).Update(t.Context(), db, 1, "n = n"),
+		"no such column":    stock.Row(1).Update(t.Context(), db, 1, "m = 1"),
+		"a missing ledger":  fence.Ledger{DB: db.DB, Table: "nowhere", Style: db.style}.Pass(t.Context(), 1, "r"),
+		"a context that is": stock.Row(1).Update(ended, db, 1, "n = 0"),
+	} {
+		if err == nil || errors.Is(err, fence.ErrStale) || errors.Is(err, fence.ErrNoRow) || errors.Is(err, fence.ErrNoToken) {
+			t.Errorf("%s: %v, want an error of its own", what, err)
+		}
+	}
+	if n := db.read(t, stock, "n", 1); n != 10 {
+		t.Errorf("n is %d, want 10", n)
+	}
+}
+
+func (db database) misspeltKey(t *testing.T) {
+	stock := db.stock(t)
+	stock.Key = []string{"idd"}
+	if err := stock.Row("idd").Update(t.Context(), db, 1, "n = 0"); err == nil {
+		t.Error("a column that does not exist was compared")
+	}
+	if n := db.read(t, stock, "n", 1); n != 10 {
+		t.Errorf("n is %d, want 10", n)
+	}
+}
+
+func (db database) version(t *testing.T) {
+	stock := db.stock(t)
+	row := stock.Row(1)
+	next, err := row.UpdateIf(t.Context(), db, 0, db.marks("n = ?"), 5)
+	if err != nil || next != 1 {
+		t.Fatalf("the first update: version %d, %v", next, err)
+	}
+	if _, err := row.UpdateIf(t.Context(), db, 0, db.marks("n = ?"), 6); !errors.Is(err, fence.ErrConflict) {
+		t.Errorf("the second update of version 0: %v, want ErrConflict", err)
+	}
+	if n := db.read(t, stock, "n", 1); n != 5 {
+		t.Errorf("n is %d, want 5", n)
+	}
+	if next, err = row.UpdateIf(t.Context(), db, next, "n = n"); err != nil || next != 2 {
+		t.Errorf("with the version that the first update returned: %d, %v", next, err)
+	}
+}
+
+// Each worker reads, adds one and writes, without a lock. It tries again on a conflict.
+func (db database) versionsUnderLoad(t *testing.T) {
+	stock := db.stock(t)
+	const workers = 6
+	rounds := stretch(10)
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for range rounds {
+				if err := db.addOne(t.Context(), stock); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	done.Wait()
+	if n, want := db.read(t, stock, "n", 1), int64(10+workers*rounds); n != want {
+		t.Errorf("n is %d, want %d", n, want)
+	}
+}
+
+func (db database) addOne(ctx context.Context, stock fence.Table) error {
+	for {
+		var n, version int64
+		if err := db.QueryRowContext(ctx, "SELECT n, version FROM "+stock.Name+" WHERE id = 1").Scan(&n, &version); err != nil {
+			return err
+		}
+		_, err := stock.Row(1).UpdateIf(ctx, db, version, db.marks("n = ?"), n+1)
+		if !errors.Is(err, fence.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// Goal: everything that a transaction writes is guarded by its pass.
+// Method: transactions with random tokens write them into a log, whose order is the
+// order in which they had the resource, and never goes back.
+func (db database) ledgerOrdersTransactions(t *testing.T) {
+	ledger, log := db.ledger(t), tableName(t)
+	id := "INTEGER PRIMARY KEY AUTOINCREMENT"
+	if db.style == fence.Dollar {
+		id = "BIGSERIAL PRIMARY KEY"
+	}
+	db.must(t, "CREATE TABLE "+log+" (id "+id+", token BIGINT NOT NULL)")
+	passed, _ := crowd(t, 6, 25, func(token int64) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := ledger.PassIn(t.Context(), tx, token, "log"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(db.marks("INSERT INTO "+log+" (token) VALUES (?)"), token); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	var rows, back int64
+	must(t, db.QueryRow("SELECT COUNT(*) FROM "+log).Scan(&rows))
+	must(t, db.QueryRow("SELECT COUNT(*) FROM "+log+" a JOIN "+log+" b ON a.id < b.id AND a.token > b.token").Scan(&back))
+	if rows != passed || back != 0 {
+		t.Errorf("%d passed and %d wrote; %d pairs are in the wrong order", passed, rows, back)
+	}
+}
+
+func (db database) staleUpdateThatWaited(t *testing.T) {
+	stock := db.stock(t)
+	db.staleThatWaited(t, func(on fence.DB, token int64) error {
+		return stock.Row(1).Update(t.Context(), on, token, db.marks("n = ?"), token)
+	})
+	if n := db.read(t, stock, "n", 1); n != 34 {
+		t.Errorf("n is %d, want 34", n)
+	}
+}
+
+func (db database) stalePassThatWaited(t *testing.T) {
+	ledger := db.ledger(t)
+	db.staleThatWaited(t, func(on fence.DB, token int64) error {
+		return ledger.PassIn(t.Context(), on, token, "r")
+	})
+}
+
+// staleThatWaited has an older token come while a newer one has passed in a transaction
+// that is still open: it waits, and is judged by what the transaction leaves behind.
+func (db database) staleThatWaited(t *testing.T, pass func(on fence.DB, token int64) error) {
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	defer tx.Rollback()
+	must(t, pass(tx, 34))
+	stale := make(chan error, 1)
+	go func() { stale <- pass(db, 33) }()
+	redistest.Eventually(t, 10*time.Second, func() bool {
+		var waiting int
+		must(t, db.QueryRow("SELECT COUNT(*) FROM pg_locks WHERE NOT granted").Scan(&waiting))
+		return waiting > 0
+	}, "the older one waits for the row")
+	must(t, tx.Commit())
+	wantStale(t, <-stale, 33, 34)
+}
+
+func (db database) tableInASchema(t *testing.T) {
+	schema := tableName(t)
+	db.must(t, "CREATE SCHEMA "+schema)
+	db.must(t, "CREATE TABLE "+schema+".stock (id BIGINT PRIMARY KEY, n BIGINT, fence BIGINT NOT NULL DEFAULT 0)")
+	db.must(t, "INSERT INTO "+schema+".stock VALUES (1, 10)")
+	stock := fence.Table{Name: schema + ".stock", Style: db.style}
+	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
+	storeKeeps(t, func() fence.Ledger {
+		l := fence.Ledger{DB: db.DB, Table: schema + ".fences", Style: db.style}
+		db.must(t, l.Schema())
+		return l
+	}())
+}
+
+// marks writes the arguments of a text in the style of the database.
+func (db database) marks(text string) string {
+	for n := 1; db.style == fence.Dollar && strings.Contains(text, "?"); n++ {
+		text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
+	}
+	return text
+}
+
+func (db database) must(t *testing.T, statement string) {
+	t.Helper()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func (db database) read(t *testing.T, table fence.Table, column string, id int) (n int64) {
+	t.Helper()
+	must(t, db.QueryRow(fmt.Sprintf("SELECT %s FROM %s WHERE id = %d", column, table.Name, id)).Scan(&n))
+	return n
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openDB(t *testing.T, driver, source string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open(driver, source)
+	must(t, err)
+	t.Cleanup(func() { db.Close() })
+	must(t, db.Ping())
+	return db
+}
+
+func openSQLite(t *testing.T) *sql.DB {
+	t.Helper()
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "test.db"))
+	return openDB(t, "sqlite", "file:"+file+"?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_txlock=immediate")
+}
+
+// tableName is a name that needs no quotes and no other test uses.
+func tableName(t *testing.T) string {
+	name := strings.ToLower(strings.ReplaceAll(redistest.Name(t), "-", "_"))
+	return "t" + name[len(name)-16:]
+}

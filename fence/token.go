@@ -1,0 +1,41 @@
+package fence
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// Header is the header of HTTP that carries a token: in a request the one that it was
+// made with, in a refusal the newest that has passed.
+const Header = "Redlatch-Token"
+
+type tokenKey struct{}
+
+// WithToken returns a context that carries the token of a hold. A Transport sends it
+// along, and a Handler hands it to the handler that it guards.
+func WithToken(ctx context.Context, token int64) context.Context {
+	return context.WithValue(ctx, tokenKey{}, token)
+}
+
+// TokenFrom returns the token that a context carries, 0 if it carries none. As a token,
+// 0 is refused by every guard, so the result needs no check of its own.
+func TokenFrom(ctx context.Context) int64 {
+	token, _ := ctx.Value(tokenKey{}).(int64)
+	return token
+}
+
+// tokenOf reads the token of a header. There is ErrNoToken if it has none, and another
+// error if what it has is not one number.
+func tokenOf(header http.Header) (int64, error) {
+	values := header.Values(Header)
+	if len(values) == 0 {
+		return 0, fmt.Errorf("%w: the request has no header %s", ErrNoToken, Header)
+	}
+	token, err := strconv.ParseInt(values[0], 10, 64)
+	if len(values) > 1 || err != nil || strconv.FormatInt(token, 10) != values[0] {
+		return 0, fmt.Errorf("the header %s must be one number, not %q", Header, values)
+	}
+	return token, check(token)
+}
