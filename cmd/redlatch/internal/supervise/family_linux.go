@@ -1,6 +1,8 @@
 package supervise
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -54,17 +56,19 @@ func (f *family) members(where scope) ([]process, error) {
 	if f.childless {
 		return nil, nil // orphans become our children, so nobody descends from us
 	}
-	all, err := readProcesses()
-	if err != nil {
-		return nil, err
-	}
-	var members []process
-	for _, p := range f.kin.descendants(all) {
-		if where == anywhere || p.group == f.leader {
-			members = append(members, p)
+	if all, err := readDescendants(f.kin.self); err == nil {
+		if members := f.pick(all, where); len(members) > 0 {
+			return members, nil
 		}
 	}
-	return members, nil
+	all, err := readProcesses() // that nobody is left has to be certain
+	return f.pick(all, where), err
+}
+
+func (f *family) pick(all []process, where scope) []process {
+	return slices.DeleteFunc(f.kin.descendants(all), func(p process) bool {
+		return where == inGroup && p.group != f.leader
+	})
 }
 
 // signal sends signals to each member, each once. The group comes first, and as long as

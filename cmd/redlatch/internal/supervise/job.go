@@ -3,6 +3,8 @@
 package supervise
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,6 +24,10 @@ func (s *supervisor) leaderStopped(number unix.Signal) {
 		// The kernel has told only the command's group. Others of this job, such as
 		// the reader of a pipe, are to stop with it.
 		unix.Kill(0, unix.SIGTSTP)
+		select {
+		case <-s.paused: // one of them is this process
+		case <-time.After(time.Second):
+		}
 		s.pause()
 	}
 }
@@ -45,10 +51,6 @@ func (s *supervisor) pause() {
 	// listened to. SIGSTOP would stop a process that no shell can continue. SIGTTIN
 	// has no effect there, and otherwise the one that is wanted.
 	s.stopSelf(unix.SIGTTIN)
-	select {
-	case <-s.paused: // what stopped the others of this job
-	default:
-	}
 	s.goOn()
 }
 

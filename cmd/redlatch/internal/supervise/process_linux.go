@@ -3,6 +3,7 @@ package supervise
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,6 +48,42 @@ func readProcesses() ([]process, error) {
 		return nil, fmt.Errorf("/proc lists no process")
 	}
 	return all, nil
+}
+
+// readDescendants reads those alone that descend from one process. It is quick, however
+// many others there are, but may miss one while others come and go.
+func readDescendants(of int) ([]process, error) {
+	var found []process
+	for open := []int{of}; len(open) > 0; open = open[1:] {
+		children, err := readChildren(open[0])
+		if err != nil && open[0] == of {
+			return nil, err
+		}
+		for _, pid := range children {
+			if p, err := readProcess(pid); err == nil {
+				found, open = append(found, p), append(open, pid)
+			}
+		}
+	}
+	return found, nil
+}
+
+// readChildren reads the numbers of a process's children. Each thread has its own.
+func readChildren(pid int) ([]int, error) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil || len(lists) == 0 {
+		return nil, fmt.Errorf("process %d: no list of its children", pid)
+	}
+	var children []int
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // the thread may have ended
+		for _, word := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				children = append(children, pid)
+			}
+		}
+	}
+	return children, nil
 }
 
 func readProcess(pid int) (process, error) {

@@ -57,15 +57,16 @@ func TestARenewalInTimeIsNeverNoticed(t *testing.T) {
 	t.Parallel()
 	s := supervise(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, `
 		trap 'echo told >&9' TERM
+		trap 'exit 4' USR1
 		echo ready >&9
-		i=0; while [ $i -lt 30 ]; do sleep 0.05; i=$((i+1)); done
-		exit 4`)
+		while :; do sleep 0.05; done`)
 	s.kin.Await("ready")
 	for range 3 {
-		began := s.tell("deadline 1100ms") // SIGTERM after 500 ms
-		redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(began) > 300*time.Millisecond }, "time has passed")
+		began := s.tell("deadline 2s") // SIGTERM after 1.4 s
+		redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(began) > 600*time.Millisecond }, "time has passed")
 	}
 	s.tell("deadline 1h")
+	s.command.Process.Signal(Signals[4])
 	s.want(End{Code: 4})
 	if said := s.kin.Said(); slices.Contains(said, "told") {
 		t.Errorf("the command was told to end: %q", said)
