@@ -7,6 +7,10 @@
 //	defer hold.Unlock(ctx)
 //	work(hold.Context()) // ends when the hold is lost
 //
+// Client.Mutex is the lock that most need. Client.RWMutex has many readers or one writer,
+// and Client.FairMutex serves in the order of arrival across all processes. Each of them
+// takes WithLease, WithWait and WithFencing.
+//
 // # What is promised
 //
 //   - As long as Redis keeps its data, one owner holds a mutex at a time.

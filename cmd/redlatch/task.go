@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"syscall"
 	"time"
@@ -38,7 +39,12 @@ func lookUp(name string) (string, error) {
 
 // cannotRun is the error of a command that was not started.
 func cannotRun(name string, err error) error {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, syscall.ENOENT) {
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path) && path.Op == "start" && path.Err == syscall.ENOENT:
+		// It was there when it was looked up.
+		return exit(exitNotFound, "%s: the program that its first line names was not found", name)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, syscall.ENOENT):
 		return exit(exitNotFound, "%s: there is no such command", name)
 	}
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
