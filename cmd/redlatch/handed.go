@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	lockVariable     = "REDLATCH_LOCK"
 	ownerVariable    = "REDLATCH_OWNER"
 	deadlineVariable = "REDLATCH_DEADLINE"
+	tokenVariable    = "REDLATCH_TOKEN"
 	// holdsVariable has this lock and all those around it, for a redlatch below.
 	holdsVariable = "REDLATCH_HOLDS"
 )
@@ -27,6 +29,7 @@ type handed []handedHold
 type handedHold struct {
 	Lock  string `json:"lock"`
 	Owner string `json:"owner"`
+	Token int64  `json:"token,omitempty"`
 }
 
 // handedDown reads the environment.
@@ -79,11 +82,13 @@ func (h handed) environment(hold handedHold, deadline time.Time) []string {
 		deadlineVariable + "=" + deadline.UTC().Format(time.RFC3339Nano),
 		holdsVariable + "=" + string(holds),
 	}
+	if hold.Token > 0 {
+		mine = append(mine, tokenVariable+"="+strconv.FormatInt(hold.Token, 10))
+	}
+	// Nothing of a lock around this one shall be taken for this one's.
 	rest := slices.DeleteFunc(os.Environ(), func(one string) bool {
-		return slices.ContainsFunc(mine, func(m string) bool {
-			name, _, _ := strings.Cut(m, "=")
-			return strings.HasPrefix(one, name+"=")
-		})
+		name, _, _ := strings.Cut(one, "=")
+		return slices.Contains([]string{lockVariable, ownerVariable, deadlineVariable, tokenVariable, holdsVariable}, name)
 	})
 	return append(rest, mine...)
 }

@@ -21,6 +21,7 @@ stopped when it ends. In its environment are
   REDLATCH_LOCK      the name of the lock
   REDLATCH_OWNER     the holder as it stands in Redis
   REDLATCH_DEADLINE  until when the hold could be trusted when the command began
+  REDLATCH_TOKEN     with --fencing, the hold's token, which only grows
   REDLATCH_HOLDS     this lock and those around it, for redlatch itself
 
 Exit code:
@@ -44,6 +45,7 @@ type runFlags struct {
 	conflictCode int
 	killAfter    time.Duration
 	reentrant    bool
+	fencing      bool
 	quiet        bool
 }
 
@@ -73,6 +75,7 @@ func newRun() *cobra.Command {
 	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code when the lock is held by another")
 	flags.DurationVar(&f.killAfter, "kill-after", 0, "time from SIGTERM to SIGKILL when the command is stopped (default: a sixth of the lease, at most 10s)")
 	flags.BoolVar(&f.reentrant, "reentrant", false, "under a redlatch run of the same lock, run the command under its hold")
+	flags.BoolVar(&f.fencing, "fencing", false, "take a token with the hold, for what refuses the write of a holder that was overtaken")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing about a lock that is held by another, nor about processes left behind")
 	return cmd
 }
@@ -134,6 +137,9 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	t.config.LeaseTime = lease
 	if f.nonblock || set("wait") {
 		t.options = append(t.options, redlatch.WithWait(f.wait))
+	}
+	if f.fencing {
+		t.options = append(t.options, redlatch.WithFencing())
 	}
 	if set("lease") {
 		t.options = append(t.options, redlatch.WithLease(lease))

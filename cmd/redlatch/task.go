@@ -72,7 +72,7 @@ func (t *task) run(ctx context.Context) error {
 		return err
 	}
 
-	t.command.Env = t.around.environment(handedHold{t.name, hold.Owner()}, hold.Deadline())
+	t.command.Env = t.around.environment(handedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
 	watched, release := t.watch(client, hold)
 	end, err := supervise.Run(t.command, watched, t.limits, signals)
 	release()
