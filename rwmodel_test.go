@@ -22,7 +22,7 @@ func TestRandomVerbsOfReadersAndWritersAgreeWithAModel(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		losses := rapid.SampledFrom([]int{0, 20, 50}).Draw(r, "losses")
 		seed := rapid.Uint64().Draw(r, "seed")
-		steps := rapid.SliceOfN(rapid.Custom(drawRWStep), 1, 40).Draw(r, "steps")
+		steps := rapid.SliceOfN(rapid.Custom(drawRWStep), 30, 60).Draw(r, "steps")
 		var failed error
 		synctest.Test(t, func(t *testing.T) {
 			perform(t, redlatch.Config{}, func(t *testing.T, s *stage) {
