@@ -1,0 +1,100 @@
+package redlatch_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// TestSurvivorsAreServedInOrderWhileOthersDieAndGiveUp lets forty waiters of four clients
+// queue at random moments. Some give up, and two of the clients die on the way: nothing
+// that they send arrives any more, be they waiting or holding. The model is the list of
+// arrivals without those who are gone.
+func TestSurvivorsAreServedInOrderWhileOthersDieAndGiveUp(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			story(t, redlatch.Config{}, func(t *testing.T, s *stage) { queueBadly(t, s, seed) })
+		})
+	}
+}
+
+// mortal is a client of its own driver, which can be cut off for good.
+type mortal struct {
+	*redlatch.Client
+	driver *spoiled
+}
+
+func (m mortal) die() { m.driver.spoil(func([]string) fate { return isLost }) }
+
+func queueBadly(t *testing.T, s *stage, seed uint64) {
+	roll := dice(seed)
+	var clients []mortal
+	for range 4 {
+		d := &spoiled{Driver: s.memory}
+		c, err := redlatch.New(d, quiet(redlatch.Config{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.others = append(s.others, c)
+		clients = append(clients, mortal{c, d})
+	}
+	var mu sync.Mutex
+	var served []int
+	inside := 0
+	visit := func(i int, h *redlatch.Hold, work time.Duration) {
+		mu.Lock()
+		served = append(served, i)
+		if inside++; inside > 1 {
+			t.Errorf("%d are inside", inside)
+		}
+		mu.Unlock()
+		select {
+		case <-time.After(work):
+		case <-h.Done(): // its process is cut off
+		}
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		_ = h.Unlock(t.Context())
+	}
+	var all sync.WaitGroup
+	for i := range 40 {
+		c := clients[roll(4)]
+		var opts []redlatch.LockOption
+		if roll(4) == 0 {
+			opts = append(opts, redlatch.WithWait(time.Duration(1+roll(3000))*time.Millisecond))
+		}
+		work := time.Duration(roll(400)) * time.Millisecond
+		all.Go(func() {
+			if h, err := c.FairMutex("job").Lock(t.Context(), opts...); err == nil {
+				visit(i, h, work)
+			}
+		})
+		synctest.Wait()
+		time.Sleep(time.Duration(roll(100)) * time.Millisecond)
+		if i == 15 || i == 30 {
+			clients[i/15].die()
+		}
+	}
+	all.Wait()
+	if !slices.IsSorted(served) {
+		t.Errorf("served in the order %v", served)
+	}
+	if len(served) < 10 {
+		t.Errorf("only %d were served: the test tests too little", len(served))
+	}
+	for _, c := range clients {
+		c.driver.spoil(nil)
+	}
+	time.Sleep(time.Minute)
+	h := must(clients[0].FairMutex("job").Lock(t.Context())) // passes over the dead
+	_ = h.Unlock(t.Context())
+	if keys := s.memory.Miniredis().Keys(); len(keys) != 0 {
+		t.Errorf("left over: %v", keys)
+	}
+}
