@@ -16,8 +16,9 @@
 --   error WRONGTYPE  the lock is no hash; nothing changed
 --
 -- The deadline of each waiter of the process is raised to one slot for itself and one for
--- each before it, and to one slot beyond its predecessor's, so that neither a long hold nor
--- a Java peer that acquires ages it out. List, deadlines and beats are made to agree. The
+-- each of ours before it, and to one slot beyond its predecessor's, so that neither a long
+-- hold nor a Java peer that acquires ages it out. Java waiters before it are not counted:
+-- what they take off when they acquire is theirs, and may be less than a slot. List, deadlines and beats are made to agree. The
 -- next in turn is told when the lock is free: a message may have been lost with a waiter
 -- that has died. A waiter that is missing is not queued here, for it may just have left; if
 -- it still waits it queues itself.
@@ -42,24 +43,24 @@ for _, owner in ipairs(redis.call('LRANGE', queue, 0, -1)) do
 end
 local first = head(slot)
 
-local at, place, before = {}, 0, 0
+local at, ours, before = {}, 0, 0
 for _, owner in ipairs(redis.call('LRANGE', queue, 0, -1)) do
   if at[owner] then
     redis.call('LREM', queue, -1, owner) -- the later one of two
   elseif not redis.call('ZSCORE', deadlines, owner) and not redis.call('ZSCORE', beats, owner) then
     redis.call('LREM', queue, 0, owner) -- nobody can tell when it would be dead
   else
-    place = place + 1
-    at[owner] = place
-    local deadline = tonumber(redis.call('ZSCORE', deadlines, owner) or 0)
-    local least = now + place * slot
-    if mine[owner] then
-      least = math.max(least, before + slot)
+    at[owner] = true
+    if redis.call('ZSCORE', beats, owner) then
+      ours = ours + 1
     end
-    -- Half a slot is left to spare, so that a wait does not write all the time.
-    if deadline == 0 or mine[owner] and deadline < least - slot / 2 then
-      redis.call('ZADD', deadlines, ms(least), owner)
-      deadline = least
+    local deadline = tonumber(redis.call('ZSCORE', deadlines, owner) or 0)
+    local own, behind = now + ours * slot, before + slot
+    -- Time moves the first on; half a slot is left to spare, so that a wait does not
+    -- write all the time.
+    if deadline == 0 or mine[owner] and (deadline < own - slot / 2 or deadline < behind) then
+      deadline = math.max(own, behind)
+      redis.call('ZADD', deadlines, ms(deadline), owner)
     end
     before = deadline
   end

@@ -1,0 +1,69 @@
+//go:build interop
+
+package interop_test
+
+import "time"
+
+// command is what one thread of a client is to do. The Java probe reads the same words.
+type command struct {
+	ID     int64  `json:"id"`
+	Verb   string `json:"verb"` // lock, tryLock, unlock, …
+	Client string `json:"client"`
+	Thread int    `json:"thread"`
+	Kind   string `json:"kind,omitempty"` // mutex, fair, read, write
+	Name   string `json:"name,omitempty"`
+	Wait   int64  `json:"wait"`  // milliseconds; negative: no end for lock, none at all for tryLock
+	Lease  int64  `json:"lease"` // milliseconds; negative: renewed
+
+	// For open: the server, and the settings that tests vary, in milliseconds.
+	Address  string `json:"address,omitempty"`
+	Watchdog int64  `json:"watchdog,omitempty"`
+	FairWait int64  `json:"fairWait,omitempty"`
+
+	// For section: its length in milliseconds, whether others may be in it, and its name.
+	Work   int64  `json:"work,omitempty"`
+	Shared bool   `json:"shared,omitempty"`
+	Op     string `json:"op,omitempty"`
+}
+
+// answer is what became of a command.
+type answer struct {
+	ID    int64  `json:"id"`
+	OK    bool   `json:"ok"`
+	Value int64  `json:"value"`
+	Owner string `json:"owner"`
+	Error string `json:"error"` // "LOST" where the lock was not held
+	From  int64  `json:"from"`  // microseconds of wall time: called
+	At    int64  `json:"at"`    // and returned
+}
+
+const lost = "LOST"
+
+func (a answer) from() time.Time { return time.UnixMicro(a.From) }
+func (a answer) at() time.Time   { return time.UnixMicro(a.At) }
+
+// The verbs, for a thread of a client that the caller fills in.
+
+func lock(kind, name string) command {
+	return command{Verb: "lock", Kind: kind, Name: name, Wait: -1, Lease: -1}
+}
+
+func tryLock(kind, name string) command {
+	return command{Verb: "tryLock", Kind: kind, Name: name, Wait: -1, Lease: -1}
+}
+
+func verb(word, kind, name string) command {
+	return command{Verb: word, Kind: kind, Name: name, Wait: -1, Lease: -1}
+}
+
+func unlock(kind, name string) command { return verb("unlock", kind, name) }
+
+func (c command) leased(d time.Duration) command {
+	c.Lease = d.Milliseconds()
+	return c
+}
+
+func (c command) waiting(d time.Duration) command {
+	c.Wait = d.Milliseconds()
+	return c
+}

@@ -1,0 +1,205 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// contest is one way in which a lock keeps somebody off: who holds it how, and who waits
+// for it how.
+type contest struct{ held, wanted string }
+
+var contests = []contest{
+	{"mutex", "mutex"},
+	{"fair", "fair"},
+	{"write", "write"},
+	{"write", "read"},
+	{"read", "write"},
+}
+
+func (c contest) String() string {
+	if c.held == c.wanted {
+		return c.held
+	}
+	return c.wanted + " behind " + c.held
+}
+
+// eachContest runs a test for every contest, both ways.
+func (r rig) eachContest(t *testing.T, test func(t *testing.T, c contest, holder, waiter peer)) {
+	t.Helper()
+	for _, c := range contests {
+		t.Run(c.String(), func(t *testing.T) {
+			r.bothWays(t, func(t *testing.T, one, other peer) { test(t, c, one, other) })
+		})
+	}
+}
+
+// Goal: a waiter enters right after the release, because it is told and not because it
+// looks. Method: the lock lives for half a minute, so that who is not told comes much
+// later. The middle of some tries is asked for, for the machine may be busy.
+func entersAtTheRelease(t *testing.T, r rig) {
+	r.eachContest(t, func(t *testing.T, c contest, holder, waiter peer) {
+		h := newClient(t, holder, settings{watchdog: 30 * time.Second})
+		w := newClient(t, waiter, settings{watchdog: 30 * time.Second})
+		const tries = 9
+		var took []time.Duration
+		for range tries {
+			name := redistest.Name(t)
+			h.must(t, lock(c.held, name))
+			w.mustNot(t, tryLock(c.wanted, name))
+			wanted := lock(c.wanted, name)
+			got := w.start(wanted)
+			w.parked(t)
+			released := h.must(t, unlock(c.held, name))
+			entered := w.await(t, wanted, got)
+			if !entered.OK {
+				t.Fatalf("%v: %+v", w, entered)
+			}
+			took = append(took, entered.at().Sub(released.from()))
+			h.mustNot(t, tryLock(c.held, name))
+			w.must(t, unlock(c.wanted, name))
+		}
+		slices.Sort(took)
+		t.Logf("%s releases, %s enters: fastest %v, middle %v, slowest %v",
+			holder.language(), waiter.language(), took[0], took[tries/2], took[tries-1])
+		if middle := took[tries/2]; middle > 50*time.Millisecond {
+			t.Errorf("the middle of %d tries is %v, more than 50 ms", tries, middle)
+		}
+	})
+}
+
+// Goal: a fixed lease that ends lets the waiter in by itself, and its holder is told at
+// its unlock.
+func leaseEnds(t *testing.T, r rig) {
+	const lease = time.Second
+	r.eachContest(t, func(t *testing.T, c contest, holder, waiter peer) {
+		t.Parallel()
+		h := newClient(t, holder, settings{watchdog: 30 * time.Second})
+		w := newClient(t, waiter, settings{watchdog: 30 * time.Second})
+		name := redistest.Name(t)
+		held := h.must(t, lock(c.held, name).leased(lease))
+		wanted := lock(c.wanted, name)
+		got := w.start(wanted)
+		if c.held == "fair" && waiter == r.java && r.oversleeps(t) {
+			defer standBehind(t, r, name)()
+		}
+		entered := w.await(t, wanted, got)
+		if took := entered.at().Sub(held.from()); !entered.OK || took < lease || took > lease+3*time.Second {
+			t.Errorf("%v: %+v, %v after the holder had asked for a lease of %v", w, entered, took, lease)
+		}
+		h.lost(t, unlock(c.held, name))
+		if got := w.must(t, verb("holdCount", c.wanted, name)); got.Value != 1 {
+			t.Errorf("the late unlock of %v disturbed %v: its count is %d", h, w, got.Value)
+		}
+		w.must(t, unlock(c.wanted, name))
+	})
+}
+
+// oversleeps says that the release has Redisson's flaw with fair locks before 3.32: a
+// waiter behind a lease that ends by itself may compute a negative time to sleep, and then
+// sleeps until a message that nobody sends, also among Java processes alone.
+func (r rig) oversleeps(t *testing.T) bool {
+	t.Helper()
+	var major, minor int
+	if _, err := fmt.Sscanf(r.version, "%d.%d", &major, &minor); err != nil {
+		t.Fatalf("release %q: %v", r.version, err)
+	}
+	return major == 3 && minor < 32
+}
+
+// standBehind queues a waiter of ours behind the one that is there. Its process tells the
+// head of the queue when the lock is free. The function returned waits until it was its
+// turn.
+func standBehind(t *testing.T, r rig, name string) func() {
+	t.Helper()
+	redistest.Eventually(t, 20*time.Second, func() bool { return len(queue(t, name)) == 1 }, "the waiter is queued")
+	a := newClient(t, r.latch, settings{watchdog: 30 * time.Second})
+	wanted := lock("fair", name)
+	got := a.start(wanted)
+	return func() {
+		if entered := a.await(t, wanted, got); !entered.OK {
+			t.Errorf("%v: %+v", a, entered)
+			return
+		}
+		a.must(t, unlock("fair", name))
+	}
+}
+
+// Goal: force unlock of either side frees what the other holds, wakes who waits, and the
+// holder learns of it.
+func forced(t *testing.T, r rig) {
+	r.eachContest(t, func(t *testing.T, c contest, holder, other peer) {
+		h := newClient(t, holder, settings{watchdog: 3 * time.Second})
+		o := newClient(t, other, settings{watchdog: 3 * time.Second})
+		w := newClient(t, holder, settings{watchdog: 3 * time.Second})
+		name := redistest.Name(t)
+		h.must(t, lock(c.held, name))
+		wanted := lock(c.wanted, name)
+		got := w.start(wanted)
+		w.parked(t)
+		// Each side of Redisson's read-write lock forces its own side alone.
+		by := o.must(t, forceUnlock(c.held, name))
+		entered := w.await(t, wanted, got)
+		took := entered.at().Sub(by.from())
+		t.Logf("%s forces, %s enters after %v", other.language(), holder.language(), took)
+		if took > time.Second {
+			t.Errorf("%v entered %v after force unlock: it was not told", w, took)
+		}
+		h.lost(t, unlock(c.held, name))
+		w.must(t, unlock(c.wanted, name))
+		o.mustNot(t, forceUnlock(c.wanted, name))
+	})
+}
+
+// Goal: what either side holds is renewed while the other does the same next to it, and a
+// read lock that both hold lives as long as one of them.
+func renewsSideBySide(t *testing.T, r rig) {
+	const watchdog = 3 * time.Second
+	t.Parallel()
+	java := newClient(t, r.java, settings{watchdog: watchdog})
+	latch := newClient(t, r.latch, settings{watchdog: watchdog})
+	other := newClient(t, r.latch, settings{watchdog: watchdog})
+	server := redistest.Shared(t)
+	names := map[string]string{}
+	for _, kind := range []string{"mutex", "fair", "write"} {
+		for _, a := range []actor{java, latch} {
+			name := redistest.Name(t)
+			names[fmt.Sprint(a.peer.language(), " ", kind)] = name
+			a.must(t, lock(kind, name))
+		}
+	}
+	shared := redistest.Name(t)
+	names["a shared read"] = shared
+	for _, a := range []actor{java, latch, java.thread(2)} {
+		a.must(t, lock("read", shared))
+	}
+
+	for end := time.Now().Add(3 * watchdog); time.Now().Before(end); {
+		for what, name := range names {
+			left := server.PTTL(t, name)
+			if left < watchdog/6 || left > watchdog {
+				t.Fatalf("%s has a TTL of %v", what, left)
+			}
+		}
+		other.mustNot(t, tryLock("write", shared))
+	}
+	java.must(t, unlock("read", shared))
+	latch.must(t, unlock("read", shared))
+	for end := time.Now().Add(2 * watchdog); time.Now().Before(end); {
+		other.mustNot(t, tryLock("write", shared))
+	}
+	java.thread(2).must(t, unlock("read", shared))
+	other.must(t, tryLock("write", shared))
+	other.must(t, unlock("write", shared))
+	for _, kind := range []string{"mutex", "fair", "write"} {
+		for _, a := range []actor{java, latch} {
+			a.must(t, unlock(kind, names[fmt.Sprint(a.peer.language(), " ", kind)]))
+		}
+	}
+}

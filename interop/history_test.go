@@ -1,0 +1,376 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+const (
+	seedEnv    = "REDLATCH_INTEROP_SEED"    // repeats a plan
+	secondsEnv = "REDLATCH_INTEROP_SECONDS" // how long each random history goes on
+)
+
+// historyWatchdog is what a killed process blocks a lock for at the most.
+const historyWatchdog = 3 * time.Second
+
+// seedOf is the seed of a random test, which it logs.
+func seedOf(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+	}
+	t.Logf("repeat the plan with %s=%d", seedEnv, seed)
+	return seed
+}
+
+// length is how long a history goes on: shorter with old releases, unless it was said.
+func length(t testing.TB, r rig) time.Duration {
+	t.Helper()
+	if text := os.Getenv(secondsEnv); text != "" {
+		seconds, err := strconv.Atoi(text)
+		if err != nil || seconds < 1 {
+			t.Fatalf("%s is %q, not a number of seconds", secondsEnv, text)
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	if r.newest(t) {
+		return 10 * time.Second
+	}
+	return 5 * time.Second
+}
+
+// Goal: whatever Java and Go do at the same time, and whoever is killed, nobody overlaps
+// and nothing is left. Method: two probes and two processes of ours with eight threads
+// each do random bouts of verbs on one lock, and write a journal inside.
+func histories(t *testing.T, r rig) {
+	seed := seedOf(t)
+	team := []*member{
+		newMember(t, "Java", func() *process { return startJava(t, r.version) }),
+		newMember(t, "Java", func() *process { return startJava(t, r.version) }),
+		newMember(t, "Go", func() *process { return startLatches(t) }),
+		newMember(t, "Go", func() *process { return startLatches(t) }),
+	}
+	for i, kind := range []string{"mutex", "rw", "fair"} {
+		if t.Failed() {
+			return // the team may be in any state
+		}
+		t.Run(kind, func(t *testing.T) {
+			h := &history{kind: kind, name: redistest.Name(t), seed: seed + uint64(i), team: team}
+			h.run(t, length(t, r))
+			h.check(t, r)
+		})
+	}
+}
+
+// member is a process of a history, with one client. A killed one gets a successor.
+type member struct {
+	language string
+	start    func() *process
+
+	mu    sync.Mutex
+	actor actor
+	id    string // of the client, as owners begin with it
+}
+
+func newMember(t *testing.T, language string, start func() *process) *member {
+	m := &member{language: language, start: start}
+	m.succeed(t)
+	return m
+}
+
+// succeed starts the process.
+func (m *member) succeed(t testing.TB) {
+	t.Helper()
+	p := m.start()
+	a := actor{p, fmt.Sprint("client", clientNumber.Add(1)), 1}
+	got := a.do(t, command{
+		Verb: "open", Address: redistest.Shared(t).URL(),
+		Watchdog: historyWatchdog.Milliseconds(), FairWait: (10 * time.Second).Milliseconds(),
+	})
+	if !got.OK {
+		t.Errorf("open a client in %s: %s", p.language(), got.Error)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.actor, m.id = a, got.Owner
+}
+
+func (m *member) current() (actor, string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.actor, m.id
+}
+
+// history is one random history.
+type history struct {
+	kind, name string
+	seed       uint64
+	team       []*member
+
+	end    time.Time
+	over   chan struct{}
+	ops    atomic.Int64
+	kills  atomic.Int64
+	denied atomic.Int64
+	done   [4]atomic.Int64 // sections by member
+
+	mu       sync.Mutex
+	troubles []string
+}
+
+const threads = 8
+
+// run lets all threads play until the time is over.
+func (h *history) run(t *testing.T, length time.Duration) {
+	h.end, h.over = time.Now().Add(length), make(chan struct{})
+	var players, reaper sync.WaitGroup
+	for m := range h.team {
+		for thread := range threads {
+			players.Go(func() { h.play(m, thread+1) })
+		}
+	}
+	reaper.Go(func() { h.reap(t, length) })
+	all := make(chan struct{})
+	go func() { players.Wait(); close(all) }()
+	select {
+	case <-all:
+	case <-time.After(length + patience):
+		h.trouble("the history does not end: somebody waits for ever; the lock is %s", content(t, "hash", h.name))
+		for _, m := range h.team {
+			a, _ := m.current()
+			a.peer.(*process).kill()
+		}
+		<-all
+	}
+	close(h.over)
+	reaper.Wait()
+}
+
+// reap kills a random member now and then, and starts its successor.
+func (h *history) reap(t *testing.T, length time.Duration) {
+	random := rand.New(rand.NewPCG(h.seed, 1<<32))
+	kills := max(1, int(length/(8*time.Second)))
+	for range kills {
+		pause := length / time.Duration(kills+1)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)): // the plan decides who, the clock when
+		case <-h.over:
+			return
+		}
+		m := h.team[random.IntN(len(h.team))]
+		a, id := m.current()
+		a.peer.(*process).kill()
+		redistest.Shared(t).CLI(t, "RPUSH", h.name+":journal", "killed "+id)
+		h.kills.Add(1)
+		t.Logf("killed one of %s", m.language)
+		m.succeed(t)
+	}
+}
+
+// play is one thread: bouts of verbs, decided by the seed alone.
+func (h *history) play(m, thread int) {
+	random := rand.New(rand.NewPCG(h.seed, uint64(m*threads+thread)))
+	for n := 0; time.Now().Before(h.end); n++ {
+		a, id := h.team[m].current()
+		b := &bout{h: h, random: random, actor: a.thread(thread), id: id, member: m}
+		switch h.kind {
+		case "rw":
+			b.readWrite()
+		default:
+			b.exclusive(h.kind)
+		}
+		for b.died && time.Now().Before(h.end) {
+			if next, _ := h.team[m].current(); next != a {
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // until the successor is there
+		}
+	}
+}
+
+func (h *history) trouble(format string, args ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.troubles = append(h.troubles, fmt.Sprintf(format, args...))
+}
+
+// bout is a few verbs of one thread that belong together.
+type bout struct {
+	h      *history
+	random *rand.Rand
+	actor  actor
+	id     string
+	member int
+	died   bool
+}
+
+// do runs one command, and reports whether it did what it should.
+func (b *bout) do(c command) bool {
+	if b.died {
+		return false
+	}
+	got := <-b.actor.start(c)
+	switch {
+	case got.Error == died:
+		b.died = true
+		return false
+	case got.Error != "":
+		b.h.trouble("%s %s: %s of %s: %s", b.actor, b.id, c.Verb, c.Kind, got.Error)
+		return false
+	case !got.OK && (c.Verb != "tryLock"):
+		b.h.trouble("%s %s: %s of %s is refused", b.actor, b.id, c.Verb, c.Kind)
+	}
+	return got.OK
+}
+
+func (b *bout) chance(percent int) bool { return b.random.IntN(100) < percent }
+
+// acquire takes the lock in one of the ways there are. The random numbers that it draws do
+// not depend on the outcome.
+func (b *bout) acquire(kind string) bool {
+	c := tryLock(kind, b.h.name)
+	way, wait := b.random.IntN(100), time.Duration(20+b.random.IntN(1000))*time.Millisecond
+	switch {
+	case way < 20: // no wait
+	case way < 50, kind == "fair":
+		c = c.waiting(wait)
+	default:
+		// Not for the fair lock, where a Java waiter without a wait time that dies
+		// blocks the others for five minutes.
+		c = lock(kind, b.h.name)
+	}
+	if way%4 == 0 && (c.Verb == "lock" || c.Wait >= 0) {
+		c = c.leased(10 * time.Second)
+	}
+	if !b.do(c) {
+		b.h.denied.Add(1)
+		return false
+	}
+	return true
+}
+
+// section works inside the lock.
+func (b *bout) section(shared bool) {
+	c := verb("section", "", b.h.name)
+	c.Work, c.Shared = int64(b.random.IntN(4)), shared
+	c.Op = fmt.Sprint("op", b.h.ops.Add(1))
+	if b.do(c) {
+		b.h.done[b.member].Add(1)
+	}
+}
+
+// exclusive is a bout on a mutex or a fair lock.
+func (b *bout) exclusive(kind string) {
+	again := b.chance(30)
+	if !b.acquire(kind) {
+		return
+	}
+	b.section(false)
+	if again && b.do(tryLock(kind, b.h.name)) {
+		b.section(false)
+		b.do(unlock(kind, b.h.name))
+		b.section(false)
+	}
+	b.do(unlock(kind, b.h.name))
+}
+
+// readWrite is a bout on one of the sides of a read-write lock, or on one after the other.
+func (b *bout) readWrite() {
+	kind, more := "read", b.random.IntN(100)
+	if b.chance(40) {
+		kind = "write"
+	}
+	if !b.acquire(kind) {
+		return
+	}
+	shared := kind == "read"
+	b.section(shared)
+	switch {
+	case more < 40:
+	case more < 60: // once more on the same side
+		if b.do(lock(kind, b.h.name)) {
+			b.section(shared)
+			b.do(unlock(kind, b.h.name))
+			b.section(shared)
+		}
+	case kind == "write" && more < 80: // read inside
+		if b.do(lock("read", b.h.name)) {
+			b.section(false)
+			b.do(unlock("read", b.h.name))
+			b.section(false)
+		}
+	case kind == "write": // become a reader
+		if b.do(lock("read", b.h.name)) {
+			b.do(unlock("write", b.h.name))
+			b.section(true)
+			b.do(unlock("read", b.h.name))
+			return
+		}
+	}
+	b.do(unlock(kind, b.h.name))
+}
+
+// check looks at the journal and at what is left in Redis.
+func (h *history) check(t *testing.T, r rig) {
+	t.Helper()
+	server := redistest.Shared(t)
+	var lines []string
+	for _, line := range server.CLI(t, "LRANGE", h.name+":journal", "0", "-1").([]any) {
+		lines = append(lines, line.(string))
+	}
+	j := readJournal(lines)
+	t.Logf("seed %d: %d sections (Java %d and %d, Go %d and %d), %d tries denied, %d kills",
+		h.seed, j.sections, h.done[0].Load(), h.done[1].Load(), h.done[2].Load(), h.done[3].Load(), h.denied.Load(), h.kills.Load())
+	for _, wrong := range j.wrong[:min(10, len(j.wrong))] {
+		t.Error("overlap:", wrong)
+	}
+	for _, trouble := range h.troubles[:min(10, len(h.troubles))] {
+		t.Error(trouble)
+	}
+	for m := range h.done {
+		if h.done[m].Load() == 0 {
+			t.Errorf("member %d (%s) never got in", m, h.team[m].language)
+		}
+	}
+	h.sweep(t, r)
+}
+
+// sweep waits until what the killed have left is gone by itself: leases end, and whoever
+// asks for a fair lock removes the dead from its queue.
+func (h *history) sweep(t *testing.T, r rig) {
+	t.Helper()
+	a := newClient(t, r.latch, settings{watchdog: historyWatchdog, fairWait: 10 * time.Second})
+	server := redistest.Shared(t)
+	server.CLI(t, "DEL", h.name+":journal", h.name+":counter")
+	kind := map[string]string{"mutex": "mutex", "rw": "write", "fair": "fair"}[h.kind]
+	for kind == "fair" && len(queue(t, h.name)) > 0 {
+		before := snapshot(t, h.name)
+		if got := a.do(t, tryLock(kind, h.name).waiting(time.Minute)); !got.OK {
+			t.Fatalf("the dead keep the queue for a minute (%+v), of\n%s\nthere is left\n%s", got, before, snapshot(t, h.name))
+		}
+		a.must(t, unlock(kind, h.name))
+	}
+	var left []string
+	redistest.Eventually(t, 20*time.Second, func() bool {
+		left = slices.DeleteFunc(server.Keys(t, "*"+h.name+"*"), func(key string) bool {
+			return strings.HasPrefix(key, "redisson_unlock_latch:")
+		})
+		return len(left) == 0
+	}, "Redis is empty")
+}

@@ -1,0 +1,31 @@
+package redlatch.interop;
+
+/** One line of input: what a thread of a client is to do. Times are milliseconds. */
+final class Command {
+    long id;
+    String verb;
+
+    /** Which client, and which of its threads. */
+    String client;
+    int thread;
+
+    /** The lock: its kind is one of mutex, fair, read, write. */
+    String kind;
+    String name;
+
+    /** How long to wait; negative: without end for lock, not at all for tryLock. */
+    long wait = -1;
+
+    /** A fixed lease; negative: renewed. */
+    long lease = -1;
+
+    /** open: the server, and the two settings that tests vary. */
+    String address;
+    long watchdog;
+    long fairWait;
+
+    /** section: how long it takes, whether others may be in it, and how it is called. */
+    long work;
+    boolean shared;
+    String op;
+}

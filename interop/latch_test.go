@@ -1,0 +1,285 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+)
+
+// latches is the counterpart of the Java probe: redlatch clients that take the same
+// commands.
+type latches struct {
+	mu      sync.Mutex
+	clients map[string]*latchClient
+}
+
+func newLatches() *latches { return &latches{clients: make(map[string]*latchClient)} }
+
+func (l *latches) run(c command) answer {
+	a := answer{ID: c.ID}
+	err := l.dispatch(c, &a)
+	a.At = time.Now().UnixMicro()
+	switch {
+	case errors.Is(err, redlatch.ErrLost):
+		a.OK, a.Error = false, lost
+	case err != nil:
+		a.OK, a.Error = false, err.Error()
+	}
+	return a
+}
+
+func (l *latches) dispatch(c command, a *answer) error {
+	l.mu.Lock()
+	client := l.clients[c.Client]
+	l.mu.Unlock()
+	switch c.Verb {
+	case "open":
+		client, err := openLatchClient(c)
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.clients[c.Client] = client
+		l.mu.Unlock()
+		a.OK, a.Owner = true, client.ID()
+		return nil
+	case "close":
+		a.OK = true
+		return client.close()
+	case "parked":
+		stats := client.Stats()
+		a.OK = stats.Waiters > 0 && stats.Subscriptions > 0
+		return nil
+	}
+	t := client.thread(c.Thread)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a.From = time.Now().UnixMicro()
+	return t.apply(c, a)
+}
+
+// latchClient is one redlatch client, and contexts in the place of Java's threads.
+type latchClient struct {
+	*redlatch.Client
+	redis *rueidis.Driver // for the sections
+
+	mu      sync.Mutex
+	threads map[int]*thread
+}
+
+func openLatchClient(c command) (*latchClient, error) {
+	ctx := context.Background()
+	redis, err := rueidis.Open(ctx, rueidis.Options{Address: c.Address[len("redis://"):], CommandTimeout: 5 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	client, err := redlatch.Open(ctx, c.Address, redlatch.Config{
+		LeaseTime: time.Duration(c.Watchdog) * time.Millisecond,
+		FairWait:  time.Duration(c.FairWait) * time.Millisecond,
+		Logger:    slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		redis.Close()
+		return nil, err
+	}
+	return &latchClient{Client: client, redis: redis, threads: make(map[int]*thread)}, nil
+}
+
+func (l *latchClient) close() error {
+	err := l.Client.Close(context.Background())
+	l.redis.Close()
+	return err
+}
+
+func (l *latchClient) thread(number int) *thread {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.threads[number]
+	if t == nil {
+		t = &thread{client: l, ctx: l.WithOwner(context.Background()), holds: make(map[string][]*redlatch.Hold)}
+		l.threads[number] = t
+	}
+	return t
+}
+
+// thread is one owner with the holds that it has. Its mutex is held for as long as a
+// verb takes: a thread does one thing at a time.
+type thread struct {
+	client *latchClient
+	ctx    context.Context
+
+	mu    sync.Mutex
+	holds map[string][]*redlatch.Hold
+}
+
+func (t *thread) apply(c command, a *answer) error {
+	a.OK = true
+	switch c.Verb {
+	case "lock", "tryLock":
+		return t.lock(c, a)
+	case "unlock":
+		return t.unlock(c, a)
+	case "section":
+		return t.section(c, a)
+	case "forceUnlock":
+		ok, err := t.client.forcible(c).ForceUnlock(t.ctx)
+		a.OK = ok
+		return err
+	}
+	return t.ask(c, a)
+}
+
+func (t *thread) lock(c command, a *answer) error {
+	var opts []redlatch.LockOption
+	if c.Lease >= 0 {
+		opts = append(opts, redlatch.WithLease(time.Duration(c.Lease)*time.Millisecond))
+	}
+	take := t.client.lock(c).Lock
+	if c.Verb == "tryLock" {
+		opts = append(opts, redlatch.WithWait(time.Duration(max(c.Wait, 0))*time.Millisecond))
+		take = t.client.lock(c).TryLock
+	}
+	h, err := take(t.ctx, opts...)
+	if errors.Is(err, redlatch.ErrNotAcquired) {
+		a.OK = false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.Owner = h.Owner()
+	key := c.Kind + " " + c.Name
+	t.holds[key] = append(t.holds[key], h)
+	return nil
+}
+
+func (t *thread) unlock(c command, a *answer) error {
+	key := c.Kind + " " + c.Name
+	holds := t.holds[key]
+	if len(holds) == 0 {
+		return redlatch.ErrLost // what Java's IllegalMonitorStateException says
+	}
+	last := holds[len(holds)-1]
+	t.holds[key] = holds[:len(holds)-1]
+	a.Owner = last.Owner()
+	return last.Unlock(t.ctx)
+}
+
+func (t *thread) ask(c command, a *answer) error {
+	status, err := t.client.status(t.ctx, c)
+	if err != nil {
+		return err
+	}
+	switch c.Verb {
+	case "isLocked":
+		switch c.Kind {
+		case "read", "write":
+			a.OK = status.Mode == c.Kind
+		default:
+			a.OK = status.Locked
+		}
+	case "holdCount":
+		a.Value = int64(len(t.holds[c.Kind+" "+c.Name]))
+	case "remainTTL":
+		a.Value = status.TTL.Milliseconds()
+		if !status.Locked {
+			a.Value = -2
+		}
+	default:
+		return fmt.Errorf("no verb %q", c.Verb)
+	}
+	return nil
+}
+
+// forcible is what all kinds of locks can besides being locked.
+type forcible interface {
+	ForceUnlock(ctx context.Context) (bool, error)
+	Status(ctx context.Context) (redlatch.Status, error)
+}
+
+func (l *latchClient) forcible(c command) forcible {
+	switch c.Kind {
+	case "mutex":
+		return l.Mutex(c.Name)
+	case "fair":
+		return l.FairMutex(c.Name)
+	}
+	return l.RWMutex(c.Name)
+}
+
+func (l *latchClient) status(ctx context.Context, c command) (redlatch.Status, error) {
+	return l.forcible(c).Status(ctx)
+}
+
+func (l *latchClient) lock(c command) redlatch.Lock {
+	switch c.Kind {
+	case "mutex":
+		return l.Mutex(c.Name)
+	case "fair":
+		return l.FairMutex(c.Name)
+	case "read":
+		return l.RWMutex(c.Name).RLocker()
+	}
+	return l.RWMutex(c.Name).Locker()
+}
+
+// section is what a lock is to guard; see Section.java.
+func (t *thread) section(c command, a *answer) error {
+	a.Owner = t.owner()
+	mode := "X "
+	if c.Shared {
+		mode = "S "
+	}
+	who := mode + a.Owner + " " + c.Op
+	if err := t.redis("RPUSH", c.Name+":journal", "enter "+who).Err; err != nil {
+		return err
+	}
+	before, err := t.count(c)
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(c.Work) * time.Millisecond) // the work
+	after := before + 1
+	if c.Shared {
+		after, err = t.count(c)
+	} else {
+		err = t.redis("SET", c.Name+":counter", strconv.FormatInt(after, 10)).Err
+	}
+	if err != nil {
+		return err
+	}
+	a.Value = after
+	return t.redis("RPUSH", c.Name+":journal", fmt.Sprintf("leave %s %d %d", who, before, after)).Err
+}
+
+func (t *thread) count(c command) (int64, error) {
+	reply := t.redis("GET", c.Name+":counter")
+	if reply.Err != nil || reply.IsNil {
+		return 0, reply.Err
+	}
+	return strconv.ParseInt(reply.Str, 10, 64)
+}
+
+// owner is the name under which the thread holds anything at the moment.
+func (t *thread) owner() string {
+	for _, holds := range t.holds {
+		for _, h := range holds {
+			return h.Owner()
+		}
+	}
+	return t.client.ID() + ":none"
+}
+
+func (t *thread) redis(words ...string) driver.Reply {
+	return t.client.redis.Do(context.Background(), driver.Command{Words: words, Key: words[1]})
+}
