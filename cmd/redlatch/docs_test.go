@@ -36,7 +36,7 @@ func TestTheSnippetsOfTheDocumentationRun(t *testing.T) {
 	for _, line := range lines {
 		want, _ := strconv.Atoi(line[2])
 		cmd := exec.Command("sh", "-c", line[1])
-		cmd.Env = append(os.Environ(), asCommand+"=1", "REDLATCH_REDIS="+server.URL(), "PATH="+bin+":"+os.Getenv("PATH"))
+		cmd.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0", "REDLATCH_REDIS="+server.URL(), "PATH="+bin+":"+os.Getenv("PATH"))
 		output, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {

@@ -18,11 +18,10 @@ func listen() (signals chan os.Signal, stop func()) {
 			signal.Notify(signals, s)
 		}
 	}
-	// A broken pipe at stderr must not end this process while there is a lock to give
-	// back: where somebody listens, the write fails instead.
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	return signals, func() { signal.Stop(signals); signal.Stop(pipe) }
+	// A broken pipe at stderr must not hide the exit code, which is told after all else:
+	// where somebody listens, the write fails instead of ending the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return signals, func() { signal.Stop(signals) }
 }
 
 // untilSignal returns a context that ends with the first signal. After settle the

@@ -63,6 +63,7 @@ func setScene(env *testscript.Env, server *redistest.Server) error {
 	env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("REDLATCH_REDIS", server.URL())
 	env.Setenv(asCommand, "1")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each run takes a second
 	return nil
 }
 

@@ -131,10 +131,13 @@ func (t *task) notAcquired(err error) error {
 
 // conclude gives the lock back and says how it went.
 func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) error {
-	if len(end.Left) > 0 {
+	switch {
+	case len(end.Left) > 0:
 		// They may still work under the lock. It is theirs until its lease ends.
 		hold.Detach()
 		return exit(exitLost, "lock %q: processes %v could not be killed; the lock is left to them until its lease ends", t.name, end.Left)
+	case end.Why == supervise.OutOfTime && !t.fixed:
+		return t.unproven(client, hold)
 	}
 	err := hold.Unlock(context.Background())
 	if end.Swept > 0 && !t.quiet {
@@ -145,15 +148,27 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 		return exit(exitLost, "%w; the command had ended by then; %s", err, t.now(client))
 	case end.Why == supervise.Lost:
 		return exit(exitLost, "lock %q: hold lost: it was forced, or Redis lost it: the command was stopped; %s", t.name, t.now(client))
-	case end.Why == supervise.OutOfTime && t.fixed:
-		return exit(exitLost, "lock %q: its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.name, t.limits.Lease)
 	case end.Why == supervise.OutOfTime:
-		return exit(exitLost, "lock %q: Redis did not confirm the hold in time: the command was stopped before the lease ended; %s", t.name, t.now(client))
+		return exit(exitLost, "lock %q: its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.name, t.limits.Lease)
 	case err != nil:
 		tell(fmt.Errorf("%w; the lock ends with its lease, within %v", err, t.limits.Lease))
 	}
 	return &exitError{code: end.Code}
 }
+
+// unproven ends a hold whose renewal did not come in time. If Redis still does not answer
+// there is no use in waiting for a release: the lease ends in a moment.
+func (t *task) unproven(client *redlatch.Client, hold *redlatch.Hold) error {
+	now := t.now(client)
+	if now == unanswered {
+		hold.Detach()
+	} else if hold.Unlock(context.Background()) == nil {
+		now = t.now(client)
+	}
+	return exit(exitLost, "lock %q: Redis did not confirm the hold in time: the command was stopped before the lease ended; %s", t.name, now)
+}
+
+const unanswered = "Redis does not answer"
 
 // now says who has the lock after it was lost.
 func (t *task) now(client *redlatch.Client) string {
@@ -162,7 +177,7 @@ func (t *task) now(client *redlatch.Client) string {
 	status, err := lookAt(ctx, client, t.name)
 	switch {
 	case err != nil:
-		return "Redis does not answer"
+		return unanswered
 	case !status.Locked:
 		return "it is free now"
 	}

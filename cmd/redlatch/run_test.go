@@ -1,0 +1,293 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// The flags of a run whose lock is renewed every 1.3 s. If that stops, SIGTERM is due 3.1 s
+// after the last renewal, SIGKILL after 3.5 s, and the lock ends after 4 s.
+const shortLease = "--lease-time 4s --kill-after 400ms "
+
+func TestAFrozenServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, shortLease+"job", stubborn)
+	r.awaitStubborn()
+	expiry := awaitRenewal(t, server, "job")
+	server.Freeze()
+	r.goneBefore(expiry)
+	r.end(exitLost, `redlatch: lock "job": Redis did not confirm the hold in time`, "the command was stopped", "Redis does not answer")
+}
+
+func TestAServerThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	r := startRunning(t, server, shortLease+"--redis "+proxy.URL()+" job", stubborn)
+	r.awaitStubborn()
+	expiry := awaitRenewal(t, server, "job")
+	proxy.Blackhole(true)
+	r.goneBefore(expiry)
+	// Redis itself can be asked here: nobody else could have taken the lock so far.
+	if left := server.PTTL(t, "job"); left <= 0 {
+		t.Errorf("the lock had %v left when all were gone", left)
+	}
+	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
+}
+
+func TestAServerThatDies(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, shortLease+"job", stubborn)
+	r.awaitStubborn()
+	expiry := awaitRenewal(t, server, "job")
+	server.Kill()
+	r.goneBefore(expiry)
+	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
+}
+
+func TestAServerThatRestartsEmpty(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, shortLease+"job", stubborn)
+	r.awaitStubborn()
+	expiry := awaitRenewal(t, server, "job")
+	server.Restart(t)
+	r.goneBefore(expiry)
+	r.end(exitLost, `lock "job": hold lost`, "it is free now")
+}
+
+func TestAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, shortLease+"job", `
+		trap 'echo told >&9' TERM
+		trap 'exit 4' USR1
+		echo leader $$ >&9
+		while :; do sleep 0.05; done`)
+	r.kin.Await("leader")
+	awaitRenewal(t, server, "job")
+	server.Freeze()
+	frozen := time.Now()
+	redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(frozen) > 2*time.Second }, "the outage lasts past a renewal")
+	server.Thaw()
+	awaitRenewal(t, server, "job")
+	r.command.Process.Signal(syscall.SIGUSR1)
+	r.end(4)
+	if said := r.kin.Said(); len(said) != 1 {
+		t.Errorf("the command was told: %q", said)
+	}
+}
+
+func TestALockThatIsForcedOpen(t *testing.T) {
+	t.Parallel()
+	for what, flags := range map[string]string{"renewed": shortLease, "fixed": "--lease 4s --kill-after 400ms "} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			r := startRunning(t, server, flags+"job", stubborn)
+			r.awaitStubborn()
+			server.CLI(t, "DEL", "job")
+			server.CLI(t, "HSET", "job", "00000000-0000-4000-8000-000000000000:7", "1")
+			forced := time.Now()
+			// A third of the lease until it is noticed, and --kill-after.
+			if took := r.kin.AwaitGone(20 * time.Second).Sub(forced); took > 2500*time.Millisecond {
+				t.Errorf("it took %v", took)
+			}
+			r.end(exitLost, `lock "job": hold lost`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
+			if holder := server.CLI(t, "HGET", "job", "00000000-0000-4000-8000-000000000000:7"); holder != "1" {
+				t.Errorf("the new holder's count is %v", holder)
+			}
+		})
+	}
+}
+
+// The lock is lost, but the command ends before anybody notices: its success would be a
+// false one.
+func TestALossThatIsNoticedAtTheEndIsReported(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done`)
+	r.kin.Await("began")
+	server.CLI(t, "DEL", "job")
+	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.end(exitLost, `unlock "job": hold lost`, "the command had ended by then")
+}
+
+// What the command did it did under the lock, so its exit code stands.
+func TestALockThatCannotBeGivenBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done; exit 6`)
+	r.kin.Await("began")
+	server.Freeze()
+	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.end(6, `unlock "job"`, "the lock ends with its lease, within 30s")
+}
+
+func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 2s job", `trap 'echo told >&9; exit' TERM; echo leader $$ >&9; while :; do sleep 0.05; done`)
+	r.kin.Await("leader")
+	expiry := awaitRenewal(t, server, "job")
+	r.command.Process.Kill()
+	if runtime.GOOS == "linux" {
+		r.kin.Await("told")
+		r.kin.AwaitGone(5 * time.Second)
+	}
+	if left := server.PTTL(t, "job"); left <= 0 {
+		t.Errorf("the lock has %v left", left)
+	}
+	next := startRunning(t, server, "--wait 10s job", `echo ran >&9`)
+	next.end(0)
+	if late := time.Since(expiry); late < 0 || late > time.Second {
+		t.Errorf("the next one ended %v after the lease", late)
+	}
+}
+
+// A redlatch that was paused for longer than the lease finds out before anything else.
+func TestARedlatchThatIsPausedStopsTheCommandWhenItGoesOn(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 1s job", stubborn)
+	r.awaitStubborn()
+	r.command.Process.Signal(syscall.SIGSTOP)
+	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
+	r.command.Process.Signal(syscall.SIGCONT)
+	woken := time.Now()
+	if took := r.kin.AwaitGone(10 * time.Second).Sub(woken); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	r.end(exitLost, `lock "job"`, "it is free now")
+}
+
+func TestTheLockIsHeldUntilTheLastOfTheGroupIsGone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--kill-after 1s --quiet job", `
+		sh -c 'trap "" TERM; echo left $$ >&9; while :; do sleep 1; done' &
+		sleep 0.3`)
+	r.kin.Await("left")
+	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
+	free := time.Now()
+	// The pipe is read by another goroutine; the order is right if it is close.
+	if late := r.kin.AwaitGone(10 * time.Second).Sub(free); late > 300*time.Millisecond {
+		t.Errorf("somebody was there %v after the lock was free", late)
+	}
+	r.end(0)
+}
+
+func TestASignalEndsTheWaitAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "HSET", "job", "00000000-0000-4000-8000-000000000000:7", "1")
+	for _, number := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		r := startRunning(t, server, "job", `echo ran >&9`)
+		redistest.Eventually(t, 10*time.Second, func() bool { return subscribers(server.CLI(t, numSub("job")...)) == 1 }, "it waits")
+		r.command.Process.Signal(number)
+		sent := time.Now()
+		r.end(exitSignal + int(number))
+		if took := time.Since(sent); took > 2*time.Second {
+			t.Errorf("%v: it took %v", number, took)
+		}
+		redistest.Eventually(t, 5*time.Second, func() bool { return subscribers(server.CLI(t, numSub("job")...)) == 0 }, "nobody listens")
+	}
+	if keys := server.Keys(t, "*"); len(keys) != 1 {
+		t.Errorf("keys: %q", keys)
+	}
+	if count := server.CLI(t, "HLEN", "job"); count != int64(1) {
+		t.Errorf("the lock has %v fields", count)
+	}
+	// wait ends in the same way.
+	r := newRunning(t, server, "", "")
+	r.command.Args = append(r.command.Args[:4], "wait", "job")
+	r.start()
+	redistest.Eventually(t, 10*time.Second, func() bool { return strings.Contains(clients(t, server), "cmd=eval") }, "it looks")
+	r.command.Process.Signal(syscall.SIGINT)
+	r.end(130)
+}
+
+// clients is the server's list of its connections.
+func clients(t *testing.T, server *redistest.Server) string {
+	return server.CLI(t, "CLIENT", "LIST").(string)
+}
+
+func TestASignalIsPassedOnAndTheCommandDecides(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "job", `
+		trap 'echo gotINT >&9' INT
+		trap 'echo gotTERM >&9; sleep 0.3; exit 12' TERM
+		echo leader $$ >&9
+		while :; do sleep 0.05; done`)
+	r.kin.Await("leader")
+	r.command.Process.Signal(syscall.SIGINT)
+	r.kin.Await("gotINT")
+	if server.CLI(t, "EXISTS", "job") != int64(1) {
+		t.Error("the lock is free")
+	}
+	r.command.Process.Signal(syscall.SIGTERM)
+	r.end(12)
+	if got := strings.Join(r.kin.Said()[1:], " "); got != "gotINT gotTERM" {
+		t.Errorf("it got %s", got)
+	}
+}
+
+// As nohup starts it.
+func TestASignalThatWasIgnoredStaysIgnored(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := newRunning(t, server, "job", `kill -HUP $PPID $$; sleep 0.2; exit 5`)
+	r.command.Args[2] = `trap '' HUP; ` + r.command.Args[2]
+	r.start()
+	r.end(5)
+}
+
+func TestABrokenPipeAtStderrChangesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	r := newRunning(t, server, "--lease 500ms job", `echo leader $$ >&9; exec sleep 1000`)
+	r.command.Stderr = writer
+	r.start()
+	writer.Close()
+	r.end(exitLost)
+}
+
+// Goal: many machines' crontabs start the same job at the same moment.
+func TestRunsOfOneLockDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	log := filepath.Join(t.TempDir(), "log")
+	var all []*running
+	for range 6 {
+		all = append(all, startRunning(t, server, "job", `echo in >>`+log+`; sleep 0.05; echo out >>`+log))
+	}
+	for _, r := range all {
+		r.end(0)
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Repeat("in\nout\n", 6); string(text) != want {
+		t.Errorf("the log is %q", text)
+	}
+}
