@@ -27,7 +27,7 @@ test: need lint ## install what is missing, lint, run every test under the race 
 
 .PHONY: need
 need:
-	scripts/need go gcc redis-server initdb curl pgrep
+	scripts/need go gcc redis-server initdb curl
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck over every module; changes nothing

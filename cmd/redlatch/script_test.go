@@ -23,6 +23,7 @@ import (
 //	redis WORD…                    sends a command to the server, whose reply is stdout
 //	held NAME                      waits until somebody holds the lock
 //	subscribed NAME                waits until somebody waits for the lock
+//	until TEXT PROGRAM ARGUMENT…   runs a program again and again until it prints TEXT
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -42,6 +43,7 @@ func TestScripts(t *testing.T) {
 			"redis":      askRedis,
 			"held":       awaitKey,
 			"subscribed": awaitWaiter,
+			"until":      until,
 		},
 	})
 }
@@ -93,6 +95,13 @@ func say(ts *testscript.TestScript, words ...string) any {
 
 func askRedis(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), say(ts, args...))
+}
+
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	await(ts, args[0]+" is printed", func() bool {
+		_ = ts.Exec(args[1], args[2:]...)
+		return strings.Contains(ts.ReadFile("stdout"), args[0])
+	})
 }
 
 func awaitKey(ts *testscript.TestScript, _ bool, args []string) {
