@@ -55,8 +55,16 @@ func holdAndReport(spec string) error {
 	}
 	fmt.Println("held", h.Owner())
 	// The process is stopped in the middle of this loop, and asks again at once.
-	for h.Valid() {
-		time.Sleep(time.Millisecond)
+	// What counts is the first answer after a pause, before Redis can have said anything.
+	for last := time.Now(); ; time.Sleep(time.Millisecond) {
+		now := time.Now()
+		if !h.Valid() {
+			break
+		}
+		if now.Sub(last) > lease {
+			fmt.Println("valid after a pause of", now.Sub(last))
+		}
+		last = now
 	}
 	fmt.Println("ended", errors.Is(h.Err(), redlatch.ErrLost))
 	fmt.Println("unlock", errors.Is(h.Unlock(ctx), redlatch.ErrLost))

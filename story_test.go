@@ -27,11 +27,14 @@ func TestAHoldIsRenewedEveryThirdOfItsLeaseUntilItIsReleased(t *testing.T) {
 		if err := h.Unlock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		renewals := s.client.Stats().Renewals
+		renewals, sent := s.client.Stats().Renewals, s.driver.scripts.Load()
 		within(t, "renewals", renewals, 20, 21)
 		time.Sleep(time.Minute)
 		if got := s.client.Stats().Renewals; got != renewals {
 			t.Errorf("%d renewals after the release", got-renewals)
+		}
+		if n := s.driver.scripts.Load() - sent; n != 0 {
+			t.Errorf("%d scripts were sent after the release", n)
 		}
 		if s.memory.Miniredis().Exists("job") {
 			t.Error("the key is still there")
