@@ -35,6 +35,12 @@ type Driver interface {
 	// A server error in one command does not stop the ones behind it.
 	Pipeline(ctx context.Context, commands ...Command) []Reply
 
+	// Apart is Pipeline for commands that keep the server from answering for a while,
+	// such as WAIT: it sends them on a connection that nobody else uses meanwhile, so
+	// that nobody else waits behind them. Besides ctx nothing bounds it but the
+	// server: the command timeout does not.
+	Apart(ctx context.Context, commands ...Command) []Reply
+
 	// Listen opens a connection that is used for subscriptions alone. Its
 	// events are delivered one after another, in the order of their arrival;
 	// the functions must not block. The connection is not re-opened when it
@@ -43,6 +49,22 @@ type Driver interface {
 
 	// Close ends every connection. Calls under way end with an error.
 	Close()
+}
+
+// Sharded is a Driver of several servers that divide the keys among themselves: a Redis
+// Cluster. Its Pipeline and Apart keep the order of commands whose keys lie in one slot.
+// A Pipeline may reach over several slots and servers, whose parts go side by side and
+// fail independently; the commands of an Apart have one slot. Its Listener outlives the
+// loss of single servers: it subscribes anew by itself, and says so by Subscribed.
+type Sharded interface {
+	Driver
+
+	// Shard names the server that has key now, as far as is known. It does not block.
+	Shard(key string) string
+
+	// ShardMessages says that the servers know SPUBLISH, and that listeners hear it as
+	// well as PUBLISH.
+	ShardMessages() bool
 }
 
 // Command is one Redis command.
@@ -69,12 +91,27 @@ type Listener interface {
 	Close()
 }
 
+// ShardListener is a Listener on one server of a cluster, which can also hear what is
+// published in that server's shard alone (SPUBLISH). Its events do not tell the two ways
+// apart.
+type ShardListener interface {
+	Listener
+	// SubscribeShard asks for messages of channels of one slot. The server refuses the
+	// channels of a slot that is not its own by a *ServerError with the code MOVED.
+	SubscribeShard(ctx context.Context, channels ...string) error
+	// UnsubscribeShard asks for no more of them.
+	UnsubscribeShard(ctx context.Context, channels ...string) error
+}
+
 // Events are the things that a Listener reports. A nil function means that
 // nobody is interested.
 type Events struct {
 	// Subscribed reports that the server acknowledged a subscription: every
 	// message published on the channel from now on will be delivered.
 	Subscribed func(channel string)
+	// Evicted reports that the server ended a subscription to a shard's channel of its
+	// own accord, because the slot has gone to another server.
+	Evicted func(channel string)
 	// Message reports a published message.
 	Message func(channel, payload string)
 }

@@ -40,6 +40,10 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	return f.answer(ctx, false, commands)
 }
 
+func (f *fake) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	return f.answer(ctx, false, commands)
+}
+
 func (f *fake) Listen(context.Context, driver.Events) (driver.Listener, error) {
 	return nil, errors.ErrUnsupported
 }
