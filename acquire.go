@@ -29,16 +29,28 @@ func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts
 	}
 
 	if c.config.Observer == nil {
-		return c.acquireAs(ctx, p, want)
+		return c.obtain(ctx, p, want)
 	}
 	began := time.Now()
-	h, err := c.acquireAs(ctx, p, want)
+	h, err := c.obtain(ctx, p, want)
 	if err != nil {
 		c.observe(NotAcquired, p, "", began, err)
 	} else {
 		c.observe(Acquired, p, h.tenure.owner, began, nil)
 	}
 	return h, err
+}
+
+// obtain takes the lock, and has it confirmed by replicas if that is asked for.
+func (c *Client) obtain(ctx context.Context, p *point, want request) (*Hold, error) {
+	h, err := c.acquireAs(ctx, p, want)
+	if err != nil || want.replicas == 0 {
+		return h, err
+	}
+	if err := c.replicate(ctx, h, want); err != nil {
+		return nil, errors.Join(err, h.Unlock(ctx))
+	}
+	return h, nil
 }
 
 // acquireAs finds out which owner asks.

@@ -93,7 +93,7 @@ func (h *heart) locks() ([]string, bool) {
 func (h *heart) beatFor(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.client.config.CommandTimeout)
 	defer cancel()
-	fair := script.NewFair(name, h.client.config.FairWait)
+	fair := script.NewFair(name, h.client.config.FairWait, h.client.messages)
 	for owners := range h.chunks(name) {
 		result, err := h.client.runner.Run(ctx, fair.Beat(owners))
 		if err != nil {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/wake"
@@ -19,10 +19,13 @@ import (
 // connection for commands and, while somebody waits, one for messages, however many
 // locks there are. It is safe for concurrent use.
 type Client struct {
-	id     string
-	config Config
-	driver driver.Driver
-	owned  bool // the driver is closed with the client
+	id      string
+	config  Config
+	driver  driver.Driver
+	sharded driver.Sharded // the driver, where it is one of a cluster
+	owned   bool           // the driver is closed with the client
+
+	messages protocol.Messages
 
 	runner   *script.Runner // for acquisitions and questions
 	releases *script.Runner // for releases, with their own bound
@@ -49,16 +52,19 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	messages := cfg.messages(d)
 	c := &Client{
+		messages: messages,
 		id:       uuid.NewString(),
 		config:   cfg,
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		releases: script.NewRunner(d, cfg.ReleaseTimeout),
-		hub:      wake.NewHub(d.Listen, cfg.Logger),
+		hub:      wake.NewHub(listen(d, messages), cfg.Logger),
 		closing:  make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
+	c.sharded, _ = d.(driver.Sharded)
 	c.engine = renew.Start(c.renew)
 	c.heart.client = c
 	return c, nil
@@ -119,20 +125,6 @@ func (c *Client) releaseAll() error {
 		}
 	}
 	return nil
-}
-
-// renew extends the leases of a batch of tenures. The engine calls it.
-func (c *Client) renew(ctx context.Context, batch []*renew.Item) (kept []bool, asked time.Time, err error) {
-	renewals := make([]script.Renewal, len(batch))
-	for i, item := range batch {
-		renewals[i] = item.Subject.(*tenure).renewal()
-	}
-	result, err := c.runner.Run(ctx, script.Renew(renewals))
-	if err != nil {
-		return nil, result.Asked, err
-	}
-	kept, err = script.ReadRenewed(result.Reply, len(batch))
-	return kept, result.Asked, err
 }
 
 // ask runs a call that acquires and releases nothing.

@@ -30,6 +30,14 @@ type Config struct {
 	// shorter, at random, so that processes do not look all at once.
 	PollCap time.Duration
 
+	// OldestPeer is the oldest Redisson, such as "3.16.8", among the Java processes that
+	// share the locks, or "none" where there is no Java. It decides how releases are
+	// announced, never whether locks exclude: waiters that miss a message look after
+	// PollCap, or in Java when the lease ends. By default every peer from 3.10.3 on is
+	// woken; in a Cluster of Redis 7 that costs a second message, which "3.22.0" and
+	// later, or "none", save.
+	OldestPeer string
+
 	// TokenClock makes fencing tokens follow the server's clock, in microseconds, where
 	// their counter is behind it. They then go on growing also after a failover that has
 	// lost increments, as long as the servers' clocks agree to within the time of a
@@ -90,6 +98,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.PollCap < minPollCap {
 		return c, &ConfigError{"PollCap", fmt.Sprintf("%v is below %v", c.PollCap, minPollCap)}
+	}
+	if _, err := parsePeer(c.OldestPeer); err != nil {
+		return c, err
 	}
 	if c.CommandTimeout < time.Millisecond {
 		return c, &ConfigError{"CommandTimeout", fmt.Sprintf("%v is below 1ms", c.CommandTimeout)}

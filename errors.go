@@ -39,6 +39,10 @@ var (
 	// lock frees.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 
+	// ErrNotReplicated: the lock was granted, but fewer replicas than WithReplicas asks
+	// for confirmed it in time. It was given back.
+	ErrNotReplicated = errors.New("not replicated")
+
 	// ErrClosed: the client is closed or closing.
 	ErrClosed = errors.New("client closed")
 

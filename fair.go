@@ -29,14 +29,14 @@ type FairMutex struct {
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) FairMutex(name string) *FairMutex {
 	m := &FairMutex{client: c, point: point{name: name}}
-	if err := protocol.CheckName(name); err != nil {
+	if err := c.checkName(name); err != nil {
 		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
 		return m
 	}
-	m.fair = script.NewFair(name, c.config.FairWait)
+	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
 	m.point.channel = protocol.LockChannel(name)
 	m.point.held = heldKey{c, m.point.channel}
-	m.point.side = queueing{m.fair, exclusive{name, m.point.channel}}
+	m.point.side = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
 	return m
 }
 

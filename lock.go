@@ -25,6 +25,7 @@ type Lock interface {
 type LockOption struct {
 	kind optionKind
 	d    time.Duration
+	n    int
 }
 
 type optionKind int
@@ -33,16 +34,17 @@ const (
 	leaseOption optionKind = iota + 1
 	waitOption
 	fencingOption
+	replicasOption
 )
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
 // least 10 ms. Under re-entry all holds of one owner share the lock's one expiry in
 // Redis, so the longest lease among them counts.
-func WithLease(d time.Duration) LockOption { return LockOption{leaseOption, d} }
+func WithLease(d time.Duration) LockOption { return LockOption{kind: leaseOption, d: d} }
 
 // WithWait gives up after d with ErrNotAcquired. Zero does not wait at all.
 // Without it, ctx alone bounds the wait.
-func WithWait(d time.Duration) LockOption { return LockOption{waitOption, d} }
+func WithWait(d time.Duration) LockOption { return LockOption{kind: waitOption, d: d} }
 
 // WithFencing takes a token with the hold: a number that is greater than that of every
 // earlier hold of the lock with one. Give it to whatever the lock guards (package fence),
@@ -51,12 +53,29 @@ func WithWait(d time.Duration) LockOption { return LockOption{waitOption, d} }
 // same name goes on counting.
 func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 
+// WithReplicas grants the hold only when n replicas of the server have it, and otherwise
+// gives it back and reports ErrNotReplicated: one of these n can then take the server's
+// place without losing the lock. Which of them does is not ours to say: where a replica
+// that lags behind may be promoted, ask for all of them, and let a fencing token decide.
+//
+// It costs one more round trip, on a connection of its own, and waits for up to timeout
+// beyond the wait for the lock itself. Of the holds of one owner, each asks for itself.
+// Renewals are not waited for.
+//
+// Source: the WAIT command of Redis, as Redisson uses it (section 15 of the wire format).
+func WithReplicas(n int, timeout time.Duration) LockOption {
+	return LockOption{kind: replicasOption, n: n, d: timeout}
+}
+
 // request is what the options of one acquisition add up to.
 type request struct {
 	lease  time.Duration
 	fixed  bool          // the lease is not renewed
 	wait   time.Duration // forever: ctx alone bounds the wait
 	fenced bool          // with a token
+
+	replicas int           // that have to confirm the hold
+	confirm  time.Duration // for how long to wait for them
 }
 
 const forever time.Duration = math.MaxInt64
@@ -78,6 +97,11 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			r.wait = opt.d
 		case fencingOption:
 			r.fenced = true
+		case replicasOption:
+			if opt.n < 1 || opt.d < time.Millisecond {
+				return r, &ConfigError{"WithReplicas", fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
+			}
+			r.replicas, r.confirm = opt.n, opt.d
 		default:
 			return r, &ConfigError{"LockOption", "the zero value is no option"}
 		}

@@ -22,13 +22,13 @@ type Mutex struct {
 // be one is reported by every verb as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
 	m := &Mutex{client: c, point: point{name: name}}
-	if err := protocol.CheckName(name); err != nil {
+	if err := c.checkName(name); err != nil {
 		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
 		return m
 	}
 	m.point.channel = protocol.LockChannel(name)
 	m.point.held = heldKey{c, m.point.channel}
-	m.point.side = exclusive{name, m.point.channel}
+	m.point.side = exclusive{name, m.point.channel, c.messages}
 	return m
 }
 
@@ -67,7 +67,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // ErrWrongType, if the key is something else, which is left alone; ErrUnknownOutcome.
 // Source: Redisson's forceUnlock.
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.force(ctx, script.Force(m.point.name, m.point.channel))
+	return m.force(ctx, script.Force(m.point.name, m.point.channel, m.client.messages))
 }
 
 // ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it. If
@@ -79,7 +79,7 @@ func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
 	if _, _, ok := protocol.ParseOwner(owner); !ok {
 		return false, &ConfigError{"owner", fmt.Sprintf("%q is not of the form clientUUID:number", owner)}
 	}
-	return m.force(ctx, script.ForceFrom(m.point.name, m.point.channel, owner))
+	return m.force(ctx, script.ForceFrom(m.point.name, m.point.channel, owner, m.client.messages))
 }
 
 func (m *Mutex) force(ctx context.Context, call script.Call) (bool, error) {

@@ -33,15 +33,15 @@ type RWMutex struct {
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) RWMutex(name string) *RWMutex {
 	p := point{name: name}
-	if err := protocol.CheckName(name); err != nil {
+	if err := c.checkName(name); err != nil {
 		p.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
 		return &RWMutex{client: c, read: p, write: p}
 	}
 	p.channel = protocol.RWChannel(name)
 	p.held = heldKey{c, p.channel}
 	m := &RWMutex{client: c, read: p, write: p}
-	m.read.side = reading{name, p.channel}
-	m.write.side = writing{name, p.channel}
+	m.read.side = reading{name, p.channel, c.messages}
+	m.write.side = writing{name, p.channel, c.messages}
 	return m
 }
 
@@ -105,7 +105,7 @@ func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 // ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
 // and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
 func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel))
+	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, m.client.messages))
 }
 
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
@@ -140,14 +140,17 @@ func rwStatus(name string, state script.RWState) (Status, error) {
 }
 
 // reading is the read side of a read-write lock.
-type reading struct{ name, channel string }
+type reading struct {
+	name, channel string
+	messages      protocol.Messages
+}
 
 func (s reading) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.AcquireRead(s.name, owner, lease, count)
 }
 
 func (s reading) release(owner string, held, remaining int, lease time.Duration) script.Call {
-	return script.ReleaseRead(s.name, s.channel, owner, held, remaining, lease)
+	return script.ReleaseRead(s.name, s.channel, owner, held, remaining, lease, s.messages)
 }
 
 func (s reading) renewal(owner string, held int, lease time.Duration) script.Renewal {
@@ -166,14 +169,17 @@ func (reading) queues() bool         { return false }
 func (s reading) line(string) string { return s.channel }
 
 // writing is the write side of a read-write lock.
-type writing struct{ name, channel string }
+type writing struct {
+	name, channel string
+	messages      protocol.Messages
+}
 
 func (s writing) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.AcquireWrite(s.name, owner, lease, count)
 }
 
 func (s writing) release(owner string, _, remaining int, lease time.Duration) script.Call {
-	return script.ReleaseWrite(s.name, s.channel, owner, remaining, lease)
+	return script.ReleaseWrite(s.name, s.channel, owner, remaining, lease, s.messages)
 }
 
 func (s writing) renewal(owner string, _ int, lease time.Duration) script.Renewal {

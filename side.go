@@ -3,6 +3,7 @@ package redlatch
 import (
 	"time"
 
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -37,14 +38,17 @@ type side interface {
 }
 
 // exclusive is the one side of a mutex.
-type exclusive struct{ name, channel string }
+type exclusive struct {
+	name, channel string
+	messages      protocol.Messages
+}
 
 func (s exclusive) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
 	return script.Acquire(s.name, owner, lease, count)
 }
 
 func (s exclusive) release(owner string, _, remaining int, lease time.Duration) script.Call {
-	return script.Release(s.name, s.channel, owner, remaining, lease)
+	return script.Release(s.name, s.channel, owner, remaining, lease, s.messages)
 }
 
 func (s exclusive) renewal(owner string, _ int, lease time.Duration) script.Renewal {

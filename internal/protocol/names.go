@@ -80,11 +80,3 @@ func ReadTimeoutPrefix(name string) string { return strings.TrimSuffix(Suffixed(
 func ReadTimeoutKey(name, owner string, n int) string {
 	return ReadTimeoutPrefix(name) + ":" + owner + ":rwlock_timeout:" + strconv.Itoa(n)
 }
-
-// Unlocked is the payload that announces a release: one waiter of each process
-// may try. Java peers fail to decode a payload that is not a decimal number.
-const Unlocked = "0"
-
-// ReadUnlocked is the payload that announces the end of a write hold: all readers of
-// each process may try.
-const ReadUnlocked = "1"

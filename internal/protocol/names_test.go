@@ -51,13 +51,6 @@ func TestDerivedNamesFollowTheBraceRuleByteForByte(t *testing.T) {
 	}
 }
 
-func TestAReleaseIsAnnouncedByADecimalNumber(t *testing.T) {
-	t.Parallel()
-	if protocol.Unlocked != "0" {
-		t.Errorf("the payload is %q; Java peers listen for \"0\"", protocol.Unlocked)
-	}
-}
-
 func TestNamesThatCannotNameALockAreRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ name, reason string }{

@@ -19,16 +19,30 @@ type passenger struct {
 // after another would be late where the server is far away.
 const abreast = 8
 
-// flights divides what is due: by urgency, so that nobody shares the patience of
-// those who have far less time, and into a few that go side by side.
+// class is what the passengers of one flight have in common: their urgency, so that nobody
+// shares the patience of those who have far less time, and the server.
+type class struct {
+	urgency int
+	shard   string
+}
+
+func (p passenger) class(now time.Time) class {
+	c := class{urgency: bits.Len64(uint64(p.it.Term().patience(now) / time.Millisecond))}
+	if subject, ok := p.it.Subject.(Sharded); ok {
+		c.shard = subject.Shard()
+	}
+	return c
+}
+
+// flights divides what is due by class, and into a few that go side by side.
 func flights(due []passenger, now time.Time) [][]passenger {
-	urgency := make(map[int][]passenger)
+	classes := make(map[class][]passenger)
 	for _, p := range due {
-		class := bits.Len64(uint64(p.it.Term().patience(now) / time.Millisecond))
-		urgency[class] = append(urgency[class], p)
+		class := p.class(now)
+		classes[class] = append(classes[class], p)
 	}
 	var all [][]passenger
-	for _, class := range urgency {
+	for _, class := range classes {
 		share := max(batchSize, (len(class)+abreast-1)/abreast)
 		for part := range slices.Chunk(class, share) {
 			all = append(all, part)

@@ -29,6 +29,15 @@ type Subject interface {
 	Lost(why error)
 }
 
+// Sharded is a Subject that knows which server has its lease. Those of different servers
+// are not renewed by one request, so that a server that is down does not cost the others
+// their time.
+type Sharded interface {
+	Subject
+	// Shard names the server at this moment. It must not block.
+	Shard() string
+}
+
 // The two ways in which a lease is lost.
 var (
 	ErrExpired = errors.New("its time ran out before Redis confirmed more of it")

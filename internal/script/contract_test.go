@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -106,7 +107,7 @@ func sorted(all []string) []string {
 // slot of the lock.
 func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
-	call := regexp.MustCompile(`redis\.p?call\('([A-Z]+)'(?:, *([^,)]+))?`)
+	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'|verb)|announce\()(?:, *)?([^,)]+)?`)
 	key := regexp.MustCompile(`^(|lock|channel|tokens|timeout|queue|deadlines|beats|set|counter|KEYS\[\w+\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
@@ -114,7 +115,7 @@ func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 				t.Errorf("%s: %s on %q, which is none of its keys", p.name, match[1], match[2])
 			}
 		}
-		if n := strings.Count(p.body, "redis.call(") + strings.Count(p.body, "redis.pcall("); n != len(call.FindAllString(p.body, -1)) {
+		if n := strings.Count(p.body, "redis.call(") + strings.Count(p.body, "redis.pcall(") + strings.Count(p.body, "announce("); n != len(call.FindAllString(p.body, -1)) {
 			t.Errorf("%s: a command that this test cannot read", p.name)
 		}
 	}
@@ -151,14 +152,14 @@ func TestAScriptIsKnownByItsDigestOnceItWasLoaded(t *testing.T) {
 
 // oneOfEach has one call of every script.
 func oneOfEach(key string) []script.Call {
-	fair := script.NewFair(key, second)
+	fair := script.NewFair(key, second, protocol.Plain)
 	return []script.Call{
-		script.Acquire(key, "c:1", second, 1), script.Release(key, key, "c:1", 0, second),
+		script.Acquire(key, "c:1", second, 1), script.Release(key, key, "c:1", 0, second, protocol.Plain),
 		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}),
-		script.Force(key, key), script.Status(key, key),
-		script.AcquireRead(key, "c:1", second, 1), script.ReleaseRead(key, key, "c:1", 1, 0, second),
-		script.AcquireWrite(key, "c:1", second, 1), script.ReleaseWrite(key, key, "c:1", 0, second),
-		script.ForceRW(key, key), script.StatusRW(key, key),
+		script.Force(key, key, protocol.Plain), script.Status(key, key),
+		script.AcquireRead(key, "c:1", second, 1), script.ReleaseRead(key, key, "c:1", 1, 0, second, protocol.Plain),
+		script.AcquireWrite(key, "c:1", second, 1), script.ReleaseWrite(key, key, "c:1", 0, second, protocol.Plain),
+		script.ForceRW(key, key, protocol.Plain), script.StatusRW(key, key),
 		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat([]string{"c:1"}),
 		fair.Force(), fair.Queue(),
 	}

@@ -10,9 +10,9 @@ import (
 
 var (
 	fairAcquireScript = load("fair_acquire", "token", "fair_queue")
-	fairReleaseScript = load("fair_release", "fair_queue")
-	fairBeatScript    = load("fair_beat", "fair_queue")
-	fairForceScript   = load("fair_force", "fair_queue")
+	fairReleaseScript = load("fair_release", "announce", "fair_queue")
+	fairBeatScript    = load("fair_beat", "announce", "fair_queue")
+	fairForceScript   = load("fair_force", "announce", "fair_queue")
 	fairStatusScript  = load("fair_status")
 )
 
@@ -21,10 +21,11 @@ type Fair struct {
 	lock, queue, deadlines, beats string
 	channels                      string // what the channels of its waiters begin with
 	slot                          string // in milliseconds
+	unlocked                      string // the plan that announces a free lock
 }
 
 // NewFair returns the fair lock of a name, whose waiters count as alive for a slot.
-func NewFair(name string, slot time.Duration) Fair {
+func NewFair(name string, slot time.Duration, via protocol.Messages) Fair {
 	return Fair{
 		lock:      name,
 		queue:     protocol.FairQueue(name),
@@ -32,6 +33,7 @@ func NewFair(name string, slot time.Duration) Fair {
 		beats:     protocol.FairBeats(name),
 		channels:  protocol.LockChannel(name),
 		slot:      millis(slot),
+		unlocked:  via.Unlocked(),
 	}
 }
 
@@ -54,12 +56,12 @@ func (f Fair) Acquire(owner string, lease time.Duration, count int, queue bool) 
 // Release lowers the owner's count to remaining; at zero it also takes the owner out of
 // the queue and tells the next waiter. ReadReleased reads the reply.
 func (f Fair) Release(owner string, remaining int, lease time.Duration) Call {
-	return f.call(fairReleaseScript, owner, strconv.Itoa(remaining), millis(lease), f.slot, f.channels, protocol.Unlocked)
+	return f.call(fairReleaseScript, owner, strconv.Itoa(remaining), millis(lease), f.slot, f.channels, f.unlocked)
 }
 
 // Beat says that the waiters of these owners are alive.
 func (f Fair) Beat(owners []string) Call {
-	return f.call(fairBeatScript, append([]string{f.slot, f.channels, protocol.Unlocked}, owners...)...)
+	return f.call(fairBeatScript, append([]string{f.slot, f.channels, f.unlocked}, owners...)...)
 }
 
 // Beaten is what a Beat found.
@@ -88,7 +90,7 @@ func ReadBeaten(r driver.Reply) (Beaten, error) {
 // Force frees the lock, whoever holds it, and tells the next waiter. ReadForced reads the
 // reply.
 func (f Fair) Force() Call {
-	return f.call(fairForceScript, f.slot, f.channels, protocol.Unlocked)
+	return f.call(fairForceScript, f.slot, f.channels, f.unlocked)
 }
 
 // Queue reads the queue.

@@ -6,7 +6,7 @@
 -- KEYS[4]   the beats
 -- ARGV[1]   the slot: for how many milliseconds a waiter counts as alive
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
--- ARGV[3]   the payload that announces a free lock
+-- ARGV[3]   the plan that announces a free lock
 -- ARGV[4+]  the owners of the process's waiters
 --
 -- Reply: {ttl, first, missing, missing, …}
@@ -75,7 +75,7 @@ end
 
 local ttl = redis.call('PTTL', lock)
 if first and ttl == -2 then
-  redis.pcall('PUBLISH', ARGV[2] .. ':' .. first, ARGV[3])
+  announce(ARGV[2] .. ':' .. first, ARGV[3])
 end
 local reply = {ttl, first or ''}
 for i = 4, #ARGV do

@@ -6,7 +6,7 @@
 -- KEYS[4]  the beats
 -- ARGV[1]  the slot, in milliseconds
 -- ARGV[2]  what the channels of all waiters begin with; ":" and the owner follow
--- ARGV[3]  the payload that announces a free lock
+-- ARGV[3]  the plan that announces a free lock
 --
 -- Replies
 --   1                the lock was held and is free now
@@ -14,7 +14,7 @@
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Publishes ARGV[3] on the channel of the next waiter when the lock becomes free.
+-- Announces ARGV[3] on the channel of the next waiter when the lock becomes free.
 --
 -- Redisson: forceUnlockAsync of RedissonFairLock.
 
@@ -32,6 +32,6 @@ end
 redis.call('DEL', lock)
 local first = head(tonumber(ARGV[1]))
 if first then
-  redis.pcall('PUBLISH', ARGV[2] .. ':' .. first, ARGV[3])
+  announce(ARGV[2] .. ':' .. first, ARGV[3])
 end
 return 1

@@ -9,7 +9,7 @@
 -- ARGV[3]  lease in milliseconds, for the holds that remain
 -- ARGV[4]  the slot, in milliseconds
 -- ARGV[5]  what the channels of all waiters begin with; ":" and the owner follow
--- ARGV[6]  the payload that announces a free lock
+-- ARGV[6]  the plan that announces a free lock
 --
 -- Replies
 --   n >= 0           done; n subscribers were told (0 when holds remain or nobody waits)
@@ -17,7 +17,7 @@
 --   -2               freed, but the server refused to publish
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Publishes ARGV[6] on the channel of the next waiter when the lock becomes free. Also
+-- Announces ARGV[6] on the channel of the next waiter when the lock becomes free. Also
 -- takes the owner out of the queue, so that it serves to withdraw a bid.
 --
 -- Redisson: unlockInnerAsync of RedissonFairLock, which reports success when the lock is
@@ -45,10 +45,7 @@ local first = head(slot)
 -- A waiter that leaves from the front while the lock is free may have been told of it:
 -- then the next has to be.
 if first and redis.call('EXISTS', lock) == 0 and (held == 1 or was == owner) then
-  told = redis.pcall('PUBLISH', ARGV[5] .. ':' .. first, ARGV[6])
-  if type(told) == 'table' then
-    told = -2
-  end
+  told = announce(ARGV[5] .. ':' .. first, ARGV[6])
 end
 if held == 0 then
   return -1

@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the lock, a hash
 -- KEYS[2]  the channel on which waiters listen
--- ARGV[1]  the payload that announces a free lock
+-- ARGV[1]  the plan that announces a free lock
 -- ARGV[2]  the only owner from whom to take it; absent: whoever holds it
 --
 -- Replies
@@ -11,7 +11,7 @@
 --   error NOTLOCK    the key is a hash, but no mutex; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Publishes ARGV[1] on KEYS[2] when the lock becomes free.
+-- Announces ARGV[1] on KEYS[2] when the lock becomes free.
 --
 -- Redisson: forceUnlockAsync of RedissonLock, which deletes a key of any type.
 
@@ -34,5 +34,5 @@ if only and redis.call('HEXISTS', lock, only) == 0 then
   return 0
 end
 redis.call('DEL', lock)
-redis.pcall('PUBLISH', channel, ARGV[1])
+announce(channel, ARGV[1])
 return 1

@@ -10,9 +10,9 @@ import (
 
 var (
 	acquireScript = load("acquire", "token")
-	releaseScript = load("release")
+	releaseScript = load("release", "announce")
 	renewScript   = load("renew")
-	forceScript   = load("force")
+	forceScript   = load("force", "announce")
 	statusScript  = load("status")
 )
 
@@ -58,8 +58,8 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 
 // Release lowers the owner's count to remaining and, at zero, frees the lock and
 // tells channel. The lease is for the holds that remain.
-func Release(lock, channel, owner string, remaining int, lease time.Duration) Call {
-	return releaseScript.call(2, lock, channel, owner, strconv.Itoa(remaining), millis(lease), protocol.Unlocked)
+func Release(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
+	return releaseScript.call(2, lock, channel, owner, strconv.Itoa(remaining), millis(lease), via.Unlocked())
 }
 
 // Released is what Release found.
@@ -131,13 +131,13 @@ func ReadRenewed(r driver.Reply, batch int) ([]bool, error) {
 }
 
 // Force frees lock, whoever holds it, and tells channel.
-func Force(lock, channel string) Call {
-	return forceScript.call(2, lock, channel, protocol.Unlocked)
+func Force(lock, channel string, via protocol.Messages) Call {
+	return forceScript.call(2, lock, channel, via.Unlocked())
 }
 
 // ForceFrom frees lock if owner holds it, and tells channel.
-func ForceFrom(lock, channel, owner string) Call {
-	return forceScript.call(2, lock, channel, protocol.Unlocked, owner)
+func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
+	return forceScript.call(2, lock, channel, via.Unlocked(), owner)
 }
 
 // ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held

@@ -101,7 +101,7 @@ func acquire(owner string, count int) func(string) script.Call {
 
 func release(owner string, remaining int) func(string) script.Call {
 	return func(key string) script.Call {
-		return script.Release(key, protocol.LockChannel(key), owner, remaining, lease)
+		return script.Release(key, protocol.LockChannel(key), owner, remaining, lease, protocol.Plain)
 	}
 }
 
@@ -111,9 +111,13 @@ func renew(owner string) func(string) script.Call {
 	}
 }
 
-func force(key string) script.Call { return script.Force(key, protocol.LockChannel(key)) }
+func force(key string) script.Call {
+	return script.Force(key, protocol.LockChannel(key), protocol.Plain)
+}
 func forceFrom(owner string) func(string) script.Call {
-	return func(key string) script.Call { return script.ForceFrom(key, protocol.LockChannel(key), owner) }
+	return func(key string) script.Call {
+		return script.ForceFrom(key, protocol.LockChannel(key), owner, protocol.Plain)
+	}
 }
 
 func status(key string) script.Call { return script.Status(key, protocol.TokenKey(key)) }

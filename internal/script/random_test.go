@@ -154,7 +154,7 @@ func (b *bench) acquire(t *rapid.T) {
 
 func (b *bench) release(t *rapid.T) {
 	lock, owner, remaining, span := which.Draw(t, "lock"), owners.Draw(t, "owner"), counts.Draw(t, "count")-1, spans.Draw(t, "lease")
-	call := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), owner, remaining, span)
+	call := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), owner, remaining, span, protocol.Plain)
 	want := b.model.release(lock, owner, remaining, 0)
 	if want != "not held" && remaining > 0 {
 		b.leases[lock] = span
@@ -183,7 +183,7 @@ func (b *bench) renew(t *rapid.T) {
 
 func (b *bench) force(t *rapid.T) {
 	lock := which.Draw(t, "lock")
-	call := script.Force(b.locks[lock], protocol.LockChannel(b.locks[lock]))
+	call := script.Force(b.locks[lock], protocol.LockChannel(b.locks[lock]), protocol.Plain)
 	b.agree(call, b.run(call), b.model.force(lock))
 }
 
@@ -192,7 +192,7 @@ func (b *bench) handOver(t *rapid.T) {
 	lock, span := which.Draw(t, "lock"), spans.Draw(t, "lease")
 	from := owners.Draw(t, "from")
 	to := owners.Filter(func(owner string) bool { return owner != from }).Draw(t, "to")
-	release := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), from, 0, span)
+	release := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), from, 0, span, protocol.Plain)
 	bid := script.Acquire(b.locks[lock], to, span, 1)
 	results, err := b.runner.RunAll(context.Background(), release, bid)
 	if err != nil {

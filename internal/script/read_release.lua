@@ -7,7 +7,7 @@
 -- ARGV[2]   the reader's count after this call; also how many KEYS at the end remain
 -- ARGV[3]   lease in milliseconds, for the holds that remain
 -- ARGV[4]   what the timeout keys of all readers begin with
--- ARGV[5]   the payload that announces a free lock
+-- ARGV[5]   the plan that announces a free lock
 --
 -- Replies
 --   n >= 0           done; n subscribers were told (0 when anybody still holds the lock)
@@ -16,7 +16,7 @@
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- The lock lives as long as the longest read hold that remains. Inside a write hold
--- it is the writer's and is left alone. Publishes ARGV[5] on KEYS[2] when the lock
+-- it is the writer's and is left alone. Announces ARGV[5] on KEYS[2] when the lock
 -- becomes free, or will be free sooner than waiters were told.
 --
 -- Redisson: unlockInnerAsync of RedissonReadLock, which also sets the lock's TTL
@@ -31,14 +31,6 @@ if type(held) == 'table' then
 end
 if held == 0 then
   return -1
-end
-
-local function tell()
-  local told = redis.pcall('PUBLISH', channel, ARGV[5])
-  if type(told) == 'table' then
-    return -2
-  end
-  return told
 end
 
 for i = 3, #KEYS - remaining do
@@ -76,9 +68,9 @@ if longest > 0 then
   redis.call('PEXPIRE', lock, longest)
   -- Readers that are renewed side by side end at about the same time: that is no news.
   if ttl < 0 or ttl - longest > 100 then
-    tell()
+    announce(channel, ARGV[5])
   end
   return 0
 end
 redis.call('DEL', lock)
-return tell()
+return announce(channel, ARGV[5])

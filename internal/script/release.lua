@@ -5,7 +5,7 @@
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  the owner's count after this call; 0 frees the lock
 -- ARGV[3]  lease in milliseconds, for the holds that remain
--- ARGV[4]  the payload that announces a free lock
+-- ARGV[4]  the plan that announces a free lock
 --
 -- Replies
 --   n >= 0           done; n subscribers were told (0 when holds remain)
@@ -13,7 +13,7 @@
 --   -2               freed, but the server refused to publish (an ACL without the channel)
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Publishes ARGV[4] on KEYS[2] when the lock becomes free.
+-- Announces ARGV[4] on KEYS[2] when the lock becomes free.
 --
 -- Redisson: unlockInnerAsync of RedissonLock. It keeps a key per unlock to answer
 -- a repeated request; here the absolute count makes the repetition harmless, and
@@ -42,10 +42,4 @@ end
 if freed == 0 then
   return -1
 end
--- A refused message must not turn a done release into an error: waiters still
--- find the lock free when they look again.
-local told = redis.pcall('PUBLISH', channel, ARGV[4])
-if type(told) == 'table' then
-  return -2
-end
-return told
+return announce(channel, ARGV[4])

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -20,7 +21,7 @@ const ms = time.Millisecond
 
 var (
 	take = script.Acquire("job", me, lease, 1)
-	free = script.Release("job", "chan", other, 0, lease)
+	free = script.Release("job", "chan", other, 0, lease, protocol.Plain)
 	ask  = script.Status("job", "tokens")
 )
 

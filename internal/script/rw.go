@@ -10,10 +10,10 @@ import (
 
 var (
 	readAcquireScript  = load("read_acquire", "token")
-	readReleaseScript  = load("read_release")
+	readReleaseScript  = load("read_release", "announce")
 	writeAcquireScript = load("write_acquire", "token")
-	writeReleaseScript = load("write_release")
-	rwForceScript      = load("rw_force")
+	writeReleaseScript = load("write_release", "announce")
+	rwForceScript      = load("rw_force", "announce")
 	rwStatusScript     = load("rw_status")
 )
 
@@ -26,7 +26,7 @@ func AcquireRead(lock, owner string, lease time.Duration, count int) Call {
 
 // ReleaseRead lowers the owner's count from held to remaining. ReadReleased reads the
 // reply.
-func ReleaseRead(lock, channel, owner string, held, remaining int, lease time.Duration) Call {
+func ReleaseRead(lock, channel, owner string, held, remaining int, lease time.Duration, via protocol.Messages) Call {
 	words := []string{lock, channel}
 	for hold := held; hold > remaining; hold-- {
 		words = append(words, protocol.ReadTimeoutKey(lock, owner, hold))
@@ -35,7 +35,7 @@ func ReleaseRead(lock, channel, owner string, held, remaining int, lease time.Du
 		words = append(words, protocol.ReadTimeoutKey(lock, owner, hold))
 	}
 	keys := len(words)
-	words = append(words, owner, strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), protocol.Unlocked)
+	words = append(words, owner, strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), via.Unlocked())
 	return readReleaseScript.call(keys, words...)
 }
 
@@ -46,14 +46,14 @@ func AcquireWrite(lock, owner string, lease time.Duration, count int) Call {
 }
 
 // ReleaseWrite lowers the owner's count to remaining. ReadReleased reads the reply.
-func ReleaseWrite(lock, channel, owner string, remaining int, lease time.Duration) Call {
+func ReleaseWrite(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
 	return writeReleaseScript.call(2, lock, channel,
-		protocol.WriterField(owner), strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), protocol.ReadUnlocked)
+		protocol.WriterField(owner), strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), via.ReadUnlocked())
 }
 
 // ForceRW frees lock, whichever side holds it. ReadForced reads the reply.
-func ForceRW(lock, channel string) Call {
-	return rwForceScript.call(2, lock, channel, protocol.ReadTimeoutPrefix(lock), protocol.Unlocked, protocol.ReadUnlocked)
+func ForceRW(lock, channel string, via protocol.Messages) Call {
+	return rwForceScript.call(2, lock, channel, protocol.ReadTimeoutPrefix(lock), via.Unlocked(), via.ReadUnlocked())
 }
 
 // StatusRW reads lock and the counter of its fencing tokens.

@@ -3,8 +3,8 @@
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
 -- KEYS[2]  the channel on which waiters listen
 -- ARGV[1]  what the timeout keys of all readers begin with
--- ARGV[2]  the payload when readers held it
--- ARGV[3]  the payload when a writer held it
+-- ARGV[2]  the plan when readers held it
+-- ARGV[3]  the plan when a writer held it
 --
 -- Replies
 --   1                the lock was held and is free now
@@ -12,7 +12,7 @@
 --   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Publishes ARGV[2] or ARGV[3] on KEYS[2] when the lock becomes free.
+-- Announces ARGV[2] or ARGV[3] on KEYS[2] when the lock becomes free.
 --
 -- Redisson: forceUnlockAsync of RedissonReadLock and RedissonWriteLock, which leave the
 -- timeout keys of the readers behind.
@@ -37,5 +37,5 @@ for i = 1, #fields, 2 do
   end
 end
 redis.call('DEL', lock)
-redis.pcall('PUBLISH', channel, mode == 'read' and ARGV[2] or ARGV[3])
+announce(channel, mode == 'read' and ARGV[2] or ARGV[3])
 return 1

@@ -135,7 +135,7 @@ func TestNamesAndOwnersAreBytesToTheScripts(t *testing.T) {
 			if err != nil || got.Holder != owner {
 				t.Errorf("%q: held by %q, %v", odd, got.Holder, err)
 			}
-			released, err := script.ReadReleased(s.run(t, script.Release(key, protocol.LockChannel(key), owner, 0, lease)))
+			released, err := script.ReadReleased(s.run(t, script.Release(key, protocol.LockChannel(key), owner, 0, lease, protocol.Plain)))
 			if err != nil || !released.Held {
 				t.Errorf("%q: released as %+v, %v", odd, released, err)
 			}
@@ -257,12 +257,12 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 		want []string
 	}{
 		{script.Acquire("k", "o", 1500*time.Millisecond, 2), []string{"1", "k", "o", "1500", "2"}},
-		{script.Release("k", "c", "o", 1, 1500*time.Millisecond), []string{"2", "k", "c", "o", "1", "1500", "0"}},
+		{script.Release("k", "c", "o", 1, 1500*time.Millisecond, protocol.Plain), []string{"2", "k", "c", "o", "1", "1500", "PUBLISH 0"}},
 		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
 			[]string{"2", "k", "l", "o", "1000", "0", "p", "2000", "0"}},
-		{script.Force("k", "c"), []string{"2", "k", "c", "0"}},
-		{script.ForceFrom("k", "c", "o"), []string{"2", "k", "c", "0", "o"}},
-		{script.ForceFrom("k", "c", "o"), []string{"2", "k", "c", "0", "o"}},
+		{script.Force("k", "c", protocol.Sharded), []string{"2", "k", "c", "SPUBLISH 0"}},
+		{script.ForceFrom("k", "c", "o", protocol.Plain), []string{"2", "k", "c", "PUBLISH 0", "o"}},
+		{script.ForceFrom("k", "c", "o", protocol.Plain), []string{"2", "k", "c", "PUBLISH 0", "o"}},
 		{script.Status("k", "t"), []string{"2", "k", "t"}},
 	} {
 		d := &fake{}

@@ -98,7 +98,7 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 				acquire(me, 1)(key),
 				script.AcquireWrite(key, me, lease, 1),
 				script.AcquireRead(key, me, lease, 1),
-				script.NewFair(key, time.Minute).Acquire(me, lease, 1, true),
+				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, lease, 1, true),
 			} {
 				s.must(t, "DEL", key)
 				reply := s.run(t, call.WithToken(protocol.TokenKey(key), false))

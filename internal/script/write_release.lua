@@ -6,7 +6,7 @@
 -- ARGV[2]  the writer's count after this call
 -- ARGV[3]  lease in milliseconds, for the holds that remain
 -- ARGV[4]  what the timeout keys of all readers begin with
--- ARGV[5]  the payload that announces the end of the write hold
+-- ARGV[5]  the plan that announces the end of the write hold
 --
 -- Replies
 --   n >= 0           done; n subscribers were told (0 when write holds remain)
@@ -16,7 +16,7 @@
 --
 -- If the owner reads inside its write hold, the lock becomes a read lock that lives as
 -- long as that read hold, and readers that wait are told; otherwise it is deleted.
--- Publishes ARGV[5] on KEYS[2] in both cases.
+-- Announces ARGV[5] on KEYS[2] in both cases.
 --
 -- Redisson: unlockInnerAsync of RedissonWriteLock, which tells nobody of the first case
 -- and leaves the writer's TTL to the readers.
@@ -53,8 +53,4 @@ if longest > 0 then
 else
   redis.call('DEL', lock)
 end
-local told = redis.pcall('PUBLISH', channel, ARGV[5])
-if type(told) == 'table' then
-  return -2
-end
-return told
+return announce(channel, ARGV[5])
