@@ -39,6 +39,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 	c := open(t, "memory://", redlatch.Config{})
 	for field, opt := range map[string]redlatch.LockOption{
 		"WithLease": redlatch.WithLease(9 * time.Millisecond), "WithWait": redlatch.WithWait(-1), "LockOption": {},
+		"WithReplicas": redlatch.WithReplicas(1, 0),
 	} {
 		_, err := c.Mutex("job").Lock(t.Context(), opt)
 		var config *redlatch.ConfigError
@@ -50,6 +51,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"LeaseTime":      {LeaseTime: time.Millisecond},
 		"RenewInterval":  {LeaseTime: time.Second, RenewInterval: 501 * time.Millisecond},
 		"PollCap":        {PollCap: time.Millisecond},
+		"OldestPeer":     {OldestPeer: "3.16"},
 		"CommandTimeout": {CommandTimeout: -1},
 		"ReleaseTimeout": {ReleaseTimeout: time.Microsecond},
 	} {
