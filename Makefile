@@ -55,6 +55,11 @@ demo: ## watch processes share a lock, renew it, die with it and get it back
 soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50
 	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...
 
+.PHONY: valkey
+valkey: ## run the tests that need a server on Valkey
+	scripts/need go gcc valkey-server initdb curl
+	REDLATCH_SERVER=valkey-server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
+
 .PHONY: interop
 interop: ## contend with real Redisson clients, which needs a JDK and Maven
 	scripts/need go gcc redis-server javac java mvn

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -16,7 +17,7 @@ import (
 // startWithin bounds the start of a server.
 const startWithin = 20 * time.Second
 
-// Server is a redis-server process on a port of the loopback interface. It
+// Server is a process of Program on a port of the loopback interface. It
 // keeps nothing on disk.
 type Server struct {
 	port int
@@ -34,7 +35,11 @@ type process struct {
 	exited  chan struct{}
 }
 
-// Start runs a redis-server until the end of the test. The arguments are
+// Program is the server that tests run: redis-server, or what the environment variable
+// REDLATCH_SERVER names, such as valkey-server.
+func Program() string { return cmp.Or(os.Getenv("REDLATCH_SERVER"), "redis-server") }
+
+// Start runs a server until the end of the test. The arguments are
 // appended to those of its command line, such as "--requirepass", "secret".
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
@@ -47,8 +52,8 @@ func Start(t testing.TB, args ...string) *Server {
 }
 
 func start(args ...string) (*Server, error) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		return nil, fmt.Errorf("install redis-server (Debian: apt-get install redis-server)")
+	if _, err := exec.LookPath(Program()); err != nil {
+		return nil, fmt.Errorf("install %[1]s (Debian: apt-get install %[1]s)", Program())
 	}
 	dir, err := os.MkdirTemp("", "redistest-")
 	if err != nil {
@@ -71,7 +76,7 @@ func start(args ...string) (*Server, error) {
 // launch starts the process and waits until it serves.
 func (s *Server) launch() error {
 	p := &process{exited: make(chan struct{})}
-	p.command = exec.Command("redis-server", append([]string{
+	p.command = exec.Command(Program(), append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no", "--daemonize", "no",
 	}, s.args...)...)
