@@ -86,3 +86,14 @@ func eventuallyWorks(t testing.TB, d driver.Driver) {
 		return d.Do(context.Background(), command("PING")).Err == nil
 	}, "commands work again")
 }
+
+// within receives what should come at once.
+func within[T any](t testing.TB, values <-chan T, what string) (value T) {
+	t.Helper()
+	select {
+	case value = <-values:
+	case <-time.After(soon):
+		t.Fatalf("not within %v: %s", soon, what)
+	}
+	return value
+}

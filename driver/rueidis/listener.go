@@ -18,6 +18,7 @@ type listener struct {
 	client    rueidis.Client
 	dedicated rueidis.DedicatedClient
 	conn      net.Conn
+	shard     *shard
 	// silence is closed by rueidis when no event can follow.
 	silence <-chan error
 	// done is closed after that, when everything has been put away.
@@ -84,7 +85,8 @@ func newListener(ctx context.Context, options Options, events driver.Events) (*l
 	}
 	line.allow(ctx, options)
 	dedicated, _ := client.Dedicate()
-	silence := dedicated.SetPubSubHooks(hooks(events))
+	shard := newShard()
+	silence := dedicated.SetPubSubHooks(hooks(events, shard))
 	if err = line.settle(); err == nil {
 		select {
 		case err = <-silence: // Dedicate has no other way to report failure
@@ -97,12 +99,12 @@ func newListener(ctx context.Context, options Options, events driver.Events) (*l
 	}
 	return &listener{
 		options: options, client: client, dedicated: dedicated, conn: line.conn,
-		silence: silence, done: make(chan struct{}),
+		shard: shard, silence: silence, done: make(chan struct{}),
 	}, nil
 }
 
 // hooks translates the events.
-func hooks(events driver.Events) rueidis.PubSubHooks {
+func hooks(events driver.Events, shard *shard) rueidis.PubSubHooks {
 	return rueidis.PubSubHooks{
 		OnMessage: func(message rueidis.PubSubMessage) {
 			if events.Message != nil {
@@ -110,8 +112,18 @@ func hooks(events driver.Events) rueidis.PubSubHooks {
 			}
 		},
 		OnSubscription: func(change rueidis.PubSubSubscription) {
-			if change.Kind == "subscribe" && events.Subscribed != nil {
-				events.Subscribed(change.Channel)
+			switch change.Kind {
+			case "ssubscribe":
+				shard.begun(change.Channel)
+				fallthrough
+			case "subscribe":
+				if events.Subscribed != nil {
+					events.Subscribed(change.Channel)
+				}
+			case "sunsubscribe":
+				if shard.ended(change.Channel) && events.Evicted != nil {
+					events.Evicted(change.Channel)
+				}
 			}
 		},
 	}
