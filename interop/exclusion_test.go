@@ -45,8 +45,8 @@ func (r rig) eachContest(t *testing.T, test func(t *testing.T, c contest, holder
 // later. The middle of some tries is asked for, for the machine may be busy.
 func entersAtTheRelease(t *testing.T, r rig) {
 	r.eachContest(t, func(t *testing.T, c contest, holder, waiter peer) {
-		h := newClient(t, holder, settings{watchdog: 30 * time.Second})
-		w := newClient(t, waiter, settings{watchdog: 30 * time.Second})
+		h := newClient(t, holder, settings{watchdog: 30 * time.Second, url: r.url})
+		w := newClient(t, waiter, settings{watchdog: 30 * time.Second, url: r.url})
 		const tries = 9
 		var took []time.Duration
 		for range tries {
@@ -135,9 +135,9 @@ func standBehind(t *testing.T, r rig, name string) func() {
 // holder learns of it.
 func forced(t *testing.T, r rig) {
 	r.eachContest(t, func(t *testing.T, c contest, holder, other peer) {
-		h := newClient(t, holder, settings{watchdog: 3 * time.Second})
-		o := newClient(t, other, settings{watchdog: 3 * time.Second})
-		w := newClient(t, holder, settings{watchdog: 3 * time.Second})
+		h := newClient(t, holder, settings{watchdog: 3 * time.Second, url: r.url})
+		o := newClient(t, other, settings{watchdog: 3 * time.Second, url: r.url})
+		w := newClient(t, holder, settings{watchdog: 3 * time.Second, url: r.url})
 		name := redistest.Name(t)
 		h.must(t, lock(c.held, name))
 		wanted := lock(c.wanted, name)

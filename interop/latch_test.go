@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func (l *latches) dispatch(c command, a *answer) error {
 // latchClient is one redlatch client, and contexts in the place of Java's threads.
 type latchClient struct {
 	*redlatch.Client
-	redis *rueidis.Driver // for the sections
+	redis *rueidis.Driver // for the sections, which are played on one server
 
 	mu      sync.Mutex
 	threads map[int]*thread
@@ -79,9 +80,13 @@ type latchClient struct {
 
 func openLatchClient(c command) (*latchClient, error) {
 	ctx := context.Background()
-	redis, err := rueidis.Open(ctx, rueidis.Options{Address: c.Address[len("redis://"):], CommandTimeout: 5 * time.Second})
-	if err != nil {
-		return nil, err
+	l := &latchClient{threads: make(map[int]*thread)}
+	if address, ok := strings.CutPrefix(c.Address, "redis://"); ok {
+		redis, err := rueidis.Open(ctx, rueidis.Options{Address: address, CommandTimeout: 5 * time.Second})
+		if err != nil {
+			return nil, err
+		}
+		l.redis = redis
 	}
 	client, err := redlatch.Open(ctx, c.Address, redlatch.Config{
 		LeaseTime: time.Duration(c.Watchdog) * time.Millisecond,
@@ -89,15 +94,22 @@ func openLatchClient(c command) (*latchClient, error) {
 		Logger:    slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		redis.Close()
+		l.closeRedis()
 		return nil, err
 	}
-	return &latchClient{Client: client, redis: redis, threads: make(map[int]*thread)}, nil
+	l.Client = client
+	return l, nil
+}
+
+func (l *latchClient) closeRedis() {
+	if l.redis != nil {
+		l.redis.Close()
+	}
 }
 
 func (l *latchClient) close() error {
 	err := l.Client.Close(context.Background())
-	l.redis.Close()
+	l.closeRedis()
 	return err
 }
 

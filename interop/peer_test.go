@@ -206,12 +206,16 @@ var clientNumber atomic.Int64
 type settings struct {
 	watchdog time.Duration
 	fairWait time.Duration
+	url      string // of the servers; the shared one by default
 }
 
 // newClient opens a client on a peer for the length of the test and returns its thread 1.
 func newClient(t testing.TB, p peer, s settings) actor {
 	t.Helper()
-	a := openOn(t, p, redistest.Shared(t).URL(), s)
+	if s.url == "" {
+		s.url = redistest.Shared(t).URL()
+	}
+	a := openOn(t, p, s.url, s)
 	t.Cleanup(func() { <-a.start(command{Verb: "close"}) })
 	return a
 }

@@ -13,6 +13,7 @@ type rig struct {
 	version string
 	java    peer
 	latch   peer
+	url     string // of the servers, where it is not the shared one
 }
 
 // newest says whether the release is the first of the list: the long tests run longer
@@ -41,7 +42,7 @@ func (r rig) bothWays(t *testing.T, test func(t *testing.T, one, other peer)) {
 func TestWithRedisson(t *testing.T) {
 	for _, version := range versions(t) {
 		t.Run(version, func(t *testing.T) {
-			r := rig{version, startJava(t, version), here{newLatches()}}
+			r := rig{version: version, java: startJava(t, version), latch: here{newLatches()}}
 			for _, c := range []struct {
 				name string
 				test func(t *testing.T, r rig)

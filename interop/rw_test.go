@@ -80,8 +80,8 @@ func downgraded(t *testing.T, r rig) {
 		{r.java, r.latch, 5500 * time.Millisecond},
 	} {
 		t.Run(c.writer.language()+" downgrades", func(t *testing.T) {
-			w := newClient(t, c.writer, settings{watchdog: 30 * time.Second})
-			x := newClient(t, c.reader, settings{watchdog: 30 * time.Second})
+			w := newClient(t, c.writer, settings{watchdog: 30 * time.Second, url: r.url})
+			x := newClient(t, c.reader, settings{watchdog: 30 * time.Second, url: r.url})
 			name := redistest.Name(t)
 			w.must(t, lock("write", name))
 			w.must(t, lock("read", name))

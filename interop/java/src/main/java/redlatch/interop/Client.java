@@ -6,6 +6,7 @@ import java.util.function.Consumer;
 import org.redisson.Redisson;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
+import org.redisson.config.ClusterServersConfig;
 import org.redisson.config.Config;
 
 /** A Redisson client, which has an UUID of its own, and the threads that use it. */
@@ -21,13 +22,30 @@ final class Client {
         if (command.fairWait > 0) {
             setFairWait(config, command.fairWait);
         }
-        config.useSingleServer()
-                .setAddress(command.address)
-                .setConnectionMinimumIdleSize(2)
-                .setConnectionPoolSize(16)
+        if (command.address.startsWith(CLUSTER)) {
+            useCluster(config, command.address.substring(CLUSTER.length()));
+        } else {
+            config.useSingleServer()
+                    .setAddress(command.address)
+                    .setConnectionMinimumIdleSize(2)
+                    .setConnectionPoolSize(16)
+                    .setSubscriptionConnectionMinimumIdleSize(1)
+                    .setSubscriptionConnectionPoolSize(16);
+        }
+        redisson = Redisson.create(config);
+    }
+
+    private static final String CLUSTER = "redis+cluster://";
+
+    private static void useCluster(Config config, String nodes) {
+        ClusterServersConfig cluster = config.useClusterServers()
+                .setMasterConnectionMinimumIdleSize(2)
+                .setMasterConnectionPoolSize(16)
                 .setSubscriptionConnectionMinimumIdleSize(1)
                 .setSubscriptionConnectionPoolSize(16);
-        redisson = Redisson.create(config);
+        for (String node : nodes.split(",")) {
+            cluster.addNodeAddress("redis://" + node);
+        }
     }
 
     /** Releases before 3.46 have no such setting, and always wait five minutes. */
