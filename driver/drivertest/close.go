@@ -14,16 +14,15 @@ import (
 func closeEndsCallsUnderWay(t *testing.T, d, witness driver.Driver) {
 	defer witness.Close()
 	key := unique()
-	failed := make(chan error, 2)
-	call := func(ctx context.Context) {
-		replies := d.Pipeline(ctx, command("INCR", key), command("BLPOP", unique(), "5"))
+	failed := make(chan error, 3)
+	call := func(ctx context.Context, send func(context.Context, ...driver.Command) []driver.Reply) {
+		replies := send(ctx, command("INCR", key), command("BLPOP", "{"+key+"}", "5"))
 		failed <- replies[1].Err
 	}
-	go call(context.Background())
-	for do(t, witness, command("GET", key)).IsNil {
-		time.Sleep(time.Millisecond)
-	}
-	go call(t.Context()) // it queues up behind the first, or shares its fate
+	go call(context.Background(), d.Pipeline)
+	go call(context.Background(), d.Apart)
+	awaitValue(t, witness, key, "2")
+	go call(t.Context(), d.Pipeline) // it queues up behind the first, or shares its fate
 	begin := time.Now()
 	d.Close()
 	for range cap(failed) {
@@ -49,6 +48,11 @@ func nothingWorksAfterClose(t *testing.T, d driver.Driver) {
 	for _, reply := range d.Pipeline(t.Context(), command("PING"), command("PING")) {
 		if !errors.Is(reply.Err, driver.ErrNotSent) {
 			t.Errorf("Pipeline: %+v, want ErrNotSent", reply)
+		}
+	}
+	for _, reply := range d.Apart(t.Context(), command("PING"), command("PING")) {
+		if !errors.Is(reply.Err, driver.ErrNotSent) {
+			t.Errorf("Apart: %+v, want ErrNotSent", reply)
 		}
 	}
 	if _, err := d.Listen(t.Context(), driver.Events{}); !errors.Is(err, driver.ErrNotSent) {

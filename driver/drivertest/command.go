@@ -216,6 +216,11 @@ func namelessCommandsAreNotSent(t *testing.T, d driver.Driver) {
 				t.Errorf("Pipeline: %+v, want ErrNotSent", replies)
 			}
 		}
+		for _, reply := range d.Apart(t.Context(), command("SET", key, "x"), nameless) {
+			if !errors.Is(reply.Err, driver.ErrNotSent) {
+				t.Errorf("Apart: %+v, want ErrNotSent", reply)
+			}
+		}
 	}
 	if got := do(t, d, command("GET", key)); !got.IsNil {
 		t.Errorf("part of a pipeline was sent: %+v", got)

@@ -39,6 +39,9 @@ func contextThatIsOverSendsNothing(t *testing.T, d driver.Driver) {
 		for _, reply := range d.Pipeline(ctx, command("SET", key, "x"), command("SET", key, "y")) {
 			check("Pipeline", reply.Err)
 		}
+		for _, reply := range d.Apart(ctx, command("SET", key, "x"), command("SET", key, "y")) {
+			check("Apart", reply.Err)
+		}
 		_, err := d.Listen(ctx, driver.Events{})
 		check("Listen", err)
 	}
@@ -51,6 +54,7 @@ func contextThatIsOverSendsNothing(t *testing.T, d driver.Driver) {
 // an element of a list, for longer than the call may take.
 func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 	wait := command("BLPOP", unique(), "1")
+	d.Apart(t.Context(), command("PING")) // so that there is a connection for commands apart
 	for _, e := range ends {
 		for _, verb := range []struct {
 			name string
@@ -58,6 +62,7 @@ func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 		}{
 			{"Do", func(ctx context.Context) error { return d.Do(ctx, wait).Err }},
 			{"Pipeline", func(ctx context.Context) error { return d.Pipeline(ctx, wait)[0].Err }},
+			{"Apart", func(ctx context.Context) error { return d.Apart(ctx, wait)[0].Err }},
 		} {
 			ctx, cancel := e.end(t.Context(), 50*time.Millisecond)
 			defer cancel()

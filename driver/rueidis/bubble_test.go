@@ -208,6 +208,7 @@ func TestContextsEndEverythingAtOnce(t *testing.T) {
 		}{
 			{"Do", func(ctx context.Context) error { return d.Do(ctx, command("PING")).Err }, true},
 			{"Pipeline", func(ctx context.Context) error { return d.Pipeline(ctx, command("PING"))[0].Err }, true},
+			{"Apart", func(ctx context.Context) error { return d.Apart(ctx, command("PING"))[0].Err }, false},
 			{"Subscribe", func(ctx context.Context) error { return listener.Subscribe(ctx, "channel") }, true},
 			{"Unsubscribe", func(ctx context.Context) error { return listener.Unsubscribe(ctx, "channel") }, true},
 			{"Listen", func(ctx context.Context) error { _, err := d.Listen(ctx, driver.Events{}); return err }, false},

@@ -12,4 +12,12 @@
 // answers every call at once with an error that says so, the driver puts it
 // away, and one goroutine of the driver's own makes the next link while the
 // callers wait for it, each as long as it pleases.
+//
+// Commands apart, which keep the server from answering, have links of their own: few,
+// used by one call at a time, kept for a while. A call that ends before its replies are
+// there takes its link with it, so that none is handed on with a reply still to come.
+//
+// Where the address is not fixed (Options.Resolve), connections live in eras. Whoever
+// knows that the address has changed calls Drop, which ends the era: everything connected
+// in it is put away, and what was only being made in it is never put to use.
 package rueidis

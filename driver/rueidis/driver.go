@@ -20,7 +20,7 @@ type Driver struct {
 	options Options
 	// life ends when Close begins.
 	life context.Context
-	end  context.CancelFunc
+	end  context.CancelCauseFunc
 	// work counts the driver's goroutines. It is added to under mu, and only
 	// while the driver is open.
 	work sync.WaitGroup
@@ -28,8 +28,11 @@ type Driver struct {
 	// link is nil while there is no connection. It is written under mu.
 	link atomic.Pointer[link]
 
+	yard yard
+
 	mu        sync.Mutex
 	closed    bool
+	era       era
 	outage    *outage // of the time without a link
 	listeners map[*listener]struct{}
 }
@@ -49,8 +52,9 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to redis %s: %w", options.Address, refusal(err))
 	}
-	d := &Driver{options: options, listeners: make(map[*listener]struct{})}
-	d.life, d.end = context.WithCancel(context.Background())
+	d := &Driver{options: options, yard: newYard(), listeners: make(map[*listener]struct{})}
+	d.life, d.end = context.WithCancelCause(context.Background())
+	d.era = newEra(d.life)
 	d.link.Store(first)
 	return d, nil
 }
@@ -76,12 +80,7 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 	if len(commands) == 0 {
 		return nil
 	}
-	for _, command := range commands {
-		if err := sendable(command); err != nil {
-			return failAll(len(commands), d.options.notSent(err))
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	if err := unsendable(ctx, commands); err != nil {
 		return failAll(len(commands), d.options.notSent(err))
 	}
 	if link := d.link.Load(); link != nil && link.queue.tryEnter() {
@@ -106,11 +105,15 @@ func (d *Driver) Close() {
 	for l := range d.listeners {
 		listeners = append(listeners, l)
 	}
+	idle := d.clearYard()
 	d.mu.Unlock()
 
-	d.end()
+	d.end(errClosed)
 	if link != nil {
 		link.close()
+	}
+	for _, s := range idle {
+		s.close()
 	}
 	for _, l := range listeners {
 		l.Close()
@@ -200,6 +203,16 @@ func failAll(n int, err error) []driver.Reply {
 		replies[i].Err = err
 	}
 	return replies
+}
+
+// unsendable says why commands cannot be sent, nil if they can.
+func unsendable(ctx context.Context, commands []driver.Command) error {
+	for _, command := range commands {
+		if err := sendable(command); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // sendable refuses what rueidis would panic over.

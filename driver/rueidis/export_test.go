@@ -10,3 +10,6 @@ func Queued(d *Driver) int {
 
 // Places is the size of that queue.
 const Places = places
+
+// Sidings is the number of connections for commands apart.
+const Sidings = sidings

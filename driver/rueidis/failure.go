@@ -17,20 +17,37 @@ type noAnswer time.Duration
 
 func (n noAnswer) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(n)) }
 
+// dropped says that Driver.Drop has ended an era of connections, and why.
+type dropped struct{ reason error }
+
+func (d dropped) Error() string { return fmt.Sprintf("connection dropped: %v", d.reason) }
+
 // bounded is ctx, ended by the command timeout at the latest.
 func (o Options) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, o.CommandTimeout, noAnswer(o.CommandTimeout))
 }
 
-// ended tells why ctx, or a bounded one, is over: noAnswer if our own timeout
-// did it, and the context's error otherwise. It is nil while ctx lasts.
+// endingWith is ctx, ended by another one as well, and then with its cause.
+func endingWith(ctx, other context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// ended tells why ctx, or one made of it here, is over: our own reason if we did it, and
+// the context's error otherwise. It is nil while ctx lasts.
 func ended(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
 		return nil
 	}
-	if late, ok := context.Cause(ctx).(noAnswer); ok {
-		return late
+	cause := context.Cause(ctx)
+	switch cause.(type) {
+	case noAnswer, dropped:
+		return cause
+	}
+	if cause == errClosed {
+		return errClosed
 	}
 	return err
 }
@@ -43,6 +60,15 @@ func (o Options) unknown(reason error) error {
 // notSent reports a command that certainly has not.
 func (o Options) notSent(reason error) error {
 	return fmt.Errorf("redis %s: %w: %w", o.Address, driver.ErrNotSent, reason)
+}
+
+// unreachable reports commands that were not sent because no connection could be made,
+// unless it was ctx that ended the attempt.
+func (d *Driver) unreachable(ctx context.Context, reason error) error {
+	if ctx.Err() != nil {
+		return d.options.notSent(reason)
+	}
+	return d.options.notSent(fmt.Errorf("%w: %w", driver.ErrNoConnection, foreign(reason)))
 }
 
 // foreign keeps the text of an error that concerns no particular caller, and

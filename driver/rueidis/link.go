@@ -34,6 +34,9 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 	if err == nil {
 		err = ready(client)
 	}
+	if err == nil && options.Primary {
+		err = primary(client)
+	}
 	if over := line.settle(); over != nil {
 		err = over // and not what rueidis makes of a connection closed under it
 	}
@@ -56,6 +59,24 @@ func ready(client rueidis.Client) error {
 		return nil
 	}
 	return err
+}
+
+// errReplica refuses a server that is not a primary.
+var errReplica = errors.New("the server is a replica")
+
+// primary asks the server what it is. One that does not say, because the user may not
+// ask, is believed to be what it should be. As in ready, there is no context.
+func primary(client rueidis.Client) error {
+	role, err := client.Do(context.Background(), client.B().Role().Build()).ToArray()
+	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
+		return err
+	}
+	if len(role) > 0 {
+		if name, _ := role[0].ToString(); name == "slave" {
+			return errReplica
+		}
+	}
+	return nil
 }
 
 // close ends the link, once. Calls under way end with an error.

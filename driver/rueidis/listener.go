@@ -32,18 +32,13 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	if err := ctx.Err(); err != nil {
 		return nil, d.options.notSent(err)
 	}
-	attempt, cancel := d.options.bounded(ctx)
+	era, attempt, cancel := d.attempt(ctx)
 	defer cancel()
-	stop := context.AfterFunc(d.life, cancel)
-	defer stop()
-
 	l, err := newListener(attempt, d.options, events)
-	if d.life.Err() != nil && err != nil {
-		err = errClosed // cancelled by us, not by the caller
-	}
-	if err == nil && !d.adopt(l) {
+	if err == nil && !d.adopt(l, era) {
+		l.conn.Close()
 		l.putAway()
-		err = errClosed
+		err = ended(era)
 	}
 	if err != nil {
 		return nil, d.options.notSent(refusal(err))
@@ -51,11 +46,11 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	return l, nil
 }
 
-// adopt makes the listener end with the driver, unless that has ended already.
-func (d *Driver) adopt(l *listener) bool {
+// adopt makes the listener end with the driver, unless its era has ended already.
+func (d *Driver) adopt(l *listener, era context.Context) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed || era.Err() != nil {
 		return false
 	}
 	d.listeners[l] = struct{}{}

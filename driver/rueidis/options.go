@@ -21,8 +21,15 @@ const bufferBytes = 64 << 10
 
 // Options say which server to connect to and how.
 type Options struct {
-	// Address is the server's host:port.
+	// Address is the server's host:port. Beside Resolve it is no more than the server's
+	// name in errors.
 	Address string
+	// Resolve, when set, is asked for the address at each connection, and must end with
+	// ctx. With TLS, the certificate is checked against that address.
+	Resolve func(ctx context.Context) (address string, err error)
+	// Primary has connections for commands be made to a server only if it does not call
+	// itself a replica.
+	Primary bool
 	// Username and Password log in; both empty means without. A Password
 	// alone logs in as the default user.
 	Username string
@@ -34,12 +41,23 @@ type Options struct {
 	CommandTimeout time.Duration
 	// TLS, when set, encrypts the connections.
 	TLS *tls.Config
-	// Dial makes the connections to Address. Nil means TCP.
+	// Dial makes the connections to an address. Nil means TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Unbuffered says that the connections of Dial hold no bytes of their
 	// own, as those of net.Pipe: a write waits for its reader. The driver then
 	// reads while it writes, which costs a lone caller some speed.
 	Unbuffered bool
+
+	// slow says that replies may take as long as they please.
+	slow bool
+}
+
+// unhurried are the options of a connection for commands apart. Nothing PINGs on it, for
+// the answer would have to wait behind the reply; and it has a reader from the start, so
+// that one that breaks while it is idle is known to be broken.
+func (o Options) unhurried() Options {
+	o.slow = true
+	return o
 }
 
 // complete fills in the defaults and refuses what cannot work.
@@ -70,15 +88,22 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 
 // connect makes one connection, encrypted if that is asked for.
 func (o Options) connect(ctx context.Context) (net.Conn, error) {
-	conn, err := o.Dial(ctx, o.Address)
+	address := o.Address
+	if o.Resolve != nil {
+		var err error
+		if address, err = o.Resolve(ctx); err != nil {
+			return nil, err
+		}
+	}
+	conn, err := o.Dial(ctx, address)
 	if err != nil || o.TLS == nil {
 		return conn, err
 	}
 	config := o.TLS
 	if config.ServerName == "" && !config.InsecureSkipVerify {
-		host, _, err := net.SplitHostPort(o.Address)
+		host, _, err := net.SplitHostPort(address)
 		if err != nil {
-			host = o.Address
+			host = address
 		}
 		config = config.Clone()
 		config.ServerName = host
@@ -101,6 +126,10 @@ func (o Options) connect(ctx context.Context) (net.Conn, error) {
 // which leaves a sixth for slow timers. A lone call is bounded by
 // ConnWriteTimeout directly. No timer per call is needed.
 func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
+	look := o.CommandTimeout / 6
+	if o.slow {
+		look = -1 // never
+	}
 	return rueidis.ClientOption{
 		InitAddress: []string{o.Address},
 		Username:    o.Username,
@@ -110,7 +139,7 @@ func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
 		// The form that CLIENT LIST expects of software on top of a client.
 		ClientSetInfo: []string{rueidis.LibName + "(redlatch)", rueidis.LibVer},
 
-		Dialer:           net.Dialer{Timeout: o.CommandTimeout, KeepAlive: o.CommandTimeout / 6},
+		Dialer:           net.Dialer{Timeout: o.CommandTimeout, KeepAlive: look},
 		ConnWriteTimeout: o.CommandTimeout / 2,
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 			return dial()
@@ -119,7 +148,7 @@ func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
 		ForceSingleClient:   true,
 		DisableRetry:        true,
 		DisableCache:        true,
-		AlwaysPipelining:    o.Unbuffered,
+		AlwaysPipelining:    o.Unbuffered || o.slow,
 		PipelineMultiplex:   -1,
 		BlockingPipeline:    math.MaxInt, // long pipelines would get another connection, and lose their order
 		ReadBufferEachConn:  bufferBytes,

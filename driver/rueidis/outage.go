@@ -42,48 +42,52 @@ func (d *Driver) mend(old *link, outage *outage) {
 	old.close()
 	pause := firstPause
 	if time.Since(old.born) < lastPause {
-		d.rest(pause) // a server that accepts and hangs up must not be stormed
+		rest(d.life, pause) // a server that accepts and hangs up must not be stormed
 	}
 	for d.life.Err() == nil {
-		link, err := d.newLink()
+		era, err := d.reconnect()
 		if err == nil {
-			d.install(link)
 			return
 		}
 		d.mu.Lock()
 		outage.reason = foreign(refusal(err))
 		d.mu.Unlock()
-		d.rest(pause)
+		rest(era, pause)
 		pause = min(2*pause, lastPause)
 	}
 }
 
-// newLink makes one attempt to connect.
-func (d *Driver) newLink() (*link, error) {
-	attempt, cancel := d.options.bounded(d.life)
+// reconnect makes one attempt to connect, in the era that it returns.
+func (d *Driver) reconnect() (era context.Context, err error) {
+	era, attempt, cancel := d.attempt(d.life)
 	defer cancel()
-	return newLink(attempt, d.options)
+	link, err := newLink(attempt, d.options)
+	if err == nil && !d.install(link, era) {
+		link.close()
+		err = ended(era)
+	}
+	return era, err
 }
 
-// install makes link the one that callers use.
-func (d *Driver) install(link *link) {
+// install makes link the one that callers use, unless its era is over.
+func (d *Driver) install(link *link, era context.Context) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
-		link.close()
-		return
+	if d.closed || era.Err() != nil {
+		return false
 	}
 	d.outage = nil
 	d.link.Store(link)
+	return true
 }
 
-// rest waits for a pause, or the end of the driver.
-func (d *Driver) rest(pause time.Duration) {
+// rest waits for a pause, or the end of ctx.
+func rest(ctx context.Context, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-d.life.Done():
+	case <-ctx.Done():
 	}
 }
 

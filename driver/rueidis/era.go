@@ -1,0 +1,55 @@
+package rueidis
+
+import "context"
+
+// era is a time in which connections go to one server. It is a context, below
+// Driver.life, so that its end also ends the attempts to connect that began in it. A
+// connection is installed only while the era lasts in which it was asked for its address;
+// so after Drop has returned, none is used whose address is from before.
+type era struct {
+	context.Context
+	end context.CancelCauseFunc
+}
+
+func newEra(life context.Context) era {
+	ctx, end := context.WithCancelCause(life)
+	return era{ctx, end}
+}
+
+// Drop puts all connections away, those in the making included, so that new ones are
+// made, asking Options.Resolve anew: for whoever knows that the server is no longer the
+// right one. Commands under way end with an error that leaves their outcome open, and
+// listeners with Listener.Done. The reason appears in errors. Drop does not block.
+func (d *Driver) Drop(reason error) {
+	reason = dropped{reason}
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	old := d.era
+	d.era = newEra(d.life)
+	old.end(reason)
+	link := d.link.Load()
+	for l := range d.listeners {
+		l.conn.Close()
+	}
+	for _, s := range d.clearYard() {
+		d.work.Go(s.close)
+	}
+	d.mu.Unlock()
+	if link != nil {
+		d.lose(link, reason)
+	}
+}
+
+// attempt is ctx for an attempt to connect: it ends with the command timeout, and with
+// the era, which is the present one.
+func (d *Driver) attempt(ctx context.Context) (era, attempt context.Context, cancel context.CancelFunc) {
+	d.mu.Lock()
+	era = d.era.Context
+	d.mu.Unlock()
+	bounded, stop := d.options.bounded(ctx)
+	attempt, free := endingWith(bounded, era)
+	return era, attempt, func() { free(); stop() }
+}
