@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,39 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 	}
 	c.must(t, to, "CLUSTER", "SETSLOT", slot, "NODE", toID)
 	c.must(t, from, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	// A further move before the epochs have gone round may have both servers give the
+	// slot to each other, for good.
+	Eventually(t, settleWithin, c.agreed, "the servers agree on who has which slot")
+}
+
+// agreed says whether all servers that answer have the same view of every master: its
+// epoch and its slots.
+func (c *Cluster) agreed() bool {
+	var common string
+	for _, s := range c.Servers {
+		if s.process == nil || s.frozen {
+			continue
+		}
+		nodes, err := s.say("CLUSTER", "NODES")
+		if err != nil {
+			return false
+		}
+		var view []string
+		for line := range strings.Lines(nodes) {
+			// id address flags master ping pong epoch link slots...
+			if words := strings.Fields(line); len(words) >= 8 && strings.Contains(words[2], "master") {
+				view = append(view, fmt.Sprint(words[0], words[6], words[8:]))
+			}
+		}
+		slices.Sort(view)
+		if common == "" {
+			common = fmt.Sprint(view)
+		}
+		if common != fmt.Sprint(view) {
+			return false
+		}
+	}
+	return true
 }
 
 // FailOver has the replica of the master of key take over in an orderly way, and waits

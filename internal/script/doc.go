@@ -12,6 +12,8 @@
 //	the reply never came        it may have happened: send it again, remember that
 //	                            it was sent before (Result.Repeated)
 //	LOADING, READONLY, BUSY …   it did not happen: send it again a little later
+//	"non local key"             a slot is on the move, and it happened in part: send it
+//	                            again, remember that it was sent before
 //	NOSCRIPT                    it did not happen: send it again with its source
 //	any other error reply       it did not happen and never will: an error
 //

@@ -195,7 +195,14 @@ func answered(err error) bool {
 		return true
 	}
 	var refused *driver.ServerError
-	return errors.As(err, &refused) && !passing[code(refused)]
+	return errors.As(err, &refused) && !passing[code(refused)] && !interrupted(refused)
+}
+
+// interrupted says that a script was ended half-way because a key that it had removed, or
+// that was never there, may be on another server of the cluster: its slot is on the move.
+// Every script can be run again after any of its lines.
+func interrupted(refused *driver.ServerError) bool {
+	return strings.Contains(refused.Message, "attempted to access a non local key")
 }
 
 // code is the first word of an error reply. Before Redis 7, an error that ended a script
@@ -225,7 +232,10 @@ var passing = map[string]bool{
 // carried out.
 func mayHaveRun(err error) bool {
 	var refused *driver.ServerError
-	return err == nil || !errors.As(err, &refused) && !errors.Is(err, driver.ErrNotSent)
+	if errors.As(err, &refused) {
+		return interrupted(refused)
+	}
+	return !errors.Is(err, driver.ErrNotSent)
 }
 
 func isCode(err error, word string) bool {
