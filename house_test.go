@@ -30,7 +30,7 @@ var house = [][]string{
 	{"watchdog", "inspect", "fence"},
 	{"."},
 	{"driver/memory"},
-	{"driver/rueidis", "driver/goredis"},
+	{"driver/rueidis", "driver/goredis", "driver/cluster"},
 	{"internal/wake", "internal/renew", "internal/session"},
 	{"internal/script"},
 	{"internal/protocol", "driver"},
@@ -41,12 +41,13 @@ var house = [][]string{
 var houseOnly = map[string][]string{
 	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
-		"driver/memory", "driver/rueidis", "internal/wake", "internal/renew",
+		"driver/memory", "driver/rueidis", "driver/cluster", "internal/wake", "internal/renew",
 		"internal/session", "internal/script", "internal/protocol", "driver",
 	},
 	"driver/memory":  {"driver/rueidis", "driver"},
 	"driver/rueidis": {"driver"},
 	"driver/goredis": {"driver"},
+	"driver/cluster": {"driver"}, // put together from single drivers, whichever they are
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
@@ -60,6 +61,7 @@ var houseStandard = map[string][]string{
 	"internal/protocol": {"net", "os", "syscall", "time"}, // pure: no I/O, no clock
 	"internal/renew":    {"net", "os", "syscall"},
 	"driver":            {"net", "os", "syscall"},
+	"driver/cluster":    {"os", "syscall"},
 }
 
 const (

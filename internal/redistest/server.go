@@ -19,9 +19,10 @@ const startWithin = 20 * time.Second
 // Server is a redis-server process on a port of the loopback interface. It
 // keeps nothing on disk.
 type Server struct {
-	port int
-	args []string
-	dir  string
+	port   int
+	args   []string
+	dir    string
+	frozen bool
 	// process is the running one, nil while there is none. The fields of a
 	// Server are for one goroutine at a time, as is usual in tests.
 	process *process
@@ -46,7 +47,10 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-func start(args ...string) (*Server, error) {
+func start(args ...string) (*Server, error) { return startAt(freePort, args...) }
+
+// startAt runs a server on a port that choose finds.
+func startAt(choose func() (int, error), args ...string) (*Server, error) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		return nil, fmt.Errorf("install redis-server (Debian: apt-get install redis-server)")
 	}
@@ -57,7 +61,7 @@ func start(args ...string) (*Server, error) {
 	s := &Server{args: args, dir: dir}
 	// Between choosing a free port and using it, another process may take it.
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = choose(); err != nil {
 			break
 		}
 		if err = s.launch(); err == nil {
@@ -138,10 +142,16 @@ func (s *Server) URL() string { return "redis://" + s.Addr() }
 
 // Freeze stops the process as SIGSTOP does: it answers nothing, while the
 // kernel keeps its connections open and accepts new ones.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Freeze() {
+	s.frozen = true
+	s.signal(syscall.SIGSTOP)
+}
 
 // Thaw lets a frozen process go on.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+func (s *Server) Thaw() {
+	s.frozen = false
+	s.signal(syscall.SIGCONT)
+}
 
 // Kill ends the process at once, and with it all data. It returns when the
 // process is gone.
@@ -151,7 +161,7 @@ func (s *Server) Kill() {
 	}
 	s.signal(syscall.SIGKILL)
 	<-s.process.exited
-	s.process = nil
+	s.process, s.frozen = nil, false
 }
 
 // Restart starts the server anew, empty, on its old port.

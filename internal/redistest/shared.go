@@ -28,7 +28,28 @@ func Shared(t testing.TB) *Server {
 	return shared.server
 }
 
-// Main runs the tests of a package, stops the shared server and fails the run
+// sharedCluster is the cluster of this test binary.
+var sharedCluster struct {
+	once    sync.Once
+	cluster *Cluster
+	err     error
+}
+
+// SharedCluster is to clusters what Shared is to servers: one for all tests of the
+// binary, with three masters and no replica, whose slots stay where they are.
+func SharedCluster(t testing.TB) *Cluster {
+	t.Helper()
+	sharedCluster.once.Do(func() {
+		sharedCluster.cluster = &Cluster{masters: 3}
+		sharedCluster.err = sharedCluster.cluster.start(3)
+	})
+	if sharedCluster.err != nil {
+		t.Fatal(sharedCluster.err)
+	}
+	return sharedCluster.cluster
+}
+
+// Main runs the tests of a package, stops the shared servers and fails the run
 // if a goroutine is left over:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
@@ -36,6 +57,9 @@ func Main(m *testing.M, options ...goleak.Option) {
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.stop()
+	}
+	if sharedCluster.cluster != nil {
+		sharedCluster.cluster.stop()
 	}
 	if code == 0 {
 		if err := goleak.Find(options...); err != nil {

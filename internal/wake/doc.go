@@ -6,7 +6,8 @@
 // The contender sleeps until one of these:
 //
 //   - a message on the lock's channel;
-//   - the acknowledgement of the subscription, also after a reconnect: what was
+//   - the acknowledgement of the subscription, also after a reconnect, and also one
+//     that nobody asked for, when the listener has subscribed anew by itself: what was
 //     published before it is lost, so the contender looks once more;
 //   - a local release that could not be handed over;
 //   - the moment that it set itself: the holder's TTL, or the poll cap.

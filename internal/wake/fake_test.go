@@ -84,6 +84,18 @@ func (s *station) publish(channel string) (told int) {
 	return told
 }
 
+// resubscribe acknowledges a subscription once more, as a listener of several servers does
+// that has lost one of them and subscribed at another.
+func (s *station) resubscribe(channel string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.wires {
+		if w.subscribed[channel] {
+			w.queue <- event{at: time.Now().Add(s.latency), channel: channel, ack: true}
+		}
+	}
+}
+
 // disconnect breaks every connection.
 func (s *station) disconnect() {
 	s.mu.Lock()

@@ -236,15 +236,20 @@ func (h *Hub) on() driver.Events {
 	return driver.Events{Subscribed: h.acknowledged, Message: h.message}
 }
 
+// acknowledged takes note that a channel is subscribed, or is again: a listener of several
+// servers subscribes anew by itself, and what was published meanwhile is lost, also if it
+// was of our own making.
 func (h *Hub) acknowledged(channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
-	if l == nil || l.state != asked {
+	if l == nil || l.state != asked && l.state != listening {
 		return
 	}
+	if l.state == asked {
+		h.subscribed++
+	}
 	l.state, l.own = listening, 0
-	h.subscribed++
 	l.poke()
 }
 

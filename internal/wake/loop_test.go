@@ -211,6 +211,38 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *test
 	})
 }
 
+// A listener of several servers subscribes anew by itself, without a word of its
+// connections: by the acknowledgement alone.
+func TestAnAcknowledgementOfAChannelThatIsListeningMakesTheContenderLookAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 2)
+		s.resubscribe(channel)
+		time.Sleep(10 * ms)
+		if !rung(ws[0]) || rung(ws[1]) {
+			t.Error("want the contender woken, and nobody else")
+		}
+		tried(t, ws[0], far())
+		if h.Subscribed() != 1 {
+			t.Errorf("%d subscriptions to one channel", h.Subscribed())
+		}
+		// A message of ours is lost with the old subscription: the next is a stranger's.
+		h.Claim(channel).Settle("refused")
+		h.Announced(channel, true, true, 0, 0)
+		ws[0].Turn(time.Now())
+		s.resubscribe(channel)
+		time.Sleep(10 * ms)
+		quiet(ws...)
+		tried(t, ws[0], far())
+		s.publish(channel)
+		time.Sleep(10 * ms)
+		if !rung(ws[0]) || !ws[0].Turn(time.Now()).Try {
+			t.Error("the message of somebody else was taken for one of ours")
+		}
+	})
+}
+
 func TestMessagesOfOursThatABrokenConnectionOwedAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

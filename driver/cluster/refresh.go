@@ -1,0 +1,186 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+const (
+	// refreshWithin bounds one request for the map, and stagger is how long one server
+	// is waited for before the next is asked as well.
+	refreshWithin = time.Second
+	stagger       = 100 * time.Millisecond
+)
+
+// answer is what one server says about the map.
+type answer struct {
+	epoch int64
+	spans []span
+	err   error
+}
+
+// refresh asks for the map. It takes the first answer that is not older than what is
+// known, or else the newest: a cluster that was made anew counts its epochs anew.
+func (d *Driver) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, refreshWithin, noAnswer(refreshWithin))
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	addresses, known := d.advisers()
+	answers := make(chan answer, len(addresses))
+	asked, answered := 0, 0
+	ask := func() {
+		if asked < len(addresses) {
+			address := addresses[asked]
+			asking.Go(func() { answers <- d.ask(ctx, address) })
+			asked++
+		}
+	}
+	next := time.NewTicker(stagger)
+	defer next.Stop()
+	best := answer{epoch: -1}
+	var failures []error
+	for ask(); answered < asked; {
+		select {
+		case <-next.C:
+			ask()
+			continue
+		case a := <-answers:
+			answered++
+			switch {
+			case a.err != nil:
+				failures = append(failures, a.err)
+			case a.epoch >= known:
+				d.install(a)
+				return nil
+			case a.epoch > best.epoch:
+				best = a
+			}
+			ask()
+		}
+	}
+	if best.epoch < 0 {
+		return errors.Join(failures...)
+	}
+	d.install(best)
+	return nil
+}
+
+// advisers are the servers to ask for the map, in this order, and the epoch of the map
+// that is known. Those that answer come first.
+func (d *Driver) advisers() (addresses []string, epoch int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var silent []string
+	for address, n := range d.nodes {
+		if n.silence >= silentLooks || n.server.Load() == nil {
+			silent = append(silent, address)
+		} else {
+			addresses = append(addresses, address)
+		}
+	}
+	shuffle := func(list []string) {
+		rand.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	}
+	shuffle(addresses)
+	shuffle(silent)
+	all := slices.Concat(addresses, silent, d.options.Addresses)
+	if d.hint != "" {
+		all = slices.Insert(all, 0, d.hint)
+		d.hint = ""
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(all, func(address string) bool {
+		again := seen[address]
+		seen[address] = true
+		return again
+	}), d.epoch
+}
+
+// ask asks one server. It does not wait for one that refuses connections.
+func (d *Driver) ask(ctx context.Context, address string) answer {
+	n := d.node(address)
+	if !n.enter() {
+		return answer{err: errRetired}
+	}
+	defer n.leave()
+	server, err := n.reach(ctx, n.failed)
+	if err != nil {
+		return answer{err: err}
+	}
+	replies := server.Pipeline(ctx,
+		driver.Command{Words: []string{"CLUSTER", "INFO"}}, driver.Command{Words: []string{"CLUSTER", "SLOTS"}})
+	if replies[1].Err == nil {
+		n.heard.Add(1)
+	}
+	spans, err := parseSlots(replies[1], address)
+	if err != nil {
+		return answer{err: fmt.Errorf("ask %s for the slots: %w", address, err)}
+	}
+	return answer{epoch: parseEpoch(replies[0]), spans: spans}
+}
+
+// install makes an answer the map.
+func (d *Driver) install(a answer) {
+	var owners [driver.Slots]*node
+	masters := make(map[*node]bool)
+	for _, s := range a.spans {
+		n := d.node(s.address)
+		n.serving.Store(true) // before anybody is sent there
+		masters[n] = true
+		for slot := s.first; slot <= s.last; slot++ {
+			owners[slot] = n
+		}
+	}
+	for slot, owner := range owners {
+		if d.slots[slot].Load() != owner {
+			d.slots[slot].Store(owner)
+		}
+	}
+	list := make([]*node, 0, len(masters))
+	for n := range masters {
+		list = append(list, n)
+	}
+	d.masters.Store(&list)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.epoch = a.epoch
+	for _, n := range d.nodes {
+		n.serving.Store(masters[n])
+	}
+}
+
+// probe asks every master whether it knows shard messages. It is true if those that
+// answer all do, and one at least.
+func (d *Driver) probe(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeoutCause(ctx, refreshWithin, noAnswer(refreshWithin))
+	defer cancel()
+	masters := *d.masters.Load()
+	outcomes := make([]error, len(masters))
+	var asking sync.WaitGroup
+	for i, n := range masters {
+		asking.Go(func() {
+			server, err := n.reach(ctx, n.failed)
+			if err == nil {
+				err = server.Do(ctx, driver.Command{Words: []string{"PUBSUB", "SHARDNUMSUB"}}).Err
+			}
+			outcomes[i] = err
+		})
+	}
+	asking.Wait()
+	return slices.Contains(outcomes, nil) && !slices.ContainsFunc(outcomes, isUnknownCommand)
+}
+
+// isUnknownCommand tells a server that does not know a command from one that is loading,
+// for example, and refuses it for now.
+func isUnknownCommand(err error) bool {
+	var refused *driver.ServerError
+	return errors.As(err, &refused) && refused.Code() == "ERR" && !errors.Is(err, driver.ErrNotSent)
+}

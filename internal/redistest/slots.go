@@ -1,0 +1,156 @@
+package redistest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// Master is the server that has the slot of key, as far as anybody who answers knows.
+// Where two servers think that they have it, as for a moment after a failover, it is the
+// one with the higher epoch. It fails the test if there is none.
+func (c *Cluster) Master(t testing.TB, key string) *Server {
+	t.Helper()
+	master := c.master(driver.Slot(key))
+	if master == nil {
+		t.Fatalf("no server has slot %d", driver.Slot(key))
+	}
+	return master
+}
+
+// Replica is a server that follows the master of key.
+func (c *Cluster) Replica(t testing.TB, key string) *Server {
+	t.Helper()
+	master := c.Master(t, key)
+	for _, s := range c.Servers {
+		if s.follows(master) {
+			return s
+		}
+	}
+	t.Fatalf("%s has no replica", master.Addr())
+	return nil
+}
+
+// AwaitNewMaster waits until another server than old has the slot of key.
+func (c *Cluster) AwaitNewMaster(t testing.TB, key string, old *Server) *Server {
+	t.Helper()
+	var master *Server
+	Eventually(t, settleWithin, func() bool {
+		master = c.master(driver.Slot(key))
+		return master != nil && master != old
+	}, "another server has the slot of "+key)
+	return master
+}
+
+// KeyAt returns a key that no other test uses, in one of the slots of a server.
+func (c *Cluster) KeyAt(t testing.TB, s *Server) string {
+	t.Helper()
+	for range 10_000 {
+		if key := Name(t); c.master(driver.Slot(key)) == s {
+			return key
+		}
+	}
+	t.Fatalf("%s has no slots", s.Addr())
+	return ""
+}
+
+// MoveSlot moves the slot of key to another master, with its keys and while clients use
+// them. Between is called, if it is not nil, when both servers are ready and no key has
+// been moved: until then the slot is with both.
+func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func()) {
+	t.Helper()
+	from, slot := c.Master(t, key), strconv.Itoa(driver.Slot(key))
+	fromID, toID := from.CLI(t, "CLUSTER", "MYID").(string), to.CLI(t, "CLUSTER", "MYID").(string)
+	c.must(t, to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
+	c.must(t, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
+	if between != nil {
+		between()
+	}
+	for {
+		keys := from.CLI(t, "CLUSTER", "GETKEYSINSLOT", slot, "10").([]any)
+		for _, k := range keys {
+			// NOKEY is fine: it has expired or was deleted meanwhile.
+			from.CLI(t, "MIGRATE", "127.0.0.1", strconv.Itoa(to.port), k.(string), "0", "5000")
+		}
+		if len(keys) == 0 {
+			break
+		}
+	}
+	c.must(t, to, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	c.must(t, from, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+}
+
+// FailOver has the replica of the master of key take over in an orderly way, and waits
+// until it has. It returns the new master.
+func (c *Cluster) FailOver(t testing.TB, key string) *Server {
+	t.Helper()
+	old := c.Master(t, key)
+	c.must(t, c.Replica(t, key), "CLUSTER", "FAILOVER")
+	return c.AwaitNewMaster(t, key, old)
+}
+
+func (c *Cluster) must(t testing.TB, s *Server, words ...string) {
+	t.Helper()
+	if err := s.order(words...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// master asks every server whether it has a slot. Those that are frozen or dead are
+// passed over.
+func (c *Cluster) master(slot int) (master *Server) {
+	var best int64
+	for _, s := range c.Servers {
+		if epoch, ok := s.owns(slot); ok && (master == nil || epoch > best) {
+			master, best = s, epoch
+		}
+	}
+	return master
+}
+
+// follows says whether s is in sync with a master.
+func (s *Server) follows(master *Server) bool {
+	if s.process == nil || s.frozen {
+		return false
+	}
+	info, err := s.say("INFO", "replication")
+	return err == nil && strings.Contains(info, "role:slave") &&
+		strings.Contains(info, "master_port:"+strconv.Itoa(master.port)) &&
+		strings.Contains(info, "master_link_status:up")
+}
+
+// owns says whether s thinks that it is the master of a slot, and since which epoch.
+func (s *Server) owns(slot int) (epoch int64, yes bool) {
+	if s.process == nil || s.frozen {
+		return 0, false
+	}
+	nodes, err := s.say("CLUSTER", "NODES")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(nodes) {
+		// id address flags master ping pong epoch link slots...
+		words := strings.Fields(line)
+		if len(words) < 8 || !strings.Contains(words[2], "myself") || !strings.Contains(words[2], "master") {
+			continue
+		}
+		epoch, _ = strconv.ParseInt(words[6], 10, 64)
+		return epoch, slices.ContainsFunc(words[8:], func(span string) bool { return covers(span, slot) })
+	}
+	return 0, false
+}
+
+// covers says whether a word of CLUSTER NODES, "7" or "0-5460", has a slot. Slots that
+// are on their way stand there in brackets, and are not asked about.
+func covers(span string, slot int) bool {
+	first, last, several := strings.Cut(span, "-")
+	if !several {
+		last = first
+	}
+	low, err := strconv.Atoi(first)
+	high, wrong := strconv.Atoi(last)
+	return err == nil && wrong == nil && low <= slot && slot <= high
+}
