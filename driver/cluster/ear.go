@@ -41,7 +41,7 @@ func (e *ear) wish(c *channel) {
 		c.ear = e
 		e.size++
 	}
-	c.asked, c.heard = false, false
+	c.asked, c.heard, c.adrift = false, false, false
 	if !c.wished {
 		c.wished = true
 		e.wishes = append(e.wishes, c)
@@ -51,7 +51,7 @@ func (e *ear) wish(c *channel) {
 
 // leave takes a channel from the ear. The listener's mutex is held.
 func (e *ear) leave(c *channel) {
-	c.ear, c.wished, c.asked, c.heard = nil, false, false, false
+	c.ear, c.wished, c.asked, c.heard, c.adrift = nil, false, false, false, false
 	e.size--
 	e.drops[c.name] = struct{}{}
 	e.rouse()
@@ -197,15 +197,17 @@ func (e *ear) paid(name string, n int) {
 	}
 }
 
-// evicted takes note that the server ended a subscription: the slot has gone elsewhere.
+// evicted takes note that the server ended a subscription: the slot has gone elsewhere,
+// and this server knows where. It is not asked for the channel again before the map has
+// been: one that has become a replica would agree, and not hear everything yet.
 func (e *ear) evicted(name string) {
 	l := e.listener
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if c := l.channels[name]; c != nil && c.ear == e {
-		e.setback(c)
+		c.asked, c.heard, c.adrift = false, false, true
 	}
-	l.driver.refreshSoon("")
+	l.mu.Unlock()
+	l.driver.refreshSoon(e.node.address)
 }
 
 // message passes a message on, if its channel is subscribed to as a whole.

@@ -37,9 +37,10 @@ type channel struct {
 	name string
 	slot int
 	ear  *ear // whose business it is; nil while nobody is known to have the slot
-	// wished says that it is to be asked for there, asked that it was, and heard that
-	// everything about it is acknowledged.
-	wished, asked, heard bool
+	// wished says that it is to be asked for there, asked that it was, heard that
+	// everything about it is acknowledged, and adrift that the server ended that, and the
+	// next map will tell who comes after it.
+	wished, asked, heard, adrift bool
 
 	setbacks int       // in a row
 	backAt   time.Time // not to be asked for before
@@ -125,6 +126,9 @@ func (l *listener) place(c *channel) {
 	}
 	switch {
 	case c.ear != nil && c.ear.node == n:
+		if c.adrift {
+			c.ear.setback(c)
+		}
 		return
 	case c.ear != nil:
 		c.ear.leave(c)

@@ -75,7 +75,7 @@ func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 			if !errors.Is(err, e.want) || errors.Is(err, driver.ErrNotSent) || errors.As(err, &refused) {
 				t.Errorf("%s, %s: %v, want %v and no claim about the outcome", e.name, verb.name, err, e.want)
 			}
-			do(t, d, command("PING")) // the connection, or another one, works
+			do(t, d, command("EXISTS", wait.Key)) // the connection, or another one, works
 		}
 	}
 }

@@ -29,7 +29,9 @@ type yard struct {
 }
 
 // siding is one such connection. It has no use for a queue: a call that ends before its
-// replies are there takes the connection with it.
+// replies are there takes the connection with it. Since the contexts of these calls can
+// always end, rueidis reads on a goroutine of its own from the first call on, so that a
+// connection that breaks while it is idle is known to be broken.
 type siding struct {
 	*link
 	era    context.Context

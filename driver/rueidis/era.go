@@ -3,9 +3,10 @@ package rueidis
 import "context"
 
 // era is a time in which connections go to one server. It is a context, below
-// Driver.life, so that its end also ends the attempts to connect that began in it. A
-// connection is installed only while the era lasts in which it was asked for its address;
-// so after Drop has returned, none is used whose address is from before.
+// Driver.life, so that its end also ends the attempts to connect that began in it. An
+// attempt that succeeds at the same moment is looked at once more, under Driver.mu, when
+// it is put to use; so after Drop has returned, no connection is used whose address was
+// asked for before.
 type era struct {
 	context.Context
 	end context.CancelCauseFunc

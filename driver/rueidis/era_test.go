@@ -159,9 +159,16 @@ func TestDropSparesNoConnectionInTheMaking(t *testing.T) {
 func TestDropEndsAnAttemptToConnect(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
-	d := open(t, rueidis.Options{Address: "the-right-one", Resolve: p.resolve, CommandTimeout: time.Minute})
+	dialled := make(chan struct{}, 10)
+	d := open(t, rueidis.Options{Address: "the-right-one", Resolve: p.resolve, CommandTimeout: time.Minute,
+		Dial: func(_ context.Context, address string) (net.Conn, error) {
+			defer func() { dialled <- struct{}{} }()
+			return net.Dial("tcp", address)
+		}})
+	<-dialled
 	p.servers[0].Freeze()
 	d.Drop(errMoved)
+	within(t, dialled, "the connection to the frozen server")
 	p.right.Store(1)
 	begin := time.Now()
 	d.Drop(errMoved)

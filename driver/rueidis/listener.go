@@ -108,15 +108,12 @@ func hooks(events driver.Events, shard *shard) rueidis.PubSubHooks {
 		},
 		OnSubscription: func(change rueidis.PubSubSubscription) {
 			switch change.Kind {
-			case "ssubscribe":
-				shard.begun(change.Channel)
-				fallthrough
-			case "subscribe":
+			case "subscribe", "ssubscribe":
 				if events.Subscribed != nil {
 					events.Subscribed(change.Channel)
 				}
 			case "sunsubscribe":
-				if shard.ended(change.Channel) && events.Evicted != nil {
+				if !shard.left(change.Channel) && events.Evicted != nil {
 					events.Evicted(change.Channel)
 				}
 			}

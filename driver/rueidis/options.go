@@ -53,8 +53,7 @@ type Options struct {
 }
 
 // unhurried are the options of a connection for commands apart. Nothing PINGs on it, for
-// the answer would have to wait behind the reply; and it has a reader from the start, so
-// that one that breaks while it is idle is known to be broken.
+// the answer would have to wait behind the reply.
 func (o Options) unhurried() Options {
 	o.slow = true
 	return o
@@ -148,7 +147,7 @@ func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
 		ForceSingleClient:   true,
 		DisableRetry:        true,
 		DisableCache:        true,
-		AlwaysPipelining:    o.Unbuffered || o.slow,
+		AlwaysPipelining:    o.Unbuffered,
 		PipelineMultiplex:   -1,
 		BlockingPipeline:    math.MaxInt, // long pipelines would get another connection, and lose their order
 		ReadBufferEachConn:  bufferBytes,

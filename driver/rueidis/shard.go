@@ -12,37 +12,15 @@ var _ driver.ShardListener = (*listener)(nil)
 
 // shard tells the two reasons apart for which the server ends a subscription to a
 // shard's channel: that it was asked to, and that the channel's slot has left it. It says
-// the same words in both cases.
-//
-// The words come in the order of the wire, so it is enough to count: each SUNSUBSCRIBE
-// on its way answers for one of them. An eviction that crosses one is taken for its
-// answer, which hurts nobody, for the channel was to be left; the answer that follows
-// then is for a channel that is not heard any more, and is passed over.
+// the same words in both cases. They come in the order of the wire, so it is enough to
+// count: each SUNSUBSCRIBE on its way answers for one of them. An eviction that crosses
+// one is taken for its answer, which hurts nobody, for the channel was to be left.
 type shard struct {
 	mu      sync.Mutex
-	heard   map[string]struct{} // acknowledged, and not ended since
-	leaving map[string]int      // requests to end, on their way
+	leaving map[string]int // requests to end, on their way
 }
 
-func newShard() *shard {
-	return &shard{heard: make(map[string]struct{}), leaving: make(map[string]int)}
-}
-
-// begun notes an acknowledgement.
-func (s *shard) begun(channel string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.heard[channel] = struct{}{}
-}
-
-// ended notes the end of a subscription, and says whether it was the server's own idea.
-func (s *shard) ended(channel string) (evicted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, heard := s.heard[channel]
-	delete(s.heard, channel)
-	return !s.settle(channel) && heard
-}
+func newShard() *shard { return &shard{leaving: make(map[string]int)} }
 
 // leave notes that the ends of these channels will be asked for.
 func (s *shard) leave(channels []string) {
@@ -53,17 +31,10 @@ func (s *shard) leave(channels []string) {
 	}
 }
 
-// stay takes a leave back: the server will not answer it channel by channel.
-func (s *shard) stay(channels []string) {
+// left takes one request off the count, and says whether there was one.
+func (s *shard) left(channel string) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, channel := range channels {
-		s.settle(channel)
-	}
-}
-
-// settle takes one request off the count, if there is one. It needs s.mu.
-func (s *shard) settle(channel string) (asked bool) {
 	switch s.leaving[channel] {
 	case 0:
 		return false
@@ -95,7 +66,9 @@ func (l *listener) UnsubscribeShard(ctx context.Context, channels ...string) err
 	err := l.ask(ctx, l.client.B().Sunsubscribe().Channel(channels...).Build())
 	var refused *driver.ServerError
 	if errors.As(err, &refused) || errors.Is(err, driver.ErrNotSent) {
-		l.shard.stay(channels)
+		for _, channel := range channels {
+			l.shard.left(channel) // no answer will follow
+		}
 	}
 	return err
 }

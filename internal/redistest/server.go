@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -24,6 +25,8 @@ type Server struct {
 	args   []string
 	dir    string
 	frozen bool
+	// sentinel says that it is a sentinel, which has to have a file to keep things in.
+	sentinel bool
 	// process is the running one, nil while there is none. The fields of a
 	// Server are for one goroutine at a time, as is usual in tests.
 	process *process
@@ -56,34 +59,40 @@ func start(args ...string) (*Server, error) { return startAt(freePort, args...) 
 
 // startAt runs a server on a port that choose finds.
 func startAt(choose func() (int, error), args ...string) (*Server, error) {
+	s := &Server{args: args}
+	return s, s.start(choose)
+}
+
+// start runs the server for the first time. Nothing is left behind when it fails.
+func (s *Server) start(choose func() (int, error)) error {
 	if _, err := exec.LookPath(Program()); err != nil {
-		return nil, fmt.Errorf("install %[1]s (Debian: apt-get install %[1]s)", Program())
+		return fmt.Errorf("install %[1]s (Debian: apt-get install %[1]s)", Program())
 	}
-	dir, err := os.MkdirTemp("", "redistest-")
-	if err != nil {
-		return nil, err
+	var err error
+	if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
+		return err
 	}
-	s := &Server{args: args, dir: dir}
 	// Between choosing a free port and using it, another process may take it.
 	for range 5 {
 		if s.port, err = choose(); err != nil {
 			break
 		}
 		if err = s.launch(); err == nil {
-			return s, nil
+			return nil
 		}
 	}
 	s.stop()
-	return nil, err
+	return err
 }
 
 // launch starts the process and waits until it serves.
 func (s *Server) launch() error {
 	p := &process{exited: make(chan struct{})}
-	p.command = exec.Command(Program(), append([]string{
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
-		"--save", "", "--appendonly", "no", "--daemonize", "no",
-	}, s.args...)...)
+	args, err := s.commandLine()
+	if err != nil {
+		return err
+	}
+	p.command = exec.Command(Program(), args...)
 	p.command.Stdout, p.command.Stderr = &p.output, &p.output
 	p.command.SysProcAttr = dieWithParent()
 	started := make(chan error)
@@ -97,6 +106,24 @@ func (s *Server) launch() error {
 		return fmt.Errorf("start redis-server: %w\n%s", err, p.output.String())
 	}
 	return nil
+}
+
+// commandLine is what redis-server is told.
+func (s *Server) commandLine() ([]string, error) {
+	args := []string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--appendonly", "no", "--daemonize", "no",
+	}
+	if s.sentinel {
+		memory := filepath.Join(s.dir, "sentinel.conf")
+		file, err := os.OpenFile(memory, os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		file.Close()
+		args = append([]string{memory, "--sentinel"}, args...)
+	}
+	return append(args, s.args...), nil
 }
 
 // run holds on to the thread that starts the process: where the kernel kills

@@ -1,0 +1,70 @@
+package sentinel
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+)
+
+// answer is what a sentinel says.
+type answer struct {
+	primary string // host:port
+	epoch   int64  // of the configuration
+	// others are the sentinels that it knows, and itself.
+	others []string
+}
+
+// ask connects to a sentinel and asks it.
+func ask(ctx context.Context, options Options, address string) (answer, error) {
+	d, err := rueidis.Open(ctx, options.sentinel(address))
+	if err != nil {
+		return answer{}, err
+	}
+	defer d.Close()
+	replies := d.Pipeline(ctx, whereIs(options.Master), about("MASTER", options.Master), about("SENTINELS", options.Master))
+	primary, err := primaryOf(replies[0])
+	if err != nil {
+		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
+	}
+	a := answer{primary: primary, others: []string{address}}
+	a.epoch, _ = strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64)
+	for _, other := range replies[2].Array {
+		a.others = append(a.others, net.JoinHostPort(property(other, "ip"), property(other, "port")))
+	}
+	return a, nil
+}
+
+func about(what, master string) driver.Command {
+	return driver.Command{Words: []string{"SENTINEL", what, master}}
+}
+
+// whereIs asks for the address by the one command that follows a failover at once: what
+// SENTINEL MASTER says lags behind until the replicas have been told.
+func whereIs(master string) driver.Command { return about("GET-MASTER-ADDR-BY-NAME", master) }
+
+// primaryOf reads the reply to whereIs.
+func primaryOf(reply driver.Reply) (address string, err error) {
+	switch {
+	case reply.Err != nil:
+		return "", reply.Err
+	case reply.IsNil:
+		return "", errUnheardOf
+	case len(reply.Array) != 2:
+		return "", fmt.Errorf("unexpected reply %+v", reply)
+	}
+	return net.JoinHostPort(reply.Array[0].Str, reply.Array[1].Str), nil
+}
+
+// property is a value of a map of properties, empty if it has none of that name.
+func property(reply driver.Reply, name string) string {
+	for i := 0; i+1 < len(reply.Array); i += 2 {
+		if reply.Array[i].Str == name {
+			return reply.Array[i+1].Str
+		}
+	}
+	return ""
+}

@@ -1,0 +1,239 @@
+package sentinel_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/driver/sentinel"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// stream is a caller who sets a key to new values without a break.
+type stream struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu       sync.Mutex
+	written  int // successes
+	readonly int // refusals by a replica
+}
+
+func startStream(t *testing.T, d driver.Driver) *stream {
+	s := &stream{}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.stop = cancel
+	s.done.Go(func() {
+		for ctx.Err() == nil {
+			err := d.Do(ctx, command("INCR", "stream")).Err
+			var refused *driver.ServerError
+			s.mu.Lock()
+			switch {
+			case err == nil:
+				s.written++
+			case errors.As(err, &refused) && refused.Code() == "READONLY":
+				s.readonly++
+			}
+			s.mu.Unlock()
+			time.Sleep(time.Millisecond) // no more load than the test needs
+		}
+	})
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *stream) end() {
+	s.stop()
+	s.done.Wait()
+}
+
+func (s *stream) counts() (written, readonly int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.written, s.readonly
+}
+
+// awaitMore waits for further successes.
+func (s *stream) awaitMore(t *testing.T, n int) {
+	t.Helper()
+	before, _ := s.counts()
+	redistest.Eventually(t, soon, func() bool { now, _ := s.counts(); return now >= before+n }, "commands are carried out")
+}
+
+// TestFailover kills the primary under commands. They go on at the new primary, and so
+// do listeners, anew. The old one comes back and believes itself a primary, until the
+// sentinels tell it otherwise: nothing is ever sent to it.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	first := s.Primary(t)
+	d := open(t, sentinel.Options{Sentinels: s.Addrs(), Master: s.Name, Node: rueidis.Options{CommandTimeout: time.Second}})
+	calls := startStream(t, d)
+	calls.awaitMore(t, 50)
+	listener, err := d.Listen(t.Context(), driver.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Kill()
+	within(t, listener.Done(), "the end of the listener")
+	second := s.AwaitFailover(t, first)
+	calls.awaitMore(t, 50)
+	if second.CLI(t, "GET", "stream") == nil {
+		t.Error("the new primary has seen nothing")
+	}
+	if reply := d.Apart(t.Context(), command("SET", "apart", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
+		t.Errorf("the new primary's replica did not confirm: %+v", reply)
+	}
+	heard := make(chan struct{})
+	listener, err = d.Listen(t.Context(), driver.Events{Message: func(string, string) { close(heard) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Subscribe(t.Context(), "channel"); err != nil {
+		t.Fatal(err)
+	}
+	second.CLI(t, "PUBLISH", "channel", "hello")
+	within(t, heard, "a message of the new primary")
+
+	first.Restart(t)
+	strangers := 0
+	redistest.Eventually(t, 40*time.Second, func() bool {
+		strangers += strings.Count(first.CLI(t, "CLIENT", "LIST").(string), "name=redlatch")
+		return strings.Contains(first.CLI(t, "INFO", "replication").(string), "role:slave")
+	}, "the old primary is a replica")
+	calls.awaitMore(t, 50)
+	if _, readonly := calls.counts(); readonly > 0 || strangers > 0 {
+		t.Errorf("the old primary was written to: %d refusals, seen %d times among its clients", readonly, strangers)
+	}
+}
+
+// TestPartition cuts the primary off from everybody but the client, whose connection
+// lasts. The sentinels name another one, and the client follows although nothing breaks.
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	first := s.Primary(t)
+	back := first.Server.Addr() // the client's way past the partition
+	d := open(t, sentinel.Options{Sentinels: s.Addrs(), Master: s.Name, Node: rueidis.Options{Dial: dialPast(first.Addr(), back)}})
+	calls := startStream(t, d)
+	calls.awaitMore(t, 50)
+	first.Front.Blackhole(true)
+	second := s.AwaitFailover(t, first)
+	redistest.Eventually(t, soon, func() bool {
+		return strings.Contains(second.CLI(t, "CLIENT", "LIST").(string), "name=redlatch") &&
+			!strings.Contains(first.CLI(t, "CLIENT", "LIST").(string), "name=redlatch")
+	}, "the client has moved")
+	calls.awaitMore(t, 50)
+	first.Front.Blackhole(false)
+	redistest.Eventually(t, 40*time.Second, func() bool {
+		return strings.Contains(first.CLI(t, "INFO", "replication").(string), "role:slave")
+	}, "the old primary is a replica")
+	calls.awaitMore(t, 50)
+	if _, readonly := calls.counts(); readonly > 0 {
+		t.Errorf("%d commands were refused by a replica", readonly)
+	}
+}
+
+// TestSentinelsThatAreGoneAreNotMissed while the connection lasts. Without any of them
+// there is no new connection, and with one there is.
+func TestSentinelsThatAreGoneAreNotMissed(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	// The first tells of the others.
+	d := open(t, sentinel.Options{Sentinels: s.Addrs()[:1], Master: s.Name, Node: rueidis.Options{CommandTimeout: time.Second}})
+	primary := s.Primary(t)
+	hangUp := func() { primary.CLI(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") }
+
+	s.Sentinels[0].Kill()
+	hangUp()
+	eventuallyWorks(t, d)
+	s.Sentinels[1].Kill()
+	s.Sentinels[2].Kill()
+	id := do(t, d, "CLIENT", "ID").Int
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		if now := do(t, d, "CLIENT", "ID").Int; now != id {
+			t.Fatalf("the connection is client %d, it was client %d", now, id)
+		}
+	}
+	hangUp()
+	redistest.Eventually(t, soon, func() bool {
+		err := d.Do(t.Context(), command("PING")).Err
+		return errors.Is(err, driver.ErrNoConnection) && strings.Contains(err.Error(), s.Name) &&
+			strings.Contains(err.Error(), s.Addrs()[0])
+	}, "an error says that there is no connection, and who was asked")
+	s.Sentinels[2].Restart(t)
+	eventuallyWorks(t, d)
+}
+
+func TestFrozenSentinelsDelayNobodyForLong(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	for frozen, limit := range []time.Duration{0, 0, time.Second, 3 * time.Second} {
+		if frozen > 0 {
+			s.Sentinels[frozen-1].Freeze()
+		}
+		begin := time.Now()
+		d, err := sentinel.Open(t.Context(), sentinel.Options{Sentinels: s.Addrs(), Master: s.Name})
+		if took := time.Since(begin); took > limit+slack {
+			t.Errorf("%d frozen: Open took %v, want %v at most", frozen, took, limit)
+		}
+		if (err == nil) != (frozen < 3) {
+			t.Errorf("%d frozen: error %v", frozen, err)
+		}
+		if err == nil {
+			do(t, d, "PING")
+			d.Close()
+		}
+	}
+	for _, frozen := range s.Sentinels {
+		frozen.Thaw()
+	}
+}
+
+func TestOpenSaysWhoKnowsNothing(t *testing.T) {
+	t.Parallel()
+	server, watcher := redistest.Shared(t), redistest.StartSentinel(t)
+	watcher.Watch(t, "locks", server.Addr(), 1)
+	const secret = "correct-horse"
+	for _, c := range []struct {
+		name    string
+		options sentinel.Options
+		want    string
+	}{
+		{"wrong name", sentinel.Options{Sentinels: []string{watcher.Addr(), "127.0.0.1:1"}, Master: "keys"}, "it knows no master of that name"},
+		{"nobody there", sentinel.Options{Sentinels: []string{"127.0.0.1:1"}, Master: "locks"}, "connection refused"},
+		{"not a sentinel", sentinel.Options{Sentinels: []string{server.Addr()}, Master: "locks"}, "unknown command"},
+		{"needless password", sentinel.Options{Sentinels: []string{watcher.Addr()}, Master: "locks", SentinelPassword: secret}, "AUTH"},
+		{"needless password of the node", sentinel.Options{Sentinels: []string{watcher.Addr()}, Master: "locks", Node: rueidis.Options{Password: secret}}, "AUTH"},
+	} {
+		d, err := sentinel.Open(t.Context(), c.options)
+		if err == nil {
+			d.Close()
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		for _, want := range append(c.options.Sentinels, c.options.Master, c.want) {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q does not say %q", c.name, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %q gives the password away", c.name, err)
+		}
+	}
+	for _, options := range []sentinel.Options{
+		{Master: "locks"}, {Sentinels: []string{""}, Master: "locks"}, {Sentinels: s1}, {Sentinels: s1, Master: "locks", Node: rueidis.Options{DB: -1}},
+	} {
+		if d, err := sentinel.Open(t.Context(), options); err == nil {
+			d.Close()
+			t.Errorf("%+v was accepted", options)
+		}
+	}
+}
+
+var s1 = []string{"127.0.0.1:1"}

@@ -1,0 +1,109 @@
+package sentinel
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+)
+
+const (
+	// lookEvery is the pause between two questions of the watch.
+	lookEvery = time.Second
+	// firstPause is the pause before it turns to another sentinel. It doubles with each
+	// one that is of no use, up to lookEvery.
+	firstPause = 20 * time.Millisecond
+)
+
+// watch holds on to one sentinel after another until ctx ends.
+func (c *council) watch(ctx context.Context) {
+	pause := firstPause
+	for turn := 0; ctx.Err() == nil; turn++ {
+		began := time.Now()
+		c.heed(ctx, c.turn(turn))
+		if time.Since(began) > lookEvery {
+			pause = firstPause
+		}
+		rest(ctx, pause)
+		pause = min(2*pause, lookEvery)
+	}
+}
+
+// turn is one of the sentinels, configured or learned.
+func (c *council) turn(n int) (address string) {
+	_, learned := c.memory()
+	n %= len(c.options.Sentinels) + len(learned)
+	if n < len(c.options.Sentinels) {
+		return c.options.Sentinels[n]
+	}
+	return learned[n-len(c.options.Sentinels)]
+}
+
+// heed listens to one sentinel, and asks it once a second, until it fails to answer or
+// turns out to be behind the others.
+func (c *council) heed(ctx context.Context, address string) {
+	d, err := c.approach(ctx, address)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	news := make(chan struct{}, 1)
+	l, err := d.Listen(ctx, driver.Events{Message: func(_, payload string) {
+		if strings.HasPrefix(payload, c.options.Master+" ") {
+			select {
+			case news <- struct{}{}:
+			default:
+			}
+		}
+	}})
+	if err != nil || l.Subscribe(ctx, "+switch-master") != nil {
+		return
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for c.look(ctx, d) {
+		select {
+		case <-tick.C:
+		case <-news:
+		case <-l.Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// approach connects to a sentinel.
+func (c *council) approach(ctx context.Context, address string) (*rueidis.Driver, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
+	defer cancel()
+	return rueidis.Open(ctx, c.options.sentinel(address))
+}
+
+// look asks one sentinel, and all of them if it names another primary than the one that
+// is known. It says whether that sentinel is worth listening to any longer.
+func (c *council) look(ctx context.Context, d *rueidis.Driver) bool {
+	attempt, cancel := context.WithTimeout(ctx, c.options.patience())
+	defer cancel()
+	primary, err := primaryOf(d.Do(attempt, whereIs(c.options.Master)))
+	if err != nil {
+		return false
+	}
+	if known, _ := c.memory(); primary == known.primary {
+		return true
+	}
+	found, err := c.find(ctx)
+	return err == nil && found == primary
+}
+
+// rest waits for a pause, or the end of ctx.
+func rest(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
