@@ -19,7 +19,18 @@ type radio struct {
 	lines []string
 }
 
+// tuneIn listens to channels, and waits until they are heard.
 func tuneIn(t *testing.T, d *cluster.Driver, channels ...string) *radio {
+	t.Helper()
+	r := tuneInto(t, d, channels...)
+	for _, channel := range channels {
+		r.await(t, "+"+channel, 1)
+	}
+	return r
+}
+
+// tuneInto listens to channels, and waits for nothing.
+func tuneInto(t *testing.T, d *cluster.Driver, channels ...string) *radio {
 	t.Helper()
 	r := &radio{}
 	l, err := d.Listen(t.Context(), driver.Events{
@@ -33,9 +44,6 @@ func tuneIn(t *testing.T, d *cluster.Driver, channels ...string) *radio {
 	r.Listener = l
 	if err := l.Subscribe(t.Context(), channels...); err != nil {
 		t.Fatal(err)
-	}
-	for _, channel := range channels {
-		r.await(t, "+"+channel, 1)
 	}
 	return r
 }

@@ -28,6 +28,12 @@ func (c *tally) add(key string) {
 	c.counts[key]++
 }
 
+func (c *tally) get(key string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[key]
+}
+
 // want compares the counts with those of the cluster.
 func (c *tally) want(t *testing.T, d driver.Driver) {
 	t.Helper()

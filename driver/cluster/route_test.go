@@ -1,0 +1,327 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/cluster"
+)
+
+const ms = time.Millisecond
+
+// Goal: what servers call each other. Method: MOVED and the map with every way to say it.
+func TestServersAreFoundUnderEveryKindOfAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		host, moved, want string
+	}{
+		{"b", "b:2", "b:2"},
+		{"", ":2", "a:2"},
+		{"?", "?:2", "a:2"},
+		{"2001:db8::2", "2001:db8::2:2", "[2001:db8::2]:2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			all := twoFakes()
+			all.servers[c.want] = &fake{all: all, address: c.want, epoch: 1}
+			all.divide([]fakeSpan{{0, 8191, "", 1}, {8192, 16383, c.host, 2}}, 1)
+			d := all.open(t)
+			if got := d.Shard(keyOf(true)); got != c.want {
+				t.Errorf("a map with the host %q: the server is %q, want %q", c.host, got, c.want)
+			}
+			all.divide([]fakeSpan{{0, 16383, "a", 1}}, 1)
+			key := keyOf(false)
+			all.set("a:1", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, c.moved) } })
+			if reply := d.Do(t.Context(), command("GET", key)); reply.Err != nil || len(all.log(c.want)) != 1 {
+				t.Errorf("MOVED to %q: %+v, and %s got %q", c.moved, reply, c.want, all.log(c.want))
+			}
+			d.Close()
+		})
+	}
+}
+
+// Goal: a cluster that does not agree with itself is not asked without end, and its
+// refusals reach the caller as something that may be repeated.
+func TestRedirectionsInACircleEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		all.set("a:1", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, "b:2") } })
+		all.set("b:2", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, "a:1") } })
+		for _, reply := range []driver.Reply{
+			d.Do(t.Context(), command("INCR", key)),
+			d.Pipeline(t.Context(), command("INCR", key), command("INCR", key))[1],
+			d.Apart(t.Context(), command("INCR", key))[0],
+		} {
+			if !refusedWith(reply.Err, "TRYAGAIN") {
+				t.Errorf("%+v, want TRYAGAIN", reply)
+			}
+		}
+		if n := len(all.log("a:1")) + len(all.log("b:2")); n > 30 {
+			t.Errorf("4 commands were sent %d times", n)
+		}
+		d.Close()
+	})
+}
+
+// Goal: nothing is sent again that may have been carried out. Method: the target of a
+// redirection breaks the connection; a server breaks it in the middle of a pipeline.
+func TestNothingIsSentTwiceAfterABrokenConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		cut := func([]string) driver.Reply { return driver.Reply{Err: errCut} }
+		all.set("a:1", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, "b:2") } })
+		all.set("b:2", func(f *fake) { f.answer = cut })
+		if err := d.Do(t.Context(), command("INCR", key)).Err; !errors.Is(err, errCut) {
+			t.Errorf("error %v, want the one of the connection", err)
+		}
+		if n := len(all.log("b:2")); n != 1 {
+			t.Errorf("sent %d times", n)
+		}
+
+		// Refused, then unknown: the second may have been carried out, so that the first
+		// may not follow it.
+		calls := 0
+		all.set("b:2", func(f *fake) {
+			f.answer = func([]string) driver.Reply {
+				if calls++; calls == 1 {
+					return movedTo(key, "a:1")
+				}
+				return driver.Reply{Err: errCut}
+			}
+		})
+		all.set("a:1", func(f *fake) { f.answer, f.log = nil, nil })
+		synctest.Wait()
+		d.Do(t.Context(), command("GET", keyOf(true)))
+		calls = 0
+		replies := d.Pipeline(t.Context(), command("INCR", keyOf(true)), command("INCR", keyOf(true)))
+		if !refusedWith(replies[0].Err, "TRYAGAIN") || !errors.Is(replies[1].Err, errCut) {
+			t.Errorf("replies %+v, want TRYAGAIN and the error of the connection", replies)
+		}
+		if n := len(all.log("a:1")); n > 1 {
+			t.Errorf("what was overtaken was sent on: %q", all.log("a:1"))
+		}
+		d.Close()
+	})
+}
+
+// Goal: connecting is done once for all callers, holds up nobody else, and goes on until
+// it succeeds.
+func TestConnectingToOneServerHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		all.set("b:2", func(f *fake) { f.hanging = true })
+		began := time.Now()
+		d := all.open(t)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("opening took %v", took)
+		}
+		errs := make(chan error)
+		for range 100 {
+			go func() { errs <- d.Do(context.Background(), command("GET", keyOf(true))).Err }()
+		}
+		synctest.Wait()
+		began = time.Now()
+		do(t, d, "GET", keyOf(false))
+		if took := time.Since(began); took > 0 {
+			t.Errorf("a call to the other server took %v", took)
+		}
+		for range 100 {
+			if err := <-errs; !errors.Is(err, driver.ErrNotSent) || !errors.Is(err, driver.ErrNoConnection) ||
+				errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("error %v", err)
+			}
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("calls without a context took %v", took)
+		}
+		if n := all.dialled["b:2"]; n > 3 {
+			t.Errorf("%d attempts to connect", n)
+		}
+		all.set("b:2", func(f *fake) { f.hanging = false })
+		do(t, d, "GET", keyOf(true))
+		d.Close()
+	})
+}
+
+// Goal: a server that left is let go, but not under a call, and one that owes answers is
+// hung up on for the sake of those who wait.
+func TestServersThatLeftAreLetGo(t *testing.T) {
+	t.Parallel()
+	toC := []fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}
+	closed := func(f *fake) bool { return f.closed }
+
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.divide(toC, 2)
+		all.set("b:2", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(keyOf(true), "c:3") } })
+		do(t, d, "GET", keyOf(true))
+		time.Sleep(5 * time.Second)
+		if get(all, "b:2", closed) {
+			t.Error("let go at once: it might come back")
+		}
+		time.Sleep(10 * time.Second)
+		if !get(all, "b:2", closed) || get(all, "a:1", closed) || get(all, "c:3", closed) {
+			t.Error("want the server that left, and no other, to be let go")
+		}
+		// When it is back, it is connected to again.
+		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "b", 2}}, 3)
+		all.set("b:2", func(f *fake) { f.answer = nil })
+		all.set("c:3", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(keyOf(true), "b:2") } })
+		do(t, d, "GET", keyOf(true))
+		d.Close()
+	})
+
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.set("b:2", func(f *fake) { f.hanging = true })
+		began := time.Now()
+		go func() {
+			time.Sleep(time.Second)
+			all.divide(toC, 2) // it takes a second until another one takes over
+		}()
+		if reply := d.Do(context.Background(), command("INCR", keyOf(true))); reply.Err != nil {
+			t.Errorf("a command that was not sent: %v", reply.Err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("it took %v until the successor was asked", took)
+		}
+		if n := len(all.log("c:3")); n != 1 {
+			t.Errorf("the successor got it %d times", n)
+		}
+		d.Close()
+	})
+}
+
+// Goal: trouble does not become a storm of questions. Method: ten seconds in which every
+// command is redirected by a server that is wrong.
+func TestTheMapIsAskedForAFewTimesASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		all.set("a:1", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, "b:2") } })
+		all.set("b:2", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, "c:3") } })
+		for range 1000 {
+			do(t, d, "GET", key)
+			time.Sleep(10 * ms)
+		}
+		asked := 0
+		for address := range all.servers {
+			asked += get(all, address, func(f *fake) int { return len(f.asked) })
+		}
+		if asked < 5 || asked > 51 {
+			t.Errorf("the map was asked for %d times within 10 s", asked)
+		}
+		time.Sleep(time.Second)
+		before := get(all, "a:1", func(f *fake) int { return len(f.asked) })
+		time.Sleep(time.Minute)
+		if after := get(all, "a:1", func(f *fake) int { return len(f.asked) }); after != before {
+			t.Errorf("%d questions while nothing happened", after-before)
+		}
+		d.Close()
+	})
+}
+
+// Goal: a server that is behind the times does not turn the map back.
+func TestAnOlderMapIsNotTaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		all.divide([]fakeSpan{{0, 16383, "b", 2}}, 7)
+		d := all.open(t)
+		do(t, d, "GET", keyOf(false))
+		all.set("c:3", func(f *fake) { f.spans, f.epoch = []fakeSpan{{0, 16383, "c", 3}}, 6 })
+		all.set("b:2", func(f *fake) {
+			f.answer = func([]string) driver.Reply { f.answer = nil; return movedTo("foo", "c:3") }
+		})
+		do(t, d, "GET", "foo")
+		time.Sleep(time.Second)
+		if len(get(all, "c:3", func(f *fake) []time.Time { return f.asked })) == 0 {
+			t.Error("the server that is behind the times was not asked: the test shows nothing")
+		}
+		if got := d.Shard("bar"); got != "b:2" {
+			t.Errorf("the slot is said to be at %s", got)
+		}
+		d.Close()
+	})
+}
+
+func TestOpenFailsWithTheReasonsAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		all.set("a:1", func(f *fake) { f.refusing = &driver.ServerError{Message: "WRONGPASS invalid"} })
+		all.set("b:2", func(f *fake) { f.spans = nil })
+		all.set("c:3", func(f *fake) { f.hanging = true })
+		began := time.Now()
+		_, err := cluster.Open(t.Context(), cluster.Options{Addresses: []string{"a:1", "b:2", "c:3", "d:4"}, Connect: all.connect})
+		for _, text := range []string{"WRONGPASS", "knows of no slots", "no such host", "c:3"} {
+			if !strings.Contains(fmt.Sprint(err), text) {
+				t.Errorf("%q does not say %q", err, text)
+			}
+		}
+		if !refusedWith(err, "WRONGPASS") {
+			t.Errorf("%q is not a server error", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if !get(all, "b:2", func(f *fake) bool { return f.closed }) {
+			t.Error("a connection is left")
+		}
+		for _, options := range []cluster.Options{
+			{Connect: all.connect}, {Addresses: []string{"a:1"}},
+			{Addresses: []string{"a:1"}, Connect: all.connect, CommandTimeout: -1},
+		} {
+			if _, err := cluster.Open(t.Context(), options); err == nil {
+				t.Errorf("opened with %+v", options)
+			}
+		}
+	})
+}
+
+// Goal: a refusal on a slot that is on its way goes along with an ASKING, once, and the
+// map stays.
+func TestAskIsForOneCommand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		all.set("a:1", func(f *fake) {
+			f.answer = func([]string) driver.Reply {
+				return driver.Reply{Err: &driver.ServerError{Message: fmt.Sprintf("ASK %d c:3", driver.Slot(key))}}
+			}
+		})
+		for range 2 {
+			if reply := d.Do(t.Context(), command("GET", key)); reply.Str != "OK" {
+				t.Errorf("%+v", reply)
+			}
+		}
+		d.Pipeline(t.Context(), command("SET", key, "x"), command("DEL", key))
+		want := []string{"ASKING", "GET", "ASKING", "GET", "ASKING", "SET", "ASKING", "DEL"}
+		if got := all.log("c:3"); !slices.Equal(got, want) {
+			t.Errorf("the target got %q, want %q", got, want)
+		}
+		if got := d.Shard(key); got != "a:1" {
+			t.Errorf("the slot is said to be at %s", got)
+		}
+		d.Close()
+	})
+}
