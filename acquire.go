@@ -17,6 +17,11 @@ func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts
 	if err != nil {
 		return nil, err
 	}
+	return c.acquireOn(ctx, p, want)
+}
+
+// acquireOn takes the lock at p as the request says.
+func (c *Client) acquireOn(ctx context.Context, p *point, want request) (*Hold, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -36,7 +41,7 @@ func (c *Client) acquire(ctx context.Context, p *point, wait time.Duration, opts
 	if err != nil {
 		c.observe(NotAcquired, p, "", began, err)
 	} else {
-		c.observe(Acquired, p, h.tenure.owner, began, nil)
+		c.observe(Acquired, p, h.Owner(), began, nil)
 	}
 	return h, err
 }
@@ -208,6 +213,11 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 			t.unsettled = false
 		}
 	}
+	return c.verdict(limited, t, a)
+}
+
+// verdict is the error that says how the attempts of a tenure ended.
+func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 	if t.unsettled {
 		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
 		if a.err != nil {
@@ -235,13 +245,17 @@ func bare(err error) error {
 // nothing is held. With a server that answers it takes one round trip.
 const grace = 25 * time.Millisecond
 
-// takeBack releases what an attempt without a reply may have taken, and leaves the queue
+// takeBack releases what attempts without a reply may have taken, and leaves the queue
 // where there is one. It does so on its own time, and reports whether that was confirmed
 // at once. The request follows the bid on the same connection, so it cannot overtake it.
-func (c *Client) takeBack(t *tenure) bool {
+func (c *Client) takeBack(ts ...*tenure) bool {
+	calls := make([]script.Call, len(ts))
+	for i, t := range ts {
+		calls[i] = t.lower()
+	}
 	done := make(chan error, 1)
 	c.background.Go(func() {
-		_, err := c.releases.Run(context.Background(), t.lower())
+		_, err := c.releases.RunAll(context.Background(), calls...)
 		done <- err
 	})
 	timer := time.NewTimer(grace)

@@ -24,6 +24,7 @@ type Client struct {
 	driver  driver.Driver
 	sharded driver.Sharded // the driver, where it is one of a cluster
 	owned   bool           // the driver is closed with the client
+	server  string         // what Open connected to, without secrets; "" if that is no telling
 
 	messages protocol.Messages
 

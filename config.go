@@ -38,6 +38,13 @@ type Config struct {
 	// later, or "none", save.
 	OldestPeer string
 
+	// RestartDelay is for how long a server that has been restarted counts for no Quorum,
+	// because it may have forgotten who holds the lock: LeaseTime. It has to be at least
+	// the longest lease of all who use the quorum. Negative: the servers forget nothing,
+	// since each write is on disk before it is answered (appendfsync always), and are not
+	// asked.
+	RestartDelay time.Duration
+
 	// TokenClock makes fencing tokens follow the server's clock, in microseconds, where
 	// their counter is behind it. They then go on growing also after a failover that has
 	// lost increments, as long as the servers' clocks agree to within the time of a
@@ -92,6 +99,10 @@ func (c Config) withDefaults() (Config, error) {
 	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
 	if c.RenewInterval < 0 || c.RenewInterval > c.LeaseTime/2 {
 		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between 0 and half of LeaseTime, %v", c.RenewInterval, c.LeaseTime/2)}
+	}
+	c.RestartDelay = orDefault(c.RestartDelay, c.LeaseTime)
+	if c.RestartDelay >= 0 && c.RestartDelay < c.LeaseTime {
+		return c, &ConfigError{"RestartDelay", fmt.Sprintf("%v is below LeaseTime, %v: a hold could outlive it", c.RestartDelay, c.LeaseTime)}
 	}
 	if c.FairWait < minFairWait {
 		return c, &ConfigError{"FairWait", fmt.Sprintf("%v is below %v", c.FairWait, minFairWait)}

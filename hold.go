@@ -2,27 +2,34 @@ package redlatch
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // Hold is one successful acquisition: to have it is to hold the lock, until Done is
 // closed. Its methods may be called by any number of goroutines.
 type Hold struct {
-	tenure *tenure
+	keeper keeper
 	parent context.Context
 	want   request
 	since  time.Time
 
-	// Guarded by the tenure's mutex.
-	err      error // nil while held
+	// Below what the keeper's mutex guards: whoever holds both took that one first.
+	mu       sync.Mutex
+	err      error // nil while held; written with the keeper's mutex held as well
 	unlocked bool
 	done     chan struct{} // made when it is asked for
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
+	whole    *group // that it is a member of, nil if of none
 }
 
-// finish ends the hold. The tenure's mutex is held.
+// tenure is what stands behind the hold of a single lock.
+func (h *Hold) tenure() *tenure { return h.keeper.(*tenure) }
+
+// finish ends the hold. The keeper's mutex is held.
 func (h *Hold) finish(err error) {
+	h.mu.Lock()
 	h.err = err
 	if h.done != nil {
 		close(h.done)
@@ -30,46 +37,57 @@ func (h *Hold) finish(err error) {
 	if h.cancel != nil {
 		h.cancel(err)
 	}
+	whole := h.whole
+	h.mu.Unlock()
+	if whole != nil {
+		whole.left(h, err)
+	}
 }
 
 // Err is nil while the lock is held, then an error that matches ErrLost or
 // ErrReleased. It does not block and asks nobody: a hold is lost at the latest when
 // its Deadline passes.
 func (h *Hold) Err() error {
-	h.tenure.ended()
-	h.tenure.mu.Lock()
-	defer h.tenure.mu.Unlock()
+	h.keeper.ended()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	return h.err
 }
 
 // Valid says whether the lock is held and its local deadline has not passed. Ask it
 // right before an effect that must not happen twice; what can happen between the
 // question and the effect only the guarded resource itself can exclude.
-func (h *Hold) Valid() bool { return h.Err() == nil }
+func (h *Hold) Valid() bool { return h.Err() == nil && h.keeper.valid() }
 
 // Deadline is the moment up to which the hold may be trusted, on this machine's
 // monotonic clock. It lies before the expiry in Redis, and moves on with each
-// renewal.
-func (h *Hold) Deadline() time.Time { return h.tenure.Term().Deadline() }
+// renewal. Of a Multi it is that of the member which ends first; of a Quorum it is the
+// moment from which on fewer than a majority would be left.
+func (h *Hold) Deadline() time.Time { return h.keeper.deadline() }
 
-// Owner is the holder as it stands in Redis, "clientUUID:number".
-func (h *Hold) Owner() string { return h.tenure.owner }
+// Owner is the holder as it stands in Redis, "clientUUID:number". It is empty for a Multi
+// or Quorum, each member of which has its own.
+func (h *Hold) Owner() string { return h.keeper.owned() }
 
-// Token is the fencing token that was taken with the hold, 0 without WithFencing.
+// Token is the fencing token that was taken with the hold, 0 without WithFencing. It is 0
+// for a Multi or Quorum, each member of which has its own.
 func (h *Hold) Token() int64 {
 	if !h.want.fenced {
 		return 0
 	}
-	h.tenure.mu.Lock()
-	defer h.tenure.mu.Unlock()
-	return h.tenure.token
+	return h.keeper.issued()
 }
+
+// Members are the holds of the single locks that a Multi or Quorum is made of, in the
+// order in which they are taken. Of a Quorum it is those that are held now. It is nil for
+// a single lock. A member that is released or detached by itself is lost to the whole.
+func (h *Hold) Members() []*Hold { return h.keeper.members() }
 
 // Done is closed when the lock is no longer held, for whatever reason.
 func (h *Hold) Done() <-chan struct{} {
-	h.tenure.ended()
-	h.tenure.mu.Lock()
-	defer h.tenure.mu.Unlock()
+	h.keeper.ended()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.done == nil {
 		h.done = make(chan struct{})
 		if h.err != nil {
@@ -85,9 +103,9 @@ func (h *Hold) Done() <-chan struct{} {
 //
 // Taking the same lock again below this context is reported as ErrReentry.
 func (h *Hold) Context() context.Context {
-	h.tenure.ended()
-	h.tenure.mu.Lock()
-	defer h.tenure.mu.Unlock()
+	h.keeper.ended()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.ctx == nil {
 		ctx, cancel := context.WithCancelCause(h.parent)
 		h.ctx, h.cancel = holdContext{ctx, h}, cancel
@@ -112,23 +130,24 @@ func (h *Hold) Context() context.Context {
 //
 // Source: Redisson's RLock.unlock, "release" in the wire format.
 func (h *Hold) Unlock(ctx context.Context) error {
-	h.tenure.mu.Lock()
-	again := h.unlocked
-	h.unlocked = true
-	h.tenure.mu.Unlock()
-	if again {
+	if !h.parts() {
 		return nil
 	}
-	return h.tenure.client.release(ctx, h)
+	return h.keeper.release(ctx, h)
+}
+
+// parts says, once, that the hold is to be given back.
+func (h *Hold) parts() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := !h.unlocked
+	h.unlocked = true
+	return first
 }
 
 // Detach gives up this hold without telling Redis, for a lock that is to outlive
 // the process or to be handed to somebody who knows its owner. Err is ErrReleased
 // from now on. Renewal ends with the owner's last hold; the lock then ends with its
 // TTL.
-func (h *Hold) Detach() {
-	t := h.tenure
-	if remaining, dropped, _ := t.drop(h); dropped && remaining == 0 {
-		t.leave()
-	}
-}
+// A Multi or Quorum detaches all its members.
+func (h *Hold) Detach() { h.keeper.detach(h) }

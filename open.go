@@ -45,6 +45,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c.owned = true
+	c.server = target.identity()
 	return c, nil
 }
 
@@ -62,6 +63,15 @@ func (t target) String() string {
 		return fmt.Sprintf("%s://%s/%d", t.scheme, t.address, t.database)
 	}
 	return t.scheme + "://" + t.address
+}
+
+// identity is what tells servers apart: the same for everybody who gives the same URL. A
+// memory server without a name is nobody else's.
+func (t target) identity() string {
+	if t.scheme == "memory" && t.address == "" {
+		return ""
+	}
+	return t.String()
 }
 
 func (t target) connect(ctx context.Context, cfg Config) (driver.Driver, error) {

@@ -131,11 +131,13 @@ type holdContext struct {
 	hold *Hold
 }
 
-// Value answers a heldKey with the innermost hold of that lock that is still held.
+// Value answers a heldKey with the tenure of the innermost hold of that lock that is still
+// held.
 func (c holdContext) Value(key any) any {
-	t := c.hold.tenure
-	if k, ok := key.(*heldKey); ok && k.client == t.client && k.channel == t.point.channel && c.hold.Err() == nil {
-		return c.hold
+	if k, ok := key.(*heldKey); ok {
+		if t := c.hold.keeper.holding(k); t != nil && c.hold.Err() == nil {
+			return t
+		}
 	}
 	return c.Context.Value(key)
 }
@@ -146,12 +148,12 @@ func (c *Client) deadlock(ctx context.Context, p *point, shared *owner) error {
 		shared.holds(place{p.channel, true}) && !shared.holds(place{p.channel, false}) {
 		return fmt.Errorf("redlatch: lock %q: %w, by the same owner %s", p.name, ErrUpgrade, shared.name)
 	}
-	h, _ := ctx.Value(&p.held).(*Hold)
+	t, _ := ctx.Value(&p.held).(*tenure)
 	switch {
-	case h == nil || shared != nil && shared.name == h.Owner():
+	case t == nil || shared != nil && shared.name == t.owner:
 		return nil
-	case h.tenure.point.side.shared() && !p.side.shared():
-		return fmt.Errorf("redlatch: lock %q: %w, by this context as %s", p.name, ErrUpgrade, h.Owner())
+	case t.point.side.shared() && !p.side.shared():
+		return fmt.Errorf("redlatch: lock %q: %w, by this context as %s", p.name, ErrUpgrade, t.owner)
 	}
-	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, h.Owner())
+	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, t.owner)
 }

@@ -11,8 +11,7 @@ import (
 )
 
 // release gives one hold back.
-func (c *Client) release(ctx context.Context, h *Hold) error {
-	t := h.tenure
+func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
 	if !c.gate.enterToRelease() {
 		<-c.closed // Close gives every hold back
 	} else {

@@ -16,7 +16,7 @@ import (
 // Whoever took the hold over its own connection is thus no matter, and repeating it
 // changes nothing.
 func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
-	t := h.tenure
+	t := h.tenure()
 	result, had, err := c.runner.RunReplicated(ctx, script.Renew([]script.Renewal{t.renewal()}), want.replicas, want.confirm)
 	if err != nil {
 		return withCause(fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrNotReplicated, bare(err)), ctx)

@@ -76,10 +76,10 @@ func (t *tenure) add(ctx context.Context, want request, asked, now time.Time, to
 		return nil
 	}
 	h := &t.first
-	if h.tenure != nil {
+	if h.keeper != nil {
 		h = new(Hold)
 	}
-	*h = Hold{tenure: t, parent: ctx, want: want, since: now}
+	*h = Hold{keeper: t, parent: ctx, want: want, since: now}
 	if t.holds == nil {
 		t.holds = t.one[:0]
 	}

@@ -161,7 +161,7 @@ func oneOfEach(key string) []script.Call {
 		script.AcquireWrite(key, "c:1", second, 1), script.ReleaseWrite(key, key, "c:1", 0, second, protocol.Plain),
 		script.ForceRW(key, key, protocol.Plain), script.StatusRW(key, key),
 		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat([]string{"c:1"}),
-		fair.Force(), fair.Queue(),
+		fair.Force(), fair.Queue(), script.AcquireAll([]string{key}, []string{"c:1"}, second),
 	}
 }
 

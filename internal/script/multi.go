@@ -1,0 +1,38 @@
+package script
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+var multiAcquireScript = load("multi_acquire")
+
+// AcquireAll takes each of several locks once, the first for the first owner and so on,
+// or none of them. Nobody has used the owners before. In a cluster the locks have one
+// slot.
+func AcquireAll(locks, owners []string, lease time.Duration) Call {
+	words := make([]string, 0, 2*len(locks)+1)
+	words = append(words, locks...)
+	words = append(words, millis(lease))
+	words = append(words, owners...)
+	return multiAcquireScript.call(len(locks), words...)
+}
+
+// ReadAcquiredAll reads the reply of AcquireAll for n locks. If they were not granted,
+// blocked is the index of the first that another holds, and the rest describes that hold.
+func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err error) {
+	if r.Err != nil {
+		return Acquired{}, 0, r.Err
+	}
+	if one, plain := number(r); plain && one == 1 {
+		return Acquired{Granted: true}, 0, nil
+	}
+	if len(r.Array) != 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n {
+		return Acquired{}, 0, unexpected(multiAcquireScript, r)
+	}
+	return Acquired{
+		TTL:    time.Duration(r.Array[1].Int) * time.Millisecond,
+		Holder: r.Array[2].Str,
+	}, int(r.Array[0].Int) - 1, nil
+}

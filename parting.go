@@ -1,0 +1,156 @@
+package redlatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// release gives back all members, those of one client in one request and the clients side
+// by side. It returns when as many are free as the group needs, or all have answered; what
+// is still under way then goes on behind it.
+func (g *group) release(ctx context.Context, _ *Hold) error {
+	before := g.close()
+	outcomes, asked := g.disband(ctx)
+	var lost, failed []error
+	free := 0
+	for range asked {
+		switch err := <-outcomes; {
+		case err == nil:
+			free++
+		case errors.Is(err, ErrLost):
+			lost = append(lost, err)
+		default:
+			failed = append(failed, err)
+		}
+		if free >= g.need {
+			break
+		}
+	}
+	return g.account(before, asked, lost, failed)
+}
+
+// rollback gives back what was taken for a group that is not to be, and waits until that
+// is confirmed, each part of it bounded by Config.ReleaseTimeout. After an error more
+// members than the next holder can do without may stay locked for a lease.
+func (g *group) rollback() error {
+	_ = g.close()
+	outcomes, asked := g.disband(context.Background())
+	var failed []error
+	for range asked {
+		if err := <-outcomes; err != nil && !errors.Is(err, ErrLost) {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) <= len(g.seats)-g.need {
+		return nil
+	}
+	return errors.Join(failed...)
+}
+
+// account is the error of a release: that the whole was lost before or turned out to be,
+// and that more members may still be locked than the next holder can do without.
+func (g *group) account(before error, asked int, lost, failed []error) error {
+	var errs []error
+	switch {
+	case before != nil && !errors.Is(before, ErrReleased):
+		errs = append(errs, before)
+	case before == nil && asked-len(lost) < g.need:
+		errs = lost
+	}
+	if len(failed) > len(g.seats)-g.need {
+		errs = append(errs, failed...)
+	}
+	return errors.Join(errs...)
+}
+
+// disband gives back every member that is held, and returns where the outcome of each can
+// be read, and of how many.
+func (g *group) disband(ctx context.Context) (outcomes <-chan error, asked int) {
+	holds := slices.DeleteFunc(g.alive(), func(h *Hold) bool { return !h.parts() })
+	all := make(chan error, len(holds))
+	clients := make(map[*Client][]*Hold)
+	for _, h := range holds {
+		c := h.tenure().client
+		clients[c] = append(clients[c], h)
+	}
+	for c, holds := range clients {
+		entered := c.gate.enterToRelease()
+		if len(clients) == 1 {
+			c.releaseAtOnce(ctx, entered, holds, all)
+		} else {
+			go c.releaseAtOnce(ctx, entered, holds, all)
+		}
+	}
+	return all, len(holds)
+}
+
+// releaseAtOnce is release for many holds, most of them in one request. It reports the
+// outcome of each.
+func (c *Client) releaseAtOnce(ctx context.Context, entered bool, holds []*Hold, outcomes chan<- error) {
+	if !entered {
+		<-c.closed // Close gives every hold back
+	} else {
+		defer c.gate.leave()
+	}
+	var last []*tenure
+	var shared []*Hold
+	for _, h := range holds {
+		t := h.tenure()
+		if t.shared != nil {
+			shared = append(shared, h)
+			continue
+		}
+		switch _, dropped, err := t.drop(h); {
+		case dropped: // without a shared owner it was the only one
+			t.leave()
+			last = append(last, t)
+		case errors.Is(err, ErrReleased):
+			outcomes <- nil
+		default:
+			outcomes <- err
+		}
+	}
+	for i, err := range c.freeAll(detached(ctx), last) {
+		c.observe(Released, last[i].point, last[i].owner, last[i].first.since, err)
+		outcomes <- err
+	}
+	for _, h := range shared {
+		outcomes <- c.release(ctx, h.tenure(), h) // each has to wait for its owner's turn
+	}
+}
+
+// freeAll is free for many tenures.
+func (c *Client) freeAll(ctx context.Context, ts []*tenure) []error {
+	if len(ts) == 0 {
+		return nil
+	}
+	var calls []script.Call
+	heirs := make([][]*wake.Waiter, len(ts))
+	for i, t := range ts {
+		calls = append(calls, t.lower())
+		if !t.point.side.handsOver() {
+			continue
+		}
+		if next := c.hub.Claim(t.point.channel); next != nil {
+			heirs[i] = append([]*wake.Waiter{next}, next.Company()...)
+			calls = append(calls, bids(heirs[i])...)
+		}
+	}
+	results, err := c.releases.RunAll(ctx, calls...)
+	errs := make([]error, len(ts))
+	for i, t := range ts {
+		result, n := results[0], len(heirs[i])
+		c.settle(heirs[i], results[1:1+n], err)
+		results = results[1+n:]
+		released, failed := c.readFreed(t, result, result.Or(err))
+		errs[i] = failed
+		if t.point.side.handsOver() {
+			c.hub.Announced(t.point.channel, n > 0, failed == nil && !released.Mute, released.Told, yield(result.Asked))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,249 @@
+package redlatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// sweep is one pass over the members of a Multi, in their order. While it waits for one,
+// it holds none that comes later.
+type sweep struct {
+	parts []member
+	wants []request
+	group *group
+	until time.Time // zero: only the context bounds the wait
+}
+
+// waits says whether the sweep may wait for a member.
+func (s *sweep) waits() bool { return s.wants[0].wait != 0 }
+
+// all takes every member. After an error some are held, by the group.
+func (s *sweep) all() error {
+	for from := 0; from < len(s.parts); {
+		to := from + 1
+		for to < len(s.parts) && s.plain(from) && s.plain(to) && s.parts[from].together(s.parts[to]) {
+			to++
+		}
+		if err := s.take(from, to); err != nil {
+			return err
+		}
+		from = to
+	}
+	return s.settle()
+}
+
+// plain says that a member can be taken by the script for many: a mutex, for an owner of
+// which nobody knows yet, with no more than a lease.
+func (s *sweep) plain(i int) bool {
+	part, want := s.parts[i], s.wants[i]
+	_, mutex := part.point.side.(exclusive)
+	return mutex && part.client.ownerOf(s.group.below()) == nil &&
+		want == request{lease: want.lease, fixed: want.fixed, wait: want.wait}
+}
+
+// take takes the members from one up to another, which one script can take. If it cannot,
+// because another holds one of them, they are taken up to that one, then that one is
+// waited for, and then come those behind it.
+func (s *sweep) take(from, to int) error {
+	for to-from > 1 {
+		blocked, err := s.takeTogether(from, to)
+		if err != nil || blocked < 0 {
+			return err
+		}
+		if err := s.take(from, blocked); err != nil {
+			return err
+		}
+		if err := s.takeOne(blocked); err != nil {
+			return err
+		}
+		from = blocked + 1
+	}
+	if from < to {
+		return s.takeOne(from)
+	}
+	return nil
+}
+
+// takeOne takes one member, and waits for it if it may.
+func (s *sweep) takeOne(i int) error {
+	part, want := s.parts[i], s.want(i)
+	var over bool
+	if want.wait, over = remaining(want, s.until); over {
+		return part.outOfTime(s.group.hold.parent)
+	}
+	h, err := part.client.acquireOn(s.group.below(), part.point, want)
+	if err != nil {
+		return err
+	}
+	return s.keep(i, h)
+}
+
+// want is what is asked of a member now: a fixed lease is renewed until all are held.
+func (s *sweep) want(i int) request {
+	want := s.wants[i]
+	want.fixed = want.fixed && !s.waits()
+	return want
+}
+
+func (s *sweep) keep(i int, h *Hold) error {
+	if s.group.add(i, h, true) {
+		return nil
+	}
+	_ = h.Unlock(s.group.hold.parent)
+	return s.group.lostWhileAsking()
+}
+
+// takeTogether asks once for several members. It returns the index of one that is not to
+// be had at once, or -1 when all were taken.
+func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
+	c := s.parts[from].client
+	if blocked := s.crowded(from, to); blocked >= 0 {
+		return blocked, nil
+	}
+	if !c.gate.enter() {
+		return from, nil // which says that it is closed
+	}
+	defer c.gate.leave()
+	ctx := s.group.below()
+	limited := ctx
+	if !s.until.IsZero() && s.waits() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, s.until)
+		defer cancel()
+	}
+	if limited.Err() != nil {
+		return 0, s.parts[from].outOfTime(ctx)
+	}
+	ts, call := s.bid(from, to)
+	began := time.Now()
+	result, err := c.runner.Run(limited, call)
+	if err != nil {
+		return 0, c.giveUpAll(limited, ts, err)
+	}
+	all, at, err := script.ReadAcquiredAll(result.Reply, to-from)
+	switch {
+	case err != nil:
+		return from, nil // one by one, it shows whose error it is
+	case !all.Granted && !s.waits():
+		err := c.notAcquired(ctx, ts[at].point, answer{ttl: all.TTL, holder: all.Holder})
+		c.observe(NotAcquired, ts[at].point, "", began, err)
+		return 0, err
+	case !all.Granted:
+		return from + at, nil
+	}
+	return -1, s.keepAll(from, ts, result, began)
+}
+
+// crowded is the first of several members that others of this process wait for, or -1:
+// who comes later stands behind them.
+func (s *sweep) crowded(from, to int) int {
+	for i := from; i < to && s.waits(); i++ {
+		if s.parts[i].client.hub.Crowded(s.parts[i].point.channel) {
+			return i
+		}
+	}
+	return -1
+}
+
+// bid makes a tenure for each of several members, and the request for all of them.
+func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
+	ts := make([]*tenure, to-from)
+	locks, owners := make([]string, to-from), make([]string, to-from)
+	for i := range ts {
+		part := s.parts[from+i]
+		owners[i], locks[i] = part.client.nextOwner(), part.point.name
+		ts[i] = part.client.newTenure(s.group.below(), part.point, owners[i], nil, s.want(from+i))
+		ts[i].top = 1
+	}
+	return ts, script.AcquireAll(locks, owners, s.want(from).lease)
+}
+
+// keepAll makes holds of what was granted together.
+func (s *sweep) keepAll(from int, ts []*tenure, result script.Result, began time.Time) (err error) {
+	granted := script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}
+	late := false
+	for i, t := range ts {
+		a := t.read(granted, nil)
+		if a.hold == nil {
+			late = true // as it is for those behind it
+			continue
+		}
+		t.client.observe(Acquired, t.point, t.owner, began, nil)
+		if e := s.keep(from+i, a.hold); e != nil {
+			err = e
+		}
+	}
+	if late {
+		return ts[0].client.giveUpAll(s.group.below(), ts, nil)
+	}
+	return err
+}
+
+// giveUpAll is giveUp for tenures whose one request had no answer, or one that came too
+// late.
+func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) error {
+	var a answer
+	var open []*tenure
+	for _, t := range ts {
+		if err != nil {
+			a = t.read(script.Result{}, err)
+		}
+		if t.unsettled {
+			open = append(open, t)
+		}
+	}
+	if len(open) > 0 && c.takeBack(open...) {
+		for _, t := range open {
+			t.unsettled = false
+		}
+	}
+	return c.verdict(limited, ts[len(ts)-1], a)
+}
+
+// settle begins the fixed leases of members that were renewed while others were waited
+// for: all in one request for each client, and each only for its owner.
+func (s *sweep) settle() error {
+	if !s.wants[0].fixed || !s.waits() {
+		return nil
+	}
+	clients := make(map[*Client][]*Hold)
+	for _, h := range s.group.all() {
+		c := h.tenure().client
+		clients[c] = append(clients[c], h)
+	}
+	for c, holds := range clients {
+		calls := make([]script.Call, len(holds))
+		for i, h := range holds {
+			calls[i] = script.Renew([]script.Renewal{h.tenure().renewal()})
+		}
+		results, err := c.runner.RunAll(s.group.below(), calls...)
+		for i, h := range holds {
+			if err := h.begin(results[i], results[i].Or(err)); err != nil {
+				return withCause(err, s.group.hold.parent)
+			}
+		}
+	}
+	return nil
+}
+
+// begin begins the fixed lease of a hold that was renewed by then, or says why not.
+func (h *Hold) begin(result script.Result, err error) error {
+	t := h.tenure()
+	if err != nil {
+		return failure("lock", t.point.name, bare(err))
+	}
+	kept, err := script.ReadRenewed(result.Reply, 1)
+	if err != nil {
+		return failure("lock", t.point.name, err)
+	}
+	if !kept[0] {
+		t.Lost(renew.ErrGone)
+		return h.Err()
+	}
+	t.fix(h, result.Asked)
+	return nil
+}
