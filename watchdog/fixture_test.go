@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,7 +22,12 @@ import (
 // connect connects to a server until the end of the test.
 func connect(t testing.TB, address string) *rueidis.Driver {
 	t.Helper()
-	d, err := rueidis.Open(context.Background(), rueidis.Options{Address: address})
+	return connectAs(t, address, "", "")
+}
+
+func connectAs(t testing.TB, address, user, password string) *rueidis.Driver {
+	t.Helper()
+	d, err := rueidis.Open(context.Background(), rueidis.Options{Address: address, Username: user, Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +87,7 @@ type client struct {
 	driver driver.Driver
 	runner *script.Runner
 	pulse  driver.Listener
+	heard  atomic.Int64 // subscriptions that were acknowledged
 }
 
 // sessionTTL is for how long the sessions of these clients outlive their last touch.
@@ -93,18 +100,24 @@ const overdueIn = 20 * time.Millisecond
 func newClient(t testing.TB, d driver.Driver) *client {
 	t.Helper()
 	c := &client{t: t, id: uuid.NewString(), driver: d, runner: script.NewRunner(d, 3*time.Second)}
-	subscribed := make(chan struct{})
 	var err error
-	c.pulse, err = d.Listen(t.Context(), driver.Events{Subscribed: func(string) { close(subscribed) }})
+	c.pulse, err = d.Listen(t.Context(), driver.Events{Subscribed: func(string) { c.heard.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.die)
-	if err := c.pulse.Subscribe(t.Context(), protocol.PulseChannel(c.id)); err != nil {
-		t.Fatal(err)
-	}
-	<-subscribed
+	c.subscribe(protocol.PulseChannel(c.id))
 	return c
+}
+
+// subscribe adds to the pulse, and waits until it is there.
+func (c *client) subscribe(channels ...string) {
+	c.t.Helper()
+	want := c.heard.Load() + int64(len(channels))
+	if err := c.pulse.Subscribe(context.Background(), channels...); err != nil {
+		c.t.Fatal(err)
+	}
+	eventually(c.t, func() bool { return c.heard.Load() == want }, "the subscriptions are acknowledged")
 }
 
 // die lets the pulse go, as the kernel does for a process that dies.
