@@ -108,14 +108,14 @@ func (w *Watchdog) tidy(ctx context.Context, sessions []*session) {
 	}
 }
 
-// keep is for how long a session outlives its last renewal: longer than its locks, so that
-// it is not lost while no watchdog runs for a moment.
+// keep is for how long a session outlives its last renewal: for longer than its locks do,
+// and the client's own rule.
 func (s *session) keep() time.Duration {
 	longest := time.Duration(0)
 	for _, e := range s.entries {
 		longest = max(longest, e.Lease)
 	}
-	return 2*longest + time.Minute
+	return 2 * longest
 }
 
 // every is how often a session is served: its shortest lease must outlive the death of the
