@@ -32,14 +32,14 @@ func (e *Engine) look(now time.Time, jumped bool) {
 	e.looked = now
 	late := !e.wakeAt.IsZero() && now.Sub(e.wakeAt) > e.guard.Gap
 	if jumped || late {
-		e.paused()
+		e.paused(now)
 	}
 }
 
 // paused begins the time in which items may be doubtful. The mutex is held.
-func (e *Engine) paused() {
+func (e *Engine) paused(now time.Time) {
 	if e.guard.Alive != nil && e.guard.Alive() {
-		e.resumed = time.Now()
+		e.resumed = now
 	}
 }
 

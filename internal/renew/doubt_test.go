@@ -143,6 +143,26 @@ func TestAPartitionAfterAPauseThatIsOverEndsAGuardedLeaseAtItsDeadline(t *testin
 	})
 }
 
+// A lease may be shorter than the time for which the engine asks after a pause.
+func TestWhatWasConfirmedSinceAPauseIsNotInDoubt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		e := renew.StartGuarded(s.renew, renew.Guard{
+			Alive: func() bool { return true }, Gap: second, Bound: time.Hour,
+		})
+		defer e.Stop()
+		h := newHolder()
+		e.Set(&h.Item, term(30*second))
+		pauseIn(e, s, 5*second, 300*second)
+		time.Sleep(305*second + 100*time.Millisecond)
+		s.set(func() { s.hanging = true })
+		deadline := h.Term().Deadline()
+		time.Sleep(time.Minute)
+		wantLoss(t, h, renew.ErrExpired, deadline)
+	})
+}
+
 func TestAHiccupIsNoPause(t *testing.T) {
 	guarded(t, true, func(t *testing.T, s *server, e *renew.Engine, h *holder) {
 		s.set(func() { s.down = errDown })
@@ -211,6 +231,23 @@ func TestASuspendedMachineIsAPause(t *testing.T) {
 	lost, due := e.AfterJump(jumped(time.Now(), 25*time.Minute))
 	if len(lost) != 0 || len(due) != 1 {
 		t.Errorf("after a suspension %d are lost and %d asked for, want 0 and 1", len(lost), len(due))
+	}
+}
+
+// What the loop finds that was stopped while it slept.
+func TestALoopThatWakesLateTakesItForAPause(t *testing.T) {
+	t.Parallel()
+	for late, doubt := range map[time.Duration]bool{time.Hour: true, 30 * second: true, 0: false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := startGuarded(t, newServer(), true)
+			h := newHolder()
+			e.Set(&h.Item, renew.Term{Asked: time.Now().Add(-25 * second), Lease: 30 * second, Every: 29 * second})
+			synctest.Wait() // until it sleeps
+			lost, due := e.AfterPause(h.Term().Deadline().Add(late))
+			if doubt != (len(due) == 1) || doubt == (len(lost) == 1) {
+				t.Errorf("%v after the deadline: %d lost, %d asked for; in doubt is to be %v", late, len(lost), len(due), doubt)
+			}
+		})
 	}
 }
 

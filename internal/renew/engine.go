@@ -105,8 +105,8 @@ func (e *Engine) Set(it *Item, term Term) {
 	if e.stopped {
 		return
 	}
-	if term.Over(time.Now()) {
-		e.paused() // before it was granted, or just now
+	if now := time.Now(); term.Over(now) {
+		e.paused(now) // before it was granted, or just now
 	}
 	if it.place == 0 {
 		it.flying = false // a flight of an earlier watch is none of ours
@@ -270,7 +270,7 @@ func (e *Engine) sleep() (time.Duration, bool) {
 	}
 	now := time.Now()
 	if now.Sub(e.looked) > e.guard.Gap {
-		e.paused() // within this round
+		e.paused(now) // within this round
 	}
 	d := min(max(e.items[0].next.Sub(now), 0), e.tick())
 	e.wakeAt = now.Add(d)
