@@ -152,6 +152,8 @@ type flaky struct {
 	driver.Driver
 	mu   sync.Mutex
 	lose func() (request, reply bool)
+	// before is called with what is about to be sent.
+	before func(commands []driver.Command)
 }
 
 var errCut = errors.New("connection cut")
@@ -172,7 +174,11 @@ func (d *flaky) Pipeline(ctx context.Context, commands ...driver.Command) []driv
 	if d.lose != nil {
 		request, reply = d.lose()
 	}
+	before := d.before
 	d.mu.Unlock()
+	if before != nil {
+		before(commands)
+	}
 	replies := make([]driver.Reply, len(commands))
 	if !request {
 		replies = d.Driver.Pipeline(ctx, commands...)

@@ -122,6 +122,27 @@ func TestALostNoteOrForgettingIsMadeGoodAtOnce(t *testing.T) {
 	}
 }
 
+// The loop is about to tell Redis that an owner has left, and the owner enters again.
+func TestWhatIsToldTooLateIsToldAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.Ready(t.Context())
+		s.enter("a")
+		entered := false
+		s.driver.before = func(commands []driver.Command) {
+			if words := commands[0].Words; !entered && words[len(words)-1] == "c:1 a" {
+				entered = true
+				s.enter("a")
+			}
+		}
+		s.Drop("c:1 a")
+		synctest.Wait()
+		s.wantInRedis("at once", "c:1 a")
+		if !entered {
+			t.Error("the loop told nothing: the test tests nothing")
+		}
+	})
+}
+
 func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
