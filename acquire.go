@@ -53,6 +53,9 @@ func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, 
 		limited, cancel = context.WithTimeout(ctx, want.wait)
 		defer cancel()
 	}
+	if c.session != nil && !want.fixed {
+		c.session.Ready(limited)
+	}
 	if shared != nil {
 		return c.acquireShared(ctx, limited, p, shared, want)
 	}
@@ -94,7 +97,7 @@ func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *o
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
 // needs no compensation: every later request of the owner sets the count anew.
 func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
-	result, err := c.runner.Run(limited, t.raise(want))
+	result, err := c.run(limited, c.runner, t.raise(want))
 	if err != nil {
 		return nil, withCause(failure("lock", t.point.name, err), ctx)
 	}
@@ -143,7 +146,7 @@ func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 
 // try asks Redis for the lock once.
 func (c *Client) try(ctx context.Context, t *tenure) answer {
-	result, err := c.runner.Run(ctx, t.bid())
+	result, err := c.run(ctx, c.runner, t.bid())
 	return t.read(result, err)
 }
 
@@ -195,6 +198,8 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 		if c.takeBack(t) {
 			t.unsettled = false
 		}
+	} else {
+		t.unprotect()
 	}
 	if t.unsettled {
 		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
@@ -229,7 +234,7 @@ const grace = 25 * time.Millisecond
 func (c *Client) takeBack(t *tenure) bool {
 	done := make(chan error, 1)
 	c.background.Go(func() {
-		_, err := c.releases.Run(context.Background(), t.lower())
+		_, err := c.run(context.Background(), c.releases, t.lower())
 		done <- err
 	})
 	timer := time.NewTimer(grace)

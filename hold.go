@@ -12,6 +12,7 @@ type Hold struct {
 	parent context.Context
 	want   request
 	since  time.Time
+	until  time.Time // when it ends at the latest; zero without such a moment
 
 	// Guarded by the tenure's mutex.
 	err      error // nil while held
@@ -34,7 +35,8 @@ func (h *Hold) finish(err error) {
 
 // Err is nil while the lock is held, then an error that matches ErrLost or
 // ErrReleased. It does not block and asks nobody: a hold is lost at the latest when
-// its Deadline passes.
+// its Deadline passes. Only one that is protected (Config.Protect) is in doubt instead if
+// its process was paused: then Err is still nil, Valid is false, and Redis is asked.
 func (h *Hold) Err() error {
 	h.tenure.ended()
 	h.tenure.mu.Lock()
@@ -45,7 +47,7 @@ func (h *Hold) Err() error {
 // Valid says whether the lock is held and its local deadline has not passed. Ask it
 // right before an effect that must not happen twice; what can happen between the
 // question and the effect only the guarded resource itself can exclude.
-func (h *Hold) Valid() bool { return h.Err() == nil }
+func (h *Hold) Valid() bool { return h.Err() == nil && !h.tenure.doubtful(time.Now()) }
 
 // Deadline is the moment up to which the hold may be trusted, on this machine's
 // monotonic clock. It lies before the expiry in Redis, and moves on with each
@@ -130,5 +132,6 @@ func (h *Hold) Detach() {
 	t := h.tenure
 	if remaining, dropped, _ := t.drop(h); dropped && remaining == 0 {
 		t.leave()
+		t.unprotect()
 	}
 }

@@ -145,13 +145,18 @@ func (e entry) like(read script.SessionEntry) bool {
 	return e.Read == read.Read && e.Count == read.Count && e.Lease == read.Lease && e.Until.IsZero() == read.Until.IsZero()
 }
 
-// drop makes the session not speak of a key, which is told later.
-func (r *registry) drop(key string) {
+// drop makes the session not speak of a key, which is told later. It reports false if it
+// does not anyway.
+func (r *registry) drop(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, ok := r.entries[key]; !ok {
+		return false
+	}
 	r.version++
 	delete(r.entries, key)
 	r.unsure[key] = struct{}{}
+	return true
 }
 
 // keys are what the session speaks of, in order.

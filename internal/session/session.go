@@ -139,8 +139,9 @@ func (s *Session) Answered(key string, result script.Result) {
 
 // Drop is Leave without a request to go along with. It does not block.
 func (s *Session) Drop(key string) {
-	s.registry.drop(key)
-	s.rouse()
+	if s.registry.drop(key) {
+		s.rouse()
+	}
 }
 
 // Watchdogs is how many of them were alive at the last beat that was answered.
