@@ -70,6 +70,9 @@ func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, 
 		limited, cancel = context.WithTimeout(ctx, want.wait)
 		defer cancel()
 	}
+	if c.session != nil && !want.fixed {
+		c.session.Ready(limited)
+	}
 	if shared != nil {
 		return c.acquireShared(ctx, limited, p, shared, want)
 	}
@@ -111,7 +114,7 @@ func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *o
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
 // needs no compensation: every later request of the owner sets the count anew.
 func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
-	result, err := c.runner.Run(limited, t.raise(want))
+	result, err := c.run(limited, c.runner, t.raise(want))
 	if err != nil {
 		return nil, withCause(failure("lock", t.point.name, err), ctx)
 	}
@@ -160,7 +163,7 @@ func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 
 // try asks Redis for the lock once.
 func (c *Client) try(ctx context.Context, t *tenure) answer {
-	result, err := c.runner.Run(ctx, t.bid())
+	result, err := c.run(ctx, c.runner, t.bid())
 	return t.read(result, err)
 }
 
@@ -212,6 +215,8 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 		if c.takeBack(t) {
 			t.unsettled = false
 		}
+	} else {
+		t.unprotect()
 	}
 	return c.verdict(limited, t, a)
 }
@@ -249,13 +254,13 @@ const grace = 25 * time.Millisecond
 // where there is one. It does so on its own time, and reports whether that was confirmed
 // at once. The request follows the bid on the same connection, so it cannot overtake it.
 func (c *Client) takeBack(ts ...*tenure) bool {
-	calls := make([]script.Call, len(ts))
+	calls := make([]errand, len(ts))
 	for i, t := range ts {
 		calls[i] = t.lower()
 	}
 	done := make(chan error, 1)
 	c.background.Go(func() {
-		_, err := c.releases.RunAll(context.Background(), calls...)
+		_, err := c.runAll(context.Background(), c.releases, calls...)
 		done <- err
 	})
 	timer := time.NewTimer(grace)

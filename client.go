@@ -12,12 +12,14 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/session"
 	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // Client makes locks on one Redis deployment and keeps what is held. It uses one
-// connection for commands and, while somebody waits, one for messages, however many
-// locks there are. It is safe for concurrent use.
+// connection for commands, while somebody waits one for messages, and where it is
+// protected one that says that it lives, however many locks there are. It is safe for
+// concurrent use.
 type Client struct {
 	id      string
 	config  Config
@@ -33,6 +35,7 @@ type Client struct {
 	engine   *renew.Engine
 	hub      *wake.Hub
 	heart    heart
+	session  *session.Session // nil without Config.Protect
 
 	lastOwner atomic.Int64
 	losses    atomic.Int64
@@ -66,9 +69,25 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		closed:   make(chan struct{}),
 	}
 	c.sharded, _ = d.(driver.Sharded)
-	c.engine = renew.Start(c.renew)
+	if cfg.Protect {
+		c.session = session.New(session.Settings{
+			Client: c.id, Listen: d.Listen, Runner: c.runner,
+			Lease: cfg.LeaseTime, Timeout: cfg.CommandTimeout, Logger: cfg.Logger,
+		})
+	}
+	c.engine = renew.StartGuarded(c.renew, c.guard())
 	c.heart.client = c
 	return c, nil
+}
+
+// guard is who renews the holds while this process is paused. What it does not renew in
+// time is lost, so a pause that is shorter than a fourth of the lease is no matter: a sound
+// hold has more than that left.
+func (c *Client) guard() renew.Guard {
+	if c.session == nil {
+		return renew.Guard{}
+	}
+	return renew.Guard{Alive: c.session.Guarded, Gap: c.config.LeaseTime / 4, Bound: c.config.CommandTimeout}
 }
 
 // ID is the client's UUID, the first half of every owner that it makes.
@@ -100,6 +119,7 @@ func (c *Client) shut(empty <-chan struct{}) {
 	c.closeErr = c.releaseAll()
 	c.engine.Stop()
 	c.background.Wait()
+	c.unprotect()
 	c.hub.Stop()
 	if c.owned {
 		c.driver.Close()
@@ -107,11 +127,24 @@ func (c *Client) shut(empty <-chan struct{}) {
 	close(c.closed)
 }
 
+// unprotect ends the session. What is left of it in Redis when that fails, the watchdog
+// removes, or it expires.
+func (c *Client) unprotect() {
+	if c.session == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.config.ReleaseTimeout)
+	defer cancel()
+	if err := c.session.Stop(ctx); err != nil {
+		c.config.Logger.Warn("redlatch: close: the session stays until it expires", "client", c.id, "error", err)
+	}
+}
+
 // releaseAll gives back everything that is held, many locks in one request.
 func (c *Client) releaseAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.config.ReleaseTimeout)
 	defer cancel()
-	var calls []script.Call
+	var calls []errand
 	for _, item := range c.engine.Items() {
 		if t := item.Subject.(*tenure); t.close() {
 			t.leave()
@@ -120,7 +153,7 @@ func (c *Client) releaseAll() error {
 	}
 	const batch = 100
 	for start := 0; start < len(calls); start += batch {
-		_, err := c.releases.RunAll(ctx, calls[start:min(start+batch, len(calls))]...)
+		_, err := c.runAll(ctx, c.releases, calls[start:min(start+batch, len(calls))]...)
 		if err != nil {
 			return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end: %w", len(calls)-start, err)
 		}
@@ -180,11 +213,17 @@ type Stats struct {
 	LateRenewals   int64 // of these, after half of the lease had gone
 	FailedRenewals int64 // attempts that got no answer, one for each lease
 	Losses         int64 // tenures lost, in total
+	Rescued        int64 // tenures that a watchdog kept through a pause of this process, in total
+	Watchdogs      int   // alive when last heard of, once something was protected
 }
 
 // Stats returns a snapshot. It does not touch Redis.
 func (c *Client) Stats() Stats {
 	counts := c.engine.Counts()
+	watchdogs := 0
+	if c.session != nil {
+		watchdogs = c.session.Watchdogs()
+	}
 	return Stats{
 		Holds:          c.engine.Len(),
 		Waiters:        c.hub.Waiting(),
@@ -193,5 +232,7 @@ func (c *Client) Stats() Stats {
 		LateRenewals:   counts.Late,
 		FailedRenewals: counts.Failures,
 		Losses:         c.losses.Load(),
+		Rescued:        counts.Rescued,
+		Watchdogs:      watchdogs,
 	}
 }

@@ -59,6 +59,13 @@ type Config struct {
 	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s.
 	ReleaseTimeout time.Duration
 
+	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this
+	// process is paused. When it goes on, a hold whose deadline has passed is not valid
+	// until Redis has confirmed it, and then lives on. LeaseTime is at least 1 s then. Holds
+	// with a fixed lease are not protected; without a watchdog alive none is, and Stats and
+	// the log say so. It costs one more connection, and six small requests in each LeaseTime.
+	Protect bool
+
 	// TLS is how a rediss:// URL is connected to: own authorities, a client
 	// certificate. Without it, the system's authorities are trusted.
 	TLS *tls.Config
@@ -74,6 +81,9 @@ type Config struct {
 // minLease is the shortest lease: below it, the margin and the round trips leave
 // no time to work.
 const minLease = 10 * time.Millisecond
+
+// minProtected leaves a watchdog time to notice a pause before the lease ends.
+const minProtected = time.Second
 
 // minPollCap keeps a waiter from becoming a load on the server.
 const minPollCap = 50 * time.Millisecond
@@ -95,6 +105,9 @@ func (c Config) withDefaults() (Config, error) {
 
 	if c.LeaseTime < minLease {
 		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease, %v", c.LeaseTime, minLease)}
+	}
+	if c.Protect && c.LeaseTime < minProtected {
+		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease that can be protected, %v", c.LeaseTime, minProtected)}
 	}
 	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
 	if c.RenewInterval < 0 || c.RenewInterval > c.LeaseTime/2 {

@@ -228,10 +228,14 @@ func (g *group) abandon() {
 // for as long as it has others that are.
 func (t *tenure) fix(h *Hold, asked time.Time) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	h.want.fixed = true
 	if t.end == nil {
 		t.confirm(asked)
+	}
+	renewed := t.Term().Every > 0
+	t.mu.Unlock()
+	if !renewed {
+		t.unprotect()
 	}
 }
 

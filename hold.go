@@ -13,6 +13,7 @@ type Hold struct {
 	parent context.Context
 	want   request
 	since  time.Time
+	until  time.Time // when it ends at the latest; zero without such a moment
 
 	// Below what the keeper's mutex guards: whoever holds both took that one first.
 	mu       sync.Mutex
@@ -46,7 +47,8 @@ func (h *Hold) finish(err error) {
 
 // Err is nil while the lock is held, then an error that matches ErrLost or
 // ErrReleased. It does not block and asks nobody: a hold is lost at the latest when
-// its Deadline passes.
+// its Deadline passes. Only one that is protected (Config.Protect) is in doubt instead if
+// its process was paused: then Err is still nil, Valid is false, and Redis is asked.
 func (h *Hold) Err() error {
 	h.keeper.ended()
 	h.mu.Lock()

@@ -45,6 +45,7 @@ func (t *tenure) release(ctx context.Context, h *Hold) error { return t.client.r
 func (t *tenure) detach(h *Hold) {
 	if remaining, dropped, _ := t.drop(h); dropped && remaining == 0 {
 		t.leave()
+		t.unprotect()
 	}
 }
 

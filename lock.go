@@ -35,6 +35,7 @@ const (
 	waitOption
 	fencingOption
 	replicasOption
+	maxHoldOption
 )
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
@@ -67,15 +68,30 @@ func WithReplicas(n int, timeout time.Duration) LockOption {
 	return LockOption{kind: replicasOption, n: n, d: timeout}
 }
 
+// WithMaxHold has the hold end after d at the latest, with ErrLost, however long its holder
+// would go on: nobody renews it beyond that, neither the client nor a watchdog. At least
+// 10 ms. It ends a little earlier than d, as a lease does. Under re-entry all holds of one
+// owner end together, so the latest end among them counts, and none if one of them has none.
+func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOption, d: d} }
+
 // request is what the options of one acquisition add up to.
 type request struct {
 	lease  time.Duration
 	fixed  bool          // the lease is not renewed
 	wait   time.Duration // forever: ctx alone bounds the wait
 	fenced bool          // with a token
+	most   time.Duration // for which it is held at most; 0 without
 
 	replicas int           // that have to confirm the hold
 	confirm  time.Duration // for how long to wait for them
+}
+
+// until is when a hold that was asked for at a moment ends at the latest; zero without.
+func (r request) until(asked time.Time) time.Time {
+	if r.most == 0 {
+		return time.Time{}
+	}
+	return asked.Add(r.most)
 }
 
 const forever time.Duration = math.MaxInt64
@@ -102,9 +118,17 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 				return r, &ConfigError{"WithReplicas", fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
 			}
 			r.replicas, r.confirm = opt.n, opt.d
+		case maxHoldOption:
+			if opt.d < minLease {
+				return r, &ConfigError{"WithMaxHold", fmt.Sprintf("%v is below the shortest lease, %v", opt.d, minLease)}
+			}
+			r.most = opt.d
 		default:
 			return r, &ConfigError{"LockOption", "the zero value is no option"}
 		}
+	}
+	if r.most > 0 {
+		r.lease = min(r.lease, r.most)
 	}
 	return r, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/wake"
 )
 
@@ -128,7 +127,7 @@ func (c *Client) freeAll(ctx context.Context, ts []*tenure) []error {
 	if len(ts) == 0 {
 		return nil
 	}
-	var calls []script.Call
+	var calls []errand
 	heirs := make([][]*wake.Waiter, len(ts))
 	for i, t := range ts {
 		calls = append(calls, t.lower())
@@ -140,7 +139,7 @@ func (c *Client) freeAll(ctx context.Context, ts []*tenure) []error {
 			calls = append(calls, bids(heirs[i])...)
 		}
 	}
-	results, err := c.releases.RunAll(ctx, calls...)
+	results, err := c.runAll(ctx, c.releases, calls...)
 	errs := make([]error, len(ts))
 	for i, t := range ts {
 		result, n := results[0], len(heirs[i])

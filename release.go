@@ -63,7 +63,7 @@ func (c *Client) takeTurn(t *tenure) (give func()) {
 
 // lower gives back a hold that is not the owner's last.
 func (c *Client) lower(ctx context.Context, t *tenure) error {
-	result, err := c.releases.Run(ctx, t.lower())
+	result, err := c.run(ctx, c.releases, t.lower())
 	if err != nil {
 		return failure("unlock", t.point.name, err)
 	}
@@ -83,7 +83,7 @@ func (c *Client) lower(ctx context.Context, t *tenure) error {
 // waits for the lock in this process, the request of the first of them goes along.
 func (c *Client) free(ctx context.Context, t *tenure) error {
 	if !t.point.side.handsOver() {
-		result, err := c.releases.Run(ctx, t.lower())
+		result, err := c.run(ctx, c.releases, t.lower())
 		_, err = c.readFreed(t, result, err)
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *Client) free(ctx context.Context, t *tenure) error {
 	var result script.Result
 	var err error
 	if next == nil {
-		result, err = c.releases.Run(ctx, t.lower())
+		result, err = c.run(ctx, c.releases, t.lower())
 	} else {
 		result, err = c.handOver(ctx, t.lower(), append([]*wake.Waiter{next}, next.Company()...))
 	}
@@ -101,8 +101,8 @@ func (c *Client) free(ctx context.Context, t *tenure) error {
 }
 
 // handOver sends a release and the bids of the first local waiters in one request.
-func (c *Client) handOver(ctx context.Context, release script.Call, heirs []*wake.Waiter) (script.Result, error) {
-	results, err := c.releases.RunAll(ctx, append([]script.Call{release}, bids(heirs)...)...)
+func (c *Client) handOver(ctx context.Context, release errand, heirs []*wake.Waiter) (script.Result, error) {
+	results, err := c.runAll(ctx, c.releases, append([]errand{release}, bids(heirs)...)...)
 	c.settle(heirs, results[1:], err)
 	return results[0], results[0].Or(err)
 }
@@ -114,12 +114,14 @@ func (c *Client) giveBack(t *tenure, a answer) {
 		_ = a.hold.Unlock(context.Background())
 	case t.unsettled:
 		c.takeBack(t)
+	default:
+		t.unprotect()
 	}
 }
 
 // readFreed reads the reply to the release of a last hold. After a repetition, "not
 // held" is what the first request left behind: the deadline had not passed when it
-// was sent, so the lock was held then.
+// was sent, so the lock was held then. Of a hold in doubt nobody can say that.
 func (c *Client) readFreed(t *tenure, result script.Result, err error) (script.Released, error) {
 	if err != nil {
 		return script.Released{}, failure("unlock", t.point.name, err)
@@ -132,7 +134,7 @@ func (c *Client) readFreed(t *tenure, result script.Result, err error) (script.R
 		c.mute.Do(func() {
 			c.config.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", t.point.channel)
 		})
-	case !released.Held && !result.Repeated:
+	case !released.Held && (!result.Repeated || t.doubted):
 		return released, lostAtRelease(t)
 	}
 	return released, nil

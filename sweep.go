@@ -37,11 +37,12 @@ func (s *sweep) all() error {
 }
 
 // plain says that a member can be taken by the script for many: a mutex, for an owner of
-// which nobody knows yet, with no more than a lease.
+// which nobody knows yet, with no more than a lease. What is protected is entered in the
+// session before each is asked for.
 func (s *sweep) plain(i int) bool {
 	part, want := s.parts[i], s.wants[i]
 	_, mutex := part.point.side.(exclusive)
-	return mutex && part.client.ownerOf(s.group.below()) == nil &&
+	return mutex && part.client.session == nil && part.client.ownerOf(s.group.below()) == nil &&
 		want == request{lease: want.lease, fixed: want.fixed, wait: want.wait}
 }
 

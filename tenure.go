@@ -43,6 +43,8 @@ type tenure struct {
 	top   int     // the highest count that Redis may have been told
 	token int64   // 0 until a hold asked for one
 
+	doubted bool // it was in doubt when its last hold was given back
+
 	// Most tenures have one hold, which needs no memory of its own.
 	first Hold
 	one   [1]*Hold
@@ -54,16 +56,21 @@ func (c *Client) newTenure(ctx context.Context, p *point, name string, shared *o
 	return t
 }
 
-// ended says whether the tenure is over, and ends it if its time is.
+// ended says whether the tenure is over, and ends it if its time is. One that is in doubt
+// is not.
 func (t *tenure) ended() bool {
 	t.mu.Lock()
 	end := t.end
 	t.mu.Unlock()
-	if end == nil && t.Term().Over(time.Now()) {
-		t.expire()
+	if end != nil {
 		return true
 	}
-	return end != nil
+	now := time.Now()
+	if !t.Term().Over(now) || t.doubtful(now) {
+		return false
+	}
+	t.expire()
+	return true
 }
 
 // add makes one more hold of a tenure that Redis confirmed by a request that left
@@ -79,7 +86,7 @@ func (t *tenure) add(ctx context.Context, want request, asked, now time.Time, to
 	if h.keeper != nil {
 		h = new(Hold)
 	}
-	*h = Hold{keeper: t, parent: ctx, want: want, since: now}
+	*h = Hold{keeper: t, parent: ctx, want: want, since: now, until: want.until(asked)}
 	if t.holds == nil {
 		t.holds = t.one[:0]
 	}
@@ -105,7 +112,7 @@ func (t *tenure) confirm(asked time.Time) { t.client.engine.Set(&t.Item, t.term(
 // term is the term that begins at asked. The holds share one expiry, so the longest
 // lease counts; it is renewed while any hold is.
 func (t *tenure) term(asked time.Time) renew.Term {
-	term := renew.Term{Asked: asked, Lease: longest(t.holds, 0)}
+	term := renew.Term{Asked: asked, Lease: longest(t.holds, 0), Until: latest(t.holds)}
 	if slices.ContainsFunc(t.holds, func(h *Hold) bool { return !h.want.fixed }) {
 		term.Every = t.client.config.every(term.Lease)
 	}
@@ -119,34 +126,78 @@ func longest(holds []*Hold, least time.Duration) time.Duration {
 	return least
 }
 
+// latest is when the last of the holds ends; zero if one of them has no end, or there is
+// none.
+func latest(holds []*Hold) time.Time {
+	var last time.Time
+	for _, h := range holds {
+		if h.until.IsZero() {
+			return h.until
+		}
+		if h.until.After(last) {
+			last = h.until
+		}
+	}
+	return last
+}
+
 // bid is the request of a new tenure for its lock.
-func (t *tenure) bid() script.Call { return t.raise(t.want) }
+func (t *tenure) bid() errand { return t.raise(t.want) }
 
 // raise is the request for one more hold.
-func (t *tenure) raise(want request) script.Call {
+func (t *tenure) raise(want request) errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	count := len(t.holds) + 1
 	t.top = max(t.top, count)
-	call := t.point.side.acquire(t.owner, count, longest(t.holds, want.lease), t.want.wait != 0)
+	term := t.termWith(want)
+	call := t.point.side.acquire(t.owner, count, span(term), t.want.wait != 0)
 	if want.fenced && t.token == 0 {
-		return call.WithToken(protocol.TokenKey(t.point.name), t.client.config.TokenClock)
+		call = call.WithToken(protocol.TokenKey(t.point.name), t.client.config.TokenClock)
 	}
-	return call
+	return t.errand(call, term)
+}
+
+// termWith is the term that a request for one more hold is to begin.
+func (t *tenure) termWith(want request) renew.Term {
+	term := t.term(time.Time{})
+	term.Lease = max(term.Lease, want.lease)
+	if !want.fixed {
+		term.Every = t.client.config.every(term.Lease)
+	}
+	switch {
+	case want.most == 0:
+		term.Until = time.Time{}
+	case len(t.holds) == 0 || !term.Until.IsZero():
+		if until := want.until(time.Now()); until.After(term.Until) {
+			term.Until = until
+		}
+	}
+	return term
+}
+
+// span is the lease that a request sets which leaves now. It is never zero, which would
+// free the lock.
+func span(term renew.Term) time.Duration {
+	if term.Until.IsZero() {
+		return term.Lease
+	}
+	return max(term.Span(time.Now()), time.Millisecond)
 }
 
 // lower is the request after which as many holds are left as there are.
-func (t *tenure) lower() script.Call {
+func (t *tenure) lower() errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.point.side.release(t.owner, t.top, len(t.holds), longest(t.holds, 0))
+	term := t.term(time.Time{})
+	return t.errand(t.point.side.release(t.owner, t.top, len(t.holds), span(term)), term)
 }
 
 // renewal is the request that extends the lease.
 func (t *tenure) renewal() script.Renewal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.point.side.renewal(t.owner, max(len(t.holds), 1), t.Term().Lease)
+	return t.point.side.renewal(t.owner, max(len(t.holds), 1), span(t.Term()))
 }
 
 // drop ends one hold, as its holder wishes, and returns how many remain. With the
@@ -161,7 +212,7 @@ func (t *tenure) drop(h *Hold) (remaining int, dropped bool, err error) {
 	}
 	t.holds = slices.DeleteFunc(t.holds, func(other *Hold) bool { return other == h })
 	if len(t.holds) == 0 {
-		t.end = ErrReleased
+		t.end, t.doubted = ErrReleased, t.client.session != nil && t.Term().Over(time.Now())
 	}
 	h.finish(ErrReleased)
 	return len(t.holds), true, nil
@@ -213,6 +264,7 @@ func (t *tenure) Lost(why error) {
 	t.mu.Unlock()
 
 	t.leave()
+	t.unprotect()
 	c := t.client
 	c.losses.Add(1)
 	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", time.Since(began), "reason", why)

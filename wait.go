@@ -86,19 +86,18 @@ func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Wai
 	if len(company) == 0 {
 		return c.try(ctx, t)
 	}
-	calls := append([]script.Call{t.bid()}, bids(company)...)
-	results, err := c.runner.RunAll(ctx, calls...)
+	results, err := c.runAll(ctx, c.runner, append([]errand{t.bid()}, bids(company)...)...)
 	c.settle(company, results[1:], err)
 	return t.read(results[0], results[0].Or(err))
 }
 
 // bids are the requests of claimed waiters.
-func bids(claimed []*wake.Waiter) []script.Call {
-	calls := make([]script.Call, len(claimed))
+func bids(claimed []*wake.Waiter) []errand {
+	all := make([]errand, len(claimed))
 	for i, w := range claimed {
-		calls[i] = w.Bid.(*tenure).bid()
+		all[i] = w.Bid.(*tenure).bid()
 	}
-	return calls
+	return all
 }
 
 // settle tells claimed waiters what their bids came to. What was taken for one that has

@@ -24,10 +24,13 @@ type Engine struct {
 
 	mu      sync.Mutex
 	items   byNext
-	wakeAt  time.Time // when the loop wakes by itself; zero: only by a kick
+	wakeAt  time.Time // when the loop is to wake; zero: only when it is kicked
 	stopped bool
+	guard   Guard
+	looked  time.Time // when the loop began its last round
+	resumed time.Time // when the last pause was noticed, for which the guard stands in
 
-	renewals, late, failures atomic.Int64
+	renewals, late, failures, rescued atomic.Int64
 }
 
 // Counts are totals since the engine was started.
@@ -35,6 +38,7 @@ type Counts struct {
 	Renewals int64 // leases extended
 	Late     int64 // of these, confirmed after half of the lease had gone
 	Failures int64 // attempts that ended with an error, per lease
+	Rescued  int64 // leases found alive after a pause in which their time ran out
 }
 
 const (
@@ -53,9 +57,12 @@ const (
 )
 
 // Start returns a running engine that renews by the given function.
-func Start(renew Renew) *Engine {
+func Start(renew Renew) *Engine { return StartGuarded(renew, Guard{}) }
+
+// StartGuarded is Start for items that somebody else renews while this process is paused.
+func StartGuarded(renew Renew, guard Guard) *Engine {
 	ctx, stop := context.WithCancel(context.Background())
-	e := &Engine{renew: renew, kick: make(chan struct{}, 1), ctx: ctx, stop: stop}
+	e := &Engine{renew: renew, guard: guard, kick: make(chan struct{}, 1), ctx: ctx, stop: stop}
 	e.done.Go(e.loop)
 	return e
 }
@@ -76,7 +83,10 @@ func (e *Engine) Stop() {
 
 // Counts returns the totals so far.
 func (e *Engine) Counts() Counts {
-	return Counts{Renewals: e.renewals.Load(), Late: e.late.Load(), Failures: e.failures.Load()}
+	return Counts{
+		Renewals: e.renewals.Load(), Late: e.late.Load(),
+		Failures: e.failures.Load(), Rescued: e.rescued.Load(),
+	}
 }
 
 // Len is the number of items watched.
@@ -94,6 +104,9 @@ func (e *Engine) Set(it *Item, term Term) {
 	defer e.mu.Unlock()
 	if e.stopped {
 		return
+	}
+	if now := time.Now(); term.Over(now) {
+		e.paused(now) // before it was granted, or just now
 	}
 	if it.place == 0 {
 		it.flying = false // a flight of an earlier watch is none of ours
@@ -141,6 +154,7 @@ func (e *Engine) rouse() {
 	if len(e.items) == 0 || !e.wakeAt.IsZero() && !e.items[0].next.Before(e.wakeAt) {
 		return
 	}
+	e.wakeAt = time.Now()
 	select {
 	case e.kick <- struct{}{}:
 	default:
@@ -156,6 +170,7 @@ func (e *Engine) loop() {
 		now := time.Now()
 		jumped := now.Round(0).Sub(seen.Round(0))-now.Sub(seen) > jump
 		seen = now
+		e.look(now, jumped)
 
 		lost, due := e.sweep(now, jumped)
 		for _, it := range lost {
@@ -187,7 +202,7 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 	if jumped {
 		// The heap is ordered by the monotonic clock, which knows nothing of it.
 		for _, it := range e.items {
-			if it.Term().Over(now) {
+			if e.over(it.Term(), now) {
 				lost = append(lost, it)
 			}
 		}
@@ -196,7 +211,7 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 		}
 		// What was due while the machine slept is due now.
 		for _, it := range e.items {
-			if term := it.Term(); !it.flying && term.Every > 0 && !now.Round(0).Before(it.next.Round(0)) {
+			if term := it.Term(); !it.flying && term.renewed() && !now.Round(0).Before(it.next.Round(0)) {
 				it.next = now
 			}
 		}
@@ -214,15 +229,19 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 		it := e.items[0]
 		term := it.Term()
 		switch {
-		case term.Over(now):
+		case e.over(term, now):
 			e.drop(it)
 			lost = append(lost, it)
-		case !it.flying && term.Every > 0 && ripe(it, term, now, len(due) > 0):
+		case !it.flying && term.renewed() && ripe(it, term, now, len(due) > 0):
 			it.flying, it.sent = true, term
-			it.next = term.Deadline()
+			it.next = e.end(term, now)
 			heap.Fix(&e.items, 0)
-			due = append(due, passenger{it, it.watch})
-		case len(due) > 0 && len(aside) < 10*len(due) && (it.flying || term.Every <= 0):
+			due = append(due, passenger{it: it, watch: it.watch, end: it.next})
+		case !it.next.After(now):
+			// It is doubtful and flies, or is not to be renewed any more.
+			it.next = e.end(term, now)
+			heap.Fix(&e.items, 0)
+		case len(due) > 0 && len(aside) < 10*len(due) && (it.flying || !term.renewed()):
 			heap.Pop(&e.items)
 			aside = append(aside, it)
 		default:
@@ -250,7 +269,10 @@ func (e *Engine) sleep() (time.Duration, bool) {
 		return 0, false
 	}
 	now := time.Now()
-	d := min(max(e.items[0].next.Sub(now), 0), tick)
+	if now.Sub(e.looked) > e.guard.Gap {
+		e.paused(now) // within this round
+	}
+	d := min(max(e.items[0].next.Sub(now), 0), e.tick())
 	e.wakeAt = now.Add(d)
 	return d, true
 }

@@ -3,11 +3,16 @@ package renew
 import "time"
 
 // The rules of a term that the engine goes by.
-func (t Term) Next() time.Time                      { return t.next() }
-func (t Term) Retry(now time.Time) time.Time        { return t.retry(now) }
-func (t Term) Patience(now time.Time) time.Duration { return t.patience(now) }
-func (e *Engine) AfterJump(now time.Time) (lost, due []*Item) {
-	lost, flying := e.sweep(now, true)
+func (t Term) Next() time.Time                                 { return t.next() }
+func (t Term) Retry(now time.Time) time.Time                   { return retry(now, t.Deadline()) }
+func (t Term) Patience(now time.Time) time.Duration            { return patience(now, t.Deadline()) }
+func (e *Engine) AfterJump(now time.Time) (lost, due []*Item)  { return e.after(now, true) }
+func (e *Engine) AfterPause(now time.Time) (lost, due []*Item) { return e.after(now, false) }
+
+// after is what the loop finds when it wakes at a moment.
+func (e *Engine) after(now time.Time, jumped bool) (lost, due []*Item) {
+	e.look(now, jumped)
+	lost, flying := e.sweep(now, jumped)
 	for _, p := range flying {
 		due = append(due, p.it)
 	}

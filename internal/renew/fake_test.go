@@ -101,7 +101,7 @@ func (s *server) set(change func()) {
 func (s *server) renew(ctx context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
 	leases := make([]time.Duration, len(batch))
 	for i, it := range batch {
-		leases[i] = it.Term().Lease
+		leases[i] = it.Term().Span(time.Now())
 	}
 	asked := time.Now()
 	hanging, latency, down := s.enter(ctx, asked, batch)
@@ -150,6 +150,13 @@ func (s *server) extend(batch []*renew.Item, leases []time.Duration) []bool {
 		}
 	}
 	return kept
+}
+
+// expires is when a lease ends, as the server has it.
+func (s *server) expires(it *renew.Item) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expiry[it]
 }
 
 func (s *server) log() []request {

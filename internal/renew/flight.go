@@ -13,6 +13,7 @@ import (
 type passenger struct {
 	it    *Item
 	watch int
+	end   time.Time // up to which it makes sense to ask for it
 }
 
 // abreast is how many requests for items of one urgency go side by side: batches one
@@ -27,7 +28,7 @@ type class struct {
 }
 
 func (p passenger) class(now time.Time) class {
-	c := class{urgency: bits.Len64(uint64(p.it.Term().patience(now) / time.Millisecond))}
+	c := class{urgency: bits.Len64(uint64(patience(now, p.end) / time.Millisecond))}
 	if subject, ok := p.it.Subject.(Sharded); ok {
 		c.shard = subject.Shard()
 	}
@@ -85,12 +86,14 @@ const maxSpoilt = 3
 
 // board leaves out who was removed meanwhile.
 func (e *Engine) board(items []passenger) []passenger {
+	now := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var here []passenger
 	for _, p := range items {
 		if p.here() {
 			p.it.sent = p.it.Term()
+			p.end = e.end(p.it.sent, now)
 			here = append(here, p)
 		}
 	}
@@ -103,12 +106,14 @@ func (p passenger) here() bool { return p.it.place != 0 && p.it.watch == p.watch
 func (e *Engine) attempt(batch []passenger) ([]bool, time.Time, error) {
 	now := time.Now()
 	items := make([]*Item, len(batch))
-	patience := batch[0].it.Term().patience(now)
+	end := batch[0].end
 	for i, p := range batch {
 		items[i] = p.it
-		patience = min(patience, p.it.Term().patience(now))
+		if p.end.Before(end) {
+			end = p.end
+		}
 	}
-	ctx, cancel := context.WithTimeout(e.ctx, patience)
+	ctx, cancel := context.WithTimeout(e.ctx, patience(now, end))
 	defer cancel()
 	return e.renew(ctx, items)
 }
@@ -134,20 +139,24 @@ func (e *Engine) land(batch []passenger, kept []bool, asked time.Time) {
 		if now.Sub(term.Asked) > term.Lease/2 {
 			e.late.Add(1)
 		}
-		if term.Lease > it.sent.Lease {
+		fresh := Term{Asked: asked, Lease: term.Lease, Every: term.Every, Until: term.Until}
+		if set := it.sent.Span(asked); set < fresh.Span(asked) {
 			// Redis may have carried out the shorter one last: trust no more than that,
 			// and ask for the longer one again.
-			short := Term{Asked: asked.Add(it.sent.Lease - term.Lease), Lease: term.Lease, Every: term.Every}
-			if short.Deadline().Before(term.Deadline()) {
-				it.replace(short)
+			fresh.Asked = asked.Add(set - term.Lease)
+			if fresh.Deadline().Before(term.Deadline()) {
+				it.replace(fresh)
 			}
 			it.next = now
-			if term.Every <= 0 {
+			if !term.renewed() {
 				it.next = it.Term().next()
 			}
 		} else {
-			it.confirm(Term{Asked: asked, Lease: term.Lease, Every: term.Every})
+			it.confirm(fresh)
 			it.next = it.Term().next()
+		}
+		if term.Over(now) && !it.Term().Over(now) {
+			e.rescued.Add(1)
 		}
 		heap.Fix(&e.items, it.place-1)
 	}
@@ -170,8 +179,8 @@ func (e *Engine) failed(items []passenger) {
 		}
 		it.flying = false
 		e.failures.Add(1)
-		if term := it.Term(); term.Every > 0 {
-			it.next = term.retry(now)
+		if term := it.Term(); term.renewed() {
+			it.next = retry(now, e.end(term, now))
 			heap.Fix(&e.items, it.place-1)
 		}
 	}

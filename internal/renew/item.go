@@ -52,13 +52,13 @@ func (it *Item) Term() Term {
 }
 
 // confirm takes a term unless a later one is known. Replies may be read in
-// another order than their requests were sent. Whether there is to be a renewal
-// is not Redis's to say, so that is taken in any case.
+// another order than their requests were sent. Whether there is to be a renewal,
+// and how long at most, is not Redis's to say, so that is taken in any case.
 func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if term.Asked.Before(it.term.Asked) {
-		it.term.Every = term.Every
+		it.term.Every, it.term.Until = term.Every, term.Until
 		return
 	}
 	it.term = term

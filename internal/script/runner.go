@@ -45,7 +45,8 @@ func (r *Runner) limit(ctx context.Context, until time.Time) (context.Context, c
 
 // Result is the answer to one call.
 type Result struct {
-	// Reply is the server's. Its Err is nil or a *driver.ServerError.
+	// Reply is the server's. Its Err is nil or a *driver.ServerError, and any other only
+	// if the call went aside and was not answered.
 	Reply driver.Reply
 	// Asked is the moment before the answered request left. What the reply says
 	// about a lease may be trusted from here on, never from its arrival.
@@ -104,17 +105,20 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 	pause := firstPause
 	var reason error
 	for {
-		first := open
-		for open < len(calls) && answered(replies[open-first].Err) {
-			results[open].Reply, results[open].Asked = replies[open-first], asked
-			open++
+		settled := settled(calls[open:], replies)
+		for i, reply := range replies[:settled] {
+			results[open+i].Reply = reply
+			if answered(reply.Err) {
+				results[open+i].Asked = asked
+			}
 		}
+		open += settled
 		if open == len(calls) {
 			return results, nil
 		}
-		replies = replies[open-first:]
+		replies = replies[settled:]
 		for i, reply := range replies {
-			if mayHaveRun(reply.Err) {
+			if mayHaveRun(reply.Err) && !calls[open+i].aside {
 				results[open+i].Repeated = true
 			}
 		}
@@ -150,6 +154,22 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 		replies = r.driver.Pipeline(limited, commands...)
 		cancel()
 	}
+}
+
+// settled is how many of the first calls need no repetition. Those that go aside need
+// none for their own sake, unless the server does not know their script; but what stands
+// right before a call that is sent again, to be carried out before it, goes with it.
+func settled(calls []Call, replies []driver.Reply) int {
+	n := 0
+	for i, reply := range replies {
+		switch {
+		case answered(reply.Err):
+			n = i + 1
+		case !calls[i].aside || isCode(reply.Err, "NOSCRIPT"):
+			return n
+		}
+	}
+	return len(calls)
 }
 
 // failure is the error of calls that stay unanswered.

@@ -43,6 +43,15 @@ func read(file string) string {
 type Call struct {
 	script  *source
 	command driver.Command
+	aside   bool
+}
+
+// Aside is the same call as a companion of others: it is sent with them and, if they have
+// to be, again with them, but nobody waits for it alone. When the others are answered and
+// it is not, its result has the error.
+func (c Call) Aside() Call {
+	c.aside = true
+	return c
 }
 
 // call builds EVALSHA digest numkeys key… arg….

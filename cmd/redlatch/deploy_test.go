@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The samples in deploy start the watchdog with flags that it knows.
+func TestTheSamplesOfDeployAreCommandLinesOfOurs(t *testing.T) {
+	t.Parallel()
+	unit := found(t, "../../deploy/redlatch-watchdog.service", `(?m)^ExecStart=/usr/local/bin/redlatch (.*)$`)
+	var container []string
+	if err := json.Unmarshal([]byte(found(t, "../../deploy/Containerfile", `(?m)^CMD (\[.*\])$`)), &container); err != nil {
+		t.Fatal(err)
+	}
+	for name, line := range map[string][]string{"unit": strings.Fields(unit), "container": container} {
+		cmd, flags, err := newRoot().Find(line)
+		if err != nil || cmd.Name() != "watchdog" {
+			t.Errorf("the %s runs %q: %v", name, line, err)
+			continue
+		}
+		if err := cmd.ParseFlags(flags); err != nil || cmd.Flags().NArg() > 0 {
+			t.Errorf("the %s runs %q: %v", name, line, err)
+		}
+	}
+}
+
+// found is the group of a pattern in a file.
+func found(t *testing.T, file, pattern string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := regexp.MustCompile(pattern).FindSubmatch(text)
+	if match == nil {
+		t.Fatalf("%s has no %s", file, pattern)
+	}
+	return string(match[1])
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/watchdog"
+)
+
+func newWatchdog() *cobra.Command {
+	var d watchdogService
+	cmd := &cobra.Command{
+		Use:   "watchdog",
+		Short: "Renew the locks of processes that are paused",
+		Long: `watchdog renews the locks of clients with Config.Protect while they are paused:
+stopped, starved, or frozen, but not dead. It runs until SIGTERM or Ctrl-C. Run three,
+on three machines; as long as one of them lives, paused clients keep their locks.
+
+On the address of --listen it serves /healthz, /readyz (looks are answered by Redis) and
+/metrics (for Prometheus).
+
+Exit code: 0 after SIGTERM or Ctrl-C, 2 for a wrong command line, 70 if the address of
+--listen cannot be used. While Redis cannot be reached it waits, and says so in its log.`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := d.check(); err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return d.run(ctx)
+		},
+	}
+	d.server.register(cmd)
+	flags := cmd.Flags()
+	flags.DurationVar(&d.config.MaxPause, "max-pause", 2*time.Minute, "let a client go that has been paused for longer")
+	flags.StringVar(&d.listen, "listen", "127.0.0.1:7801", "`ADDRESS` for health and metrics, empty for none")
+	flags.StringVar(&d.format, "log", "text", "`FORMAT` of the log on stderr: text or json")
+	return cmd
+}
+
+// watchdogService is one run of the verb.
+type watchdogService struct {
+	server server
+	config watchdog.Config
+	listen string
+	format string
+}
+
+// check gives the settings that are not the library's to check.
+func (d *watchdogService) check() error {
+	switch {
+	case d.config.MaxPause < time.Second:
+		return exit(exitUsage, "--max-pause %v: at least 1s", d.config.MaxPause)
+	case d.format == "json":
+		d.config.Logger = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	case d.format == "text":
+		d.config.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	default:
+		return exit(exitUsage, "--log %s: it is text or json", d.format)
+	}
+	return nil
+}
+
+// run serves until ctx ends.
+func (d *watchdogService) run(ctx context.Context) error {
+	health, err := serveHealth(d.listen, d.config.Logger)
+	if err != nil {
+		return exit(exitFailure, "--listen %s: %v", d.listen, err)
+	}
+	defer health.close()
+	client, err := d.connect(ctx)
+	if client == nil {
+		return err
+	}
+	defer leave(client)
+	w, err := watchdog.New(client.Driver(), d.config)
+	if err != nil {
+		return failed(err)
+	}
+	health.show(w)
+	d.config.Logger.Info("watchdog runs", "redis", shown(d.server.url()), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())
+	err = w.Run(ctx)
+	d.config.Logger.Info("watchdog ends")
+	return err
+}
+
+// shown is a URL for a log, without what must not stand there.
+func shown(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "several servers"
+	}
+	return u.Redacted()
+}
+
+// The pauses between two attempts to connect double from the first to the last.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// connect tries until it succeeds, for a server may come up after its watchdog. It returns
+// nil without an error when ctx has ended.
+func (d *watchdogService) connect(ctx context.Context) (*redlatch.Client, error) {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		client, err := d.server.connect(ctx, redlatch.Config{})
+		var exit *exitError
+		switch {
+		case err == nil:
+			return client, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case errors.As(err, &exit) && exit.code == exitUsage:
+			return nil, err
+		}
+		d.config.Logger.Warn("no connection to Redis yet", "reason", err.Error(), "next", pause.String())
+		rest(ctx, pause)
+	}
+}

@@ -1,0 +1,124 @@
+package redlatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// errand is a request of a tenure and, where it is protected, what the client's session
+// is told along with it: of an entry before the request, of its end behind it. One that
+// was made is sent.
+type errand struct {
+	call  script.Call
+	key   string // of the session's entry; "" if the session is told nothing
+	along script.Call
+	leave bool // it goes behind
+}
+
+// run sends one errand until it is answered. See script.Runner.
+func (c *Client) run(ctx context.Context, runner *script.Runner, e errand) (script.Result, error) {
+	if e.key == "" {
+		return runner.Run(ctx, e.call)
+	}
+	results, err := c.runAll(ctx, runner, e)
+	return results[0], results[0].Or(err)
+}
+
+// runAll sends errands, in order and in one write, until each is answered. It returns one
+// result for each.
+func (c *Client) runAll(ctx context.Context, runner *script.Runner, errands ...errand) ([]script.Result, error) {
+	calls := make([]script.Call, 0, 2*len(errands))
+	for _, e := range errands {
+		switch {
+		case e.key == "":
+			calls = append(calls, e.call)
+		case e.leave:
+			calls = append(calls, e.call, e.along)
+		default:
+			calls = append(calls, e.along, e.call)
+		}
+	}
+	all, err := runner.RunAll(ctx, calls...)
+	if len(all) == len(errands) {
+		return all, err
+	}
+	results := make([]script.Result, len(errands))
+	at := 0
+	for i, e := range errands {
+		switch {
+		case e.key == "":
+			results[i] = all[at]
+			at++
+			continue
+		case e.leave:
+			results[i] = all[at]
+			c.session.Answered(e.key, all[at+1])
+		default:
+			c.session.Answered(e.key, all[at])
+			results[i] = all[at+1]
+		}
+		at += 2
+	}
+	return results, err
+}
+
+// errand is a call together with what the session is to be told: that the owner has
+// holds, one of which may only be wanted yet, or that it has none to be renewed. The
+// mutex is held, so that a tenure that ends is not entered after it has been dropped.
+func (t *tenure) errand(call script.Call, term renew.Term) errand {
+	e := errand{call: call}
+	if t.client.session == nil {
+		return e
+	}
+	var tell bool
+	if t.end == nil && term.Every > 0 {
+		entry := t.entry(term)
+		e.key = entry.Key()
+		e.along, tell = t.client.session.Enter(e.key, entry)
+	} else {
+		e.key, e.leave = t.entry(term).Key(), true
+		e.along, tell = t.client.session.Leave(e.key)
+	}
+	if !tell {
+		e.key = ""
+	}
+	return e
+}
+
+// entry is the tenure as the session speaks of it.
+func (t *tenure) entry(term renew.Term) script.SessionEntry {
+	renewal := t.point.side.renewal(t.owner, max(t.top, 1), term.Lease)
+	return script.SessionEntry{
+		Field: renewal.Field,
+		Lock:  renewal.Lock,
+		Read:  len(renewal.Holds) > 0,
+		Count: max(len(renewal.Holds), 1),
+		Lease: renewal.Lease,
+		Until: term.Until,
+	}
+}
+
+// unprotect makes the session forget a tenure that has ended without an errand.
+func (t *tenure) unprotect() {
+	if s := t.client.session; s != nil {
+		t.mu.Lock()
+		key := t.entry(renew.Term{}).Key()
+		t.mu.Unlock()
+		s.Drop(key)
+	}
+}
+
+// doubtful says that the tenure's deadline has passed and that the renewal engine, not
+// whoever looks at the clock, finds out what that means: the process may have been paused,
+// and a watchdog have renewed the lock meanwhile.
+func (t *tenure) doubtful(now time.Time) bool {
+	s := t.client.session
+	if s == nil {
+		return false
+	}
+	term := t.Term()
+	return term.Every > 0 && term.Over(now) && s.Guarded()
+}

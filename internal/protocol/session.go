@@ -1,0 +1,83 @@
+package protocol
+
+import (
+	"strconv"
+	"strings"
+)
+
+// What the watchdog knows of the clients that it protects. All of it is ours alone. Each
+// key has a slot of its own in a cluster, but for the first two, which share one.
+
+// Sessions is the sorted set of protected clients, with the moment at which the next
+// heartbeat of each is due, in absolute milliseconds of the server's clock.
+const Sessions = "redlatch:sessions"
+
+// Watchdogs is the sorted set of watchdogs, with the moment until which each counts as
+// alive.
+const Watchdogs = "redlatch:watchdogs:{" + Sessions + "}"
+
+// SessionKey is the hash of what a client holds: SessionField to SessionEntry.
+func SessionKey(client string) string { return "redlatch:session:{" + client + "}" }
+
+// PulseChannel is the channel to which a client is subscribed for as long as its process
+// lives, running or paused. Nothing is published on it.
+func PulseChannel(client string) string { return "redlatch:pulse:{" + client + "}" }
+
+// SessionField names one tenure in a session: the field that its owner has in the lock's
+// hash, and the lock. An owner has no space in it, a lock may have.
+func SessionField(field, lock string) string { return field + " " + lock }
+
+// ParseSessionField is the reverse of SessionField.
+func ParseSessionField(text string) (field, lock string, ok bool) {
+	field, lock, ok = strings.Cut(text, " ")
+	return field, lock, ok && field != "" && lock != ""
+}
+
+// SessionEntry is how a tenure is renewed.
+type SessionEntry struct {
+	Read        bool  // on the read side of a read-write lock, which has a key for each hold
+	Count       int   // the highest number of holds that Redis may have been told
+	LeaseMillis int64 // the lease that a renewal sets
+	UntilMillis int64 // by the server's clock: beyond it nobody renews; 0 for no such moment
+}
+
+// The sides, as they stand in a session.
+const (
+	exclusiveSide = "exclusive"
+	readSide      = "read"
+)
+
+// String writes the entry as it stands in a session: "side count lease until".
+func (e SessionEntry) String() string {
+	side := exclusiveSide
+	if e.Read {
+		side = readSide
+	}
+	b := make([]byte, 0, len(side)+40)
+	b = append(b, side...)
+	b = strconv.AppendInt(append(b, ' '), int64(e.Count), 10)
+	b = strconv.AppendInt(append(b, ' '), e.LeaseMillis, 10)
+	b = strconv.AppendInt(append(b, ' '), e.UntilMillis, 10)
+	return string(b)
+}
+
+// maxSessionCount bounds what a record can make a watchdog ask for: one key for each hold.
+const maxSessionCount = 1 << 16
+
+// ParseSessionEntry is the reverse of String. It reports false for what no version of it
+// writes.
+func ParseSessionEntry(text string) (SessionEntry, bool) {
+	words := strings.Split(text, " ")
+	if len(words) != 4 || words[0] != exclusiveSide && words[0] != readSide {
+		return SessionEntry{}, false
+	}
+	e := SessionEntry{Read: words[0] == readSide}
+	var err [3]error
+	e.Count, err[0] = strconv.Atoi(words[1])
+	e.LeaseMillis, err[1] = strconv.ParseInt(words[2], 10, 64)
+	e.UntilMillis, err[2] = strconv.ParseInt(words[3], 10, 64)
+	if err != [3]error{} || e.Count < 1 || e.Count > maxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
+		return SessionEntry{}, false
+	}
+	return e, true
+}

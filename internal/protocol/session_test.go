@@ -1,0 +1,70 @@
+package protocol_test
+
+import (
+	"testing"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+func TestAFieldOfASessionIsReadBackWhateverTheLockIsCalled(t *testing.T) {
+	t.Parallel()
+	for _, lock := range []string{"job", "a job with spaces", " leading", "ü:1:write", "{tag}x"} {
+		for _, field := range []string{"c-1:7", protocol.WriterField("c-1:7")} {
+			f, l, ok := protocol.ParseSessionField(protocol.SessionField(field, lock))
+			if f != field || l != lock || !ok {
+				t.Errorf("%q of %q reads as %q of %q, %v", field, lock, f, l, ok)
+			}
+		}
+	}
+	for _, text := range []string{"", "c:1", "c:1 ", " job"} {
+		if _, _, ok := protocol.ParseSessionField(text); ok {
+			t.Errorf("%q was taken for a field", text)
+		}
+	}
+}
+
+func TestAnEntryOfASessionIsReadBack(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]protocol.SessionEntry{
+		"exclusive 1 30000 0":       {Count: 1, LeaseMillis: 30000},
+		"read 3 2000 1700000000000": {Read: true, Count: 3, LeaseMillis: 2000, UntilMillis: 1700000000000},
+	} {
+		if got, ok := protocol.ParseSessionEntry(text); got != want || !ok {
+			t.Errorf("%q reads as %+v, %v", text, got, ok)
+		}
+		if got := want.String(); got != text {
+			t.Errorf("%+v is written as %q", want, got)
+		}
+	}
+	for _, text := range []string{
+		"", "exclusive", "write 1 1 0", "read 0 1 0", "read 1 0 0", "read 1 1 -1", "read 1 1 0 0",
+		"read x 1 0", "read 1 x 0", "read 1 1 x", "read 1000000 1 0", "read  1 1",
+	} {
+		if got, ok := protocol.ParseSessionEntry(text); ok {
+			t.Errorf("%q was taken for %+v", text, got)
+		}
+	}
+}
+
+// One script works on both.
+func TestSessionsAndWatchdogsShareASlot(t *testing.T) {
+	t.Parallel()
+	if driver.Slot(protocol.Sessions) != driver.Slot(protocol.Watchdogs) {
+		t.Error("they do not")
+	}
+}
+
+func FuzzParseSessionEntry(f *testing.F) {
+	f.Add("exclusive 1 30000 0")
+	f.Add("read 3 2000 1700000000000")
+	f.Fuzz(func(t *testing.T, text string) {
+		e, ok := protocol.ParseSessionEntry(text)
+		if !ok {
+			return
+		}
+		if again, ok := protocol.ParseSessionEntry(e.String()); again != e || !ok {
+			t.Errorf("%q reads as %+v, which is written as %q", text, e, e)
+		}
+	})
+}

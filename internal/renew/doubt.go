@@ -1,0 +1,73 @@
+package renew
+
+import "time"
+
+// Guard is somebody who renews the items of an engine while its process is paused. The
+// zero value is nobody.
+type Guard struct {
+	// Alive says whether there was somebody, when last heard of. It must not block, nor
+	// call the engine. Nil is never.
+	Alive func() bool
+	// Gap is how late the loop wakes after a pause that may have cost a lease. Less is
+	// taken for the machine being busy.
+	Gap time.Duration
+	// Bound is for how long after a pause the engine asks about items whose time ran out.
+	Bound time.Duration
+}
+
+// tick is how often the loop wakes at least, while there are items. A guarded one has to
+// know of a pause that it was one, and not an event that was far away.
+func (e *Engine) tick() time.Duration {
+	if e.guard.Alive == nil {
+		return tick
+	}
+	return min(tick, e.guard.Gap/4)
+}
+
+// look takes note of a pause: the loop wakes much later than it was to, or the clocks say
+// that the machine was suspended.
+func (e *Engine) look(now time.Time, jumped bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.looked = now
+	late := !e.wakeAt.IsZero() && now.Sub(e.wakeAt) > e.guard.Gap
+	if jumped || late {
+		e.paused(now)
+	}
+}
+
+// paused begins the time in which items may be doubtful. The mutex is held.
+func (e *Engine) paused(now time.Time) {
+	if e.guard.Alive != nil && e.guard.Alive() {
+		e.resumed = now
+	}
+}
+
+// doubtful says of a term whose deadline has passed that it may have been extended by the
+// guard, and is to be asked for: nothing that was asked since the pause has been answered,
+// and there has not been much time for it. The mutex is held.
+func (e *Engine) doubtful(term Term, now time.Time) bool {
+	return term.renewed() && term.Asked.Before(e.resumed) && now.Before(e.doubtEnd(term))
+}
+
+func (e *Engine) doubtEnd(term Term) time.Time {
+	end := e.resumed.Add(e.guard.Bound)
+	if !term.Until.IsZero() && term.Until.Before(end) {
+		return term.Until
+	}
+	return end
+}
+
+// over says that a term has ended for good. The mutex is held.
+func (e *Engine) over(term Term, now time.Time) bool {
+	return term.Over(now) && !e.doubtful(term, now)
+}
+
+// end is the moment at which a term will be over for good, as things are now. The mutex
+// is held.
+func (e *Engine) end(term Term, now time.Time) time.Time {
+	if term.Over(now) && e.doubtful(term, now) {
+		return e.doubtEnd(term)
+	}
+	return term.Deadline()
+}

@@ -1,0 +1,31 @@
+-- session_beat: one client says that it runs.
+--
+-- KEYS[1]  the sorted set of clients: when the next beat of each is due
+-- KEYS[2]  the sorted set of watchdogs: until when each counts as alive
+-- ARGV[1]  the client
+-- ARGV[2]  in how many milliseconds its next beat is due
+--
+-- Reply: {now, watchdogs, joined}
+--   now        the server's clock in milliseconds
+--   watchdogs  how many of them are alive
+--   joined     1 if the client was not in the set, 0 if it was
+--
+-- Clients that nobody has heard of for a day are removed: where no watchdog runs, nobody
+-- else would. The set itself outlives the last beat of all by two days.
+--
+-- Redisson: has nothing like it.
+
+local day = 24 * 60 * 60 * 1000
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- ms writes a time in full: Lua would write a large one with an exponent.
+local function ms(t)
+  return string.format('%.0f', t)
+end
+
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms(now - day))
+local joined = redis.call('ZADD', KEYS[1], ms(now + ARGV[2]), ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ms(2 * day))
+return {now, redis.call('ZCOUNT', KEYS[2], ms(now), '+inf'), joined}

@@ -1,0 +1,148 @@
+package session
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// most is how many keys one request tells of.
+const most = 500
+
+// loop beats, and tells Redis what it may not know, until the session ends.
+func (s *Session) loop() {
+	interval := s.settings.Lease / 6
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			timer.Reset(interval)
+			s.beat()
+		case <-s.kick:
+		case <-s.ctx.Done():
+			return
+		}
+		s.tell()
+	}
+}
+
+// beat says that the process runs, and looks whether Redis has the session.
+func (s *Session) beat() {
+	since := s.registry.mark()
+	known := s.beating.Load()
+	results, err := s.settings.Runner.RunAll(s.ctx,
+		script.SessionBeat(s.settings.Client, s.settings.Lease/4),
+		script.SessionTouch(s.settings.Client, s.ttl()))
+	arrived := time.Now()
+	var heard script.Heard
+	var size int
+	if err == nil {
+		heard, err = script.ReadHeard(results[0].Reply)
+	}
+	if err == nil {
+		size, err = script.ReadCount(results[1].Reply)
+	}
+	if err != nil {
+		s.missed(err)
+		return
+	}
+	s.mu.Lock()
+	s.now, s.nowAt = heard.Now, arrived
+	s.mu.Unlock()
+	s.beating.Store(true)
+	s.count(heard.Watchdogs, known)
+	s.acknowledge()
+	// What was entered while nothing was told is not under way.
+	if heard.Joined || !known || s.registry.differs(since, size) {
+		s.read()
+	}
+}
+
+// missed takes note of a beat that was not answered. Until one is, Redis is not told of
+// holds: where it is another server of a cluster that does not answer, they would wait for
+// it.
+func (s *Session) missed(err error) {
+	if s.ctx.Err() == nil && s.beating.Swap(false) {
+		s.settings.Logger.Warn("redlatch: without protection: no answer to the heartbeat", "client", s.settings.Client, "error", err)
+	}
+}
+
+// count takes note of how many watchdogs are alive, and says so when the last one goes and
+// when one is back.
+func (s *Session) count(watchdogs int, known bool) {
+	before := s.watchdogs.Swap(int64(watchdogs))
+	log := s.settings.Logger
+	switch {
+	case watchdogs == 0 && (before > 0 || !known):
+		log.Warn("redlatch: without protection: no watchdog is alive", "client", s.settings.Client)
+	case watchdogs > 0 && (before == 0 || !known):
+		log.Info("redlatch: protected", "client", s.settings.Client, "watchdogs", watchdogs)
+	}
+}
+
+// acknowledge lets the acquisitions go that wait for the session.
+func (s *Session) acknowledge() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.pulsing.Load() || !s.beating.Load() {
+		return
+	}
+	select {
+	case <-s.ready:
+	default:
+		close(s.ready)
+	}
+}
+
+// read finds out what Redis does not know.
+func (s *Session) read() {
+	since := s.registry.mark()
+	result, err := s.settings.Runner.Run(s.ctx, script.SessionRead(s.settings.Client))
+	if err != nil {
+		s.missed(err)
+		return
+	}
+	entries, odd, err := script.ReadSession(result.Reply)
+	if err != nil {
+		s.missed(err)
+		return
+	}
+	s.registry.compare(since, entries, odd)
+}
+
+// tell tells Redis what the registry says of unsure keys, until there are none or Redis
+// does not answer.
+func (s *Session) tell() {
+	for s.beating.Load() {
+		said := s.registry.doubts(most)
+		if len(said.versions) == 0 {
+			return
+		}
+		err := s.send(said)
+		s.registry.told(said, err == nil)
+		if err != nil {
+			s.missed(err)
+		}
+	}
+}
+
+func (s *Session) send(said remark) error {
+	var calls []script.Call
+	if len(said.notes) > 0 {
+		for i, e := range said.notes {
+			said.notes[i] = s.stamped(e)
+		}
+		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), said.notes...))
+	}
+	if len(said.forgets) > 0 {
+		calls = append(calls, script.SessionForget(s.settings.Client, said.forgets...))
+	}
+	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
+	for _, result := range results {
+		if err == nil {
+			err = result.Reply.Err
+		}
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/session"
+)
+
+const (
+	second = time.Second
+	lease  = 6 * second // a beat each second
+)
+
+// stage is a session and the server that it is on.
+type stage struct {
+	*session.Session
+	*testing.T
+	driver *flaky
+	memory *memory.Driver // nil on a real server
+	runner *script.Runner
+	client string
+	log    *log
+}
+
+// bubble plays on a server in memory and in fake time.
+func bubble(t *testing.T, play func(t *testing.T, s *stage)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { bubbled(t, func(s *stage) { play(t, s) }) })
+}
+
+func bubbled(t *testing.T, play func(s *stage)) {
+	m, err := memory.Open(context.WithoutCancel(t.Context()), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	s := newStage(t, m)
+	s.memory = m
+	defer s.end()
+	play(s)
+}
+
+// stretch is how many times longer random tests run.
+func stretch() int {
+	times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH"))
+	if err != nil {
+		return 1
+	}
+	return max(times, 1)
+}
+
+// on plays on a real server, in real time.
+func on(t *testing.T, server *redistest.Server) *stage {
+	t.Helper()
+	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), CommandTimeout: second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	s := newStage(t, d)
+	t.Cleanup(s.end)
+	return s
+}
+
+func newStage(t *testing.T, d driver.Driver) *stage {
+	s := &stage{T: t, driver: &flaky{Driver: d}, client: redistest.Name(t), log: new(log)}
+	s.runner = script.NewRunner(s.driver, second)
+	s.Session = session.New(session.Settings{
+		Client: s.client, Listen: s.driver.Listen, Runner: s.runner, Lease: lease, Timeout: second,
+		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+	return s
+}
+
+func (s *stage) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), second)
+	defer cancel()
+	_ = s.Stop(ctx)
+}
+
+// do sends a command that cannot fail.
+func (s *stage) do(words ...string) driver.Reply {
+	s.Helper()
+	reply := s.driver.Driver.Do(context.Background(), driver.Command{Words: words, Key: words[min(1, len(words)-1)]})
+	if reply.Err != nil {
+		s.Fatal(words, reply.Err)
+	}
+	return reply
+}
+
+// inRedis are the keys of which the session in Redis speaks, in order.
+func (s *stage) inRedis() []string {
+	s.Helper()
+	var keys []string
+	for _, key := range s.do("HKEYS", protocol.SessionKey(s.client)).Array {
+		keys = append(keys, key.Str)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (s *stage) wantInRedis(what string, want ...string) {
+	s.Helper()
+	if got := s.inRedis(); !slices.Equal(got, want) {
+		s.Errorf("%s Redis has %q, want %q", what, got, want)
+	}
+}
+
+// enter and leave do what a client does with an acquisition and a release.
+func (s *stage) enter(lock string) {
+	e := entryOf(lock)
+	if note, send := s.Enter(e.Key(), e); send {
+		s.along(e.Key(), note)
+	}
+}
+
+func (s *stage) leave(lock string) {
+	key := entryOf(lock).Key()
+	if forget, send := s.Leave(key); send {
+		s.along(key, forget)
+	}
+}
+
+func (s *stage) along(key string, call script.Call) {
+	results, _ := s.runner.RunAll(context.Background(), call)
+	s.Answered(key, results[0])
+}
+
+func entryOf(lock string) script.SessionEntry {
+	return script.SessionEntry{Field: "c:1", Lock: lock, Count: 1, Lease: lease}
+}
+
+// flaky is a driver that loses requests and replies.
+type flaky struct {
+	driver.Driver
+	mu   sync.Mutex
+	lose func() (request, reply bool)
+	// before is called with what is about to be sent.
+	before func(commands []driver.Command)
+}
+
+var errCut = errors.New("connection cut")
+
+func (d *flaky) set(lose func() (request, reply bool)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lose = lose
+}
+
+func (d *flaky) Do(ctx context.Context, command driver.Command) driver.Reply {
+	return d.Pipeline(ctx, command)[0]
+}
+
+func (d *flaky) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	d.mu.Lock()
+	var request, reply bool
+	if d.lose != nil {
+		request, reply = d.lose()
+	}
+	before := d.before
+	d.mu.Unlock()
+	if before != nil {
+		before(commands)
+	}
+	replies := make([]driver.Reply, len(commands))
+	if !request {
+		replies = d.Driver.Pipeline(ctx, commands...)
+	}
+	if request || reply {
+		for i := range replies {
+			replies[i] = driver.Reply{Err: errCut}
+		}
+	}
+	return replies
+}
+
+// log is what was logged.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) count(words string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Count(l.text.Bytes(), []byte(words))
+}
