@@ -44,8 +44,9 @@ type Config struct {
 	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s.
 	ReleaseTimeout time.Duration
 
-	// TLS is how a rediss:// URL is connected to: own authorities, a client
-	// certificate. Without it, the system's authorities are trusted.
+	// TLS is how a rediss:// URL is connected to, or one that begins with
+	// rediss+sentinel or rediss+cluster: own authorities, a client certificate. It holds
+	// for all servers and sentinels. Without it, the system's authorities are trusted.
 	TLS *tls.Config
 
 	// Logger is told of what no caller would see, such as a hold that was lost:
