@@ -66,8 +66,9 @@ type Config struct {
 	// the log say so. It costs one more connection, and six small requests in each LeaseTime.
 	Protect bool
 
-	// TLS is how a rediss:// URL is connected to: own authorities, a client
-	// certificate. Without it, the system's authorities are trusted.
+	// TLS is how a rediss:// URL is connected to, or one that begins with
+	// rediss+sentinel or rediss+cluster: own authorities, a client certificate. It holds
+	// for all servers and sentinels. Without it, the system's authorities are trusted.
 	TLS *tls.Config
 
 	// Logger is told of what no caller would see, such as a hold that was lost:

@@ -29,7 +29,7 @@ var house = [][]string{
 	{"console"},
 	{"watchdog", "inspect", "fence"},
 	{"."},
-	{"driver/memory"},
+	{"driver/memory", "driver/sentinel"},
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
 	{"internal/wake", "internal/renew", "internal/session"},
 	{"internal/script"},
@@ -41,13 +41,14 @@ var house = [][]string{
 var houseOnly = map[string][]string{
 	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
-		"driver/memory", "driver/rueidis", "driver/cluster", "internal/wake", "internal/renew",
+		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/wake", "internal/renew",
 		"internal/session", "internal/script", "internal/protocol", "driver",
 	},
-	"driver/memory":  {"driver/rueidis", "driver"},
-	"driver/rueidis": {"driver"},
-	"driver/goredis": {"driver"},
-	"driver/cluster": {"driver"}, // put together from single drivers, whichever they are
+	"driver/memory":   {"driver/rueidis", "driver"},
+	"driver/sentinel": {"driver/rueidis", "driver"},
+	"driver/rueidis":  {"driver"},
+	"driver/goredis":  {"driver"},
+	"driver/cluster":  {"driver"}, // put together from single drivers, whichever they are
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.

@@ -3,24 +3,32 @@ package redlatch
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/cluster"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/driver/sentinel"
 )
 
-// Open connects to a server and returns a client that owns the connection:
+// Open connects to a server, or several, and returns a client that owns the connection:
 //
 //	redis://[[user]:password@]host[:port][/database]   one server
-//	rediss://…                                         the same, encrypted (Config.TLS)
+//	redis+sentinel://[[user]:password@]host[:port][,host[:port]…]/master[/database]
+//	                                                   the primary that sentinels know by this name
+//	redis+cluster://[[user]:password@]host[:port][,host[:port]…]
+//	                                                   a cluster, of which these are some servers
+//	rediss://…  rediss+sentinel://…  rediss+cluster://…
+//	                                                   the same, encrypted (Config.TLS)
 //	memory://                                          a private one in this process
 //	memory://name                                      one in this process, shared by name
+//
+// The default ports are 6379, and 26379 for sentinels. In users and passwords, characters
+// with a meaning in URLs are percent-encoded. Of a redis+sentinel URL, user and password
+// are for the servers; ?sentinel_username=…&sentinel_password=… are for the sentinels,
+// which do without by default. An encrypted one is so on every way, to sentinels as well.
 //
 // It blocks until the server has answered, bounded by ctx and by
 // Config.CommandTimeout. The error is a *ConfigError for a URL or a setting that
@@ -49,113 +57,60 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// target is where a URL points.
-type target struct {
-	scheme             string
-	address            string // host:port, or the name of a memory server
-	username, password string
-	database           int
-}
-
-// String is the target without its secrets.
-func (t target) String() string {
-	if t.database != 0 {
-		return fmt.Sprintf("%s://%s/%d", t.scheme, t.address, t.database)
-	}
-	return t.scheme + "://" + t.address
-}
-
 // identity is what tells servers apart: the same for everybody who gives the same URL. A
 // memory server without a name is nobody else's.
 func (t target) identity() string {
-	if t.scheme == "memory" && t.address == "" {
+	if t.scheme == "memory" && t.name == "" {
 		return ""
 	}
 	return t.String()
 }
 
+// connect makes the driver for a target.
 func (t target) connect(ctx context.Context, cfg Config) (driver.Driver, error) {
-	if t.scheme == "memory" {
-		return memory.Open(ctx, t.address, memory.WithCommandTimeout(cfg.CommandTimeout))
+	switch {
+	case t.scheme == "memory":
+		return memory.Open(ctx, t.name, memory.WithCommandTimeout(cfg.CommandTimeout))
+	case strings.HasSuffix(t.scheme, "+sentinel"):
+		return sentinel.Open(ctx, sentinel.Options{
+			Sentinels:        t.addresses,
+			Master:           t.name,
+			SentinelUsername: t.sentinelUsername,
+			SentinelPassword: t.sentinelPassword,
+			SentinelTLS:      t.tls(cfg),
+			Node:             t.server("", cfg),
+		})
+	case strings.HasSuffix(t.scheme, "+cluster"):
+		return cluster.Open(ctx, cluster.Options{
+			Addresses:      t.addresses,
+			CommandTimeout: cfg.CommandTimeout,
+			Connect: func(ctx context.Context, address string) (driver.Driver, error) {
+				return rueidis.Open(ctx, t.server(address, cfg))
+			},
+		})
 	}
-	return rueidis.Open(ctx, rueidis.Options{
-		Address:        t.address,
+	return rueidis.Open(ctx, t.server(t.addresses[0], cfg))
+}
+
+// server says how to talk to one of the target's servers.
+func (t target) server(address string, cfg Config) rueidis.Options {
+	return rueidis.Options{
+		Address:        address,
 		TLS:            t.tls(cfg),
 		Username:       t.username,
 		Password:       t.password,
 		DB:             t.database,
 		CommandTimeout: cfg.CommandTimeout,
-	})
+	}
 }
 
-// tls is how to encrypt the connection, nil if it is not to be.
+// tls is how to encrypt the connections, nil if they are not to be.
 func (t target) tls(cfg Config) *tls.Config {
 	switch {
-	case t.scheme != "rediss":
+	case !schemes[t.scheme].encrypted:
 		return nil
 	case cfg.TLS == nil:
 		return &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	return cfg.TLS.Clone()
-}
-
-// parseURL reads a URL. Its errors never show the URL whole: it may hold a password.
-func parseURL(text string) (target, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err
-		}
-		return target{}, badURL("%v", err)
-	}
-	t := target{scheme: u.Scheme, address: u.Host}
-	switch {
-	case u.Scheme == "":
-		return t, badURL("it has no scheme; redis://host:port is the usual form")
-	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "memory":
-		return t, badURL("the scheme %q is none of redis, rediss, memory", u.Scheme)
-	case u.Opaque != "":
-		return t, badURL("%s: is not followed by //", u.Scheme)
-	case u.RawQuery != "" || u.Fragment != "":
-		return t, badURL("nothing is known that could follow %q", t)
-	}
-	if u.Scheme == "memory" {
-		if strings.Trim(u.Path, "/") != "" || u.User != nil {
-			return t, badURL("memory:// is followed by a name or nothing, not by a user or a path")
-		}
-		return t, nil
-	}
-	return t.server(u)
-}
-
-// server reads the parts of a URL of a real server.
-func (t target) server(u *url.URL) (target, error) {
-	host, port := u.Hostname(), u.Port()
-	if host == "" {
-		return t, badURL("it names no host")
-	}
-	if port == "" {
-		port = "6379"
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-		return t, badURL("the port %q is not between 1 and 65535", port)
-	}
-	t.address = net.JoinHostPort(host, port)
-	if u.User != nil {
-		t.username = u.User.Username()
-		t.password, _ = u.User.Password()
-	}
-	if path := strings.Trim(u.Path, "/"); path != "" {
-		n, err := strconv.Atoi(path)
-		if err != nil || n < 0 {
-			return t, badURL("the database %q is not a number", path)
-		}
-		t.database = n
-	}
-	return t, nil
-}
-
-func badURL(format string, args ...any) error {
-	return &ConfigError{Field: "url", Reason: fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,207 @@
+package redlatch
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// target is where a URL points.
+type target struct {
+	scheme    string
+	addresses []string // host:port, of one server or several
+	// name is that of a memory server, or the one by which sentinels know a primary.
+	name               string
+	username, password string
+	// sentinelUsername and sentinelPassword are for the sentinels themselves.
+	sentinelUsername, sentinelPassword string
+	database                           int
+}
+
+// schemes are what a URL can begin with.
+var schemes = map[string]struct {
+	port      string // of a host without one
+	many      bool   // hosts
+	encrypted bool
+}{
+	"memory":          {},
+	"redis":           {port: "6379"},
+	"rediss":          {port: "6379", encrypted: true},
+	"redis+sentinel":  {port: "26379", many: true},
+	"rediss+sentinel": {port: "26379", many: true, encrypted: true},
+	"redis+cluster":   {port: "6379", many: true},
+	"rediss+cluster":  {port: "6379", many: true, encrypted: true},
+}
+
+// String is the target without its secrets.
+func (t target) String() string {
+	text := t.scheme + "://" + strings.Join(t.addresses, ",")
+	switch {
+	case t.scheme == "memory":
+		text += t.name
+	case t.name != "":
+		text += "/" + t.name
+	}
+	if t.database != 0 {
+		text += fmt.Sprintf("/%d", t.database)
+	}
+	return text
+}
+
+// parseURL reads a URL. It does so by hand, because package url takes several hosts with
+// ports for a mistake. Its errors never show what may be a part of a password: not the
+// URL, and no port either, for that is where the password stands if the host is missing.
+func parseURL(text string) (target, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || strings.ContainsAny(scheme, ":/@") {
+		return target{}, badURL("it has no scheme; redis://host:port is the usual form")
+	}
+	t := target{scheme: strings.ToLower(scheme)}
+	if _, known := schemes[t.scheme]; !known {
+		return t, badURL("the scheme %q is none of redis, rediss, memory, and the first two with +sentinel or +cluster", scheme)
+	}
+	authority, rest := cutBefore(rest, "/?#")
+	if strings.Contains(rest, "@") {
+		return t, badURL("in a password, / ? # are written as %%2F %%3F %%23")
+	}
+	path, rest := cutBefore(rest, "?#")
+	query, fragment := cutBefore(rest, "#")
+	path = strings.TrimRight(strings.TrimPrefix(path, "/"), "/")
+	if t.scheme == "memory" {
+		if path != "" || strings.Contains(authority, "@") {
+			return t, badURL("memory:// is followed by a name or nothing, not by a user or a path")
+		}
+		t.name = authority
+	} else if err := t.readServers(authority, path); err != nil {
+		return t, err
+	}
+	return t, t.readQuery(query, fragment)
+}
+
+// cutBefore splits text before the first of some characters.
+func cutBefore(text, characters string) (before, rest string) {
+	if at := strings.IndexAny(text, characters); at >= 0 {
+		return text[:at], text[at:]
+	}
+	return text, ""
+}
+
+// readServers reads what stands before the query.
+func (t *target) readServers(authority, path string) error {
+	hosts := authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		hosts = authority[at+1:]
+		username, password, _ := strings.Cut(authority[:at], ":")
+		var bad [2]error
+		t.username, bad[0] = url.PathUnescape(username)
+		t.password, bad[1] = url.PathUnescape(password)
+		if bad[0] != nil || bad[1] != nil {
+			return badURL("in the user and the password, a %% is written as %%25")
+		}
+	}
+	if err := t.readHosts(hosts); err != nil {
+		return err
+	}
+	switch {
+	case strings.HasSuffix(t.scheme, "+sentinel"):
+		return t.readMaster(path)
+	case strings.HasSuffix(t.scheme, "+cluster") && path != "" && path != "0":
+		return badURL("a cluster has no database but 0")
+	}
+	return t.readDatabase(path)
+}
+
+// readHosts reads hosts separated by commas.
+func (t *target) readHosts(hosts string) error {
+	kind := schemes[t.scheme]
+	if !kind.many && strings.Contains(hosts, ",") {
+		return badURL("%s:// is followed by one host; several are for +sentinel and +cluster", t.scheme)
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		address, err := addressOf(host, kind.port)
+		if err != nil {
+			return err
+		}
+		t.addresses = append(t.addresses, address)
+	}
+	return nil
+}
+
+// addressOf reads host[:port], where an IPv6 host stands in brackets.
+func addressOf(text, port string) (string, error) {
+	host := text
+	if at := strings.LastIndexByte(text, ':'); at > strings.LastIndexByte(text, ']') {
+		host, port = text[:at], text[at+1:]
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return "", badURL("the port is not a number between 1 and 65535")
+	}
+	bare, bracketed := strings.CutPrefix(host, "[")
+	if bracketed {
+		var closed bool
+		if host, closed = strings.CutSuffix(bare, "]"); !closed {
+			return "", badURL("the bracket of an IPv6 address is not closed")
+		}
+	}
+	host, err := url.PathUnescape(host) // the zone of an IPv6 address begins with %25
+	switch {
+	case err != nil || strings.ContainsFunc(host, unfitForHost) || !bracketed && strings.Contains(host, ":"):
+		return "", badURL("a host is not written as a name, an IPv4 address or an IPv6 address in brackets")
+	case host == "":
+		return "", badURL("it names no host")
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func unfitForHost(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("[]@/", r)
+}
+
+// readMaster reads master[/database].
+func (t *target) readMaster(path string) error {
+	name, database, _ := strings.Cut(path, "/")
+	master, err := url.PathUnescape(name)
+	if err != nil || master == "" {
+		return badURL("it does not name the master that the sentinels watch over, as in %s://host/master", t.scheme)
+	}
+	t.name = master
+	return t.readDatabase(database)
+}
+
+func (t *target) readDatabase(text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return badURL("the database %q is not a number", text)
+	}
+	t.database = n
+	return nil
+}
+
+// readQuery reads what stands behind the question mark: how to log in at the sentinels.
+func (t *target) readQuery(query, fragment string) error {
+	// To a form on a page a plus is a space, but not to whoever writes a password.
+	values, err := url.ParseQuery(strings.ReplaceAll(strings.TrimPrefix(query, "?"), "+", "%2B"))
+	if strings.HasSuffix(t.scheme, "+sentinel") && err == nil && fragment == "" {
+		t.sentinelUsername, t.sentinelPassword = values.Get("sentinel_username"), values.Get("sentinel_password")
+		values.Del("sentinel_username")
+		values.Del("sentinel_password")
+		if len(values) == 0 {
+			return nil
+		}
+		return badURL("nothing is known that could follow %q but ?sentinel_username=…&sentinel_password=…", t)
+	}
+	if query != "" || fragment != "" {
+		return badURL("nothing is known that could follow %q", t)
+	}
+	return nil
+}
+
+func badURL(format string, args ...any) error {
+	return &ConfigError{Field: "url", Reason: fmt.Sprintf(format, args...)}
+}
