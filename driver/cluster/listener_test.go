@@ -234,6 +234,8 @@ func TestAnEvictedChannelFollowsTheMap(t *testing.T) {
 			t.Errorf("evicted by a server that keeps the slot: %q", got)
 		}
 		before := len(all.asked("a:1"))
+		all.evict("a:1", "nobody") // the map is asked for now, and not again for a moment
+		synctest.Wait()
 		all.divide([]fakeSpan{{0, 16383, "c", 3}}, 2)
 		all.evict("a:1", channel)
 		time.Sleep(time.Second)
