@@ -128,7 +128,7 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 			err = ctx.Err()
 		case <-get(f.all, f.address, func(f *fake) chan struct{} { return f.shut }):
 			err = fmt.Errorf("%w: closed", driver.ErrNotSent)
-		case <-time.After(3 * time.Second):
+		case <-time.After(4 * time.Second): // later than the driver's own bound
 			err = errors.New("no answer")
 		}
 		for i := range replies {

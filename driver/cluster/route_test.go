@@ -90,6 +90,16 @@ func TestNothingIsSentTwiceAfterABrokenConnection(t *testing.T) {
 			t.Errorf("sent %d times", n)
 		}
 
+		// Our own bound is not the end of the caller's context.
+		time.Sleep(time.Second) // the map leads to a:1 again
+		all.set("b:2", func(f *fake) { f.hanging = true })
+		began := time.Now()
+		err := d.Do(context.Background(), command("INCR", key)).Err
+		if took := time.Since(began); took != 3*time.Second || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("after %v, from a server that is silent: %v", took, err)
+		}
+		all.set("b:2", func(f *fake) { f.hanging = false })
+
 		// Refused, then unknown: the second may have been carried out, so that the first
 		// may not follow it.
 		calls := 0
@@ -284,6 +294,13 @@ func TestOpenFailsWithTheReasonsAndLeavesNothing(t *testing.T) {
 		}
 		if !get(all, "b:2", func(f *fake) bool { return f.closed }) {
 			t.Error("a connection is left")
+		}
+		began = time.Now()
+		if _, err := cluster.Open(t.Context(), cluster.Options{Addresses: []string{"a:1", "d:4"}, Connect: all.connect}); err == nil {
+			t.Error("opened with nobody there")
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %v to learn that nobody is there", took)
 		}
 		for _, options := range []cluster.Options{
 			{Connect: all.connect}, {Addresses: []string{"a:1"}},

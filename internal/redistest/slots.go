@@ -74,7 +74,10 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 		keys := from.CLI(t, "CLUSTER", "GETKEYSINSLOT", slot, "10").([]any)
 		for _, k := range keys {
 			// NOKEY is fine: it has expired or was deleted meanwhile.
-			from.CLI(t, "MIGRATE", "127.0.0.1", strconv.Itoa(to.port), k.(string), "0", "5000")
+			moved := from.CLI(t, "MIGRATE", "127.0.0.1", strconv.Itoa(to.port), k.(string), "0", "5000")
+			if moved != "OK" && moved != "NOKEY" {
+				t.Fatalf("move %v: %v", k, moved)
+			}
 		}
 		if len(keys) == 0 {
 			break
