@@ -279,15 +279,24 @@ func (m member) young(ctx context.Context) (time.Duration, error) {
 	limited, cancel := context.WithTimeout(ctx, m.client.config.CommandTimeout)
 	defer cancel()
 	reply := m.client.driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.point.name})
-	if reply.Err != nil {
+	var refused *driver.ServerError
+	switch {
+	case errors.As(reply.Err, &refused):
+		return 0, fmt.Errorf("%w: %w", m.ageless(), refused)
+	case reply.Err != nil:
 		return 0, failure("ask since when its server is up, of", m.point.name, reply.Err)
 	}
 	_, rest, _ := strings.Cut(reply.Str, "uptime_in_seconds:")
 	text, _, _ := strings.Cut(rest, "\r")
 	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up, which Config.RestartDelay needs", m.point.name, ErrUnsupported, m.where())
+		return 0, m.ageless()
 	}
 	// Both ends of the server's count are cut off to seconds, so it can be one too high.
 	return max(delay+time.Second-time.Duration(seconds)*time.Second, 0), nil
+}
+
+// ageless is the error of a server that does not tell since when it is up.
+func (m member) ageless() error {
+	return fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up (INFO server), which Config.RestartDelay needs", m.point.name, ErrUnsupported, m.where())
 }
