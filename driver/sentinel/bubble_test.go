@@ -305,6 +305,23 @@ func TestOthersAreAskedWhenNoConfiguredSentinelAnswers(t *testing.T) {
 	})
 }
 
+// TestReplicaIsNotConnectedTo although the sentinels take it for the primary.
+func TestReplicaIsNotConnectedTo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.servers["a:1"].Server().Register("ROLE", func(c *server.Peer, _ string, _ []string) {
+			c.WriteStrings([]string{"slave", "b", "1"})
+		})
+		d, err := sentinel.Open(t.Context(), sentinel.Options{Sentinels: []string{"s:1"}, Master: "locks", Node: rueidis.Options{Dial: s.dial}})
+		if err == nil {
+			d.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "replica") {
+			t.Errorf("error %v, want one that says that it is a replica", err)
+		}
+	})
+}
+
 // TestLogsInEverywhere, with a user and password for each kind of server.
 func TestLogsInEverywhere(t *testing.T) {
 	t.Parallel()
