@@ -126,6 +126,67 @@ func TestNothingIsSentTwiceAfterABrokenConnection(t *testing.T) {
 	})
 }
 
+// Goal: replies stand where their commands do, and these in their order, also when those
+// of several slots are sent on together.
+func TestAPipelineThatIsSentOnKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.set("a:1", func(f *fake) { f.answer = func(words []string) driver.Reply { return movedTo(words[1], "c:3") } })
+		all.set("c:3", func(f *fake) {
+			f.answer = func(words []string) driver.Reply { return driver.Reply{Str: words[1] + words[2]} }
+		})
+		one, two := keyOf(false), keyOf(false)+"0"
+		for ; driver.Slot(two) >= driver.Slots/2; two += "0" {
+		}
+		replies := d.Pipeline(t.Context(),
+			command("A", one, "-0"), command("B", two, "-1"), command("C", one, "-2"), command("D", two, "-3"))
+		for i, want := range []string{one + "-0", two + "-1", one + "-2", two + "-3"} {
+			if replies[i].Str != want {
+				t.Errorf("reply %d is %q, want %q", i, replies[i].Str, want)
+			}
+		}
+		if got := all.log("c:3"); !slices.Equal(got, []string{"A", "B", "C", "D"}) {
+			t.Errorf("sent in the order %q", got)
+		}
+		d.Close()
+	})
+}
+
+// Goal: where commands of a slot go one at a time, none goes behind one whose outcome
+// nobody knows.
+func TestNothingGoesBehindACommandWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		ask := func([]string) driver.Reply {
+			return driver.Reply{Err: &driver.ServerError{Message: fmt.Sprintf("ASK %d c:3", driver.Slot(key))}}
+		}
+		all.set("a:1", func(f *fake) { f.answer = ask })
+		do(t, d, "GET", key) // the slot is seen to be on its way
+		all.set("c:3", func(f *fake) {
+			f.log = nil
+			f.answer = func(words []string) driver.Reply {
+				if words[0] == "SECOND" {
+					return driver.Reply{Err: errCut}
+				}
+				return driver.Reply{Str: "OK"}
+			}
+		})
+		replies := d.Pipeline(t.Context(), command("FIRST", key), command("SECOND", key), command("THIRD", key))
+		if replies[0].Str != "OK" || errors.Is(replies[1].Err, driver.ErrNotSent) || !errors.Is(replies[2].Err, driver.ErrNotSent) {
+			t.Errorf("%+v", replies)
+		}
+		if got := all.log("c:3"); slices.Contains(got, "THIRD") {
+			t.Errorf("the target got %q", got)
+		}
+		d.Close()
+	})
+}
+
 // Goal: connecting is done once for all callers, holds up nobody else, and goes on until
 // it succeeds.
 func TestConnectingToOneServerHoldsUpNoOther(t *testing.T) {

@@ -2,7 +2,9 @@
 //
 // A Server is a redis-server process of the test's own: it can be frozen,
 // killed and restarted. Shared is one for all tests that only use keys of
-// their own (Name). A Proxy stands in front of a server and spoils the network
-// between it and a client. A package that uses them hands its TestMain to Main,
-// which also fails the run if a goroutine is left over.
+// their own (Name). A Cluster is several of them that divide the slots, and
+// SharedCluster one for all tests that leave its slots where they are. A Proxy
+// stands in front of a server and spoils the network between it and a client. A
+// package that uses them hands its TestMain to Main, which also fails the run if
+// a goroutine is left over.
 package redistest
