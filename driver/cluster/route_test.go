@@ -278,6 +278,63 @@ func TestServersThatLeftAreLetGo(t *testing.T) {
 	})
 }
 
+func TestAServerThatLeftIsNotLetGoUnderACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		closed := func() bool { return get(all, "b:2", func(f *fake) bool { return f.closed }) }
+		all.set("b:2", func(f *fake) { f.hanging, f.hang = true, 30*time.Second })
+		done := make(chan error)
+		go func() { done <- d.Apart(context.Background(), command("WAIT", keyOf(true)))[0].Err }()
+		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}, 2)
+		all.set("a:1", func(f *fake) {
+			f.answer = func([]string) driver.Reply { f.answer = nil; return driver.Reply{Err: errCut} }
+		})
+		d.Do(t.Context(), command("GET", keyOf(false))) // a broken connection: look at the map
+		time.Sleep(20 * time.Second)
+		if closed() || d.Shard(keyOf(true)) != "c:3" {
+			t.Error("hung up on under a call that may take its time")
+		}
+		if err := <-done; err == nil || errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("the call ended with %v", err)
+		}
+		time.Sleep(11 * time.Second)
+		if !closed() {
+			t.Error("not let go after the call")
+		}
+		d.Close()
+	})
+}
+
+// Goal: who cannot reach a server has the map asked for, also when he does not wait.
+func TestAServerThatCannotBeReachedIsAReasonToLookAtTheMap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.set("b:2", func(f *fake) {
+			f.answer = func([]string) driver.Reply {
+				return driver.Reply{Err: fmt.Errorf("%w, %w", driver.ErrNotSent, driver.ErrNoConnection)}
+			}
+		})
+		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}, 2)
+		over, cancel := context.WithCancel(t.Context())
+		all.set("b:2", func(f *fake) {
+			unreachable := f.answer
+			f.answer = func(words []string) driver.Reply { cancel(); return unreachable(words) }
+		})
+		if err := d.Do(over, command("GET", keyOf(true))).Err; !errors.Is(err, driver.ErrNoConnection) {
+			t.Errorf("error %v, want the server's own", err)
+		}
+		time.Sleep(time.Second)
+		if got := d.Shard(keyOf(true)); got != "c:3" {
+			t.Errorf("the map still names %s", got)
+		}
+		d.Close()
+	})
+}
+
 // Goal: trouble does not become a storm of questions. Method: ten seconds in which every
 // command is redirected by a server that is wrong.
 func TestTheMapIsAskedForAFewTimesASecond(t *testing.T) {
