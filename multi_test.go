@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -164,6 +166,38 @@ func TestMembersInOneSlotAreOneRequest(t *testing.T) {
 			t.Errorf("Lock and Unlock were %d requests", n)
 		}
 	})
+}
+
+// cluster is a driver that says that its keys are divided among servers.
+type cluster struct{ *spoiled }
+
+func (cluster) Shard(key string) string { return strconv.Itoa(driver.Slot(key)) }
+func (cluster) ShardMessages() bool     { return false }
+
+func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
+	ctx := t.Context()
+	d := must(memory.Open(ctx, ""))
+	defer d.Close()
+	counted := &spoiled{Driver: d}
+	c := must(redlatch.New(cluster{counted}, quiet(redlatch.Config{})))
+	defer c.Close(ctx)
+	for _, one := range []struct {
+		names []string
+		trips int64
+	}{
+		{[]string{"{x}a", "{x}b", "{x}c"}, 1},
+		{[]string{"{x}a", "{y}a", "{x}b", "{y}b"}, 2},
+		{[]string{"{x}a", "{y}a", "{z}a"}, 3},
+	} {
+		m := redlatch.NewMulti(mutexes(c, one.names...)...)
+		_ = must(m.Lock(ctx)).Unlock(ctx) // the scripts are loaded
+		before := counted.trips.Load()
+		h := must(m.Lock(ctx))
+		if n := counted.trips.Load() - before; n != one.trips {
+			t.Errorf("Lock of %v was %d requests, want %d", one.names, n, one.trips)
+		}
+		_ = h.Unlock(ctx)
+	}
 }
 
 // Goal: Multis over overlapping members never wait for each other, and exclude each other.

@@ -116,9 +116,16 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 			cfg := impatient(10 * time.Second)
 			cfg.ReleaseTimeout = 500 * time.Millisecond
 			a, b := openQuorum(t, all, name, cfg), openQuorum(t, all, name, cfg)
+			before := must(a.Lock(ctx))
+			redistest.Eventually(t, 5*time.Second, func() bool { return len(before.Members()) == 5 }, "all have joined")
 			for _, i := range rand.Perm(5)[:2] {
 				hurt(all[i])
 			}
+			began := time.Now()
+			if err := before.Unlock(ctx); err != nil {
+				t.Error("Unlock of a hold on all five:", err)
+			}
+			within(t, "Unlock of a hold on all five", time.Since(began), 0, 50*time.Millisecond+slack)
 			for range 5 {
 				began := time.Now()
 				h, err := a.Lock(ctx)
@@ -144,6 +151,56 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 			_ = h.Unlock(ctx)
 			_ = (<-got).Unlock(ctx)
 		})
+	}
+}
+
+// A server that is slow delays nobody, and joins when it has answered.
+func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
+	var proxies [2]*redistest.Proxy
+	var locks []redlatch.Lock
+	for i, s := range all {
+		url := s.URL()
+		if i < 2 {
+			proxies[i] = redistest.NewProxy(t, s.Addr())
+			url = proxies[i].URL()
+		}
+		locks = append(locks, openLoosely(t, url, impatient(20*time.Second)).Mutex(name))
+	}
+	for _, p := range proxies {
+		p.Delay(time.Second) // of each request; opening would have taken several
+	}
+	began := time.Now()
+	h := must(redlatch.NewQuorum(locks...).Lock(ctx))
+	within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+slack)
+	if n := len(h.Members()); n != 3 {
+		t.Errorf("%d members before the slow ones can have answered", n)
+	}
+	redistest.Eventually(t, 10*time.Second, func() bool { return len(h.Members()) == 5 }, "the slow ones have joined")
+	began = time.Now()
+	if err := h.Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+	within(t, "Unlock", time.Since(began), 0, 50*time.Millisecond+slack)
+}
+
+// One member is another's, two are frozen: of the two that were granted no majority can
+// come, and nobody need wait for the frozen ones' timeouts to know.
+func TestAVoteThatCannotBeWonEndsSoon(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
+	q := openQuorum(t, all, name, impatient(20*time.Second))
+	_ = must(q.Lock(ctx)).Unlock(ctx) // connections and scripts are there
+	must(openLoosely(t, all[2].URL(), impatient(0)).Mutex(name).Lock(ctx))
+	all[3].Freeze()
+	all[4].Freeze()
+	began := time.Now()
+	_, err := q.TryLock(ctx)
+	is(t, "TryLock", err, redlatch.ErrNotAcquired)
+	within(t, "TryLock", time.Since(began), 0, time.Second+slack)
+	if n := len(locked(t, q.clients[0], name)) + len(locked(t, q.clients[1], name)); n > 0 {
+		t.Errorf("%d members are still locked", n)
 	}
 }
 
@@ -479,11 +536,11 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		var locks []redlatch.Lock
 		var all []*redlatch.Client
 		var last *spoiled
-		for range 3 {
+		for i := range 3 {
 			d := must(memory.Open(ctx, ""))
 			defer d.Close()
 			last = &spoiled{Driver: d}
-			c := must(redlatch.New(last, quiet(redlatch.Config{RestartDelay: -1})))
+			c := must(redlatch.New(last, quiet(redlatch.Config{LeaseTime: time.Duration(30+7*i) * time.Second, RestartDelay: -1})))
 			defer c.Close(ctx)
 			all, locks = append(all, c), append(locks, c.Mutex("x"))
 		}
@@ -495,6 +552,17 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		within(t, "requests in ten minutes", last.trips.Load()-before, 55, 61)
 		if !h.Valid() || len(h.Members()) != 2 {
 			t.Errorf("%d members, %v", len(h.Members()), h.Err())
+		}
+		// What is missing is free: it joins, with a term of its own.
+		must(all[2].Mutex("x").ForceUnlock(ctx))
+		time.Sleep(13 * time.Second)
+		var ends []time.Time
+		for _, one := range h.Members() {
+			ends = append(ends, one.Deadline())
+		}
+		slices.SortFunc(ends, time.Time.Compare)
+		if len(ends) != 3 || ends[0].Equal(ends[1]) || ends[1].Equal(ends[2]) || !h.Deadline().Equal(ends[1]) {
+			t.Errorf("of members that end at %v the whole ends at %v, want the second of three", ends, h.Deadline())
 		}
 		_ = h.Unlock(ctx)
 		before = last.trips.Load()
