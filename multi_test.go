@@ -482,11 +482,13 @@ func TestAMemberThatIsNoLockIsNamedAndNothingIsHeld(t *testing.T) {
 func TestTheServerOfALaterMemberIsDown(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
-	down := redistest.Start(t)
+	up, down := redistest.Start(t), redistest.Start(t)
+	if up.URL() > down.URL() {
+		up, down = down, up // members are taken in the order of their servers' URLs
+	}
 	cfg := redlatch.Config{CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond}
-	a, b := open(t, redistest.Shared(t).URL(), cfg), open(t, down.URL(), cfg)
+	a, b := open(t, up.URL(), cfg), open(t, down.URL(), cfg)
 	names := []string{id + "a", id + "b"}
-	// Which of the two servers comes first is up to their ports.
 	m := redlatch.NewMulti(append(mutexes(a, names...), b.Mutex(id+"c"))...)
 	down.Kill()
 	_, err := m.Lock(ctx)
