@@ -112,7 +112,7 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 	}
 	var pauses, kills atomic.Int64
 	for i, p := range all {
-		tm.again(i, 2*tm.lease, func(dice *rand.Rand) {
+		tm.again(i, tm.lease/2, func(dice *rand.Rand) {
 			p.Process.Signal(syscall.SIGSTOP)
 			tm.rest(time.Duration(dice.Float64() * pause * float64(tm.lease)))
 			p.Process.Signal(syscall.SIGCONT)
