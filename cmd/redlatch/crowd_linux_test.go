@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,6 +182,7 @@ func judge(journal string) verdict {
 type crowdProcess struct {
 	*exec.Cmd
 	stdin  io.Closer
+	stderr output
 	exited chan struct{}
 	err    error // once exited is closed
 }
@@ -202,7 +204,8 @@ func launchCrowd(t *testing.T, task crowdTask) (*crowdProcess, error) {
 		return nil, err
 	}
 	p := &crowdProcess{Cmd: exec.Command(os.Args[0]), exited: make(chan struct{})}
-	p.Env = append(os.Environ(), asCrowd+"="+string(spec), "GORACE=atexit_sleep_ms=0")
+	p.Env = append(os.Environ(), asCrowd+"="+string(spec), "GORACE=atexit_sleep_ms=0", "GOTRACEBACK=all")
+	p.Stderr = &p.stderr
 	if p.stdin, err = p.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -224,6 +227,20 @@ func launchCrowd(t *testing.T, task crowdTask) (*crowdProcess, error) {
 		return nil, fmt.Errorf("a crowd says %q instead of ready: %w", word, scanned)
 	}
 	return p, nil
+}
+
+// end lets it finish, and checks that it does so in order.
+func (p *crowdProcess) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(30 * time.Second):
+		p.Process.Signal(syscall.SIGQUIT) // for its goroutines
+		<-p.exited
+	}
+	if p.err != nil {
+		t.Errorf("a crowd ended: %v\n%s", p.err, p.stderr.String())
+	}
 }
 
 func TestTheJournalIsReadAsItWasWritten(t *testing.T) {

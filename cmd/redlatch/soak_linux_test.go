@@ -130,14 +130,7 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 		p.stdin.Close()
 	}
 	for _, p := range all {
-		select {
-		case <-p.exited:
-		case <-time.After(30 * time.Second):
-			t.Fatal("a crowd does not end")
-		}
-		if p.err != nil {
-			t.Error("a crowd ended:", p.err)
-		}
+		p.end(t)
 	}
 	v := tm.verdict()
 	t.Logf("%d visits, %d pauses, %d watchdogs killed", v.visits, pauses.Load(), kills.Load())
