@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,6 +46,9 @@ type holderTask struct {
 	Guarded   string // the key that it writes to when it is told to
 }
 
+// others are the locks that a holder has besides, of every kind; the re-entrant ones twice.
+var others = []string{"again", "fair", "read", "write"}
+
 // holding is what such a process does. It says on the pipe of its kin
 //
 //	holds PID    it has the lock, and knows of a watchdog if it is to wait for one
@@ -56,9 +60,10 @@ type holderTask struct {
 //	wrote ERROR  it has written past the guard, or not
 //	left ERROR   it has given the lock back
 type holding struct {
-	task holderTask
-	pipe *os.File
-	hold *redlatch.Hold
+	task  holderTask
+	pipe  *os.File
+	hold  *redlatch.Hold   // of the lock that others want
+	holds []*redlatch.Hold // all of them
 }
 
 func beHolder(spec string) error {
@@ -76,7 +81,7 @@ func beHolder(spec string) error {
 	if err != nil {
 		return err
 	}
-	if h.hold, err = client.Mutex(h.task.Lock).Lock(ctx, redlatch.WithFencing()); err != nil {
+	if err := h.lock(ctx, client); err != nil {
 		return err
 	}
 	h.say("holds %d", os.Getpid())
@@ -88,8 +93,45 @@ func beHolder(spec string) error {
 		}
 	}()
 	h.watch(client, orders)
-	h.say("left %v", h.hold.Unlock(ctx))
+	h.say("left %v", h.unlock(ctx))
 	return client.Close(ctx)
+}
+
+func (h *holding) lock(ctx context.Context, client *redlatch.Client) (err error) {
+	if h.hold, err = client.Mutex(h.task.Lock).Lock(ctx, redlatch.WithFencing()); err != nil {
+		return err
+	}
+	h.holds = append(h.holds, h.hold)
+	one := client.WithOwner(ctx)
+	for _, take := range []func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){
+		client.Mutex("again").Lock, client.Mutex("again").Lock, client.FairMutex("fair").Lock,
+		client.RWMutex("read").RLock, client.RWMutex("read").RLock, client.RWMutex("write").Lock,
+	} {
+		hold, err := take(one)
+		if err != nil {
+			return err
+		}
+		h.holds = append(h.holds, hold)
+	}
+	return nil
+}
+
+func (h *holding) unlock(ctx context.Context) error {
+	var all []error
+	for _, hold := range h.holds {
+		all = append(all, hold.Unlock(ctx))
+	}
+	return errors.Join(all...)
+}
+
+// look says whether all holds are valid, and by err why one is not held any more.
+func (h *holding) look() (valid bool, err error) {
+	valid = true
+	for _, hold := range h.holds {
+		valid = hold.Valid() && valid
+		err = errors.Join(err, hold.Err(), hold.Context().Err())
+	}
+	return valid && err == nil, err
 }
 
 func (h *holding) say(format string, args ...any) { fmt.Fprintf(h.pipe, format+"\n", args...) }
@@ -102,7 +144,8 @@ func (h *holding) watch(client *redlatch.Client, orders <-chan string) {
 	last, watchdogs := time.Now(), -1
 	var resumed time.Time // while the outcome of a pause is open
 	for {
-		now, valid, err := time.Now(), h.hold.Valid(), h.hold.Err()
+		now := time.Now()
+		valid, err := h.look()
 		if now.Sub(last) > h.task.Lease {
 			resumed = now
 			switch {
@@ -114,7 +157,7 @@ func (h *holding) watch(client *redlatch.Client, orders <-chan string) {
 		}
 		last = now
 		if !resumed.IsZero() && (valid || err != nil) {
-			outcome := map[bool]string{true: "kept", false: "lost"}[valid && h.hold.Context().Err() == nil]
+			outcome := map[bool]string{true: "kept", false: "lost"}[valid]
 			h.say("%s %v", outcome, now.Sub(resumed))
 			resumed = time.Time{}
 		}

@@ -88,6 +88,23 @@ func (r *rival) staysOutFor(t *testing.T, d time.Duration) {
 	}
 }
 
+// findsHeld checks that nobody else can enter the other locks of the holder either.
+func (r *rival) findsHeld(t *testing.T) {
+	t.Helper()
+	for _, name := range others {
+		var lock redlatch.Lock = r.client.Mutex(name)
+		switch name {
+		case "fair":
+			lock = r.client.FairMutex(name)
+		case "read", "write":
+			lock = r.client.RWMutex(name)
+		}
+		if hold, err := lock.TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("the rival asks for %s: %v, %v", name, hold, err)
+		}
+	}
+}
+
 func pauseTask(server *redistest.Server) holderTask {
 	return holderTask{URL: server.URL(), Lock: "job", Lease: pauseLease, Guarded: "guarded"}
 }
@@ -138,8 +155,10 @@ func TestWithAWatchdogAPausedHolderKeepsItsLock(t *testing.T) {
 	h.resume()
 	h.kin.Await("doubts")
 	server.Thaw()
+	r.findsHeld(t)
 	t.Log("confirmed after", h.kin.Await("kept"))
-	r.staysOutFor(t, 2*pauseLease) // it renews its hold by itself again
+	r.staysOutFor(t, 2*pauseLease) // it renews its holds by itself again
+	r.findsHeld(t)
 	h.order("write")
 	if said := h.kin.Await("wrote"); said != "<nil>" {
 		t.Errorf("the holder's write: %s", said)
