@@ -74,6 +74,7 @@ func holdAndReport(spec string) error {
 // holder is such a process.
 type holder struct {
 	*exec.Cmd
+	out   io.Reader
 	lines *bufio.Scanner
 	owner string
 }
@@ -81,8 +82,16 @@ type holder struct {
 // startHolder starts one and waits until it holds the lock.
 func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 	t.Helper()
+	h := startProcess(t, holderEnv, url, name, lease)
+	h.owner = strings.TrimPrefix(h.line(t), "held ")
+	return h
+}
+
+// startProcess starts one that a variable tells what to do.
+func startProcess(t *testing.T, variable, url, name string, lease time.Duration) *holder {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", holderEnv, url, name, lease))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", variable, url, name, lease))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +105,7 @@ func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 	})
-	h := &holder{Cmd: cmd, lines: bufio.NewScanner(out)}
-	h.owner = strings.TrimPrefix(h.line(t), "held ")
-	return h
+	return &holder{Cmd: cmd, out: out, lines: bufio.NewScanner(out)}
 }
 
 func (h *holder) line(t *testing.T) string {
