@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,14 +17,6 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// stretch is how many times longer than usual random tests run.
-func stretch(n int) int {
-	if by, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && by > 1 {
-		return n * by
-	}
-	return n
-}
 
 // locked says which of a client's locks stand in Redis.
 func locked(t *testing.T, c *redlatch.Client, names ...string) (held []string) {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -254,7 +252,7 @@ func TestAProtectedClientThatHoldsNothingSendsNothing(t *testing.T) {
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
 func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
-	for range 10 * stretch() {
+	for range stretch(10) {
 		seed := rand.Uint64()
 		protected(t, redlatch.Config{}, func(t *testing.T, s *stage) { randomHolds(t, s, seed) })
 		if t.Failed() {
@@ -335,13 +333,4 @@ func (o *order) Pipeline(ctx context.Context, commands ...driver.Command) []driv
 		o.keys = append(o.keys, c.Key)
 	}
 	return o.Driver.Pipeline(ctx, commands...)
-}
-
-// stretch is how many times longer random tests run.
-func stretch() int {
-	times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH"))
-	if err != nil {
-		return 1
-	}
-	return max(times, 1)
 }
