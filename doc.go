@@ -27,6 +27,8 @@
 //
 // # What is not
 //
+//   - A process that is paused does not renew. Its locks go to others after their leases,
+//     unless the independent watchdog renews them (Config.Protect).
 //   - A process that is paused between asking Hold.Valid and its effect acts late.
 //     Only the guarded resource itself can refuse it.
 //   - A server that fails over to a replica which does not have the newest writes

@@ -69,6 +69,24 @@ func TestTheEndsOfOneOwnersHoldsAreOne(t *testing.T) {
 	})
 }
 
+// Re-entry and a release in between set the lease anew, which must not reach beyond the end.
+func TestNoHoldOfAnOwnerMovesTheEndOfAnother(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		ctx, m := s.client.WithOwner(t.Context()), s.client.Mutex("job")
+		end := time.Now().Add(40 * time.Second)
+		outer := must(m.Lock(ctx, redlatch.WithMaxHold(40*time.Second)))
+		for range 3 {
+			time.Sleep(12 * time.Second)
+			inner := must(m.Lock(ctx, redlatch.WithMaxHold(time.Second)))
+			within(t, "TTL after re-entry", s.ttl("job"), 0, time.Until(end))
+			_ = inner.Unlock(ctx)
+			within(t, "TTL after the inner release", s.ttl("job"), 0, time.Until(end))
+		}
+		<-outer.Done()
+		within(t, "left when it was lost", time.Until(end), 0, time.Second)
+	})
+}
+
 func TestAnEndMustBeAsLongAsALease(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		_, err := s.client.Mutex("job").Lock(t.Context(), redlatch.WithMaxHold(time.Millisecond))

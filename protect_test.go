@@ -174,6 +174,43 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 	}
 }
 
+// A reader whose companion asks for both, gives up while the request is under way.
+func TestNoRecordIsLeftOfACompanionThatLeaves(t *testing.T) {
+	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		rival := must(s.other(redlatch.Config{}).RWMutex("job").Lock(t.Context()))
+		l := s.client.RWMutex("job").RLocker()
+		stays, leaveFirst := context.WithCancel(t.Context())
+		leaves, leave := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for _, ctx := range []context.Context{stays, leaves} {
+			waiting.Go(func() { _, _ = l.Lock(ctx) })
+			synctest.Wait()
+		}
+		time.Sleep(6 * time.Second) // both have been asked for
+		if n := len(session(s.memory, s.client)); n != 2 {
+			t.Fatalf("%d are on record, want 2", n)
+		}
+		left := false
+		s.driver.spoil(func(words []string) fate {
+			if !left && slices.Contains(words, "job") {
+				left = true
+				leave()
+				time.Sleep(time.Millisecond)
+			}
+			return arrives
+		})
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if n := len(session(s.memory, s.client)); n != 1 || !left {
+			t.Errorf("%d are on record, want 1", n)
+		}
+		leaveFirst()
+		waiting.Wait()
+		s.wantSession("when the other has left, too,", nil)
+		_ = rival.Unlock(t.Context())
+	})
+}
+
 // Goal: protection costs no round trip.
 func TestProtectedHoldsAreTakenAndReleasedInOneRequest(t *testing.T) {
 	for side, of := range sides {

@@ -21,6 +21,8 @@ type Hold interface {
 type Limits struct {
 	Lease     time.Duration // of the hold
 	KillAfter time.Duration // from SIGTERM to SIGKILL, see CheckKillAfter
+
+	settle time.Duration // as the constant, which tests on a busy machine stretch
 }
 
 // End is how a command ended.
