@@ -45,7 +45,7 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 	s := &supervisor{
 		hold:      hold,
 		times:     newSchedule(limits.Lease, limits.KillAfter),
-		settle:    cmp.Or(limits.settle, settle),
+		settle:    cmp.Or(limits.Settle, settle),
 		terminal:  findTerminal(),
 		passOn:    signals,
 		children:  make(chan os.Signal, 1),
