@@ -213,6 +213,11 @@ func TestAShardThatFailsCostsTheOthersNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, server := range cluster.Servers {
+		if server != doomed && strings.Contains(server.CLI(t, "INFO", "errorstats").(string), "CROSSSLOT") {
+			t.Error("locks of several slots were renewed by one script")
+		}
+	}
 }
 
 // Goal: in a cluster a release is heard in the shard, and by old peers once more.
