@@ -35,13 +35,17 @@
 // go wrong shows nothing. All other numbers are just that.
 //
 //	plain                   nothing, in a failover
-//	fencing                 nothing beyond: a counter is lost like a lock
+//	fencing                 nothing: a counter is lost like a lock
 //	fencing by the clock    no stale write passes the guard (the clocks of a drill agree)
-//	replicas                a grant is nowhere lost. Renewals are not confirmed: a hold that
-//	                        outlives its first lease while its primary is cut off overlaps
-//	replicas, fixed lease   no overlap: the confirmed lease is all there is
+//	replicas                nothing for certain: the grant is confirmed, renewals are not
+//	replicas, fixed lease   no overlap: what is confirmed is all there is
 //	replicas and fencing    no stale write passes the guard, and no token is given again
+//	one replica of two      nothing: the other one may be chosen
 //	quorum                  no overlap
 //
-// All replicas confirm where replicas do; with fewer, one that knows nothing may be chosen.
+// Replicas are all replicas. Where they confirm, a lock that was held when the primary was
+// lost is on the new one until the lease of its last confirmation ends. A holder that still
+// reaches the old primary goes on renewing there, to no avail. It is overtaken as soon as
+// the new primary can grant, which with all replicas it cannot before the set is whole
+// again, and with one of two at once.
 package robustness

@@ -124,16 +124,22 @@ func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) 
 	}
 }
 
-// rounds calls round until the length of the drill is over, at least once, and then until
-// enough says so, within some more rounds.
+// moreRounds bounds the rounds in which a drill waits for what has to go wrong.
+const moreRounds = 10
+
+// rounds calls round until the length of the drill is over, and then until enough says so.
 func (d *drill) rounds(round func(), enough func() bool) {
 	d.pause(300*time.Millisecond, time.Second)
 	d.hurt = d.clock.now()
-	for extra := 0; d.clock.now() < d.hurt+d.length || !enough() && extra < 10; extra++ {
-		if d.clock.now() < d.hurt+d.length {
-			extra = 0
-		}
+	for extra := 0; extra < moreRounds; {
 		round()
+		if d.clock.now() < d.hurt+d.length {
+			continue
+		}
+		if enough() {
+			break
+		}
+		extra++
 	}
 	d.pause(tail, tail)
 }

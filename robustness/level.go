@@ -40,7 +40,7 @@ func settings() redlatch.Config {
 // plain is the level without any means.
 func plain() level { return level{name: "plain", config: settings()} }
 
-// levels are those of a primary with so many replicas.
+// levels are those of a primary with so many replicas, one or two.
 func levels(replicas int) []level {
 	all := redlatch.WithReplicas(replicas, confirm)
 	byClock := settings()
@@ -52,6 +52,12 @@ func levels(replicas int) []level {
 		{name: "replicas", options: []redlatch.LockOption{all}},
 		{name: "replicas, fixed lease", options: []redlatch.LockOption{all, redlatch.WithLease(lease)}, apart: true, exact: true},
 		{name: "replicas and fencing", options: []redlatch.LockOption{all, redlatch.WithFencing()}, fenced: true, exact: true, grows: true},
+	}
+	if replicas > 1 {
+		one := redlatch.WithReplicas(1, confirm)
+		list = append(list,
+			level{name: "one replica of two", options: []redlatch.LockOption{one}},
+			level{name: "one replica of two, fixed lease", options: []redlatch.LockOption{one, redlatch.WithLease(lease)}})
 	}
 	for i := range list {
 		if list[i].config.LeaseTime == 0 {
