@@ -55,6 +55,11 @@ demo: ## watch processes share a lock, renew it, die with it and get it back
 soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50
 	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...
 
+.PHONY: drills
+drills: ## fail over under load, count what goes wrong, print the table: make drills REDLATCH_DRILL=10m
+	scripts/need go redis-server
+	cd robustness && REDLATCH_DRILL=$${REDLATCH_DRILL:-1m} go test -count=1 -parallel 1 -timeout $(SOAK_LIMIT)
+
 .PHONY: valkey
 valkey: ## run the tests that need a server on Valkey
 	scripts/need go gcc valkey-server initdb curl

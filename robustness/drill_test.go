@@ -1,0 +1,233 @@
+package robustness
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+const (
+	lengthEnv = "REDLATCH_DRILL"      // for how long each drill goes on, such as 10m; prints the table
+	seedEnv   = "REDLATCH_DRILL_SEED" // repeats the plans of a run
+)
+
+// shortDrill is the length of a drill among the tests: a round or two of faults.
+const shortDrill = 4 * time.Second
+
+// tail is for how long the traffic goes on after the last fault was repaired: until leases
+// that nobody holds have ended, and there is service.
+const tail = lease + time.Second
+
+// TestMain has short drills run all at once, since they wait more than they work. Long
+// ones run as the command line says: one after another, for the sake of their numbers.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if os.Getenv(lengthEnv) == "" {
+		flag.Set("test.parallel", "8")
+	}
+	redistest.Main(m)
+}
+
+func TestDrills(t *testing.T) {
+	length, seed, report := drillLength(t), drillSeed(t), &report{}
+	drills := []struct {
+		name string
+		run  func(*drill)
+	}{
+		{"promoted too early", promotedTooEarly},
+		{"primary killed", primaryKilled},
+		{"primary cut off", primaryCutOff},
+		{"cluster failover", clusterFailover},
+		{"independent servers", independentServers},
+	}
+	var names []string
+	for i, d := range drills {
+		names = append(names, d.name)
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			seed := seed + uint64(i)
+			d.run(&drill{T: t, name: d.name, report: report, length: length, seed: seed, random: rand.New(rand.NewPCG(seed, 0))})
+		})
+	}
+	t.Cleanup(func() {
+		text := fmt.Sprintf("%v of each drill, seed %d\n\n%s", length, seed, report.table(names...))
+		if os.Getenv(lengthEnv) != "" {
+			fmt.Printf("\n%s\n", text)
+		} else {
+			t.Log(text)
+		}
+	})
+}
+
+func drillLength(t *testing.T) time.Duration {
+	if text := os.Getenv(lengthEnv); text != "" {
+		length, err := time.ParseDuration(text)
+		if err != nil || length <= 0 {
+			t.Fatalf("%s is %q, not a duration such as 10m", lengthEnv, text)
+		}
+		return length
+	}
+	if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
+		return time.Duration(times) * shortDrill
+	}
+	return shortDrill
+}
+
+func drillSeed(t *testing.T) uint64 {
+	seed := rand.Uint64N(1_000_000_000)
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+	}
+	t.Logf("repeat the plans with %s=%d", seedEnv, seed)
+	return seed
+}
+
+// drill is one set of servers with its plan of faults, and the crews that go through it.
+type drill struct {
+	*testing.T
+	name   string
+	report *report
+	length time.Duration
+	seed   uint64
+	random *rand.Rand // of the plan
+
+	clock clock
+	crews []*crew
+	hurt  time.Duration // when the first fault came
+}
+
+// begin starts the traffic: two clients for each level, made by join.
+func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) client) {
+	d.Helper()
+	if d.clock.start.IsZero() {
+		d.clock.start = time.Now()
+	}
+	for _, l := range levels {
+		d.seed++
+		clients := []client{join(l.config), join(l.config)}
+		c := newCrew(l, d.clock, keys)
+		c.start(clients, d.seed)
+		d.Cleanup(c.end) // before the clients are closed, also when the drill breaks off
+		d.crews = append(d.crews, c)
+	}
+}
+
+// moreRounds bounds the rounds in which a drill waits for what has to go wrong.
+const moreRounds = 10
+
+// rounds calls round until the length of the drill is over, and then until enough says so.
+func (d *drill) rounds(round func(), enough func() bool) {
+	d.pause(300*time.Millisecond, time.Second)
+	d.hurt = d.clock.now()
+	for extra := 0; extra < moreRounds; {
+		round()
+		if d.clock.now() < d.hurt+d.length {
+			continue
+		}
+		if enough() {
+			break
+		}
+		extra++
+	}
+	d.pause(tail, tail)
+}
+
+// pause is a part of the plan.
+func (d *drill) pause(low, high time.Duration) {
+	pause(context.Background(), between(d.random, low, high))
+}
+
+// overlapped says that the weakest crew has been seen to overlap, and to let a stale write
+// through.
+func (d *drill) overlapped() bool {
+	stale, _ := d.crews[0].stale()
+	return stale > 0 && overlaps(d.crews[0].history.all()) > 0
+}
+
+// nothing is enough for a drill in which nothing has to go wrong.
+func nothing() bool { return true }
+
+// end stops the traffic and checks what every level promises.
+func (d *drill) end() {
+	until := d.clock.now()
+	var rows []row
+	for _, c := range d.crews {
+		c.end()
+		r := c.sum(d.name, d.hurt, until)
+		rows = append(rows, r)
+		d.judge(c.level, r)
+	}
+	d.report.add(rows)
+}
+
+func (d *drill) judge(l level, r row) {
+	d.Helper()
+	if r.grants == 0 {
+		d.Errorf("%s: there was no grant at all", l.name)
+	}
+	if l.apart && r.overlaps > 0 {
+		d.Errorf("%s: %d overlaps", l.name, r.overlaps)
+	}
+	if l.exact && r.stale > 0 {
+		d.Errorf("%s: %d stale writes were let through", l.name, r.stale)
+	}
+	if l.grows && r.again > 0 {
+		d.Errorf("%s: %d tokens were given again", l.name, r.again)
+	}
+}
+
+// mustOverlap fails a drill in which nothing could go wrong.
+func (d *drill) mustOverlap() {
+	d.Helper()
+	if !d.overlapped() {
+		d.Error("the plain lock did not overlap: this drill shows nothing")
+	}
+}
+
+// names are those of locks where it does not matter where they are.
+func (d *drill) names() []string {
+	return []string{redistest.Name(d), redistest.Name(d), redistest.Name(d)}
+}
+
+// byURL joins clients by a URL.
+func (d *drill) byURL(url string) func(redlatch.Config) client {
+	return func(cfg redlatch.Config) client { return mutexes(d.open(url, cfg)) }
+}
+
+func mutexes(c *redlatch.Client) client {
+	return func(name string) redlatch.Lock { return c.Mutex(name) }
+}
+
+func (d *drill) open(url string, cfg redlatch.Config) *redlatch.Client {
+	d.Helper()
+	c, err := redlatch.Open(d.Context(), url, cfg)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { _ = c.Close(context.Background()) }) // the server may be dead
+	return c
+}
+
+// on joins a client on a driver of the drill's own.
+func (d *drill) on(connection driver.Driver, cfg redlatch.Config) client {
+	d.Helper()
+	d.Cleanup(connection.Close)
+	c, err := redlatch.New(connection, cfg)
+	if err != nil {
+		d.Fatal(err)
+	}
+	d.Cleanup(func() { _ = c.Close(context.Background()) })
+	return mutexes(c)
+}
