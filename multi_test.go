@@ -277,6 +277,24 @@ func TestAFixedLeaseOfAMultiBeginsWithItsLastMember(t *testing.T) {
 	})
 }
 
+// What was waited for the first member is not there for the second.
+func TestTheMembersOfAMultiShareOneWait(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m, other := redlatch.NewMulti(mutexes(s.client, "a", "b")...), s.other(redlatch.Config{})
+		order := strings.Split(m.Name(), "+")
+		first, second := must(other.Mutex(order[0]).Lock(t.Context())), must(other.Mutex(order[1]).Lock(t.Context()))
+		go func() {
+			time.Sleep(4 * time.Second)
+			_ = first.Unlock(t.Context())
+		}()
+		began := time.Now()
+		_, err := m.Lock(t.Context(), redlatch.WithWait(5*time.Second))
+		is(t, "Lock", err, redlatch.ErrNotAcquired)
+		within(t, "the wait", time.Since(began), 5*time.Second, 5*time.Second+100*time.Millisecond)
+		_ = second.Unlock(t.Context())
+	})
+}
+
 // Whoever waits for a member in this process came first.
 func TestAMultiStandsBehindTheWaitersOfItsProcess(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
