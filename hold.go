@@ -47,7 +47,7 @@ func (h *Hold) Err() error {
 // Valid says whether the lock is held and its local deadline has not passed. Ask it
 // right before an effect that must not happen twice; what can happen between the
 // question and the effect only the guarded resource itself can exclude.
-func (h *Hold) Valid() bool { return h.Err() == nil && !h.tenure.doubtful(time.Now()) }
+func (h *Hold) Valid() bool { return h.Err() == nil && !h.tenure.Term().Over(time.Now()) }
 
 // Deadline is the moment up to which the hold may be trusted, on this machine's
 // monotonic clock. It lies before the expiry in Redis, and moves on with each
