@@ -64,8 +64,9 @@ func holdAllAndReport(spec string) error {
 		must(c.Mutex(name+"e").Lock(ctx, redlatch.WithMaxHold(lease+lease/3))),
 		must(c.Mutex(name+"l").Lock(ctx, redlatch.WithLease(2*lease))),
 	}
+	last := time.Now() // before the parent knows, and stops the process
 	fmt.Println("held", c.ID(), c.Stats().Watchdogs)
-	for last := time.Now(); time.Since(last) < lease; time.Sleep(time.Millisecond) {
+	for ; time.Since(last) < lease; time.Sleep(time.Millisecond) {
 		last = time.Now()
 	}
 	// The process has just gone on, and no answer can be here.
