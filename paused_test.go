@@ -134,7 +134,7 @@ func pausedProcess(t *testing.T, address string, lease time.Duration, meanwhile 
 	proxy := redistest.NewProxy(t, address)
 	name := redistest.Name(t)
 	p := startProcess(t, pausedEnv, proxy.URL(), name, lease)
-	client, _, _ := strings.Cut(strings.TrimPrefix(p.line(t), "held "), " ")
+	client := strings.TrimPrefix(p.line(t), "held ")
 	p.signal(t, syscall.SIGSTOP)
 	pause := time.NewTimer(2 * lease)
 	<-pause.C
