@@ -64,8 +64,9 @@ func holdAllAndReport(spec string) error {
 		must(c.Mutex(name+"e").Lock(ctx, redlatch.WithMaxHold(lease+lease/3))),
 		must(c.Mutex(name+"l").Lock(ctx, redlatch.WithLease(2*lease))),
 	}
-	fmt.Println("held", c.ID(), c.Stats().Watchdogs)
-	for last := time.Now(); time.Since(last) < lease; time.Sleep(time.Millisecond) {
+	last := time.Now() // before the parent knows, and stops the process
+	fmt.Println("held", c.ID())
+	for ; time.Since(last) < lease; time.Sleep(time.Millisecond) {
 		last = time.Now()
 	}
 	// The process has just gone on, and no answer can be here.
@@ -133,7 +134,7 @@ func pausedProcess(t *testing.T, address string, lease time.Duration, meanwhile 
 	proxy := redistest.NewProxy(t, address)
 	name := redistest.Name(t)
 	p := startProcess(t, pausedEnv, proxy.URL(), name, lease)
-	client, _, _ := strings.Cut(strings.TrimPrefix(p.line(t), "held "), " ")
+	client := strings.TrimPrefix(p.line(t), "held ")
 	p.signal(t, syscall.SIGSTOP)
 	pause := time.NewTimer(2 * lease)
 	<-pause.C

@@ -65,8 +65,8 @@ func (t *tenure) ended() bool {
 	if end != nil {
 		return true
 	}
-	now := time.Now()
-	if !t.Term().Over(now) || t.doubtful(now) {
+	term, now := t.Term(), time.Now()
+	if !term.Over(now) || t.doubtful(term, now) {
 		return false
 	}
 	t.expire()

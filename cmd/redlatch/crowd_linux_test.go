@@ -67,7 +67,7 @@ func beCrowd(spec string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
-	c.client, err = redlatch.Open(ctx, c.task.URL, redlatch.Config{LeaseTime: c.task.Lease, Protect: true, Logger: slog.New(slog.DiscardHandler)})
+	c.client, err = redlatch.Open(ctx, c.task.URL, redlatch.Config{LeaseTime: c.task.Lease, Protect: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
 	}
@@ -238,8 +238,9 @@ func (p *crowdProcess) end(t *testing.T) {
 		p.Process.Signal(syscall.SIGQUIT) // for its goroutines
 		<-p.exited
 	}
-	if p.err != nil {
-		t.Errorf("a crowd ended: %v\n%s", p.err, p.stderr.String())
+	said := p.stderr.String()
+	if p.err != nil || strings.Contains(said, "hold lost") {
+		t.Errorf("a crowd, pid %d, ended: %v\n%s", p.Process.Pid, p.err, said)
 	}
 }
 

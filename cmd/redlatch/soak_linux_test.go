@@ -25,7 +25,19 @@ type turmoil struct {
 	seed    uint64
 	over    chan struct{} // closed when it is enough
 	work    sync.WaitGroup
+
+	mu   sync.Mutex
+	done []string // what was done to them
 }
+
+// note keeps what was done, for a failure to be understood.
+func (tm *turmoil) note(format string, args ...any) {
+	tm.mu.Lock()
+	defer tm.mu.Unlock()
+	tm.done = append(tm.done, fmt.Sprintf(format, args...))
+}
+
+func clock(at time.Time) string { return at.UTC().Format("15:04:05.000") }
 
 func newTurmoil(t *testing.T, lease time.Duration, arguments ...string) *turmoil {
 	t.Helper()
@@ -105,7 +117,8 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 		processes, locks, length, pause = 50, 10, time.Duration(s)*20*time.Second, 10
 	}
 	tm := newTurmoil(t, 3*time.Second)
-	startDog(t, tm.server.URL()).awaitReady(true)
+	steady := startDog(t, tm.server.URL())
+	steady.awaitReady(true)
 	var all []*crowdProcess
 	for i := range processes {
 		all = append(all, startCrowd(t, tm.task(i, processes, locks)))
@@ -114,8 +127,10 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 	for i, p := range all {
 		tm.again(i, tm.lease/2, func(dice *rand.Rand) {
 			p.Process.Signal(syscall.SIGSTOP)
+			stopped := time.Now()
 			tm.rest(time.Duration(dice.Float64() * pause * float64(tm.lease)))
 			p.Process.Signal(syscall.SIGCONT)
+			tm.note("pid %d was stopped from %v to %v", p.Process.Pid, clock(stopped), clock(time.Now()))
 			pauses.Add(1)
 		})
 	}
@@ -123,6 +138,7 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 		d := startDog(t, tm.server.URL())
 		tm.rest(time.Second + time.Duration(dice.Int64N(int64(time.Second))))
 		d.kill()
+		tm.note("a watchdog was killed at %v:\n%s", clock(time.Now()), d.log.String())
 		kills.Add(1)
 	})
 	tm.run(length)
@@ -136,6 +152,7 @@ func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 	t.Logf("%d visits, %d pauses, %d watchdogs killed", v.visits, pauses.Load(), kills.Load())
 	if v.overlaps > 0 || v.lost > 0 {
 		t.Errorf("%d overlaps, %d holds lost:\n%s", v.overlaps, v.lost, strings.Join(v.story, "\n"))
+		t.Logf("what was done:\n%s\nthe other watchdog:\n%s", strings.Join(tm.done, "\n"), steady.log.String())
 	}
 	if v.visits < processes*locks || pauses.Load() == 0 || kills.Load() == 0 {
 		t.Error("too little has happened for this to mean anything")
@@ -183,13 +200,13 @@ func TestNothingIsLeftWhateverDies(t *testing.T) {
 				})
 			}
 			restarts := 0
-			tm.again(processes+2, 3*tm.lease, func(dice *rand.Rand) {
+			tm.again(processes+2, 2*tm.lease, func(dice *rand.Rand) {
 				tm.server.Kill()
 				tm.rest(time.Duration(dice.Int64N(int64(tm.lease / 2))))
 				tm.server.Restart(t)
 				restarts++
 			})
-			tm.run(time.Duration(stretch()) * 10 * time.Second)
+			tm.run(time.Duration(stretch()) * 7 * time.Second)
 			startDog(t, tm.server.URL()).awaitReady(true)
 			redistest.Eventually(t, 30*time.Second, func() bool { return len(leftIn(t, tm.server)) == 0 }, "nothing is left")
 			t.Logf("%d clients were killed, and Redis %d times", dead.Load(), restarts)
