@@ -33,8 +33,8 @@ func overlaps(spans []span) (n int) {
 	return n
 }
 
-// tokensAgain counts the holds whose token is not greater than that of a hold which was
-// granted before they asked, or is that of another hold of the lock.
+// tokensAgain counts the holds whose token is smaller than that of a hold which was granted
+// before they asked, or is that of another hold of the lock.
 func tokensAgain(spans []span) (n int) {
 	for _, granted := range byLock(spans) {
 		given := make(map[int64]int)
@@ -48,7 +48,7 @@ func tokensAgain(spans []span) (n int) {
 				last = max(last, granted[earlier].token)
 				earlier++
 			}
-			if s.token <= last || given[s.token] > 1 {
+			if s.token < last || given[s.token] > 1 {
 				n++
 			}
 		}

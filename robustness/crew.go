@@ -36,7 +36,7 @@ func newCrew(l level, c clock, keys []string) *crew {
 	label := strings.NewReplacer(" ", "-", ",", "").Replace(l.name)
 	for _, key := range keys {
 		crew.posts = append(crew.posts,
-			post{"brief-{" + key + "}-" + label, &register{clock: c}, 30 * time.Millisecond, 80 * time.Millisecond},
+			post{"brief-{" + key + "}-" + label, &register{clock: c}, 50 * time.Millisecond, 100 * time.Millisecond},
 			post{"long-{" + key + "}-" + label, &register{clock: c}, 200 * time.Millisecond, 2 * lease})
 	}
 	return crew
@@ -81,7 +81,7 @@ func (c *crew) visit(ctx context.Context, p post, lock redlatch.Lock, random *ra
 	s.granted, s.token = c.clock.now(), hold.Token()
 	v := &visit{register: p.register, hold: hold, span: &s}
 	for end := s.granted + between(random, p.least, p.most); v.write() && c.clock.now() < end && ctx.Err() == nil; {
-		pause(ctx, between(random, 5*time.Millisecond, 15*time.Millisecond))
+		pause(ctx, between(random, 10*time.Millisecond, 20*time.Millisecond))
 	}
 	c.history.add(s)
 	_ = hold.Unlock(context.Background()) // a hold that was lost is no surprise here

@@ -198,7 +198,7 @@ func (d *drill) mustOverlap() {
 
 // names are those of locks where it does not matter where they are.
 func (d *drill) names() []string {
-	return []string{redistest.Name(d), redistest.Name(d), redistest.Name(d)}
+	return []string{redistest.Name(d), redistest.Name(d)}
 }
 
 // byURL joins clients by a URL.
@@ -210,19 +210,18 @@ func mutexes(c *redlatch.Client) client {
 	return func(name string) redlatch.Lock { return c.Mutex(name) }
 }
 
-func (d *drill) open(url string, cfg redlatch.Config) *redlatch.Client {
+func (d *drill) open(url string, cfg redlatch.Config) (c *redlatch.Client) {
 	d.Helper()
-	c, err := redlatch.Open(d.Context(), url, cfg)
-	if err != nil {
-		d.Fatal(err)
-	}
+	d.connect(func() (err error) { c, err = redlatch.Open(d.Context(), url, cfg); return err })
 	d.Cleanup(func() { _ = c.Close(context.Background()) }) // the server may be dead
 	return c
 }
 
-// on joins a client on a driver of the drill's own.
-func (d *drill) on(connection driver.Driver, cfg redlatch.Config) client {
+// on joins a client on a driver that dial makes.
+func (d *drill) on(cfg redlatch.Config, dial func() (driver.Driver, error)) client {
 	d.Helper()
+	var connection driver.Driver
+	d.connect(func() (err error) { connection, err = dial(); return err })
 	d.Cleanup(connection.Close)
 	c, err := redlatch.New(connection, cfg)
 	if err != nil {
@@ -230,4 +229,19 @@ func (d *drill) on(connection driver.Driver, cfg redlatch.Config) client {
 	}
 	d.Cleanup(func() { _ = c.Close(context.Background()) })
 	return mutexes(c)
+}
+
+// connect repeats an attempt to connect: the time limits of a drill are short for a machine
+// on which so many servers have just been started.
+func (d *drill) connect(attempt func() error) {
+	d.Helper()
+	var err error
+	for end := time.Now().Add(30 * time.Second); ; {
+		if err = attempt(); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			d.Fatal(err)
+		}
+	}
 }

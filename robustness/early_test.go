@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -33,16 +34,17 @@ func promotedTooEarly(d *drill) {
 }
 
 func (p *pair) join(cfg redlatch.Config) client {
-	p.Helper()
-	connection, err := rueidis.Open(p.Context(), rueidis.Options{
-		Address: "the pair", CommandTimeout: cfg.CommandTimeout,
-		Resolve: func(context.Context) (string, error) { return p.address.Load().(string), nil },
+	return p.on(cfg, func() (driver.Driver, error) {
+		connection, err := rueidis.Open(p.Context(), rueidis.Options{
+			Address: "the pair", CommandTimeout: cfg.CommandTimeout,
+			Resolve: func(context.Context) (string, error) { return p.address.Load().(string), nil },
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.drivers = append(p.drivers, connection)
+		return connection, nil
 	})
-	if err != nil {
-		p.Fatal(err)
-	}
-	p.drivers = append(p.drivers, connection)
-	return p.on(connection, cfg)
 }
 
 func (p *pair) round() {

@@ -8,8 +8,10 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// lease is that of every hold in a drill, and so the longest that a lost one blocks.
-const lease = 2 * time.Second
+// lease is that of every hold in a drill, and so the longest that a lost one blocks. Two
+// thirds of it, what is left at the next renewal, are longer than most failovers: otherwise
+// all holds would have ended before another server could give the locks away again.
+const lease = 3 * time.Second
 
 // confirm is for how long a grant waits for the replicas.
 const confirm = 300 * time.Millisecond

@@ -10,6 +10,7 @@ import (
 // independent are five servers that know nothing of each other.
 type independent struct {
 	*drill
+	turn    int
 	servers []*redistest.Server
 	fronts  []*redistest.Proxy
 }
@@ -46,11 +47,11 @@ func (in *independent) join(cfg redlatch.Config) client {
 	}
 }
 
-// round hurts two servers, often with the first one among them, where the plain lock is.
-// Then it waits until those that were restarted count again.
+// round hurts two servers: any, and in every other round the first among them, where the
+// plain lock is. Then it waits until those that were restarted count again.
 func (in *independent) round() {
 	victims := in.random.Perm(len(in.servers))[:2]
-	if in.random.IntN(2) == 0 {
+	if in.turn++; in.turn%2 == 1 {
 		in.forget(0)
 		victims = []int{1 + in.random.IntN(len(in.servers)-1)}
 	}
@@ -63,7 +64,7 @@ func (in *independent) round() {
 		repair()
 		in.pause(0, lease/2)
 	}
-	in.pause(lease, 2*lease)
+	in.pause(lease, lease+lease/2)
 }
 
 // harm hurts a server and returns what repairs it.

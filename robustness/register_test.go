@@ -84,6 +84,11 @@ func TestNothingIsWrittenWithoutAValidHold(t *testing.T) {
 	h := s.enter("one", 0)
 	s.enter("two", 0)
 	s.write("one", "two")
+	s.register.clock.start = s.register.clock.start.Add(-time.Hour)
+	s.write("two")
+	if got := s.visits["two"].span.sure; got < time.Hour {
+		t.Errorf("the last write was after an hour, and it was sure up to %v", got)
+	}
 	sure := s.visits["one"].span.sure
 	h.valid = false
 	if s.visits["one"].write() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/driver/sentinel"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -44,14 +45,12 @@ func primaryCutOff(d *drill) {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)
 	}
 	d.begin(levels(2), d.names(), func(cfg redlatch.Config) client {
-		connection, err := sentinel.Open(d.Context(), sentinel.Options{
-			Sentinels: s.Addrs(), Master: s.Name,
-			Node: rueidis.Options{CommandTimeout: cfg.CommandTimeout, Dial: dial},
+		return d.on(cfg, func() (driver.Driver, error) {
+			return sentinel.Open(d.Context(), sentinel.Options{
+				Sentinels: s.Addrs(), Master: s.Name,
+				Node: rueidis.Options{CommandTimeout: cfg.CommandTimeout, Dial: dial},
+			})
 		})
-		if err != nil {
-			d.Fatal(err)
-		}
-		return d.on(connection, cfg)
 	})
 	d.rounds(func() {
 		old := s.Primary(d)
