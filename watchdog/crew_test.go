@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +32,9 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 			script.SessionBeat(id, overdueIn))
 	}
 	c.subscribe(channels...)
-	c.send(calls...)
+	for part := range slices.Chunk(calls, 300) { // little enough for a slow machine's timeouts
+		c.send(part...)
+	}
 	return locks
 }
 
@@ -120,7 +123,7 @@ func TestAWatchdogThatCannotServeDoesNotCountItselfAlive(t *testing.T) {
 	able := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return deaf.Stats().Watchdogs == 2 && able.Stats().Watchdogs == 2 }, "both are there")
 	locks := crowd(t, c, 20, lease)
-	lasts(t, 3*lease, func() bool { return alive(t, server, locks) == 20 }, "every lock lives")
+	lasts(t, 2*lease, func() bool { return alive(t, server, locks) == 20 }, "every lock lives")
 	eventually(t, func() bool { return able.Stats().Serving == 20 && able.Stats().Watchdogs == 1 }, "one serves all")
 	if s := deaf.Stats(); s.Failures == 0 || s.Renewals != 0 {
 		t.Errorf("the one that cannot serve says %+v", s)
@@ -153,8 +156,7 @@ func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 
 // Goal: what a watchdog costs while nobody is stalled is the same for no locks and for a
 // hundred thousand. Method: count the server's commands for a number of looks.
-func TestTheIdleCostIsFlatInTheNumberOfLocks(t *testing.T) {
-	t.Parallel()
+func TestTheIdleCostIsFlatInTheNumberOfLocks(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	w := run(t, d, watchdog.Config{})
@@ -196,7 +198,8 @@ func fill(t testing.TB, c *client, clients, locks int) {
 			entries = append(entries, e)
 			calls = append(calls, script.Acquire(e.Lock, e.Field, e.Lease, 1))
 		}
-		c.send(append(calls, script.SessionNote(id, sessionTTL, entries...), script.SessionBeat(id, time.Minute))...)
+		c.send(calls[:locks/2]...)
+		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionBeat(id, time.Minute))...)
 	}
 }
 

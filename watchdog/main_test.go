@@ -11,6 +11,6 @@ import (
 // side than there are processors.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	flag.Set("test.parallel", "6")
+	flag.Set("test.parallel", "4")
 	redistest.Main(m)
 }

@@ -122,7 +122,7 @@ func TestWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 	for i := range 30 {
 		name := on(0, fmt.Sprint("even-", i))
 		even = append(even, name)
-		c.hold(name, 2*lease)
+		c.hold(name, lease)
 		c.hold(on(1, fmt.Sprint("odd-", i)), 2*lease)
 	}
 	c.beat()
@@ -132,7 +132,7 @@ func TestWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 		t.Errorf("counted were %+v", s)
 	}
 	cluster.down.Store(true)
-	lasts(t, 2*2*lease, func() bool { return alive(t, server, even) == len(even) }, "the locks on the server that is up live")
+	lasts(t, 2*lease, func() bool { return alive(t, server, even) == len(even) }, "the locks on the server that is up live")
 	if s := w.Stats(); s.Failures == 0 {
 		t.Error("no failure was counted")
 	}

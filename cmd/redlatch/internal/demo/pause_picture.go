@@ -79,14 +79,22 @@ const (
 )
 
 // lane is a line with a character for each stretch of the time. Where several moments fall
-// into one stretch, the most telling one is shown.
+// into one stretch, the most telling one is shown; where none does, as the parent itself had
+// no time to look, things stand as they were.
 func (p picture) lane(label string, h *half, show func(m moment) glyph, telling ...glyph) line {
 	columns := make([]glyph, laneWidth)
 	for i := range columns {
 		columns[i] = nothing
 	}
+	seen := 0
 	for _, m := range h.moments {
 		at := min(p.column(m.at), laneWidth-1)
+		for ; seen < at-1; seen++ {
+			if columns[seen+1] = columns[seen]; columns[seen] == renews {
+				columns[seen+1] = looks // what was not seen is not shown
+			}
+		}
+		seen = max(seen, at)
 		g := show(m)
 		for _, t := range telling {
 			if columns[at] == t {

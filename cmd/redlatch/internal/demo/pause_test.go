@@ -134,6 +134,18 @@ func TestThePictureOfAPauseFitsATerminal(t *testing.T) {
 	}
 }
 
+func TestThePictureHasNoHolesWhereTheParentHadNoTime(t *testing.T) {
+	t.Parallel()
+	p := story()
+	for _, h := range p.halves {
+		h.moments = append(h.moments[:40], h.moments[80:]...)
+	}
+	got := text(p.lines(), 1000)
+	if !strings.Contains(got, "  holder   ━━━━━━━━━━━━━━┄┄┄┄") && !strings.Contains(got, "  holder   ━━━━━━━━━━━━━┄┄┄┄") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestThePauseIsToldInLinesWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
