@@ -34,7 +34,7 @@ func settings() redlatch.Config {
 		LeaseTime:      lease,
 		PollCap:        500 * time.Millisecond,
 		CommandTimeout: time.Second,
-		ReleaseTimeout: lease, // longer than a failover, so that it does not leave locks behind
+		ReleaseTimeout: lease,                         // longer than a failover, so that it does not leave locks behind
 		Logger:         slog.New(slog.DiscardHandler), // losses are what a drill is for
 	}
 }
