@@ -204,7 +204,7 @@ func (t *tenure) queued() bool { return t.point.side.queues() && t.want.wait != 
 
 // late says whether a lease granted to a request of that moment is over already.
 func (t *tenure) late(asked, now time.Time) bool {
-	return renew.Term{Asked: asked, Lease: t.want.lease}.Over(now)
+	return renew.Term{Asked: asked, Lease: t.want.lease, Until: t.want.until(asked)}.Over(now)
 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back

@@ -88,11 +88,10 @@ func TestNamesWhoseKeysLeaveTheSlotAreRefusedInACluster(t *testing.T) {
 	}
 }
 
-// contest has goroutines of several clients go through one lock until stop is closed, and
-// reports overlaps and errors. It returns how often somebody was inside.
-func contest(t *testing.T, clients []*redlatch.Client, lock func(c *redlatch.Client) redlatch.Lock, stop <-chan struct{}) int64 {
+// contest has goroutines of several clients go through one lock until stop is closed,
+// counts how often somebody was inside, and reports overlaps and errors.
+func contest(t *testing.T, clients []*redlatch.Client, lock func(c *redlatch.Client) redlatch.Lock, rounds *atomic.Int64, stop <-chan struct{}) {
 	var inside atomic.Bool
-	var rounds atomic.Int64
 	var all sync.WaitGroup
 	for i := range 3 * len(clients) {
 		c := clients[i%len(clients)]
@@ -121,7 +120,6 @@ func contest(t *testing.T, clients []*redlatch.Client, lock func(c *redlatch.Cli
 		})
 	}
 	all.Wait()
-	return rounds.Load()
 }
 
 // Goal: a slot that moves to another server, and its locks with it, costs nobody a hold and
@@ -136,18 +134,20 @@ func TestSlotsMoveUnderContendedLocks(t *testing.T) {
 		held := must(lock(clients[0], name+"-held{"+name+"}").Lock(t.Context()))
 		first := cluster.Master(t, name)
 		other := cluster.Master(t, cluster.KeyAt(t, otherMaster(t, cluster, first)))
-		stop, rounds := make(chan struct{}), make(chan int64, 1)
+		stop, over := make(chan struct{}), make(chan struct{})
+		var rounds atomic.Int64
 		go func() {
-			rounds <- contest(t, clients, func(c *redlatch.Client) redlatch.Lock { return lock(c, name) }, stop)
+			defer close(over)
+			contest(t, clients, func(c *redlatch.Client) redlatch.Lock { return lock(c, name) }, &rounds, stop)
 		}()
 		for range 3 {
+			before := rounds.Load()
+			redistest.Eventually(t, 20*time.Second, func() bool { return rounds.Load() > before+3 || t.Failed() }, "the lock goes round")
 			cluster.MoveSlot(t, name, other, nil)
 			first, other = other, first
 		}
 		close(stop)
-		if n := <-rounds; n < 10 {
-			t.Errorf("%s: only %d rounds", kind, n)
-		}
+		<-over
 		if err := held.Unlock(t.Context()); err != nil {
 			t.Errorf("%s: a hold that stayed: %v", kind, err)
 		}
@@ -189,13 +189,13 @@ func TestAShardThatFailsCostsTheOthersNothing(t *testing.T) {
 		return all
 	}
 	before := deadlines(there)
-	doomed.Kill()
+	doomed.Freeze() // and not dead, which would be noticed at once
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
 		now := <-look.C
 		for _, at := range deadlines(elsewhere) {
-			if left := at.Sub(now); left < 5*time.Second {
+			if left := at.Sub(now); left < 7500*time.Millisecond {
 				t.Fatalf("a hold of another shard is renewed so late that %v are left", left)
 			}
 		}
@@ -211,6 +211,11 @@ func TestAShardThatFailsCostsTheOthersNothing(t *testing.T) {
 	for _, h := range append(there, elsewhere...) {
 		if err := h.Unlock(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+	for _, server := range cluster.Servers {
+		if server != doomed && strings.Contains(server.CLI(t, "INFO", "errorstats").(string), "CROSSSLOT") {
+			t.Error("locks of several slots were renewed by one script")
 		}
 	}
 }

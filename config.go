@@ -61,9 +61,12 @@ type Config struct {
 
 	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this
 	// process is paused. When it goes on, a hold whose deadline has passed is not valid
-	// until Redis has confirmed it, and then lives on. LeaseTime is at least 1 s then. Holds
-	// with a fixed lease are not protected; without a watchdog alive none is, and Stats and
-	// the log say so. It costs one more connection, and six small requests in each LeaseTime.
+	// until Redis has confirmed it, and then lives on; or it is lost, and only then its
+	// context ends: after one round trip, and CommandTimeout at most. LeaseTime is at least
+	// 1 s. Holds with a fixed lease are not protected; without a watchdog alive none is, and
+	// Stats and the log say so. It costs one more connection, six small requests in each
+	// LeaseTime, and no round trip of an acquisition or release; the first acquisition waits
+	// until a watchdog could find the client, for CommandTimeout at most.
 	Protect bool
 
 	// TLS is how a rediss:// URL is connected to, or one that begins with

@@ -9,7 +9,8 @@
 //
 // Client.Mutex is the lock that most need. Client.RWMutex has many readers or one writer,
 // and Client.FairMutex serves in the order of arrival across all processes. Each of them
-// takes WithLease, WithWait and WithFencing.
+// takes WithLease, WithWait and WithFencing. NewMulti makes one lock of several, all or
+// nothing, and NewQuorum one that is held on a majority of independent servers.
 //
 // # What is promised
 //
@@ -26,6 +27,8 @@
 //
 // # What is not
 //
+//   - A process that is paused does not renew. Its locks go to others after their leases,
+//     unless the independent watchdog renews them (Config.Protect).
 //   - A process that is paused between asking Hold.Valid and its effect acts late.
 //     Only the guarded resource itself can refuse it.
 //   - A server that fails over to a replica which does not have the newest writes
@@ -46,6 +49,24 @@
 //	the caller gives up      a release follows the request on the same connection
 //	the reply comes too late a grant whose deadline has passed is no grant
 //	the client closes        waiters leave with ErrClosed, what was granted goes back
+//
+// # Several locks as one
+//
+// Behind the hold of a Multi or a Quorum stands a group of ordinary holds. It ends when
+// fewer of them are left than it needs: all, or a majority. A Multi sweeps over its
+// members in one order; a Quorum asks them all at once, in a ballot. What can happen
+// between any two of their requests:
+//
+//	the process dies            each member ends with its lease, as for any hold
+//	a reply is lost             the member's own acquisition resolves it, or takes it back
+//	a member is lost            a sweep begins again, a vote goes on without it
+//	the caller gives up         the waits end with the group's context, and the holds
+//	                            that were taken, those very ones, go back
+//	a vote cannot be won        the same, and one member is waited for before the next vote
+//	an answer comes too late    it joins the group if that still lives, or goes back
+//	a server restarts empty     its grants count for no new majority for a lease
+//
+// docs/multi-and-quorum.md has the rest.
 //
 // # Owners
 //

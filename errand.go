@@ -111,14 +111,11 @@ func (t *tenure) unprotect() {
 	}
 }
 
-// doubtful says that the tenure's deadline has passed and that the renewal engine, not
-// whoever looks at the clock, finds out what that means: the process may have been paused,
-// and a watchdog have renewed the lock meanwhile.
-func (t *tenure) doubtful(now time.Time) bool {
+// doubtful says that the deadline of the tenure's term has passed and that the renewal
+// engine, not whoever looks at the clock, finds out what that means: the process may have
+// been paused, and a watchdog have renewed the lock meanwhile. The term is the one that was
+// looked at before: after a pause it may be confirmed anew between two looks.
+func (t *tenure) doubtful(term renew.Term, now time.Time) bool {
 	s := t.client.session
-	if s == nil {
-		return false
-	}
-	term := t.Term()
-	return term.Every > 0 && term.Over(now) && s.Guarded()
+	return s != nil && term.Every > 0 && term.Over(now) && s.Guarded()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -390,8 +389,7 @@ func TestTheHeadOfTwentyIsKilled(t *testing.T) {
 	url, name := redistest.Shared(t).URL(), redistest.Name(t)
 	d, c := raw(t, url), open(t, url, redlatch.Config{})
 	h := must(c.FairMutex(name).Lock(t.Context()))
-	dead := exec.Command(os.Args[0])
-	dead.Env = append(os.Environ(), fairEnv+"="+url+" "+name)
+	dead := childProcess(t, fairEnv+"="+url+" "+name)
 	if err := dead.Start(); err != nil {
 		t.Fatal(err)
 	}

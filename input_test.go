@@ -52,6 +52,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"RenewInterval":  {LeaseTime: time.Second, RenewInterval: 501 * time.Millisecond},
 		"PollCap":        {PollCap: time.Millisecond},
 		"OldestPeer":     {OldestPeer: "3.16"},
+		"RestartDelay":   {LeaseTime: time.Second, RestartDelay: 999 * time.Millisecond},
 		"CommandTimeout": {CommandTimeout: -1},
 		"ReleaseTimeout": {ReleaseTimeout: time.Microsecond},
 	} {

@@ -127,8 +127,5 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			return r, &ConfigError{"LockOption", "the zero value is no option"}
 		}
 	}
-	if r.most > 0 {
-		r.lease = min(r.lease, r.most)
-	}
 	return r, nil
 }

@@ -100,6 +100,9 @@ func (p plan) actOut(t *testing.T, s *stage) error {
 	return nil
 }
 
+// patience is so long that a run of losses cannot outlast it: a free lock is granted.
+const patience = 10 * time.Second
+
 // act carries out one step and checks its result against what the model allows.
 func (a *actor) act(step step, free bool) error {
 	n := len(a.holds)
@@ -107,7 +110,7 @@ func (a *actor) act(step step, free bool) error {
 	case "try":
 		return a.take(free, redlatch.WithWait(0))
 	case "wait":
-		return a.take(free, redlatch.WithWait(time.Second))
+		return a.take(free, redlatch.WithWait(patience))
 	case "unlock":
 		if n > 0 {
 			h := a.holds[n-1]

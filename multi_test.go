@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,16 +13,10 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// stretch is how many times longer than usual random tests run.
-func stretch(n int) int {
-	if by, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && by > 1 {
-		return n * by
-	}
-	return n
-}
 
 // locked says which of a client's locks stand in Redis.
 func locked(t *testing.T, c *redlatch.Client, names ...string) (held []string) {
@@ -166,6 +159,39 @@ func TestMembersInOneSlotAreOneRequest(t *testing.T) {
 	})
 }
 
+// cluster is a driver that says that its keys are divided among servers.
+type cluster struct{ *spoiled }
+
+func (cluster) Shard(key string) string { return strconv.Itoa(driver.Slot(key)) }
+
+func (cluster) ShardMessages() bool { return false }
+
+func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
+	ctx := t.Context()
+	d := must(memory.Open(ctx, ""))
+	defer d.Close()
+	counted := &spoiled{Driver: d}
+	c := must(redlatch.New(cluster{counted}, quiet(redlatch.Config{})))
+	defer c.Close(ctx)
+	for _, one := range []struct {
+		names []string
+		trips int64
+	}{
+		{[]string{"{x}a", "{x}b", "{x}c"}, 1},
+		{[]string{"{x}a", "{y}a", "{x}b", "{y}b"}, 2},
+		{[]string{"{x}a", "{y}a", "{z}a"}, 3},
+	} {
+		m := redlatch.NewMulti(mutexes(c, one.names...)...)
+		_ = must(m.Lock(ctx)).Unlock(ctx) // the scripts are loaded
+		before := counted.trips.Load()
+		h := must(m.Lock(ctx))
+		if n := counted.trips.Load() - before; n != one.trips {
+			t.Errorf("Lock of %v was %d requests, want %d", one.names, n, one.trips)
+		}
+		_ = h.Unlock(ctx)
+	}
+}
+
 // Goal: Multis over overlapping members never wait for each other, and exclude each other.
 // Method: four clients of two servers, which also know some members by themselves, and a
 // counter for each member that only its holder may touch; the race detector watches.
@@ -226,64 +252,6 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestALostMemberEndsTheWholeAndTheRestRunsOut(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
-		time.Sleep(40 * time.Second)
-		ctx := h.Context()
-		s.memory.Miniredis().Del("b")
-		forced := time.Now()
-		<-h.Done()
-		within(t, "time until the whole ended", time.Since(forced), 0, 10*time.Second+time.Millisecond)
-		synctest.Wait()
-		is(t, "Err", h.Err(), redlatch.ErrLost)
-		is(t, "the cause", context.Cause(ctx), redlatch.ErrLost)
-		if h.Valid() {
-			t.Error("it is still valid")
-		}
-		ended := time.Now()
-		for s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
-			time.Sleep(100 * time.Millisecond)
-		}
-		within(t, "time until the rest had run out", time.Since(ended), 10*time.Second, 30*time.Second)
-		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Error("the second Unlock:", err)
-		}
-	})
-}
-
-func TestUnlockAfterALossFreesTheRestAtOnce(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
-		must(s.client.Mutex("b").ForceUnlock(t.Context()))
-		<-h.Done()
-		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
-		if s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
-			t.Error("members are still locked")
-		}
-	})
-}
-
-func TestAMemberThatIsReleasedByItselfEndsTheWhole(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
-		_ = h.Members()[1].Unlock(t.Context())
-		select {
-		case <-h.Done():
-		default:
-			t.Error("the whole goes on")
-		}
-		is(t, "Err", h.Err(), redlatch.ErrReleased)
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Error("Unlock:", err)
-		}
-		if s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
-			t.Error("members are still locked")
-		}
-	})
-}
-
 // A fixed lease begins when the last member was taken, however long that took: until then
 // the others are renewed, and after that they are not.
 func TestAFixedLeaseOfAMultiBeginsWithItsLastMember(t *testing.T) {
@@ -298,36 +266,65 @@ func TestAFixedLeaseOfAMultiBeginsWithItsLastMember(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			within(t, "TTL of "+name, s.ttl(name), 4990*time.Millisecond, 5*time.Second)
 		}
+		if n := s.client.Stats().Losses; n > 0 {
+			t.Errorf("%d members were lost while the last was waited for", n)
+		}
 		began := time.Now()
-		<-h.Done()
+		awaitEnd(t, h)
 		within(t, "the hold", time.Since(began), 4900*time.Millisecond, 5*time.Second)
 		is(t, "Err", h.Err(), redlatch.ErrLost)
 		_ = h.Unlock(t.Context())
 	})
 }
 
-func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
+// What was waited for the first member is not there for the second.
+func TestTheMembersOfAMultiShareOneWait(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		other := s.other(redlatch.Config{})
-		m := redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...)
+		m, other := redlatch.NewMulti(mutexes(s.client, "a", "b")...), s.other(redlatch.Config{})
 		order := strings.Split(m.Name(), "+")
-		rival := must(other.Mutex(order[2]).Lock(t.Context()))
-		got := make(chan *redlatch.Hold)
-		go func() { got <- must(m.Lock(t.Context())) }()
-		time.Sleep(time.Second)
-		if !must(other.Mutex(order[0]).ForceUnlock(t.Context())) {
-			t.Error("the first member was not held while the last was waited for")
+		first, second := must(other.Mutex(order[0]).Lock(t.Context())), must(other.Mutex(order[1]).Lock(t.Context()))
+		go func() {
+			time.Sleep(4 * time.Second)
+			_ = first.Unlock(t.Context())
+		}()
+		began := time.Now()
+		_, err := m.Lock(t.Context(), redlatch.WithWait(5*time.Second))
+		is(t, "Lock", err, redlatch.ErrNotAcquired)
+		within(t, "the wait", time.Since(began), 5*time.Second, 5*time.Second+100*time.Millisecond)
+		_ = second.Unlock(t.Context())
+	})
+}
+
+// Whoever waits for a member in this process came first.
+func TestAMultiStandsBehindTheWaitersOfItsProcess(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		m := redlatch.NewMulti(mutexes(s.client, "a", "b")...)
+		last := strings.Split(m.Name(), "+")[1]
+		first := must(s.client.Mutex(last).Lock(t.Context()))
+		order := make(chan string, 2)
+		go func() {
+			h := must(s.client.Mutex(last).Lock(t.Context()))
+			order <- "waiter"
+			_ = h.Unlock(t.Context())
+		}()
+		synctest.Wait()
+		before := s.driver.scripts.Load()
+		done := make(chan struct{})
+		go func() {
+			h := must(m.Lock(t.Context()))
+			order <- "multi"
+			_ = h.Unlock(t.Context())
+			close(done)
+		}()
+		synctest.Wait()
+		if n := s.driver.scripts.Load() - before; n != 1 {
+			t.Errorf("the Multi sent %d scripts before its turn, want one for the member that is free", n)
 		}
-		time.Sleep(15 * time.Second) // it notices with the next renewal
-		if got := locked(t, other, order[:2]...); len(got) != 2 {
-			t.Errorf("only %v are locked again", got)
+		_ = first.Unlock(t.Context())
+		<-done
+		if a, b := <-order, <-order; a != "waiter" || b != "multi" {
+			t.Errorf("served %s, then %s", a, b)
 		}
-		_ = rival.Unlock(t.Context())
-		h := <-got
-		if got := locked(t, other, "a", "b", "c"); len(got) != 3 || !h.Valid() {
-			t.Errorf("only %v are locked, valid: %v", got, h.Valid())
-		}
-		_ = h.Unlock(t.Context())
 	})
 }
 
@@ -442,129 +439,5 @@ func TestAMemberThatIsNoLockIsNamedAndNothingIsHeld(t *testing.T) {
 		if got := locked(t, c, id+"a", id+"c"); len(got) > 0 {
 			t.Errorf("%v are locked", got)
 		}
-	}
-}
-
-func TestTheServerOfALaterMemberIsDown(t *testing.T) {
-	t.Parallel()
-	ctx, id := t.Context(), redistest.Name(t)
-	down := redistest.Start(t)
-	cfg := redlatch.Config{CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond}
-	a, b := open(t, redistest.Shared(t).URL(), cfg), open(t, down.URL(), cfg)
-	names := []string{id + "a", id + "b"}
-	// Which of the two servers comes first is up to their ports.
-	m := redlatch.NewMulti(append(mutexes(a, names...), b.Mutex(id+"c"))...)
-	down.Kill()
-	_, err := m.Lock(ctx)
-	if err == nil || errors.Is(err, redlatch.ErrNotAcquired) {
-		t.Errorf("Lock is %v, want the network's error", err)
-	}
-	if got := locked(t, a, names...); len(got) > 0 || a.Stats().Holds > 0 {
-		t.Errorf("%v are locked", got)
-	}
-}
-
-func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
-	t.Parallel()
-	ctx, id := t.Context(), redistest.Name(t)
-	a, b := open(t, "memory://"+id+"a", redlatch.Config{}), open(t, "memory://"+id+"b", redlatch.Config{})
-	watch := open(t, "memory://"+id+"b", redlatch.Config{})
-	m := redlatch.NewMulti(a.Mutex("x"), b.Mutex("y"))
-	rival := must(watch.Mutex("y").Lock(ctx))
-	failed := make(chan error)
-	go func() {
-		_, err := m.Lock(ctx)
-		failed <- err
-	}()
-	redistest.Eventually(t, 5*time.Second, func() bool { return b.Stats().Waiters == 1 }, "it waits for the second member")
-	if err := a.Close(ctx); err != nil {
-		t.Error(err)
-	}
-	is(t, "Lock", <-failed, redlatch.ErrClosed)
-	_ = rival.Unlock(ctx)
-	if got := locked(t, watch, "y"); len(got) > 0 {
-		t.Error("the member of the other client is locked")
-	}
-}
-
-// Goal: whatever is lost on the way, nothing is held at the end but what was granted.
-// Method: random requests and replies are lost under random Multis; at the end all leases
-// have passed but one, and the keys are those of nobody.
-func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
-	for range stretch(15) {
-		seed := rand.Uint64()
-		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
-			spoilAtRandom(t, s, seed)
-		})
-	}
-}
-
-func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
-	t.Logf("seed %d", seed)
-	var mu sync.Mutex
-	random := rand.New(rand.NewPCG(seed, 1))
-	draw := func(n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return random.IntN(n)
-	}
-	names := []string{"a", "b", "c", "d"}
-	inside := map[string]*int{}
-	for _, name := range names {
-		inside[name] = new(int)
-	}
-	other := s.other(redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second})
-	s.driver.spoil(func([]string) fate {
-		return []fate{isNotSent, isLost, losesAnswer, arrives, arrives, arrives, arrives, arrives}[draw(8)]
-	})
-	var work sync.WaitGroup
-	for i, c := range []*redlatch.Client{s.client, s.client, other, other} {
-		work.Go(func() {
-			for range 12 {
-				var picked []string
-				for _, name := range names {
-					if draw(2) == 0 {
-						picked = append(picked, name)
-					}
-				}
-				var opts []redlatch.LockOption
-				if draw(3) == 0 {
-					opts = append(opts, redlatch.WithFencing())
-				}
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(draw(5000))*time.Millisecond)
-				h, err := redlatch.NewMulti(mutexes(c, picked...)...).Lock(ctx, opts...)
-				cancel()
-				if err != nil {
-					continue
-				}
-				for _, name := range picked {
-					mu.Lock()
-					if *inside[name]++; *inside[name] > 1 {
-						t.Errorf("worker %d is not alone in %s (seed %d)", i, name, seed)
-					}
-					mu.Unlock()
-				}
-				time.Sleep(time.Duration(draw(500)) * time.Millisecond)
-				if !h.Valid() {
-					t.Logf("lost: %v", h.Err())
-				}
-				mu.Lock()
-				for _, name := range picked {
-					*inside[name]--
-				}
-				mu.Unlock()
-				_ = h.Unlock(t.Context())
-			}
-		})
-	}
-	work.Wait()
-	s.driver.spoil(nil)
-	time.Sleep(3 * time.Second)
-	synctest.Wait()
-	if keys := s.memory.Miniredis().Keys(); len(locked(t, other, names...)) > 0 {
-		t.Errorf("left over: %v (seed %d)", keys, seed)
-	}
-	if n := s.client.Stats().Holds + other.Stats().Holds; n != 0 {
-		t.Errorf("%d holds are kept after the end (seed %d)", n, seed)
 	}
 }

@@ -74,6 +74,7 @@ func holdAndReport(spec string) error {
 // holder is such a process.
 type holder struct {
 	*exec.Cmd
+	out   io.Reader
 	lines *bufio.Scanner
 	owner string
 }
@@ -81,13 +82,48 @@ type holder struct {
 // startHolder starts one and waits until it holds the lock.
 func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 	t.Helper()
+	h := startProcess(t, holderEnv, url, name, lease)
+	h.owner = strings.TrimPrefix(h.line(t), "held ")
+	return h
+}
+
+// orphaned ends a process that a test has started when the test binary is gone, whatever
+// killed that: nothing else can write to its input, and nobody does. It is set before any
+// init, in which such a process does its work.
+var orphaned = func() bool {
+	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeNamedPipe != 0 && os.Getenv(childEnv) != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(3)
+		}()
+	}
+	return false
+}()
+
+// childEnv marks a process that a test has started.
+const childEnv = "REDLATCH_TEST_CHILD"
+
+// childProcess is this binary as a process of its own, which a variable tells what to do. It
+// ends with the test binary, if not before.
+func childProcess(t *testing.T, variable string) *exec.Cmd {
+	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", holderEnv, url, name, lease))
+	cmd.Env = append(os.Environ(), variable, childEnv+"=1")
+	cmd.Stderr = os.Stderr
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// startProcess starts one that a variable tells what to do.
+func startProcess(t *testing.T, variable, url, name string, lease time.Duration) *holder {
+	t.Helper()
+	cmd := childProcess(t, fmt.Sprintf("%s=%s %s %s", variable, url, name, lease))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +132,7 @@ func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 		_, _ = io.Copy(io.Discard, out)
 		_ = cmd.Wait()
 	})
-	h := &holder{Cmd: cmd, lines: bufio.NewScanner(out)}
-	h.owner = strings.TrimPrefix(h.line(t), "held ")
-	return h
+	return &holder{Cmd: cmd, out: out, lines: bufio.NewScanner(out)}
 }
 
 func (h *holder) line(t *testing.T) string {

@@ -144,12 +144,13 @@ func (m meddler) Apart(ctx context.Context, commands ...driver.Command) []driver
 // Goal: what happens to the lock between the grant and the confirmation is not overlooked.
 func TestAHoldThatGoesBeforeItIsConfirmedIsLost(t *testing.T) {
 	t.Parallel()
-	server, name := redistest.Shared(t), redistest.Name(t)
+	server, _ := replicated(t)
+	name := redistest.Name(t)
 	d := must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()}))
 	defer d.Close()
 	c := must(redlatch.New(meddler{d, func() { server.CLI(t, "DEL", name) }}, quiet(redlatch.Config{})))
 	defer c.Close(context.Background())
-	_, err := c.Mutex(name).Lock(t.Context(), redlatch.WithReplicas(1, time.Millisecond))
+	_, err := c.Mutex(name).Lock(t.Context(), redlatch.WithReplicas(1, 5*time.Second))
 	is(t, "Lock", err, redlatch.ErrLost)
 	if got := server.CLI(t, "EXISTS", name); got != int64(0) {
 		t.Error("the confirmation has brought the lock back")

@@ -103,14 +103,14 @@ func (m *rwModel) act(a *rwActor, step rwStep) error {
 	reads, writes := m.held(a)
 	switch step.Verb {
 	case "read":
-		h, err := a.lock.RLock(a.ctx, redlatch.WithWait(time.Second))
+		h, err := a.lock.RLock(a.ctx, redlatch.WithWait(patience))
 		var want error
 		if writes > 0 {
 			want = redlatch.ErrNotAcquired
 		}
 		return expect(&a.reads, h, err, want)
 	case "write":
-		h, err := a.lock.Lock(a.ctx, redlatch.WithWait(time.Second))
+		h, err := a.lock.Lock(a.ctx, redlatch.WithWait(patience))
 		var want error
 		switch {
 		case len(a.reads) > 0 && len(a.writes) == 0:

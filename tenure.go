@@ -65,8 +65,8 @@ func (t *tenure) ended() bool {
 	if end != nil {
 		return true
 	}
-	now := time.Now()
-	if !t.Term().Over(now) || t.doubtful(now) {
+	term, now := t.Term(), time.Now()
+	if !term.Over(now) || t.doubtful(term, now) {
 		return false
 	}
 	t.expire()
@@ -260,13 +260,13 @@ func (t *tenure) Lost(why error) {
 	}
 	began := t.first.since
 	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
+	t.client.losses.Add(1) // before anybody can learn of the loss and look at the count
 	t.finish(err)
 	t.mu.Unlock()
 
 	t.leave()
 	t.unprotect()
 	c := t.client
-	c.losses.Add(1)
 	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", time.Since(began), "reason", why)
 	c.observe(Lost, t.point, t.owner, began, err)
 }

@@ -81,6 +81,25 @@ func TestADeadClientsLocksEndWithTheirLeasesAndItsSessionIsRemoved(t *testing.T)
 	}
 }
 
+// The session of a client that is dead when it is first seen goes at once, before its time.
+func TestASessionOfTheDeadDoesNotWaitForItsExpiry(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	c := newClient(t, d)
+	c.hold("job", time.Minute)
+	c.die()
+	c.beat()
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Dead == 1 }, "it is removed")
+	if keys := left(t, server); len(keys) > 0 {
+		t.Errorf("left behind are %v", keys)
+	}
+	if w.Stats().Renewals != 0 || server.PTTL(t, "job") <= 0 {
+		t.Error("its lock was touched")
+	}
+}
+
 func TestAClientThatIsPausedForTooLongIsLetGo(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

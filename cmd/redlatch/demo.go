@@ -20,6 +20,9 @@ const exitUnsound = 1
 // demoWorker is the verb under which the demonstration starts this program again.
 const demoWorker = "demo-worker"
 
+// demoActor is the verb of the processes in the story of a pause.
+const demoActor = "demo-actor"
+
 // demoLock makes the lock that the workers contend for. A test puts a broken one
 // here, to see the demonstration notice.
 var demoLock demo.MakeLock = func(client *redlatch.Client, name string, fair bool) redlatch.Lock {
@@ -31,6 +34,7 @@ var demoLock demo.MakeLock = func(client *redlatch.Client, name string, fair boo
 
 func newDemo() *cobra.Command {
 	var settings demo.Settings
+	var pause bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch processes share a lock, renew it, die with it and get it back",
@@ -45,13 +49,26 @@ was lost; it finds that out from a journal of the processes, not from the lock.
 With --fair the processes are served in the order in which they asked, and the
 queue in Redis is shown.
 
+With --pause it shows instead what a pause of a holder comes to: two locks, one of them
+under the watchdog, and both holders stopped with SIGSTOP for four leases. Without the
+watchdog a rival enters, and the holder learns of it when it goes on; with it nobody
+enters, and the holder works on. Of the flags, --lease and --redis count.
+
 Without --redis it brings its own server. With it, the lock has a name of its own
 there, and nothing is left behind.
 
 Exit code: 0 if the lock held, 1 if it did not, 2 for a wrong command line, 70 if
 Redis or a process failed. Ctrl-C ends it with the summary so far.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, settings) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !pause {
+				return runDemo(cmd, settings)
+			}
+			if !cmd.Flags().Changed("lease") {
+				settings.Lease = 2 * time.Second
+			}
+			return runPause(cmd, demo.PauseSettings{Lease: settings.Lease, Redis: settings.Redis})
+		},
 	}
 	flags := cmd.Flags()
 	flags.DurationVar(&settings.For, "for", 15*time.Second, "how long it runs")
@@ -59,6 +76,7 @@ Redis or a process failed. Ctrl-C ends it with the summary so far.`,
 	flags.DurationVar(&settings.Lease, "lease", 3*time.Second, "the lock's time to live, renewed every third of it")
 	flags.DurationVar(&settings.Work, "work", 30*time.Millisecond, "time inside the critical section")
 	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")
+	flags.BoolVar(&pause, "pause", false, "show a paused holder without a watchdog and with one")
 	flags.StringVar(&settings.Redis, "redis", "", "URL of a server, as in redis://host:6379 (default: one of its own)")
 	return cmd
 }
@@ -67,20 +85,40 @@ func runDemo(cmd *cobra.Command, settings demo.Settings) error {
 	if err := settings.Check(); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	// The second Ctrl-C ends the process at once.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := audience(cmd.Context())
 	defer stop()
+	report, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoWorker)
+	return demoEnd(report.Sound(), err)
+}
+
+func runPause(cmd *cobra.Command, settings demo.PauseSettings) error {
+	if err := settings.Check(); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	ctx, stop := audience(cmd.Context())
+	defer stop()
+	sound, err := demo.RunPause(ctx, settings, cmd.OutOrStdout(), demo.Verbs{Actor: demoActor, Watchdog: "watchdog"})
+	return demoEnd(sound || err != nil || ctx.Err() != nil, err) // what failed says nothing about the lock
+}
+
+// audience returns a context that ends when whoever looks on has seen enough.
+func audience(ctx context.Context) (context.Context, context.CancelFunc) {
+	// The second Ctrl-C ends the process at once.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	// Where the reader of the output leaves, as head does, writing fails instead of
 	// ending the process, so that it can tidy up.
 	signal.Ignore(syscall.SIGPIPE)
+	return ctx, stop
+}
 
-	report, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoWorker)
+// demoEnd is the exit code of a demonstration.
+func demoEnd(sound bool, err error) error {
 	var config *redlatch.ConfigError
 	switch {
 	case errors.As(err, &config):
 		return &exitError{exitUsage, err}
-	case !report.Sound():
+	case !sound:
 		return &exitError{exitUnsound, err}
 	case err != nil:
 		return &exitError{exitFailure, err}
@@ -99,6 +137,22 @@ func newDemoWorker() *cobra.Command {
 			// when to leave.
 			signal.Ignore(os.Interrupt)
 			if err := demo.Work(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), demoLock); err != nil {
+				return &exitError{exitFailure, err}
+			}
+			return nil
+		},
+	}
+}
+
+func newDemoActor() *cobra.Command {
+	return &cobra.Command{
+		Use:    demoActor,
+		Short:  "Be one of the processes of demo --pause",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(os.Interrupt)
+			if err := demo.Act(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
 				return &exitError{exitFailure, err}
 			}
 			return nil

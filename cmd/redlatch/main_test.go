@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -20,6 +21,10 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "" {
+		// Most of these tests wait, for leases to end and processes to leave: more of them
+		// go side by side than there are processors.
+		flag.Parse()
+		flag.Set("test.parallel", "4")
 		redistest.Main(m)
 	}
 	if os.Getenv(brokenLock) != "" {

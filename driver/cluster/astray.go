@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redlatch/redlatch/driver"
 )
@@ -25,6 +26,9 @@ func (d *Driver) astray(ctx context.Context, b *batch, p part) (again []part) {
 		default:
 			again = part{node: d.moved(to), file: -1}.join(again, tail...)
 		}
+	}
+	for _, p := range again {
+		slices.Sort(p.places) // slot after slot until here
 	}
 	return again
 }

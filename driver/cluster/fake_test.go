@@ -32,6 +32,7 @@ type fake struct {
 	old       bool                              // without shard messages
 	refusing  error                             // of connections
 	hanging   bool                              // connections and commands
+	hang      time.Duration                     // for how long: more than the driver's own bound
 	answer    func(words []string) driver.Reply // to commands about keys; nil means OK
 	refuse    func(verb, channel string) error  // subscriptions
 	slowAck   time.Duration                     // of acknowledgements
@@ -52,7 +53,7 @@ type fakeSpan struct {
 func twoFakes() *fakes {
 	all := &fakes{servers: map[string]*fake{}, dialled: map[string]int{}}
 	for _, address := range []string{"a:1", "b:2", "c:3"} {
-		all.servers[address] = &fake{all: all, address: address, epoch: 1}
+		all.servers[address] = &fake{all: all, address: address, epoch: 1, hang: 4 * time.Second}
 	}
 	all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "b", 2}}, 1)
 	return all
@@ -128,7 +129,7 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 			err = ctx.Err()
 		case <-get(f.all, f.address, func(f *fake) chan struct{} { return f.shut }):
 			err = fmt.Errorf("%w: closed", driver.ErrNotSent)
-		case <-time.After(4 * time.Second): // later than the driver's own bound
+		case <-time.After(get(f.all, f.address, func(f *fake) time.Duration { return f.hang })):
 			err = errors.New("no answer")
 		}
 		for i := range replies {

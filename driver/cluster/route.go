@@ -60,9 +60,10 @@ func (d *Driver) carryPart(ctx context.Context, b *batch, p part, hops int) {
 // carryFile carries out the commands of a part one after another. When the outcome of one
 // is not known, those behind it must not be sent: as on one connection.
 func (d *Driver) carryFile(ctx context.Context, b *batch, p part) {
-	for i := range p.places {
-		d.carryPart(ctx, b, part{node: p.node, places: p.places[i : i+1], file: -1}, 0)
-		if reply := b.replies[p.places[i]]; !answered(reply) {
+	for i, place := range p.places {
+		home := d.home(b.commands[place].Key) // it may have changed since the one before
+		d.carryPart(ctx, b, part{node: home, places: p.places[i : i+1], file: -1}, 0)
+		if reply := b.replies[place]; !answered(reply) {
 			b.fail(p.places[i+1:], notSent(fmt.Errorf("behind a command without an answer: %w", reply.Err)))
 			return
 		}

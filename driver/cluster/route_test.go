@@ -126,6 +126,67 @@ func TestNothingIsSentTwiceAfterABrokenConnection(t *testing.T) {
 	})
 }
 
+// Goal: replies stand where their commands do, and these in their order, also when those
+// of several slots are sent on together.
+func TestAPipelineThatIsSentOnKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.set("a:1", func(f *fake) { f.answer = func(words []string) driver.Reply { return movedTo(words[1], "c:3") } })
+		all.set("c:3", func(f *fake) {
+			f.answer = func(words []string) driver.Reply { return driver.Reply{Str: words[1] + words[2]} }
+		})
+		one, two := keyOf(false), keyOf(false)+"0"
+		for ; driver.Slot(two) >= driver.Slots/2; two += "0" {
+		}
+		replies := d.Pipeline(t.Context(),
+			command("A", one, "-0"), command("B", two, "-1"), command("C", one, "-2"), command("D", two, "-3"))
+		for i, want := range []string{one + "-0", two + "-1", one + "-2", two + "-3"} {
+			if replies[i].Str != want {
+				t.Errorf("reply %d is %q, want %q", i, replies[i].Str, want)
+			}
+		}
+		if got := all.log("c:3"); !slices.Equal(got, []string{"A", "B", "C", "D"}) {
+			t.Errorf("sent in the order %q", got)
+		}
+		d.Close()
+	})
+}
+
+// Goal: where commands of a slot go one at a time, none goes behind one whose outcome
+// nobody knows.
+func TestNothingGoesBehindACommandWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		key := keyOf(false)
+		ask := func([]string) driver.Reply {
+			return driver.Reply{Err: &driver.ServerError{Message: fmt.Sprintf("ASK %d c:3", driver.Slot(key))}}
+		}
+		all.set("a:1", func(f *fake) { f.answer = ask })
+		do(t, d, "GET", key) // the slot is seen to be on its way
+		all.set("c:3", func(f *fake) {
+			f.log = nil
+			f.answer = func(words []string) driver.Reply {
+				if words[0] == "SECOND" {
+					return driver.Reply{Err: errCut}
+				}
+				return driver.Reply{Str: "OK"}
+			}
+		})
+		replies := d.Pipeline(t.Context(), command("FIRST", key), command("SECOND", key), command("THIRD", key))
+		if replies[0].Str != "OK" || errors.Is(replies[1].Err, driver.ErrNotSent) || !errors.Is(replies[2].Err, driver.ErrNotSent) {
+			t.Errorf("%+v", replies)
+		}
+		if got := all.log("c:3"); slices.Contains(got, "THIRD") {
+			t.Errorf("the target got %q", got)
+		}
+		d.Close()
+	})
+}
+
 // Goal: connecting is done once for all callers, holds up nobody else, and goes on until
 // it succeeds.
 func TestConnectingToOneServerHoldsUpNoOther(t *testing.T) {
@@ -212,6 +273,63 @@ func TestServersThatLeftAreLetGo(t *testing.T) {
 		}
 		if n := len(all.log("c:3")); n != 1 {
 			t.Errorf("the successor got it %d times", n)
+		}
+		d.Close()
+	})
+}
+
+func TestAServerThatLeftIsNotLetGoUnderACall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		closed := func() bool { return get(all, "b:2", func(f *fake) bool { return f.closed }) }
+		all.set("b:2", func(f *fake) { f.hanging, f.hang = true, 30*time.Second })
+		done := make(chan error)
+		go func() { done <- d.Apart(context.Background(), command("WAIT", keyOf(true)))[0].Err }()
+		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}, 2)
+		all.set("a:1", func(f *fake) {
+			f.answer = func([]string) driver.Reply { f.answer = nil; return driver.Reply{Err: errCut} }
+		})
+		d.Do(t.Context(), command("GET", keyOf(false))) // a broken connection: look at the map
+		time.Sleep(20 * time.Second)
+		if closed() || d.Shard(keyOf(true)) != "c:3" {
+			t.Error("hung up on under a call that may take its time")
+		}
+		if err := <-done; err == nil || errors.Is(err, driver.ErrNotSent) {
+			t.Errorf("the call ended with %v", err)
+		}
+		time.Sleep(11 * time.Second)
+		if !closed() {
+			t.Error("not let go after the call")
+		}
+		d.Close()
+	})
+}
+
+// Goal: who cannot reach a server has the map asked for, also when he does not wait.
+func TestAServerThatCannotBeReachedIsAReasonToLookAtTheMap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		d := all.open(t)
+		all.set("b:2", func(f *fake) {
+			f.answer = func([]string) driver.Reply {
+				return driver.Reply{Err: fmt.Errorf("%w, %w", driver.ErrNotSent, driver.ErrNoConnection)}
+			}
+		})
+		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}, 2)
+		over, cancel := context.WithCancel(t.Context())
+		all.set("b:2", func(f *fake) {
+			unreachable := f.answer
+			f.answer = func(words []string) driver.Reply { cancel(); return unreachable(words) }
+		})
+		if err := d.Do(over, command("GET", keyOf(true))).Err; !errors.Is(err, driver.ErrNoConnection) {
+			t.Errorf("error %v, want the server's own", err)
+		}
+		time.Sleep(time.Second)
+		if got := d.Shard(keyOf(true)); got != "c:3" {
+			t.Errorf("the map still names %s", got)
 		}
 		d.Close()
 	})

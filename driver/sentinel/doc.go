@@ -19,14 +19,15 @@
 //
 // # When it becomes another one
 //
-// A goroutine, the watch, holds on to one sentinel. It hears its +switch-master and
-// besides asks it once a second; either is only a hint, after which all are asked. If the
-// primary is another one, every connection is dropped: commands under way end with an
+// A goroutine, the watch, holds on to one sentinel, each in turn for ten seconds. It hears
+// its +switch-master and besides asks it once a second; either is only a hint, after which
+// all are asked. If the primary is another one, every connection is dropped: commands under way end with an
 // unknown outcome, listeners with Listener.Done. Nothing at all happens to existing
 // connections while no sentinel answers.
 //
-// What remains: up to about a second after a failover, commands still reach a former
-// primary that lives but was cut off from the sentinels. What it accepts then is lost.
+// What remains: about a second after a failover, or ten if the watch is with a sentinel
+// that was cut off as well, commands still reach a former primary that lives but was cut
+// off from the sentinels. What it accepts then is lost.
 // Nobody who is connected to it alone can tell; fencing tokens and confirmations by
 // replicas are the means against that.
 package sentinel

@@ -12,6 +12,9 @@ import (
 const (
 	// lookEvery is the pause between two questions of the watch.
 	lookEvery = time.Second
+	// looksEach is how often it asks one sentinel before it turns to the next: one that is
+	// cut off from the others goes on naming the primary that it knows.
+	looksEach = 10
 	// firstPause is the pause before it turns to another sentinel. It doubles with each
 	// one that is of no use, up to lookEvery.
 	firstPause = 20 * time.Millisecond
@@ -41,8 +44,8 @@ func (c *council) turn(n int) (address string) {
 	return learned[n-len(c.options.Sentinels)]
 }
 
-// heed listens to one sentinel, and asks it once a second, until it fails to answer or
-// turns out to be behind the others.
+// heed listens to one sentinel, and asks it once a second, until it is the next one's turn,
+// or this one fails to answer, or turns out to be behind the others.
 func (c *council) heed(ctx context.Context, address string) {
 	d, err := c.approach(ctx, address)
 	if err != nil {
@@ -63,7 +66,7 @@ func (c *council) heed(ctx context.Context, address string) {
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for c.look(ctx, d) {
+	for looks := 0; looks < looksEach && c.look(ctx, d); looks++ {
 		select {
 		case <-tick.C:
 		case <-news:

@@ -63,7 +63,7 @@ func (s *Session) beat() {
 // holds: where it is another server of a cluster that does not answer, they would wait for
 // it.
 func (s *Session) missed(err error) {
-	if s.ctx.Err() == nil && s.beating.Swap(false) {
+	if s.beating.Swap(false) && s.ctx.Err() == nil {
 		s.settings.Logger.Warn("redlatch: without protection: no answer to the heartbeat", "client", s.settings.Client, "error", err)
 	}
 }
@@ -123,6 +123,7 @@ func (s *Session) tell() {
 		s.registry.told(said, err == nil)
 		if err != nil {
 			s.missed(err)
+			return
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -189,6 +190,26 @@ func TestNothingIsLeftAfterStop(t *testing.T) {
 		}
 		if n := s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client)).Array[1].Int; n != 0 {
 			t.Errorf("the pulse has %d subscribers", n)
+		}
+	})
+}
+
+// The loop owes Redis something that Redis does not take.
+func TestStopEndsALoopThatIsNotAnswered(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.Ready(t.Context())
+		s.enter("a")
+		s.driver.set(func() (bool, bool) { return true, false })
+		s.Drop("c:1 a")
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), second)
+		defer cancel()
+		if err := s.Stop(ctx); err == nil {
+			t.Error("it says that Redis was told")
+		}
+		if took := time.Since(began); took > second {
+			t.Errorf("it took %v", took)
 		}
 	})
 }

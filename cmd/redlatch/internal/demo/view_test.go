@@ -125,7 +125,7 @@ func TestTheScreenDrawsOverItselfAndStartsAnewWhenResized(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	width, height := 80, 24
-	v := &screen{out: &out, size: func() (int, int, error) { return width, height, nil }}
+	v := &screen{canvas: canvas{out: &out, size: func() (int, int, error) { return width, height, nil }}}
 	draw := func() string {
 		out.Reset()
 		check(t, v.draw(busy(2)))
@@ -153,7 +153,7 @@ func TestTheScreenDrawsOverItselfAndStartsAnewWhenResized(t *testing.T) {
 func TestTheScreenKeepsTheNewestNotes(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	v := &screen{out: &out, size: func() (int, int, error) { return 80, 60, nil }}
+	v := &screen{canvas: canvas{out: &out, size: func() (int, int, error) { return 80, 60, nil }}}
 	for n := range 3 * maxNotes {
 		check(t, v.note(note{text: "note " + string(rune('A'+n))}))
 	}

@@ -21,6 +21,7 @@ type Hold interface {
 type Limits struct {
 	Lease     time.Duration // of the hold
 	KillAfter time.Duration // from SIGTERM to SIGKILL, see CheckKillAfter
+	Settle    time.Duration // for which processes that are just ending are left to it; 250 ms if 0
 }
 
 // End is how a command ended.

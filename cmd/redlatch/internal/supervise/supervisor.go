@@ -3,6 +3,7 @@
 package supervise
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/signal"
@@ -16,6 +17,7 @@ import (
 type supervisor struct {
 	hold     Hold
 	times    schedule
+	settle   time.Duration
 	family   *family
 	terminal *terminal
 
@@ -43,6 +45,7 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 	s := &supervisor{
 		hold:      hold,
 		times:     newSchedule(limits.Lease, limits.KillAfter),
+		settle:    cmp.Or(limits.Settle, settle),
 		terminal:  findTerminal(),
 		passOn:    signals,
 		children:  make(chan os.Signal, 1),
@@ -124,7 +127,7 @@ func (s *supervisor) guard(over func() bool) Reason {
 // sweep stops what is left of the command's group after its end. The hold goes on
 // meanwhile.
 func (s *supervisor) sweep() Reason {
-	settled := time.Now().Add(settle)
+	settled := time.Now().Add(s.settle)
 	if why := s.guard(func() bool { return s.gone(inGroup) || passed(settled, time.Now()) }); why != "" {
 		return why
 	}

@@ -144,8 +144,8 @@ func TestWhatACommandLeavesInItsGroupIsStopped(t *testing.T) {
 
 func TestWhatIsJustEndingIsLeftToEnd(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
-		sh -c 'sleep 0.1; echo written >&9' &
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second, Settle: 8 * time.Second}, `
+		sh -c 'sleep 1; echo written >&9' &
 		exit 0`)
 	s.kin.AwaitGone(10 * time.Second)
 	s.want(End{})

@@ -1,0 +1,172 @@
+package redlatch_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// What a hold is between the end of a pause and the first answer. The pause is one of the
+// renewal loop alone, which an observer holds up; the rest of the process can be watched
+// meanwhile.
+
+// staller is an observer that holds up whoever tells it of the loss of one lock.
+type staller struct{ resume chan struct{} }
+
+func (s *staller) Observe(e redlatch.Event) {
+	if e.Kind == redlatch.Lost && e.Lock == "pause" {
+		<-s.resume
+	}
+}
+
+// doubtful is a story of a hold whose deadline has passed in a pause. What Redis has under
+// its name is up to the story; resume ends the pause.
+func doubtful(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func())) {
+	t.Helper()
+	stall := new(staller)
+	protected(t, redlatch.Config{Observer: stall}, func(t *testing.T, s *stage) {
+		stall.resume = make(chan struct{}) // of the bubble
+		ctx := s.client.WithOwner(context.WithoutCancel(t.Context()))
+		h := must(s.client.Mutex("job").Lock(ctx))
+		must(s.client.Mutex("pause").Lock(t.Context(), redlatch.WithLease(time.Second)))
+		time.Sleep(2 * time.Second) // the loop is held up
+		s.memory.Miniredis().SetTTL("job", time.Hour)
+		time.Sleep(time.Minute)
+		var once sync.Once
+		resume := func() { once.Do(func() { stall.resume <- struct{}{}; synctest.Wait() }) }
+		defer resume()
+		tell(t, s, ctx, h, resume)
+	})
+}
+
+func wantInDoubt(t *testing.T, h *redlatch.Hold) {
+	t.Helper()
+	if h.Valid() || h.Err() != nil || h.Context().Err() != nil {
+		t.Errorf("in doubt: valid %v, Err %v, context %v", h.Valid(), h.Err(), h.Context().Err())
+	}
+	select {
+	case <-h.Done():
+		t.Error("in doubt: it is done")
+	default:
+	}
+}
+
+func TestAHoldInDoubtLivesOnWhenRedisHasIt(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		wantInDoubt(t, h)
+		resume()
+		if !h.Valid() || h.Context().Err() != nil {
+			t.Errorf("after the answer: valid %v, Err %v", h.Valid(), h.Err())
+		}
+		within(t, "rescued", s.client.Stats().Rescued, 1, 1)
+		time.Sleep(10 * time.Minute)
+		if !h.Valid() {
+			t.Error("ten minutes later:", h.Err())
+		}
+		if err := h.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAHoldInDoubtIsLostWhenRedisHasAnother(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		s.memory.Miniredis().Del("job")
+		rival := must(s.other(redlatch.Config{}).Mutex("job").Lock(t.Context()))
+		wantInDoubt(t, h)
+		resume()
+		is(t, "Err", h.Err(), redlatch.ErrLost)
+		is(t, "the cause", context.Cause(h.Context()), redlatch.ErrLost)
+		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+		if err := rival.Unlock(t.Context()); err != nil {
+			t.Error("the rival:", err)
+		}
+	})
+}
+
+func TestAHoldInDoubtIsLostWhenRedisDoesNotAnswer(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		s.driver.spoil(func([]string) fate { return isLost })
+		began := time.Now()
+		resume()
+		wantInDoubt(t, h)
+		<-h.Done()
+		within(t, "time in doubt", time.Since(began), 3*time.Second, 3*time.Second)
+		is(t, "Err", h.Err(), redlatch.ErrLost)
+		s.driver.spoil(nil)
+	})
+}
+
+func TestAHoldInDoubtIsUnlockedWhenRedisHasIt(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		if err := h.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+		is(t, "Err", h.Err(), redlatch.ErrReleased)
+		if s.memory.Miniredis().Exists("job") {
+			t.Error("the lock is still there")
+		}
+		resume()
+		s.wantSession("released", nil)
+	})
+}
+
+func TestAHoldInDoubtThatIsGoneCannotBeUnlocked(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		s.memory.Miniredis().Del("job")
+		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+	})
+}
+
+// Usually a repeated release that finds nothing has found what the first one left. In
+// doubt, nobody knows whether there was anything.
+func TestALostReplyToTheReleaseOfAHoldInDoubtIsALoss(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		s.memory.Miniredis().Del("job")
+		s.driver.spoil(once(losesAnswer))
+		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+	})
+}
+
+func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		inner, err := s.client.Mutex("job").Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !h.Valid() || !inner.Valid() {
+			t.Errorf("valid are %v and %v", h.Valid(), inner.Valid())
+		}
+		resume()
+		_ = inner.Unlock(ctx)
+		if err := h.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		s.memory.Miniredis().Del("job")
+		_, err := s.client.Mutex("job").Lock(ctx)
+		is(t, "Lock", err, redlatch.ErrLost)
+		is(t, "Err", h.Err(), redlatch.ErrLost)
+		resume()
+		s.wantSession("lost", nil)
+	})
+}
+
+func TestAPausedHoldIsLostAtOnceWhereNoWatchdogIsAlive(t *testing.T) {
+	stall := new(staller)
+	story(t, redlatch.Config{Observer: stall, Protect: true}, func(t *testing.T, s *stage) {
+		stall.resume = make(chan struct{})
+		h := must(s.client.Mutex("job").Lock(t.Context()))
+		must(s.client.Mutex("pause").Lock(t.Context(), redlatch.WithLease(time.Second)))
+		time.Sleep(2 * time.Second)
+		s.memory.Miniredis().SetTTL("job", time.Hour)
+		time.Sleep(time.Minute)
+		is(t, "Err", h.Err(), redlatch.ErrLost) // said by whoever looks, like without Protect
+		stall.resume <- struct{}{}
+	})
+}

@@ -1,0 +1,354 @@
+package sentinel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/driver/sentinel"
+)
+
+// stage is in-memory servers by name: primaries, and sentinels that say what they are
+// told to.
+type stage struct {
+	servers map[string]*miniredis.Miniredis
+
+	mu     sync.Mutex
+	dials  map[string]int
+	frozen map[string]chan struct{} // closed when the server goes on
+	words  map[string]words
+}
+
+// words are what a sentinel says.
+type words struct {
+	primary string
+	epoch   int
+	others  []string
+}
+
+func newStage(t *testing.T, names ...string) *stage {
+	t.Helper()
+	s := &stage{
+		servers: map[string]*miniredis.Miniredis{}, dials: map[string]int{},
+		frozen: map[string]chan struct{}{}, words: map[string]words{},
+	}
+	for _, name := range names {
+		m := miniredis.NewMiniRedis()
+		conn, err := m.Dial() // which starts the server
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+		m.Set("name", name)
+		m.Server().SetPreHook(func(*server.Peer, string, ...string) bool { s.hold(name); return false })
+		m.Server().Register("SENTINEL", func(c *server.Peer, _ string, args []string) { s.speak(name, c, args) })
+		s.servers[name] = m
+	}
+	t.Cleanup(func() {
+		for name, m := range s.servers {
+			s.thaw(name)
+			m.Close()
+		}
+	})
+	return s
+}
+
+// say has a sentinel name a primary.
+func (s *stage) say(name, primary string, epoch int, others ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words[name] = words{primary, epoch, others}
+}
+
+func (s *stage) freeze(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen[name] = make(chan struct{})
+}
+
+func (s *stage) thaw(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.frozen[name]; c != nil {
+		close(c)
+		delete(s.frozen, name)
+	}
+}
+
+// hold keeps a command from being carried out while the server is frozen.
+func (s *stage) hold(name string) {
+	s.mu.Lock()
+	frozen := s.frozen[name]
+	s.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+}
+
+// speak carries out a SENTINEL command.
+func (s *stage) speak(name string, c *server.Peer, args []string) {
+	s.mu.Lock()
+	w := s.words[name]
+	s.mu.Unlock()
+	switch {
+	case len(args) != 2 || args[1] != "locks" || w.primary == "":
+		c.WriteNull()
+	case args[0] == "GET-MASTER-ADDR-BY-NAME":
+		host, port, _ := net.SplitHostPort(w.primary)
+		c.WriteStrings([]string{host, port})
+	case args[0] == "MASTER":
+		c.WriteStrings([]string{"name", "locks", "config-epoch", fmt.Sprint(w.epoch)})
+	case args[0] == "SENTINELS":
+		c.WriteLen(len(w.others))
+		for _, other := range w.others {
+			host, port, _ := net.SplitHostPort(other)
+			c.WriteStrings([]string{"ip", host, "port", port})
+		}
+	}
+}
+
+var errNobody = errors.New("nobody there")
+
+func (s *stage) dial(_ context.Context, address string) (net.Conn, error) {
+	s.mu.Lock()
+	s.dials[address]++
+	s.mu.Unlock()
+	m := s.servers[address]
+	if m == nil {
+		return nil, errNobody
+	}
+	return m.Dial()
+}
+
+// dialled is how often an address was connected to.
+func (s *stage) dialled(address string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dials[address]
+}
+
+const timeout = 3 * time.Second
+
+// open connects by some of the sentinels.
+func (s *stage) open(t *testing.T, sentinels ...string) driver.Driver {
+	t.Helper()
+	return open(t, sentinel.Options{Sentinels: sentinels, Master: "locks", Node: rueidis.Options{Dial: s.dial, CommandTimeout: timeout}})
+}
+
+// wantServer checks which primary answers.
+func wantServer(t *testing.T, d driver.Driver, want string) {
+	t.Helper()
+	if got := do(t, d, "GET", "name").Str; got != want {
+		t.Errorf("the primary is %s, want %s", got, want)
+	}
+}
+
+// bubble runs a test with two primaries and three sentinels, which name the first.
+func bubble(t *testing.T, test func(t *testing.T, s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "a:1", "b:1", "s:1", "s:2", "s:3")
+		for _, name := range []string{"s:1", "s:2", "s:3"} {
+			s.say(name, "a:1", 1)
+		}
+		test(t, s)
+	})
+}
+
+// TestNewestConfigurationCounts, in every order of the sentinels, also if one is frozen.
+func TestNewestConfigurationCounts(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{{"s:1", "s:2", "s:3"}, {"s:2", "s:3", "s:1"}, {"s:3", "s:1", "s:2"}} {
+		bubble(t, func(t *testing.T, s *stage) {
+			s.say("s:1", "b:1", 2)
+			s.say("s:2", "b:1", 2)
+			s.freeze("s:3")
+			begin := time.Now()
+			wantServer(t, s.open(t, order...), "b:1")
+			if took := time.Since(begin); took > 0 {
+				t.Errorf("the frozen sentinel was waited for, %v", took)
+			}
+		})
+		bubble(t, func(t *testing.T, s *stage) {
+			s.say("s:1", "b:1", 2)
+			s.freeze("s:2")
+			wantServer(t, s.open(t, order...), "b:1")
+		})
+	}
+}
+
+// TestFrozenMajorityCostsPatience and no more.
+func TestFrozenMajorityCostsPatience(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.freeze("s:1")
+		s.freeze("s:2")
+		begin := time.Now()
+		wantServer(t, s.open(t, "s:1", "s:2", "s:3"), "a:1")
+		if took := time.Since(begin); took != timeout/3 {
+			t.Errorf("Open took %v, want %v", took, timeout/3)
+		}
+		s.freeze("s:3")
+		begin = time.Now()
+		_, err := sentinel.Open(t.Context(), sentinel.Options{Sentinels: []string{"s:1", "s:2", "s:3"}, Master: "locks",
+			Node: rueidis.Options{Dial: s.dial, CommandTimeout: timeout}})
+		if took := time.Since(begin); err == nil || took != timeout/3 {
+			t.Errorf("Open took %v, error %v", took, err)
+		}
+	})
+}
+
+// TestOldConfigurationIsNotGoneBackTo although two of the sentinels forget a failover, as
+// long as the third does not.
+func TestOldConfigurationIsNotGoneBackTo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		for _, name := range []string{"s:1", "s:2", "s:3"} {
+			s.say(name, "b:1", 2)
+		}
+		d := s.open(t, "s:1", "s:2", "s:3")
+		wantServer(t, d, "b:1")
+		s.say("s:1", "a:1", 1)
+		s.say("s:2", "a:1", 1)
+		time.Sleep(15 * time.Second) // of hints by sentinels that are behind
+		wantServer(t, d, "b:1")
+		if n := s.dialled("a:1"); n > 0 {
+			t.Errorf("the old primary was connected to %d times", n)
+		}
+		s.say("s:3", "a:1", 1) // all of them: it must be meant
+		time.Sleep(15 * time.Second)
+		wantServer(t, d, "a:1")
+	})
+}
+
+// TestSwitchIsHeardAtOnce, and seen within a second if it is not heard.
+func TestSwitchIsHeardAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		message string
+		within  time.Duration
+	}{
+		{"a message", "locks a 1 b 1", 0},
+		{"one for somebody else", "locksmith a 1 b 1", time.Second},
+		{"none", "", time.Second},
+	} {
+		bubble(t, func(t *testing.T, s *stage) {
+			d := s.open(t, "s:1", "s:2", "s:3")
+			l, err := d.Listen(t.Context(), driver.Events{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(timeout + 300*time.Millisecond) // in between two looks
+			for _, name := range []string{"s:1", "s:2", "s:3"} {
+				s.say(name, "b:1", 2)
+			}
+			begin := time.Now()
+			if c.message != "" {
+				if n := s.servers["s:1"].Publish("+switch-master", c.message); n != 1 {
+					t.Errorf("%d hear the sentinel", n)
+				}
+			}
+			<-l.Done()
+			if took := time.Since(begin); took > c.within || took == 0 && c.within > 0 {
+				t.Errorf("%s: it took %v, want %v", c.name, took, c.within)
+			}
+			wantServer(t, d, "b:1")
+		})
+	}
+}
+
+// TestWatchTurnsToAnotherSentinel when its own one is frozen, or behind the others, so
+// that it gives no hint.
+func TestWatchTurnsToAnotherSentinel(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		frozen bool
+		limit  time.Duration
+	}{{true, 2*time.Second + timeout/3}, {false, 10*time.Second + time.Second/2}} {
+		bubble(t, func(t *testing.T, s *stage) {
+			d := s.open(t, "s:1", "s:2", "s:3")
+			if c.frozen {
+				time.Sleep(timeout)
+				s.freeze("s:1")
+			}
+			s.say("s:2", "b:1", 2)
+			s.say("s:3", "b:1", 2)
+			time.Sleep(c.limit)
+			wantServer(t, d, "b:1")
+		})
+	}
+}
+
+// TestOthersAreAskedWhenNoConfiguredSentinelAnswers: one was configured, and told of the
+// others before it froze.
+func TestOthersAreAskedWhenNoConfiguredSentinelAnswers(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.say("s:1", "a:1", 1, "s:2", "s:3")
+		d := s.open(t, "s:1")
+		s.freeze("s:1")
+		s.say("s:2", "b:1", 2)
+		s.say("s:3", "b:1", 2)
+		time.Sleep(2 * timeout)
+		wantServer(t, d, "b:1")
+	})
+}
+
+// TestReplicaIsNotConnectedTo although the sentinels take it for the primary.
+func TestReplicaIsNotConnectedTo(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.servers["a:1"].Server().Register("ROLE", func(c *server.Peer, _ string, _ []string) {
+			c.WriteStrings([]string{"slave", "b", "1"})
+		})
+		d, err := sentinel.Open(t.Context(), sentinel.Options{Sentinels: []string{"s:1"}, Master: "locks", Node: rueidis.Options{Dial: s.dial}})
+		if err == nil {
+			d.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "replica") {
+			t.Errorf("error %v, want one that says that it is a replica", err)
+		}
+	})
+}
+
+// TestLogsInEverywhere, with a user and password for each kind of server.
+func TestLogsInEverywhere(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.servers["a:1"].RequireUserAuth("locker", "nodes-secret")
+		for _, name := range []string{"s:1", "s:2", "s:3"} {
+			s.servers[name].RequireUserAuth("watcher", "watch-secret")
+		}
+		good := sentinel.Options{
+			Sentinels: []string{"s:1", "s:2", "s:3"}, Master: "locks", SentinelUsername: "watcher", SentinelPassword: "watch-secret",
+			Node: rueidis.Options{Username: "locker", Password: "nodes-secret", Dial: s.dial},
+		}
+		do(t, open(t, good), "PING")
+		for _, spoil := range []func(*sentinel.Options){
+			func(o *sentinel.Options) { o.SentinelPassword = "wrong-secret" },
+			func(o *sentinel.Options) { o.Node.Password = "wrong-secret" },
+		} {
+			bad := good
+			spoil(&bad)
+			d, err := sentinel.Open(t.Context(), bad)
+			if err == nil {
+				d.Close()
+			}
+			var refused *driver.ServerError
+			if !errors.As(err, &refused) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %v, want the server's refusal and no password", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,237 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// awaitEnd waits for the end of a hold, for ten minutes of fake time at most.
+func awaitEnd(t *testing.T, h *redlatch.Hold) {
+	t.Helper()
+	select {
+	case <-h.Done():
+	case <-time.After(10 * time.Minute):
+		t.Fatal("the hold goes on")
+	}
+}
+
+func TestALostMemberEndsTheWholeAndTheRestRunsOut(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
+		time.Sleep(40 * time.Second)
+		ctx := h.Context()
+		s.memory.Miniredis().Del("b")
+		forced := time.Now()
+		awaitEnd(t, h)
+		within(t, "time until the whole ended", time.Since(forced), 0, 10*time.Second+time.Millisecond)
+		synctest.Wait()
+		is(t, "Err", h.Err(), redlatch.ErrLost)
+		is(t, "the cause", context.Cause(ctx), redlatch.ErrLost)
+		if h.Valid() {
+			t.Error("it is still valid")
+		}
+		ended := time.Now()
+		for s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
+			if time.Since(ended) > time.Minute {
+				t.Fatal("the rest is renewed")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		within(t, "time until the rest had run out", time.Since(ended), 10*time.Second, 30*time.Second)
+		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Error("the second Unlock:", err)
+		}
+	})
+}
+
+func TestUnlockAfterALossFreesTheRestAtOnce(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
+		must(s.client.Mutex("b").ForceUnlock(t.Context()))
+		awaitEnd(t, h)
+		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+		if s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
+			t.Error("members are still locked")
+		}
+	})
+}
+
+func TestAMemberThatIsReleasedByItselfEndsTheWhole(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...).Lock(t.Context()))
+		_ = h.Members()[1].Unlock(t.Context())
+		select {
+		case <-h.Done():
+		default:
+			t.Error("the whole goes on")
+		}
+		is(t, "Err", h.Err(), redlatch.ErrReleased)
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Error("Unlock:", err)
+		}
+		if s.memory.Miniredis().Exists("a") || s.memory.Miniredis().Exists("c") {
+			t.Error("members are still locked")
+		}
+	})
+}
+
+func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		other := s.other(redlatch.Config{})
+		m := redlatch.NewMulti(mutexes(s.client, "a", "b", "c")...)
+		order := strings.Split(m.Name(), "+")
+		rival := must(other.Mutex(order[2]).Lock(t.Context()))
+		got := make(chan *redlatch.Hold)
+		go func() { got <- must(m.Lock(t.Context())) }()
+		time.Sleep(time.Second)
+		if !must(other.Mutex(order[0]).ForceUnlock(t.Context())) {
+			t.Error("the first member was not held while the last was waited for")
+		}
+		time.Sleep(15 * time.Second) // it notices with the next renewal
+		if got := locked(t, other, order[:2]...); len(got) != 2 {
+			t.Errorf("only %v are locked again", got)
+		}
+		_ = rival.Unlock(t.Context())
+		h := <-got
+		if got := locked(t, other, "a", "b", "c"); len(got) != 3 || !h.Valid() {
+			t.Errorf("only %v are locked, valid: %v", got, h.Valid())
+		}
+		_ = h.Unlock(t.Context())
+	})
+}
+
+func TestTheServerOfALaterMemberIsDown(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), redistest.Name(t)
+	up, down := redistest.Start(t), redistest.Start(t)
+	if up.URL() > down.URL() {
+		up, down = down, up // members are taken in the order of their servers' URLs
+	}
+	cfg := redlatch.Config{CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond}
+	a, b := open(t, up.URL(), cfg), open(t, down.URL(), cfg)
+	names := []string{id + "a", id + "b"}
+	m := redlatch.NewMulti(append(mutexes(a, names...), b.Mutex(id+"c"))...)
+	down.Kill()
+	_, err := m.Lock(ctx)
+	if err == nil || errors.Is(err, redlatch.ErrNotAcquired) {
+		t.Errorf("Lock is %v, want the network's error", err)
+	}
+	if got := locked(t, a, names...); len(got) > 0 || a.Stats().Holds > 0 {
+		t.Errorf("%v are locked", got)
+	}
+}
+
+func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), redistest.Name(t)
+	a, b := open(t, "memory://"+id+"a", redlatch.Config{}), open(t, "memory://"+id+"b", redlatch.Config{})
+	watch := open(t, "memory://"+id+"b", redlatch.Config{})
+	m := redlatch.NewMulti(a.Mutex("x"), b.Mutex("y"))
+	rival := must(watch.Mutex("y").Lock(ctx))
+	failed := make(chan error)
+	go func() {
+		_, err := m.Lock(ctx)
+		failed <- err
+	}()
+	redistest.Eventually(t, 5*time.Second, func() bool { return b.Stats().Waiters == 1 }, "it waits for the second member")
+	if err := a.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	is(t, "Lock", <-failed, redlatch.ErrClosed)
+	_ = rival.Unlock(ctx)
+	if got := locked(t, watch, "y"); len(got) > 0 {
+		t.Error("the member of the other client is locked")
+	}
+}
+
+// Goal: whatever is lost on the way, nothing is held at the end but what was granted.
+// Method: random requests and replies are lost under random Multis; at the end all leases
+// have passed but one, and the keys are those of nobody.
+func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
+	for range stretch(15) {
+		seed := rand.Uint64()
+		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
+			spoilAtRandom(t, s, seed)
+		})
+	}
+}
+
+func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
+	t.Logf("seed %d", seed)
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(seed, 1))
+	draw := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(n)
+	}
+	names := []string{"a", "b", "c", "d"}
+	inside := map[string]*int{}
+	for _, name := range names {
+		inside[name] = new(int)
+	}
+	other := s.other(redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second})
+	s.driver.spoil(func([]string) fate {
+		return []fate{isNotSent, isLost, losesAnswer, arrives, arrives, arrives, arrives, arrives}[draw(8)]
+	})
+	var work sync.WaitGroup
+	for i, c := range []*redlatch.Client{s.client, s.client, other, other} {
+		work.Go(func() {
+			for range 12 {
+				var picked []string
+				for _, name := range names {
+					if draw(2) == 0 {
+						picked = append(picked, name)
+					}
+				}
+				var opts []redlatch.LockOption
+				if draw(3) == 0 {
+					opts = append(opts, redlatch.WithFencing())
+				}
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(draw(5000))*time.Millisecond)
+				h, err := redlatch.NewMulti(mutexes(c, picked...)...).Lock(ctx, opts...)
+				cancel()
+				if err != nil {
+					continue
+				}
+				for _, name := range picked {
+					mu.Lock()
+					if *inside[name]++; *inside[name] > 1 {
+						t.Errorf("worker %d is not alone in %s (seed %d)", i, name, seed)
+					}
+					mu.Unlock()
+				}
+				time.Sleep(time.Duration(draw(500)) * time.Millisecond)
+				if !h.Valid() {
+					t.Logf("lost: %v", h.Err())
+				}
+				mu.Lock()
+				for _, name := range picked {
+					*inside[name]--
+				}
+				mu.Unlock()
+				_ = h.Unlock(t.Context())
+			}
+		})
+	}
+	work.Wait()
+	s.driver.spoil(nil)
+	time.Sleep(3 * time.Second)
+	synctest.Wait()
+	if keys := s.memory.Miniredis().Keys(); len(locked(t, other, names...)) > 0 {
+		t.Errorf("left over: %v (seed %d)", keys, seed)
+	}
+	if n := s.client.Stats().Holds + other.Stats().Holds; n != 0 {
+		t.Errorf("%d holds are kept after the end (seed %d)", n, seed)
+	}
+}
