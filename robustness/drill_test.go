@@ -116,7 +116,7 @@ func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) 
 	}
 	for _, l := range levels {
 		d.seed++
-		clients := []client{join(l.config), join(l.config)}
+		clients := []client{join(l.config()), join(l.config())}
 		c := newCrew(l, d.clock, keys)
 		c.start(clients, d.seed)
 		d.Cleanup(c.end) // before the clients are closed, also when the drill breaks off
@@ -162,6 +162,9 @@ func nothing() bool { return true }
 // end stops the traffic and checks what every level promises.
 func (d *drill) end() {
 	until := d.clock.now()
+	for _, c := range d.crews {
+		c.stop()
+	}
 	var rows []row
 	for _, c := range d.crews {
 		c.end()

@@ -19,58 +19,54 @@ const confirm = 300 * time.Millisecond
 // level is a guarantee, and what it costs in settings.
 type level struct {
 	name    string
-	config  redlatch.Config
 	options []redlatch.LockOption
 	fenced  bool // its writes go through a guard
+	clocked bool // its tokens follow the server's clock
 
 	apart bool // promised: two holders never overlap
 	exact bool // promised: no stale write is let through
 	grows bool // promised: no token is given again
 }
 
-// settings are those of every client: short, so that there is much to see in a short time.
-func settings() redlatch.Config {
-	return redlatch.Config{
-		LeaseTime:      lease,
-		PollCap:        500 * time.Millisecond,
-		CommandTimeout: time.Second,
-		ReleaseTimeout: time.Second,
-		Logger:         slog.New(slog.DiscardHandler), // losses are what a drill is for
-	}
-}
-
 // plain is the level without any means.
-func plain() level { return level{name: "plain", config: settings()} }
+var plain = level{name: "plain"}
+
+// quorum is the level of independent servers.
+var quorum = level{name: "quorum", apart: true, exact: true}
 
 // levels are those of a primary with so many replicas, one or two.
 func levels(replicas int) []level {
-	all := redlatch.WithReplicas(replicas, confirm)
-	byClock := settings()
-	byClock.TokenClock = true
+	type options = []redlatch.LockOption
+	all, one := redlatch.WithReplicas(replicas, confirm), redlatch.WithReplicas(1, confirm)
+	fixed, fencing := redlatch.WithLease(lease), redlatch.WithFencing()
 	list := []level{
-		plain(),
-		{name: "fencing", options: []redlatch.LockOption{redlatch.WithFencing()}, fenced: true},
-		{name: "fencing by the clock", config: byClock, options: []redlatch.LockOption{redlatch.WithFencing()}, fenced: true, exact: true, grows: true},
-		{name: "replicas", options: []redlatch.LockOption{all}},
-		{name: "replicas, fixed lease", options: []redlatch.LockOption{all, redlatch.WithLease(lease)}, apart: true, exact: true},
-		{name: "replicas and fencing", options: []redlatch.LockOption{all, redlatch.WithFencing()}, fenced: true, exact: true, grows: true},
+		plain,
+		{name: "fencing", options: options{fencing}, fenced: true},
+		{name: "fencing by the clock", options: options{fencing}, fenced: true, clocked: true, exact: true, grows: true},
+		{name: "replicas", options: options{all}},
+		{name: "replicas, fixed lease", options: options{all, fixed}, apart: true, exact: true},
+		{name: "replicas and fencing", options: options{all, fencing}, fenced: true, exact: true, grows: true},
 	}
 	if replicas > 1 {
-		one := redlatch.WithReplicas(1, confirm)
 		list = append(list,
-			level{name: "one replica of two", options: []redlatch.LockOption{one}},
-			level{name: "one replica of two, fixed lease", options: []redlatch.LockOption{one, redlatch.WithLease(lease)}})
-	}
-	for i := range list {
-		if list[i].config.LeaseTime == 0 {
-			list[i].config = settings()
-		}
+			level{name: "one replica of two", options: options{one}},
+			level{name: "one replica of two, fixed lease", options: options{one, fixed}})
 	}
 	return list
 }
 
-// quorum is the level of independent servers.
-func quorum() level { return level{name: "quorum", config: settings(), apart: true, exact: true} }
+// config is that of every client: short times, so that there is much to see in a short one.
+// A release takes longer than a failover before it gives up, and so leaves no lock behind.
+func (l level) config() redlatch.Config {
+	return redlatch.Config{
+		LeaseTime:      lease,
+		PollCap:        500 * time.Millisecond,
+		CommandTimeout: time.Second,
+		ReleaseTimeout: lease,
+		TokenClock:     l.clocked,
+		Logger:         slog.New(slog.DiscardHandler), // losses are what a drill is for
+	}
+}
 
 // with are the level's options and one more.
 func (l level) with(option redlatch.LockOption) []redlatch.LockOption {

@@ -23,8 +23,8 @@ func independentServers(d *drill) {
 		s := redistest.Start(d)
 		in.servers, in.fronts = append(in.servers, s), append(in.fronts, redistest.NewProxy(d, s.Addr()))
 	}
-	d.begin([]level{plain()}, d.names(), d.byURL(in.fronts[0].URL()))
-	d.begin([]level{quorum()}, d.names(), in.join)
+	d.begin([]level{plain}, d.names(), d.byURL(in.fronts[0].URL()))
+	d.begin([]level{quorum}, d.names(), in.join)
 	// A server that has just been started does not count.
 	voting := d.crews[1]
 	redistest.Eventually(d, 30*time.Second, func() bool { return len(voting.history.all()) > 0 }, "the quorum grants")
