@@ -16,14 +16,9 @@ func TestWithRedissonInACluster(t *testing.T) {
 	cluster := redistest.StartCluster(t, 3, 0)
 	for _, version := range versions(t) {
 		t.Run(version, func(t *testing.T) {
-			r := rig{
-				version: version, java: startJava(t, version), latch: here{newLatches()},
-				url: "redis+cluster://" + strings.Join(cluster.Addrs(), ","),
-			}
-			for _, c := range []struct {
-				name string
-				test func(t *testing.T, r rig)
-			}{
+			r := newRig(t, version)
+			r.url = "redis+cluster://" + strings.Join(cluster.Addrs(), ",")
+			for _, c := range []trial{
 				{"who waits enters at the release", entersAtTheRelease},
 				{"force unlock lets the other in", forced},
 				{"a downgrade lets the readers of the other in", downgraded},

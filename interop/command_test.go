@@ -2,7 +2,10 @@
 
 package interop_test
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // command is what one thread of a client is to do. The Java probe reads the same words.
 type command struct {
@@ -10,27 +13,31 @@ type command struct {
 	Verb   string `json:"verb"` // lock, tryLock, unlock, …
 	Client string `json:"client"`
 	Thread int    `json:"thread"`
-	Kind   string `json:"kind,omitempty"` // mutex, fair, read, write
-	Name   string `json:"name,omitempty"`
-	Wait   int64  `json:"wait"`  // milliseconds; negative: no end for lock, none at all for tryLock
-	Lease  int64  `json:"lease"` // milliseconds; negative: renewed
+	Kind   string `json:"kind,omitempty"` // mutex, fenced, fair, read, write, multi
+	Name   string `json:"name,omitempty"` // of a multi-lock see several
+	Wait   int64  `json:"wait"`           // milliseconds; negative: no end for lock, none at all for tryLock
+	Lease  int64  `json:"lease"`          // milliseconds; negative: renewed
 
-	// For open: the server, and the settings that tests vary, in milliseconds.
-	Address  string `json:"address,omitempty"`
-	Watchdog int64  `json:"watchdog,omitempty"`
-	FairWait int64  `json:"fairWait,omitempty"`
+	// For open: the server, and the settings that tests vary, in milliseconds. Redisson has
+	// no clock for its tokens.
+	Address    string `json:"address,omitempty"`
+	Watchdog   int64  `json:"watchdog,omitempty"`
+	FairWait   int64  `json:"fairWait,omitempty"`
+	TokenClock bool   `json:"tokenClock,omitempty"`
 
-	// For section: its length in milliseconds, whether others may be in it, and its name.
+	// For section: its length in milliseconds, whether others may be in it, its name, and
+	// the fencing token that it comes with, if any.
 	Work   int64  `json:"work,omitempty"`
 	Shared bool   `json:"shared,omitempty"`
 	Op     string `json:"op,omitempty"`
+	Token  int64  `json:"token,omitempty"`
 }
 
 // answer is what became of a command.
 type answer struct {
 	ID    int64  `json:"id"`
 	OK    bool   `json:"ok"`
-	Value int64  `json:"value"`
+	Value int64  `json:"value"` // a count, a TTL, or a fenced lock's token
 	Owner string `json:"owner"`
 	Error string `json:"error"` // "LOST" where the lock was not held
 	From  int64  `json:"from"`  // microseconds of wall time: called
@@ -57,6 +64,12 @@ func verb(word, kind, name string) command {
 }
 
 func unlock(kind, name string) command { return verb("unlock", kind, name) }
+
+// several is the name of a multi-lock with these members.
+func several(names ...string) string { return strings.Join(names, "+") }
+
+// members are the names of a lock's members: its own if it is a single one.
+func members(name string) []string { return strings.Split(name, "+") }
 
 func (c command) leased(d time.Duration) command {
 	c.Lease = d.Milliseconds()

@@ -21,6 +21,12 @@ var contests = []contest{
 	{"write", "write"},
 	{"write", "read"},
 	{"read", "write"},
+	{"fenced", "fenced"},
+	{"fenced", "mutex"},
+	{"mutex", "fenced"},
+	{"multi", "multi"},
+	{"multi", "mutex"},
+	{"mutex", "multi"},
 }
 
 func (c contest) String() string {
@@ -30,10 +36,32 @@ func (c contest) String() string {
 	return c.wanted + " behind " + c.held
 }
 
+func (c contest) has(kind string) bool { return c.held == kind || c.wanted == kind }
+
+// locks are the names of the two locks: the same, unless one is a multi-lock and the other
+// one of its members.
+func (c contest) locks(t testing.TB) (held, wanted string) {
+	name := redistest.Name(t)
+	if !c.has("multi") {
+		return name, name
+	}
+	held, wanted = triple(name), triple(name)
+	if c.held != "multi" {
+		held = members(held)[1]
+	}
+	if c.wanted != "multi" {
+		wanted = members(wanted)[1]
+	}
+	return held, wanted
+}
+
 // eachContest runs a test for every contest, both ways.
 func (r rig) eachContest(t *testing.T, test func(t *testing.T, c contest, holder, waiter peer)) {
 	t.Helper()
 	for _, c := range contests {
+		if c.has("fenced") && !r.fences(t) {
+			continue
+		}
 		t.Run(c.String(), func(t *testing.T) {
 			r.bothWays(t, func(t *testing.T, one, other peer) { test(t, c, one, other) })
 		})
@@ -50,19 +78,19 @@ func entersAtTheRelease(t *testing.T, r rig) {
 		const tries = 9
 		var took []time.Duration
 		for range tries {
-			name := redistest.Name(t)
-			h.must(t, lock(c.held, name))
+			held, name := c.locks(t)
+			h.must(t, lock(c.held, held))
 			w.mustNot(t, tryLock(c.wanted, name))
 			wanted := lock(c.wanted, name)
 			got := w.start(wanted)
 			w.parked(t)
-			released := h.must(t, unlock(c.held, name))
+			released := h.must(t, unlock(c.held, held))
 			entered := w.await(t, wanted, got)
 			if !entered.OK {
 				t.Fatalf("%v: %+v", w, entered)
 			}
 			took = append(took, entered.at().Sub(released.from()))
-			h.mustNot(t, tryLock(c.held, name))
+			h.mustNot(t, tryLock(c.held, held))
 			w.must(t, unlock(c.wanted, name))
 		}
 		slices.Sort(took)
@@ -82,8 +110,8 @@ func leaseEnds(t *testing.T, r rig) {
 		t.Parallel()
 		h := newClient(t, holder, settings{watchdog: 30 * time.Second})
 		w := newClient(t, waiter, settings{watchdog: 30 * time.Second})
-		name := redistest.Name(t)
-		held := h.must(t, lock(c.held, name).leased(lease))
+		holds, name := c.locks(t)
+		held := h.must(t, lock(c.held, holds).leased(lease))
 		wanted := lock(c.wanted, name)
 		got := w.start(wanted)
 		if c.held == "fair" && waiter == r.java && r.oversleeps(t) {
@@ -93,7 +121,7 @@ func leaseEnds(t *testing.T, r rig) {
 		if took := entered.at().Sub(held.from()); !entered.OK || took < lease || took > lease+3*time.Second {
 			t.Errorf("%v: %+v, %v after the holder had asked for a lease of %v", w, entered, took, lease)
 		}
-		h.lost(t, unlock(c.held, name))
+		h.lost(t, unlock(c.held, holds))
 		if got := w.must(t, verb("holdCount", c.wanted, name)); got.Value != 1 {
 			t.Errorf("the late unlock of %v disturbed %v: its count is %d", h, w, got.Value)
 		}
@@ -106,11 +134,7 @@ func leaseEnds(t *testing.T, r rig) {
 // sleeps until a message that nobody sends, also among Java processes alone.
 func (r rig) oversleeps(t *testing.T) bool {
 	t.Helper()
-	var major, minor int
-	if _, err := fmt.Sscanf(r.version, "%d.%d", &major, &minor); err != nil {
-		t.Fatalf("release %q: %v", r.version, err)
-	}
-	return major == 3 && minor < 32
+	return r.before(t, 3, 32)
 }
 
 // standBehind queues a waiter of ours behind the one that is there. Its process tells the
@@ -132,9 +156,12 @@ func standBehind(t *testing.T, r rig, name string) func() {
 }
 
 // Goal: force unlock of either side frees what the other holds, wakes who waits, and the
-// holder learns of it.
+// holder learns of it. Multi-locks have no such verb, only their members do.
 func forced(t *testing.T, r rig) {
 	r.eachContest(t, func(t *testing.T, c contest, holder, other peer) {
+		if c.has("multi") {
+			return
+		}
 		h := newClient(t, holder, settings{watchdog: 3 * time.Second, url: r.url})
 		o := newClient(t, other, settings{watchdog: 3 * time.Second, url: r.url})
 		w := newClient(t, holder, settings{watchdog: 3 * time.Second, url: r.url})
@@ -160,16 +187,23 @@ func forced(t *testing.T, r rig) {
 // Goal: what either side holds is renewed while the other does the same next to it, and a
 // read lock that both hold lives as long as one of them.
 func renewsSideBySide(t *testing.T, r rig) {
-	const watchdog = 3 * time.Second
+	const watchdog = 6 * time.Second // longer than others can keep the machine busy
 	t.Parallel()
 	java := newClient(t, r.java, settings{watchdog: watchdog})
 	latch := newClient(t, r.latch, settings{watchdog: watchdog})
 	other := newClient(t, r.latch, settings{watchdog: watchdog})
 	server := redistest.Shared(t)
 	names := map[string]string{}
-	for _, kind := range []string{"mutex", "fair", "write"} {
+	kinds := []string{"mutex", "fair", "write", "multi"}
+	if r.fences(t) {
+		kinds = append(kinds, "fenced")
+	}
+	for _, kind := range kinds {
 		for _, a := range []actor{java, latch} {
 			name := redistest.Name(t)
+			if kind == "multi" {
+				name = triple(name)
+			}
 			names[fmt.Sprint(a.peer.language(), " ", kind)] = name
 			a.must(t, lock(kind, name))
 		}
@@ -182,9 +216,10 @@ func renewsSideBySide(t *testing.T, r rig) {
 
 	for end := time.Now().Add(3 * watchdog); time.Now().Before(end); {
 		for what, name := range names {
-			left := server.PTTL(t, name)
-			if left < watchdog/6 || left > watchdog {
-				t.Fatalf("%s has a TTL of %v", what, left)
+			for _, key := range members(name) {
+				if left := server.PTTL(t, key); left < watchdog/6 || left > watchdog {
+					t.Fatalf("%s has a TTL of %v", what, left)
+				}
 			}
 		}
 		other.mustNot(t, tryLock("write", shared))
@@ -197,7 +232,7 @@ func renewsSideBySide(t *testing.T, r rig) {
 	java.thread(2).must(t, unlock("read", shared))
 	other.must(t, tryLock("write", shared))
 	other.must(t, unlock("write", shared))
-	for _, kind := range []string{"mutex", "fair", "write"} {
+	for _, kind := range kinds {
 		for _, a := range []actor{java, latch} {
 			a.must(t, unlock(kind, names[fmt.Sprint(a.peer.language(), " ", kind)]))
 		}

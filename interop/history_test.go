@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,7 +48,7 @@ func length(t testing.TB, r rig) time.Duration {
 		return time.Duration(seconds) * time.Second
 	}
 	if r.newest(t) {
-		return 10 * time.Second
+		return time.Minute
 	}
 	return 5 * time.Second
 }
@@ -60,18 +58,23 @@ func length(t testing.TB, r rig) time.Duration {
 // each do random bouts of verbs on one lock, and write a journal inside.
 func histories(t *testing.T, r rig) {
 	seed := seedOf(t)
-	team := []*member{
-		newMember(t, "Java", func() *process { return startJava(t, r.version) }),
-		newMember(t, "Java", func() *process { return startJava(t, r.version) }),
-		newMember(t, "Go", func() *process { return startLatches(t) }),
-		newMember(t, "Go", func() *process { return startLatches(t) }),
-	}
-	for i, kind := range []string{"mutex", "rw", "fair"} {
-		if t.Failed() {
-			return // the team may be in any state
+	for i, kind := range []string{"mutex", "rw", "fair", "multi", "fenced"} {
+		if kind == "fenced" && !r.fences(t) {
+			continue
 		}
 		t.Run(kind, func(t *testing.T) {
-			h := &history{kind: kind, name: redistest.Name(t), seed: seed + uint64(i), team: team}
+			t.Parallel()
+			name := redistest.Name(t)
+			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i)}
+			h.team = []*member{
+				newMember(t, "Java", func() *process { return startJava(t, r.version) }),
+				newMember(t, "Java", func() *process { return startJava(t, r.version) }),
+				newMember(t, "Go", func() *process { return startLatches(t) }),
+				newMember(t, "Go", func() *process { return startLatches(t) }),
+			}
+			if kind == "multi" {
+				h.locks = append(members(triple(name)), name+":4")
+			}
 			h.run(t, length(t, r))
 			h.check(t, r)
 		})
@@ -120,6 +123,7 @@ func (m *member) current() (actor, string) {
 // history is one random history.
 type history struct {
 	kind, name string
+	locks      []string // whose names begin with that one
 	seed       uint64
 	team       []*member
 
@@ -151,7 +155,9 @@ func (h *history) run(t *testing.T, length time.Duration) {
 	select {
 	case <-all:
 	case <-time.After(length + patience):
-		h.trouble("the history does not end: somebody waits for ever; the lock is %s", content(t, "hash", h.name))
+		for _, lock := range h.locks {
+			h.trouble("the history does not end: somebody waits for ever; %s is %s", lock, content(t, "hash", lock))
+		}
 		for _, m := range h.team {
 			a, _ := m.current()
 			a.peer.(*process).kill()
@@ -176,7 +182,9 @@ func (h *history) reap(t *testing.T, length time.Duration) {
 		m := h.team[random.IntN(len(h.team))]
 		a, id := m.current()
 		a.peer.(*process).kill()
-		redistest.Shared(t).CLI(t, "RPUSH", h.name+":journal", "killed "+id)
+		for _, lock := range h.locks {
+			redistest.Shared(t).CLI(t, "RPUSH", lock+":journal", "killed "+id)
+		}
 		h.kills.Add(1)
 		t.Logf("killed one of %s", m.language)
 		m.succeed(t)
@@ -188,10 +196,12 @@ func (h *history) play(m, thread int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(m*threads+thread)))
 	for n := 0; time.Now().Before(h.end); n++ {
 		a, id := h.team[m].current()
-		b := &bout{h: h, random: random, actor: a.thread(thread), id: id, member: m}
+		b := &bout{h: h, random: random, actor: a.thread(thread), id: id, member: m, name: h.name}
 		switch h.kind {
 		case "rw":
 			b.readWrite()
+		case "multi":
+			b.several()
 		default:
 			b.exclusive(h.kind)
 		}
@@ -210,136 +220,23 @@ func (h *history) trouble(format string, args ...any) {
 	h.troubles = append(h.troubles, fmt.Sprintf(format, args...))
 }
 
-// bout is a few verbs of one thread that belong together.
-type bout struct {
-	h      *history
-	random *rand.Rand
-	actor  actor
-	id     string
-	member int
-	died   bool
-}
-
-// do runs one command, and reports whether it did what it should.
-func (b *bout) do(c command) bool {
-	if b.died {
-		return false
-	}
-	got := <-b.actor.start(c)
-	switch {
-	case got.Error == died:
-		b.died = true
-		return false
-	case got.Error != "":
-		b.h.trouble("%s %s: %s of %s: %s", b.actor, b.id, c.Verb, c.Kind, got.Error)
-		return false
-	case !got.OK && (c.Verb != "tryLock"):
-		b.h.trouble("%s %s: %s of %s is refused", b.actor, b.id, c.Verb, c.Kind)
-	}
-	return got.OK
-}
-
-func (b *bout) chance(percent int) bool { return b.random.IntN(100) < percent }
-
-// acquire takes the lock in one of the ways there are. The random numbers that it draws do
-// not depend on the outcome.
-func (b *bout) acquire(kind string) bool {
-	c := tryLock(kind, b.h.name)
-	way, wait := b.random.IntN(100), time.Duration(20+b.random.IntN(1000))*time.Millisecond
-	switch {
-	case way < 20: // no wait
-	case way < 50, kind == "fair":
-		c = c.waiting(wait)
-	default:
-		// Not for the fair lock, where a Java waiter without a wait time that dies
-		// blocks the others for five minutes.
-		c = lock(kind, b.h.name)
-	}
-	if way%4 == 0 && (c.Verb == "lock" || c.Wait >= 0) {
-		c = c.leased(10 * time.Second)
-	}
-	if !b.do(c) {
-		b.h.denied.Add(1)
-		return false
-	}
-	return true
-}
-
-// section works inside the lock.
-func (b *bout) section(shared bool) {
-	c := verb("section", "", b.h.name)
-	c.Work, c.Shared = int64(b.random.IntN(4)), shared
-	c.Op = fmt.Sprint("op", b.h.ops.Add(1))
-	if b.do(c) {
-		b.h.done[b.member].Add(1)
-	}
-}
-
-// exclusive is a bout on a mutex or a fair lock.
-func (b *bout) exclusive(kind string) {
-	again := b.chance(30)
-	if !b.acquire(kind) {
-		return
-	}
-	b.section(false)
-	if again && b.do(tryLock(kind, b.h.name)) {
-		b.section(false)
-		b.do(unlock(kind, b.h.name))
-		b.section(false)
-	}
-	b.do(unlock(kind, b.h.name))
-}
-
-// readWrite is a bout on one of the sides of a read-write lock, or on one after the other.
-func (b *bout) readWrite() {
-	kind, more := "read", b.random.IntN(100)
-	if b.chance(40) {
-		kind = "write"
-	}
-	if !b.acquire(kind) {
-		return
-	}
-	shared := kind == "read"
-	b.section(shared)
-	switch {
-	case more < 40:
-	case more < 60: // once more on the same side
-		if b.do(lock(kind, b.h.name)) {
-			b.section(shared)
-			b.do(unlock(kind, b.h.name))
-			b.section(shared)
-		}
-	case kind == "write" && more < 80: // read inside
-		if b.do(lock("read", b.h.name)) {
-			b.section(false)
-			b.do(unlock("read", b.h.name))
-			b.section(false)
-		}
-	case kind == "write": // become a reader
-		if b.do(lock("read", b.h.name)) {
-			b.do(unlock("write", b.h.name))
-			b.section(true)
-			b.do(unlock("read", b.h.name))
-			return
-		}
-	}
-	b.do(unlock(kind, b.h.name))
-}
-
 // check looks at the journal and at what is left in Redis.
 func (h *history) check(t *testing.T, r rig) {
 	t.Helper()
 	server := redistest.Shared(t)
-	var lines []string
-	for _, line := range server.CLI(t, "LRANGE", h.name+":journal", "0", "-1").([]any) {
-		lines = append(lines, line.(string))
+	for _, lock := range h.locks {
+		var lines []string
+		for _, line := range server.CLI(t, "LRANGE", lock+":journal", "0", "-1").([]any) {
+			lines = append(lines, line.(string))
+		}
+		j := readJournal(lines)
+		t.Logf("%d sections in %s", j.sections, lock)
+		for _, wrong := range j.wrong[:min(10, len(j.wrong))] {
+			t.Error("overlap:", wrong)
+		}
 	}
-	j := readJournal(lines)
-	t.Logf("seed %d: %d sections (Java %d and %d, Go %d and %d), %d tries denied, %d kills",
-		h.seed, j.sections, h.done[0].Load(), h.done[1].Load(), h.done[2].Load(), h.done[3].Load(), h.denied.Load(), h.kills.Load())
-	for _, wrong := range j.wrong[:min(10, len(j.wrong))] {
-		t.Error("overlap:", wrong)
-	}
+	t.Logf("seed %d: sections of Java %d and %d, of Go %d and %d, %d tries denied, %d kills",
+		h.seed, h.done[0].Load(), h.done[1].Load(), h.done[2].Load(), h.done[3].Load(), h.denied.Load(), h.kills.Load())
 	for _, trouble := range h.troubles[:min(10, len(h.troubles))] {
 		t.Error(trouble)
 	}
@@ -357,20 +254,15 @@ func (h *history) sweep(t *testing.T, r rig) {
 	t.Helper()
 	a := newClient(t, r.latch, settings{watchdog: historyWatchdog, fairWait: 10 * time.Second})
 	server := redistest.Shared(t)
-	server.CLI(t, "DEL", h.name+":journal", h.name+":counter")
-	kind := map[string]string{"mutex": "mutex", "rw": "write", "fair": "fair"}[h.kind]
-	for kind == "fair" && len(queue(t, h.name)) > 0 {
+	for _, lock := range h.locks {
+		server.CLI(t, "DEL", lock+":journal", lock+":counter")
+	}
+	for h.kind == "fair" && len(queue(t, h.name)) > 0 {
 		before := snapshot(t, h.name)
-		if got := a.do(t, tryLock(kind, h.name).waiting(time.Minute)); !got.OK {
+		if got := a.do(t, tryLock("fair", h.name).waiting(time.Minute)); !got.OK {
 			t.Fatalf("the dead keep the queue for a minute (%+v), of\n%s\nthere is left\n%s", got, before, snapshot(t, h.name))
 		}
-		a.must(t, unlock(kind, h.name))
+		a.must(t, unlock("fair", h.name))
 	}
-	var left []string
-	redistest.Eventually(t, 20*time.Second, func() bool {
-		left = slices.DeleteFunc(server.Keys(t, "*"+h.name+"*"), func(key string) bool {
-			return strings.HasPrefix(key, "redisson_unlock_latch:")
-		})
-		return len(left) == 0
-	}, "Redis is empty")
+	empty(t, h.name)
 }

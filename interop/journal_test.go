@@ -12,15 +12,18 @@ import (
 
 // journal is what sections wrote down, in the order in which Redis received it:
 //
-//	enter X|S OWNER OP
+//	enter X|S OWNER OP [TOKEN]
 //	leave X|S OWNER OP COUNTER-BEFORE COUNTER-AFTER
 //	killed CLIENT
 //
-// A section of a killed client counts as over: its lock has to outlive it by far.
+// A section of a killed client counts as over: its lock has to outlive it by far. Tokens
+// grow from one entry to the next, except that an owner may come again with the one it has.
 type journal struct {
 	inside   map[string]entry // by op
 	counter  int64
 	unknown  int64 // sections that were killed and may have written or not
+	token    int64 // the last one seen, and who came with it
+	bearer   string
 	sections int
 	wrong    []string
 }
@@ -37,8 +40,11 @@ func readJournal(lines []string) *journal {
 		before := len(j.wrong)
 		words := strings.Fields(line)
 		switch {
-		case len(words) == 4 && words[0] == "enter":
+		case (len(words) == 4 || len(words) == 5) && words[0] == "enter":
 			j.enter(words[3], entry{words[1] == "X", words[2]})
+			if len(words) == 5 {
+				j.bears(words[2], words[4])
+			}
 		case len(words) == 6 && words[0] == "leave":
 			j.leave(words[3], words[4], words[5])
 		case len(words) == 2 && words[0] == "killed":
@@ -63,6 +69,14 @@ func (j *journal) enter(op string, e entry) {
 		}
 	}
 	j.inside[op] = e
+}
+
+func (j *journal) bears(owner, text string) {
+	token, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || token < j.token || token == j.token && owner != j.bearer {
+		j.wrong = append(j.wrong, fmt.Sprintf("the token before was %d of %s", j.token, j.bearer))
+	}
+	j.token, j.bearer = max(token, j.token), owner
 }
 
 func (j *journal) leave(op, before, after string) {
@@ -116,6 +130,10 @@ func TestAJournalWithAnOverlapIsWrong(t *testing.T) {
 		"a killed writer":       {[]string{"enter X a:1 1", "killed a", "enter X b:1 2", "leave X b:1 2 1 2"}, ""},
 		"a killed idle client":  {[]string{"enter X a:1 1", "killed b", "enter X b:1 2", "leave X b:1 2 0 1", "leave X a:1 1 1 2"}, "is inside"},
 		"two steps of one dead": {[]string{"enter X a:1 1", "killed a", "enter X b:1 2", "leave X b:1 2 2 3"}, "the counter was 0"},
+		"tokens that grow":      {[]string{"enter X a:1 1 4", "leave X a:1 1 0 1", "enter X b:1 2 6", "leave X b:1 2 1 2"}, ""},
+		"a token that is kept":  {[]string{"enter X a:1 1 4", "leave X a:1 1 0 1", "enter X a:1 2 4", "leave X a:1 2 1 2"}, ""},
+		"a token given twice":   {[]string{"enter X a:1 1 4", "leave X a:1 1 0 1", "enter X b:1 2 4", "leave X b:1 2 1 2"}, "the token before was 4"},
+		"a token that falls":    {[]string{"enter X a:1 1 4", "leave X a:1 1 0 1", "enter X a:1 2 3", "leave X a:1 2 1 2"}, "the token before was 4"},
 		"nobody left":           {[]string{"enter X a:1 1"}, "never left"},
 	} {
 		got := readJournal(c.lines).wrong

@@ -89,9 +89,10 @@ func openLatchClient(c command) (*latchClient, error) {
 		l.redis = redis
 	}
 	client, err := redlatch.Open(ctx, c.Address, redlatch.Config{
-		LeaseTime: time.Duration(c.Watchdog) * time.Millisecond,
-		FairWait:  time.Duration(c.FairWait) * time.Millisecond,
-		Logger:    slog.New(slog.DiscardHandler),
+		LeaseTime:  time.Duration(c.Watchdog) * time.Millisecond,
+		FairWait:   time.Duration(c.FairWait) * time.Millisecond,
+		TokenClock: c.TokenClock,
+		Logger:     slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		l.closeRedis()
@@ -156,12 +157,15 @@ func (t *thread) lock(c command, a *answer) error {
 	if c.Lease >= 0 {
 		opts = append(opts, redlatch.WithLease(time.Duration(c.Lease)*time.Millisecond))
 	}
+	if c.Kind == "fenced" {
+		opts = append(opts, redlatch.WithFencing())
+	}
 	take := t.client.lock(c).Lock
 	if c.Verb == "tryLock" {
 		opts = append(opts, redlatch.WithWait(time.Duration(max(c.Wait, 0))*time.Millisecond))
 		take = t.client.lock(c).TryLock
 	}
-	h, err := take(t.ctx, opts...)
+	h, err := take(t.below(c), opts...)
 	if errors.Is(err, redlatch.ErrNotAcquired) {
 		a.OK = false
 		return nil
@@ -169,10 +173,28 @@ func (t *thread) lock(c command, a *answer) error {
 	if err != nil {
 		return err
 	}
-	a.Owner = h.Owner()
+	a.Owner, a.Value = owner(h), h.Token()
 	key := c.Kind + " " + c.Name
 	t.holds[key] = append(t.holds[key], h)
 	return nil
+}
+
+// below is the context under which a lock is taken: one owner for all that the thread does.
+// Several locks are taken at once only by an owner that has none of them, so the thread is
+// a new one each time that it takes a multi-lock.
+func (t *thread) below(c command) context.Context {
+	if c.Kind == "multi" {
+		return context.Background()
+	}
+	return t.ctx
+}
+
+// owner is the name of a hold, or of its first member.
+func owner(h *redlatch.Hold) string {
+	if m := h.Members(); len(m) > 0 {
+		return m[0].Owner()
+	}
+	return h.Owner()
 }
 
 func (t *thread) unlock(c command, a *answer) error {
@@ -183,11 +205,15 @@ func (t *thread) unlock(c command, a *answer) error {
 	}
 	last := holds[len(holds)-1]
 	t.holds[key] = holds[:len(holds)-1]
-	a.Owner = last.Owner()
+	a.Owner = owner(last)
 	return last.Unlock(t.ctx)
 }
 
 func (t *thread) ask(c command, a *answer) error {
+	if c.Verb == "holdCount" {
+		a.Value = int64(len(t.holds[c.Kind+" "+c.Name]))
+		return nil
+	}
 	status, err := t.client.status(t.ctx, c)
 	if err != nil {
 		return err
@@ -200,8 +226,8 @@ func (t *thread) ask(c command, a *answer) error {
 		default:
 			a.OK = status.Locked
 		}
-	case "holdCount":
-		a.Value = int64(len(t.holds[c.Kind+" "+c.Name]))
+	case "token":
+		a.Value = status.Token
 	case "remainTTL":
 		a.Value = status.TTL.Milliseconds()
 		if !status.Locked {
@@ -221,7 +247,7 @@ type forcible interface {
 
 func (l *latchClient) forcible(c command) forcible {
 	switch c.Kind {
-	case "mutex":
+	case "mutex", "fenced":
 		return l.Mutex(c.Name)
 	case "fair":
 		return l.FairMutex(c.Name)
@@ -235,8 +261,14 @@ func (l *latchClient) status(ctx context.Context, c command) (redlatch.Status, e
 
 func (l *latchClient) lock(c command) redlatch.Lock {
 	switch c.Kind {
-	case "mutex":
+	case "mutex", "fenced":
 		return l.Mutex(c.Name)
+	case "multi":
+		var locks []redlatch.Lock
+		for _, name := range members(c.Name) {
+			locks = append(locks, l.Mutex(name))
+		}
+		return redlatch.NewMulti(locks...)
 	case "fair":
 		return l.FairMutex(c.Name)
 	case "read":
@@ -253,40 +285,60 @@ func (t *thread) section(c command, a *answer) error {
 		mode = "S "
 	}
 	who := mode + a.Owner + " " + c.Op
-	if err := t.redis("RPUSH", c.Name+":journal", "enter "+who).Err; err != nil {
-		return err
-	}
-	before, err := t.count(c)
-	if err != nil {
-		return err
+	var before []int64
+	for _, name := range members(c.Name) {
+		entry := "enter " + who
+		if c.Token > 0 {
+			entry += fmt.Sprint(" ", c.Token)
+		}
+		if err := t.note(name, entry); err != nil {
+			return err
+		}
+		count, err := t.count(name)
+		if err != nil {
+			return err
+		}
+		before = append(before, count)
 	}
 	time.Sleep(time.Duration(c.Work) * time.Millisecond) // the work
-	after := before + 1
-	if c.Shared {
-		after, err = t.count(c)
-	} else {
-		err = t.redis("SET", c.Name+":counter", strconv.FormatInt(after, 10)).Err
+	for i, name := range members(c.Name) {
+		after, err := t.step(name, before[i], c.Shared)
+		if err == nil {
+			err = t.note(name, fmt.Sprintf("leave %s %d %d", who, before[i], after))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	a.Value = after
-	return t.redis("RPUSH", c.Name+":journal", fmt.Sprintf("leave %s %d %d", who, before, after)).Err
+	return nil
 }
 
-func (t *thread) count(c command) (int64, error) {
-	reply := t.redis("GET", c.Name+":counter")
+func (t *thread) note(name, line string) error {
+	return t.redis("RPUSH", name+":journal", line).Err
+}
+
+func (t *thread) count(name string) (int64, error) {
+	reply := t.redis("GET", name+":counter")
 	if reply.Err != nil || reply.IsNil {
 		return 0, reply.Err
 	}
 	return strconv.ParseInt(reply.Str, 10, 64)
 }
 
+// step moves a counter on, or reads it once more where others may read as well.
+func (t *thread) step(name string, before int64, shared bool) (after int64, err error) {
+	if shared {
+		return t.count(name)
+	}
+	after = before + 1
+	return after, t.redis("SET", name+":counter", strconv.FormatInt(after, 10)).Err
+}
+
 // owner is the name under which the thread holds anything at the moment.
 func (t *thread) owner() string {
 	for _, holds := range t.holds {
 		for _, h := range holds {
-			return h.Owner()
+			return owner(h)
 		}
 	}
 	return t.client.ID() + ":none"

@@ -207,6 +207,8 @@ type settings struct {
 	watchdog time.Duration
 	fairWait time.Duration
 	url      string // of the servers; the shared one by default
+
+	tokenClock bool // Config.TokenClock
 }
 
 // newClient opens a client on a peer for the length of the test and returns its thread 1.
@@ -223,7 +225,10 @@ func newClient(t testing.TB, p peer, s settings) actor {
 func openOn(t testing.TB, p peer, url string, s settings) actor {
 	t.Helper()
 	a := actor{p, fmt.Sprint("client", clientNumber.Add(1)), 1}
-	got := a.do(t, command{Verb: "open", Address: url, Watchdog: s.watchdog.Milliseconds(), FairWait: s.fairWait.Milliseconds()})
+	got := a.do(t, command{
+		Verb: "open", Address: url, TokenClock: s.tokenClock,
+		Watchdog: s.watchdog.Milliseconds(), FairWait: s.fairWait.Milliseconds(),
+	})
 	if !got.OK {
 		t.Fatalf("open a client in %s: %s", p.language(), got.Error)
 	}

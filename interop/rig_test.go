@@ -3,6 +3,7 @@
 package interop_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -16,9 +17,26 @@ type rig struct {
 	url     string // of the servers, where it is not the shared one
 }
 
+func newRig(t *testing.T, version string) rig {
+	return rig{version: version, java: startJava(t, version), latch: here{newLatches()}}
+}
+
 // newest says whether the release is the first of the list: the long tests run longer
 // with it.
 func (r rig) newest(t testing.TB) bool { return versions(t)[0] == r.version }
+
+// before says whether the release is older than another.
+func (r rig) before(t testing.TB, major, minor int) bool {
+	t.Helper()
+	var m, n int
+	if _, err := fmt.Sscanf(r.version, "%d.%d", &m, &n); err != nil {
+		t.Fatalf("release %q: %v", r.version, err)
+	}
+	return m < major || m == major && n < minor
+}
+
+// fences says whether the release has fenced locks.
+func (r rig) fences(t testing.TB) bool { return !r.before(t, 3, 19) }
 
 // versions are the releases that the probe is built with, the newest first.
 func versions(t testing.TB) []string {
@@ -39,23 +57,46 @@ func (r rig) bothWays(t *testing.T, test func(t *testing.T, one, other peer)) {
 	t.Run("Go-then-Java", func(t *testing.T) { test(t, r.latch, r.java) })
 }
 
+// trial is something that is to be shown of every release.
+type trial struct {
+	name string
+	test func(t *testing.T, r rig)
+}
+
+// These measure how soon something happens, or are over soon. They have the machine to
+// themselves.
 func TestWithRedisson(t *testing.T) {
 	for _, version := range versions(t) {
 		t.Run(version, func(t *testing.T) {
-			r := rig{version: version, java: startJava(t, version), latch: here{newLatches()}}
-			for _, c := range []struct {
-				name string
-				test func(t *testing.T, r rig)
-			}{
+			r := newRig(t, version)
+			for _, c := range []trial{
 				{"every step leaves the same state", sameState},
 				{"the queue of a fair lock is the same", sameQueue},
 				{"who waits enters at the release", entersAtTheRelease},
-				{"a lease that ends lets the other in", leaseEnds},
 				{"force unlock lets the other in", forced},
-				{"both renew side by side", renewsSideBySide},
 				{"readers of both sides keep writers off", mixedReaders},
 				{"a downgrade lets the readers of the other in", downgraded},
+				{"a multi-lock is all or nothing", allOrNothing},
 				{"a fair queue keeps its order", fairOrder},
+				{"fencing tokens grow by one", tokens},
+				{"fencing tokens grow by the clock", tokensByTheClock},
+			} {
+				t.Run(c.name, func(t *testing.T) { c.test(t, r) })
+			}
+		})
+	}
+}
+
+// These take long, some because they wait and some because they go on for so long. They
+// are made to stand each other's load.
+func TestWithRedissonForLong(t *testing.T) {
+	for _, version := range versions(t) {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, version)
+			for _, c := range []trial{
+				{"a lease that ends lets the other in", leaseEnds},
+				{"both renew side by side", renewsSideBySide},
 				{"a fair lock passes over the dead", fairDead},
 				{"random histories", histories},
 			} {

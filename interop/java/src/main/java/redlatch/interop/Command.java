@@ -9,8 +9,10 @@ final class Command {
     String client;
     int thread;
 
-    /** The lock: its kind is one of mutex, fair, read, write. */
+    /** The lock: its kind is one of mutex, fenced, fair, read, write, multi. */
     String kind;
+
+    /** Of a multi-lock, the names of its members with a + between them. */
     String name;
 
     /** How long to wait; negative: without end for lock, not at all for tryLock. */
@@ -24,8 +26,13 @@ final class Command {
     long watchdog;
     long fairWait;
 
-    /** section: how long it takes, whether others may be in it, and how it is called. */
+    /** section: how long it takes, whether others may be in it, its name, and its token if it has one. */
     long work;
     boolean shared;
     String op;
+    long token;
+
+    String[] names() {
+        return name.split("\\+");
+    }
 }

@@ -1,13 +1,13 @@
 package redlatch.interop;
 
 import org.redisson.api.RBucket;
-import org.redisson.api.RList;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 
 /**
  * What a lock is to guard: a counter that is read, slept on and written, between two
- * entries in a journal. Two at a time lose a step of the counter.
+ * entries in a journal. Two at a time lose a step of the counter. A multi-lock guards one
+ * such thing for each of its members.
  */
 final class Section {
     private final RedissonClient redisson;
@@ -16,25 +16,35 @@ final class Section {
         this.redisson = redisson;
     }
 
-    /** Returns the counter as it was left. */
-    long run(Command command, String owner) throws InterruptedException {
-        RList<String> journal = redisson.getList(command.name + ":journal", StringCodec.INSTANCE);
-        RBucket<String> counter = redisson.getBucket(command.name + ":counter", StringCodec.INSTANCE);
+    void run(Command command, String owner) throws InterruptedException {
         String who = (command.shared ? "S " : "X ") + owner + " " + command.op;
+        String[] names = command.names();
+        long[] before = new long[names.length];
 
-        journal.add("enter " + who);
-        long before = count(counter);
-        Thread.sleep(command.work);
-        long after = command.shared ? count(counter) : before + 1;
-        if (!command.shared) {
-            counter.set(Long.toString(after));
+        for (int i = 0; i < names.length; i++) {
+            note(names[i], "enter " + who + (command.token > 0 ? " " + command.token : ""));
+            before[i] = count(names[i]);
         }
-        journal.add("leave " + who + " " + before + " " + after);
-        return after;
+        Thread.sleep(command.work);
+        for (int i = 0; i < names.length; i++) {
+            long after = command.shared ? count(names[i]) : before[i] + 1;
+            if (!command.shared) {
+                counter(names[i]).set(Long.toString(after));
+            }
+            note(names[i], "leave " + who + " " + before[i] + " " + after);
+        }
     }
 
-    private static long count(RBucket<String> counter) {
-        String text = counter.get();
+    private void note(String name, String line) {
+        redisson.<String>getList(name + ":journal", StringCodec.INSTANCE).add(line);
+    }
+
+    private RBucket<String> counter(String name) {
+        return redisson.getBucket(name + ":counter", StringCodec.INSTANCE);
+    }
+
+    private long count(String name) {
+        String text = counter(name).get();
         return text == null ? 0 : Long.parseLong(text);
     }
 }

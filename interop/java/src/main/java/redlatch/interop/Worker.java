@@ -9,6 +9,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
@@ -21,6 +22,7 @@ final class Worker {
     // One object for each lock, as a program would have it in a field.
     private final Map<String, RLock> locks = new HashMap<>();
     private volatile Thread thread;
+    private volatile Command current;
 
     Worker(RedissonClient redisson) {
         this.redisson = redisson;
@@ -45,6 +47,7 @@ final class Worker {
         answer.id = command.id;
         answer.owner = redisson.getId() + ":" + Thread.currentThread().getId();
         answer.from = now();
+        current = command;
         try {
             apply(command, answer);
         } catch (IllegalMonitorStateException e) {
@@ -59,27 +62,35 @@ final class Worker {
     private void apply(Command command, Answer answer) throws InterruptedException {
         answer.ok = true;
         if (command.verb.equals("section")) {
-            answer.value = section.run(command, answer.owner);
+            section.run(command, answer.owner);
             return;
         }
         RLock lock = locks.computeIfAbsent(command.kind + " " + command.name, key -> lock(command));
         switch (command.verb) {
-            case "lock" -> {
-                if (command.lease < 0) {
-                    lock.lock();
-                } else {
-                    lock.lock(command.lease, TimeUnit.MILLISECONDS);
-                }
-            }
-            case "tryLock" -> answer.ok = command.wait < 0 && command.lease < 0
-                    ? lock.tryLock()
-                    : lock.tryLock(Math.max(command.wait, 0), command.lease, TimeUnit.MILLISECONDS);
+            case "lock", "tryLock" -> acquire(lock, command, answer);
             case "unlock" -> lock.unlock();
             case "forceUnlock" -> answer.ok = lock.forceUnlock();
             case "isLocked" -> answer.ok = lock.isLocked();
-            case "holdCount" -> answer.value = lock.getHoldCount();
+            case "holdCount" -> answer.value = countable(lock, command).getHoldCount();
             case "remainTTL" -> answer.value = lock.remainTimeToLive();
+            case "token" -> answer.value = Fenced.last(lock);
             default -> throw new IllegalArgumentException("no verb " + command.verb);
+        }
+    }
+
+    private static void acquire(RLock lock, Command command, Answer answer) throws InterruptedException {
+        if (command.kind.equals("fenced")) {
+            Long token = Fenced.acquire(lock, command);
+            answer.ok = token != null;
+            answer.value = answer.ok ? token : 0;
+        } else if (command.verb.equals("tryLock")) {
+            answer.ok = command.wait < 0 && command.lease < 0
+                    ? lock.tryLock()
+                    : lock.tryLock(Math.max(command.wait, 0), command.lease, TimeUnit.MILLISECONDS);
+        } else if (command.lease < 0) {
+            lock.lock();
+        } else {
+            lock.lock(command.lease, TimeUnit.MILLISECONDS);
         }
     }
 
@@ -89,15 +100,30 @@ final class Worker {
             case "fair" -> redisson.getFairLock(command.name);
             case "read" -> redisson.getReadWriteLock(command.name).readLock();
             case "write" -> redisson.getReadWriteLock(command.name).writeLock();
+            case "fenced" -> Fenced.of(redisson, command.name);
+            case "multi" -> redisson.getMultiLock(
+                    Stream.of(command.names()).map(redisson::getLock).toArray(RLock[]::new));
             default -> throw new IllegalArgumentException("no kind " + command.kind);
         };
     }
 
-    /** Whether the thread sleeps until a message: Redisson parks it on a semaphore. */
+    /** A multi-lock cannot tell its count, but each of its members can. */
+    private RLock countable(RLock lock, Command command) {
+        return command.kind.equals("multi") ? redisson.getLock(command.names()[0]) : lock;
+    }
+
+    /**
+     * Whether the thread sleeps until a message. Redisson parks it on a semaphore; but for a
+     * fenced lock others wait in its place, and only the subscription shows it.
+     */
     boolean parked() {
         Thread parked = thread;
-        if (parked == null) {
+        Command doing = current;
+        if (parked == null || doing == null) {
             return false;
+        }
+        if (doing.kind.equals("fenced")) {
+            return Fenced.awaited(redisson, doing.name);
         }
         for (StackTraceElement frame : parked.getStackTrace()) {
             if (frame.getClassName().equals(Semaphore.class.getName())) {

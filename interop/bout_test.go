@@ -1,0 +1,150 @@
+//go:build interop
+
+package interop_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// bout is a few verbs of one thread that belong together.
+type bout struct {
+	h      *history
+	random *rand.Rand
+	actor  actor
+	id     string
+	member int
+	name   string // of the lock
+	token  int64  // of its latest acquisition
+	died   bool
+}
+
+// do runs one command, and reports whether it did what it should.
+func (b *bout) do(c command) bool {
+	if b.died {
+		return false
+	}
+	got := <-b.actor.start(c)
+	switch {
+	case got.Error == died:
+		b.died = true
+		return false
+	case got.Error != "":
+		b.h.trouble("%s %s: %s of %s: %s", b.actor, b.id, c.Verb, c.Kind, got.Error)
+		return false
+	case !got.OK && (c.Verb != "tryLock"):
+		b.h.trouble("%s %s: %s of %s is refused", b.actor, b.id, c.Verb, c.Kind)
+	case got.OK && c.Kind == "fenced" && c.Verb != "unlock":
+		b.token = got.Value
+	}
+	return got.OK
+}
+
+func (b *bout) chance(percent int) bool { return b.random.IntN(100) < percent }
+
+// acquire takes the lock in one of the ways there are. The random numbers that it draws do
+// not depend on the outcome.
+func (b *bout) acquire(kind string) bool {
+	c := tryLock(kind, b.name)
+	way, wait := b.random.IntN(100), time.Duration(20+b.random.IntN(1000))*time.Millisecond
+	switch {
+	case way < 20: // no wait
+	case way < 50, kind == "fair":
+		c = c.waiting(wait)
+	default:
+		// Not for the fair lock, where a Java waiter without a wait time that dies
+		// blocks the others for five minutes.
+		c = lock(kind, b.name)
+	}
+	// Redisson takes the members of a multi-lock for twice the wait, and lengthens that
+	// when it has all, whoever holds them by then. Its lock waits for seconds.
+	if way%4 == 0 && (c.Verb == "lock" || c.Wait >= 0 && kind != "multi") {
+		c = c.leased(10 * time.Second)
+	}
+	if !b.do(c) {
+		b.h.denied.Add(1)
+		return false
+	}
+	return true
+}
+
+// section works inside the lock.
+func (b *bout) section(shared bool) {
+	c := verb("section", "", b.name)
+	c.Work, c.Shared, c.Token = int64(b.random.IntN(4)), shared, b.token
+	c.Op = fmt.Sprint("op", b.h.ops.Add(1))
+	if b.do(c) {
+		b.h.done[b.member].Add(1)
+	}
+}
+
+// exclusive is a bout on a mutex, with a token or without, or on a fair lock.
+func (b *bout) exclusive(kind string) {
+	again := b.chance(30)
+	if plain := b.chance(25); plain && kind == "fenced" {
+		kind = "mutex"
+	}
+	if !b.acquire(kind) {
+		return
+	}
+	b.section(false)
+	if again && b.do(tryLock(kind, b.name)) {
+		b.section(false)
+		b.do(unlock(kind, b.name))
+		b.section(false)
+	}
+	b.do(unlock(kind, b.name))
+}
+
+// several is a bout on some of the locks at once, in any order, or on one of them.
+func (b *bout) several() {
+	names := slices.Clone(b.h.locks)
+	b.random.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	kind, n := "multi", 1+b.random.IntN(3)
+	if n == 1 {
+		kind = "mutex"
+	}
+	b.name = several(names[:n]...)
+	if b.acquire(kind) {
+		b.section(false)
+		b.do(unlock(kind, b.name))
+	}
+}
+
+// readWrite is a bout on one of the sides of a read-write lock, or on one after the other.
+func (b *bout) readWrite() {
+	kind, more := "read", b.random.IntN(100)
+	if b.chance(40) {
+		kind = "write"
+	}
+	if !b.acquire(kind) {
+		return
+	}
+	shared := kind == "read"
+	b.section(shared)
+	switch {
+	case more < 40:
+	case more < 60: // once more on the same side
+		if b.do(lock(kind, b.name)) {
+			b.section(shared)
+			b.do(unlock(kind, b.name))
+			b.section(shared)
+		}
+	case kind == "write" && more < 80: // read inside
+		if b.do(lock("read", b.name)) {
+			b.section(false)
+			b.do(unlock("read", b.name))
+			b.section(false)
+		}
+	case kind == "write": // become a reader
+		if b.do(lock("read", b.name)) {
+			b.do(unlock("write", b.name))
+			b.section(true)
+			b.do(unlock("read", b.name))
+			return
+		}
+	}
+	b.do(unlock(kind, b.name))
+}

@@ -1,0 +1,79 @@
+package redlatch.interop;
+
+import java.lang.reflect.InvocationTargetException;
+import java.util.concurrent.TimeUnit;
+import org.redisson.api.RLock;
+import org.redisson.api.RTopic;
+import org.redisson.api.RedissonClient;
+
+/** The verbs of a fenced lock, by name: releases before 3.19 have none, and are to compile. */
+final class Fenced {
+    private static final long FOR_EVER = TimeUnit.DAYS.toMillis(1);
+
+    private Fenced() {}
+
+    static RLock of(RedissonClient redisson, String name) {
+        return (RLock) call(RedissonClient.class, redisson, "getFencedLock", of(String.class), name);
+    }
+
+    /** Returns the token, or null if the lock was not to be had. */
+    static Long acquire(RLock lock, Command command) {
+        if (command.verb.equals("lock") && command.lease < 0) {
+            return (Long) call(type(), lock, "lockAndGetToken", of());
+        }
+        // Lock with a lease would ignore it, and a try without arguments wait for ever.
+        long wait = command.verb.equals("lock") ? FOR_EVER : Math.max(command.wait, 0);
+        return (Long) call(type(), lock, "tryLockAndGetToken", of(long.class, long.class, TimeUnit.class),
+                wait, command.lease, TimeUnit.MILLISECONDS);
+    }
+
+    /** The last token of all, whoever got it. */
+    static long last(RLock lock) {
+        Long token = (Long) call(type(), lock, "getToken", of());
+        return token == null ? 0 : token;
+    }
+
+    /** Whether somebody listens for the lock, in either way that there is. */
+    static boolean awaited(RedissonClient redisson, String name) {
+        String channel = "redisson_lock__channel:{" + name + "}";
+        if (redisson.getTopic(channel).countSubscribers() > 0) {
+            return true;
+        }
+        return sharded() && ((RTopic) call(RedissonClient.class, redisson, "getShardedTopic", of(String.class), channel))
+                .countSubscribers() > 0;
+    }
+
+    private static boolean sharded() {
+        try {
+            RedissonClient.class.getMethod("getShardedTopic", String.class);
+            return true;
+        } catch (NoSuchMethodException e) {
+            return false;
+        }
+    }
+
+    private static Class<?> type() {
+        try {
+            return Class.forName("org.redisson.api.RFencedLock");
+        } catch (ClassNotFoundException e) {
+            throw new IllegalArgumentException("this release has no fenced lock", e);
+        }
+    }
+
+    private static Class<?>[] of(Class<?>... types) {
+        return types;
+    }
+
+    private static Object call(Class<?> type, Object target, String method, Class<?>[] types, Object... arguments) {
+        try {
+            return type.getMethod(method, types).invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof RuntimeException) {
+                throw (RuntimeException) e.getCause();
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalArgumentException("this release has no " + method, e);
+        }
+    }
+}
