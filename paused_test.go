@@ -111,6 +111,13 @@ func runWatchdog(t *testing.T, address string, cfg watchdog.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(d.Close)
+	runWatchdogOn(t, d, cfg)
+}
+
+// runWatchdogOn runs a watchdog on a connection.
+func runWatchdogOn(t *testing.T, d driver.Driver, cfg watchdog.Config) {
+	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	w, err := watchdog.New(d, cfg)
 	if err != nil {
@@ -123,7 +130,7 @@ func runWatchdog(t *testing.T, address string, cfg watchdog.Config) {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(func() { cancel(); running.Wait(); d.Close() })
+	t.Cleanup(func() { cancel(); running.Wait() })
 	redistest.Eventually(t, 10*time.Second, func() bool { return w.Stats().Looks > 0 }, "the watchdog looks")
 }
 
