@@ -71,4 +71,4 @@ interop: ## contend with real Redisson clients, which needs a JDK and Maven
 	interop/java/build
 	go vet -tags interop ./interop
 	$(STATICCHECK) -tags interop ./interop
-	go test -race -tags interop -count=1 -v -timeout $(TEST_LIMIT) ./interop
+	go test -race -tags interop -count=1 -v -parallel 8 -timeout $(TEST_LIMIT) ./interop

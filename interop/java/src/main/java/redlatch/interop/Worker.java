@@ -50,10 +50,11 @@ final class Worker {
         current = command;
         try {
             apply(command, answer);
-        } catch (IllegalMonitorStateException e) {
-            answer.error = "LOST";
         } catch (InterruptedException | RuntimeException e) {
-            answer.error = e.toString();
+            // A multi-lock wraps it, in some releases.
+            boolean lost = e instanceof IllegalMonitorStateException
+                    || e.getCause() instanceof IllegalMonitorStateException;
+            answer.error = lost ? "LOST" : e.toString();
         }
         answer.at = now();
         return answer;
