@@ -56,7 +56,8 @@ type Config struct {
 	// outage that is shorter is ridden out, a longer one is reported.
 	CommandTimeout time.Duration
 
-	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s.
+	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s. A failover
+	// that takes longer leaves the lock behind until its lease ends.
 	ReleaseTimeout time.Duration
 
 	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this

@@ -61,7 +61,9 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 //
 // It costs one more round trip, on a connection of its own, and waits for up to timeout
 // beyond the wait for the lock itself. Of the holds of one owner, each asks for itself.
-// Renewals are not waited for.
+// Renewals are not waited for: a hold that outlives its first lease on a primary which was
+// cut off from its replicas may be overtaken. With WithLease there is nothing but what was
+// confirmed.
 //
 // Source: the WAIT command of Redis, as Redisson uses it (section 15 of the wire format).
 func WithReplicas(n int, timeout time.Duration) LockOption {
