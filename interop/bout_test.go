@@ -35,7 +35,7 @@ func (b *bout) do(c command) bool {
 	case unheard(c, got):
 		return false
 	case got.Error != "":
-		b.h.trouble("%s %s: %s of %s: %s", b.actor, b.id, c.Verb, c.Kind, got.Error)
+		b.h.trouble("%s %s: %s of %s: %s (%s), from %v to %v", b.actor, b.id, c.Verb, c.Kind, got.Error, got.Why, got.from(), got.at())
 		return false
 	case !got.OK && (c.Verb != "tryLock"):
 		b.h.trouble("%s %s: %s of %s is refused", b.actor, b.id, c.Verb, c.Kind)
