@@ -40,6 +40,7 @@ type answer struct {
 	Value int64  `json:"value"` // a count, a TTL, or a fenced lock's token
 	Owner string `json:"owner"`
 	Error string `json:"error"` // "LOST" where the lock was not held
+	Why   string `json:"why"`   // what else is known of it
 	From  int64  `json:"from"`  // microseconds of wall time: called
 	At    int64  `json:"at"`    // and returned
 }

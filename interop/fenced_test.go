@@ -16,9 +16,6 @@ import (
 // however the one before it ended, and nobody who does not get the lock uses one up.
 // Method: two threads of each side take turns at random, and so do the ways to end a hold.
 func tokens(t *testing.T, r rig) {
-	if !r.fences(t) {
-		return
-	}
 	random := rand.New(rand.NewPCG(seedOf(t), 0))
 	s := settings{watchdog: 30 * time.Second}
 	java, latch := newClient(t, r.java, s), newClient(t, r.latch, s)
@@ -116,9 +113,6 @@ func keptOff(t *testing.T, name string, all []actor) {
 
 // Goal: where our tokens follow the clock, Java's go on from them, and ours from Java's.
 func tokensByTheClock(t *testing.T, r rig) {
-	if !r.fences(t) {
-		return
-	}
 	s := settings{watchdog: 30 * time.Second, tokenClock: true}
 	java, latch := newClient(t, r.java, s), newClient(t, r.latch, s)
 	name := redistest.Name(t)

@@ -32,7 +32,7 @@ func (l *latches) run(c command) answer {
 	a.At = time.Now().UnixMicro()
 	switch {
 	case errors.Is(err, redlatch.ErrLost):
-		a.OK, a.Error = false, lost
+		a.OK, a.Error, a.Why = false, lost, err.Error()
 	case err != nil:
 		a.OK, a.Error = false, err.Error()
 	}
