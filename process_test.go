@@ -87,10 +87,10 @@ func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 	return h
 }
 
-// orphaned ends a process that a test has started when the test binary is gone, whatever
+// This ends a process that a test has started when the test binary is gone, whatever
 // killed that: nothing else can write to its input, and nobody does. It is set before any
 // init, in which such a process does its work.
-var orphaned = func() bool {
+var _ = func() bool {
 	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeNamedPipe != 0 && os.Getenv(childEnv) != "" {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
