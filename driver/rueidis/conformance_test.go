@@ -2,6 +2,7 @@ package rueidis_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/drivertest"
@@ -12,6 +13,6 @@ import (
 func TestPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, func(t *testing.T) driver.Driver {
-		return open(t, rueidis.Options{Address: redistest.Shared(t).Addr()})
+		return open(t, rueidis.Options{Address: redistest.Shared(t).Addr(), CommandTimeout: 20 * time.Second})
 	})
 }
