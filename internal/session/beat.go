@@ -68,15 +68,31 @@ func (s *Session) missed(err error) {
 	}
 }
 
-// count takes note of how many watchdogs are alive, and says so when the last one goes and
-// when one is back.
+// quietBeats is after how many beats in a row that knew no watchdog there is none: together
+// half of a lease. One that is late for a moment, on a busy machine, is not dead, and to
+// believe for too long in one that is costs a paused holder no more than the question
+// whether it still has its locks.
+const quietBeats = 3
+
+// count takes note of how many watchdogs are alive, and says so when the last one has gone
+// and when one is back.
 func (s *Session) count(watchdogs int, known bool) {
-	before := s.watchdogs.Swap(int64(watchdogs))
+	s.watchdogs.Store(int64(watchdogs))
+	switch {
+	case watchdogs > 0:
+		s.quiet = 0
+	case known:
+		s.quiet++
+	default:
+		s.quiet = quietBeats
+	}
+	guarded := s.quiet < quietBeats
+	before := s.guarded.Swap(guarded)
 	log := s.settings.Logger
 	switch {
-	case watchdogs == 0 && (before > 0 || !known):
+	case !guarded && (before || !known):
 		log.Warn("redlatch: without protection: no watchdog is alive", "client", s.settings.Client)
-	case watchdogs > 0 && (before == 0 || !known):
+	case guarded && (!before || !known):
 		log.Info("redlatch: protected", "client", s.settings.Client, "watchdogs", watchdogs)
 	}
 }

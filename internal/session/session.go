@@ -30,6 +30,8 @@ type Session struct {
 	pulsing   atomic.Bool
 	beating   atomic.Bool // the last beat was answered; otherwise Redis is not told anything
 	watchdogs atomic.Int64
+	guarded   atomic.Bool
+	quiet     int // beats in a row that knew no watchdog; of the beating goroutine
 
 	mu    sync.Mutex
 	now   time.Time // by the server's clock,
@@ -147,8 +149,8 @@ func (s *Session) Drop(key string) {
 // Watchdogs is how many of them were alive at the last beat that was answered.
 func (s *Session) Watchdogs() int { return int(s.watchdogs.Load()) }
 
-// Guarded says whether there was one.
-func (s *Session) Guarded() bool { return s.watchdogs.Load() > 0 }
+// Guarded says whether there was one then, or a moment before.
+func (s *Session) Guarded() bool { return s.guarded.Load() }
 
 func (s *Session) rouse() {
 	select {
