@@ -87,8 +87,8 @@ func (b *bout) acquire(kind string) bool {
 
 // stuck says that a thread would hardly get on if its wait for several locks did not end.
 // Redisson takes them in the order given, holds some while it waits for another, and gives
-// all back after seconds: many that wait for one another come to no end, also among Java
-// alone. So one in each Java process waits without end, and few of ours.
+// all back after seconds: many that wait for one another hardly get on. So one in each Java
+// process waits without end, and few of ours.
 func (b *bout) stuck() bool {
 	bold := map[string]int{"Java": 1, "Go": 3}[b.h.team[b.member].language]
 	return b.h.kind == "multi" && b.actor.number > bold
