@@ -28,7 +28,7 @@ func TestAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 	sentinels := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + sentinels.Name
 	// The lease has to outlive the failover.
-	keepsItsHolds(t, url, 6*time.Second, 8*time.Second, func(d driver.Driver, client string) {
+	keepsItsHolds(t, url, 10*time.Second, 12*time.Second, func(d driver.Driver, client string) {
 		former := sentinels.Primary(t)
 		former.Kill()
 		sentinels.AwaitFailover(t, former)
