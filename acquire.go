@@ -82,33 +82,54 @@ func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, 
 // acquireShared takes the lock for an owner that may hold it already.
 func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *owner, want request) (*Hold, error) {
 	s := shared.sit(p)
-	defer shared.rise(p, s)
 	if want.wait == 0 {
 		select {
 		case s.turn <- struct{}{}:
 		default:
+			shared.rise(p, s)
 			return nil, fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", p.name, ErrNotAcquired)
 		}
 	} else {
 		select {
 		case s.turn <- struct{}{}:
 		case <-limited.Done():
+			shared.rise(p, s)
 			return nil, c.notAcquired(ctx, p, answer{})
 		case <-c.closing:
+			shared.rise(p, s)
 			return nil, fmt.Errorf("redlatch: lock %q: %w", p.name, ErrClosed)
 		}
 	}
-	defer func() { <-s.turn }()
-
-	if t := shared.current(s); t != nil {
+	t := shared.current(s)
+	if t != nil {
+		defer c.endTurn(t, s)
 		return c.reenter(ctx, limited, t, want)
 	}
-	t := c.newTenure(ctx, p, shared.name, shared, want)
+	t = c.newTenure(ctx, p, shared.name, shared, want)
+	defer c.endTurn(t, s)
 	h, err := c.contend(limited, t)
 	if err == nil {
 		shared.settle(s, t)
 	}
 	return h, err
+}
+
+// endTurn leaves the seat to the owner's next request: when nothing is under way any more
+// that gives back what this one may have taken. In Redis the owner is the same, so it would
+// take the lock away from the next.
+func (c *Client) endTurn(t *tenure, s *seat) {
+	leave := func() {
+		<-s.turn
+		t.shared.rise(t.point, s)
+	}
+	if t.debt == nil {
+		leave()
+		return
+	}
+	c.background.Go(func() {
+		<-t.debt
+		leave()
+	})
 }
 
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
@@ -128,7 +149,7 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) 
 		}
 		// The deadline passed while the request was under way. The loss stands,
 		// and what this request prolonged goes back.
-		c.takeBack(t)
+		_, t.debt = c.takeBack(t)
 	}
 	t.Lost(errOuterGone)
 	return nil, fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, errOuterGone)
@@ -212,7 +233,8 @@ func (t *tenure) late(asked, now time.Time) bool {
 // ended.
 func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 	if t.standing || t.unsettled {
-		if c.takeBack(t) {
+		var confirmed bool
+		if confirmed, t.debt = c.takeBack(t); confirmed {
 			t.unsettled = false
 		}
 	} else {
@@ -252,14 +274,16 @@ const grace = 25 * time.Millisecond
 
 // takeBack releases what attempts without a reply may have taken, and leaves the queue
 // where there is one. It does so on its own time, and reports whether that was confirmed
-// at once. The request follows the bid on the same connection, so it cannot overtake it.
-func (c *Client) takeBack(ts ...*tenure) bool {
+// at once, and when it is over. The request follows the bid on the same connection, so it
+// cannot overtake it.
+func (c *Client) takeBack(ts ...*tenure) (confirmed bool, over <-chan struct{}) {
 	calls := make([]errand, len(ts))
 	for i, t := range ts {
 		calls[i] = t.lower()
 	}
-	done := make(chan error, 1)
+	done, ended := make(chan error, 1), make(chan struct{})
 	c.background.Go(func() {
+		defer close(ended)
 		_, err := c.runAll(context.Background(), c.releases, calls...)
 		done <- err
 	})
@@ -267,9 +291,9 @@ func (c *Client) takeBack(ts ...*tenure) bool {
 	defer timer.Stop()
 	select {
 	case err := <-done:
-		return err == nil
+		return err == nil, ended
 	case <-timer.C:
-		return false
+		return false, ended
 	}
 }
 

@@ -21,7 +21,11 @@ func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
 	if t.shared != nil {
 		defer c.takeTurn(t)()
 	}
+	return c.releaseInTurn(ctx, t, h)
+}
 
+// releaseInTurn is release for who has the owner's turn, and a context that does not end.
+func (c *Client) releaseInTurn(ctx context.Context, t *tenure, h *Hold) error {
 	remaining, dropped, err := t.drop(h)
 	switch {
 	case errors.Is(err, ErrReleased):
@@ -107,13 +111,19 @@ func (c *Client) handOver(ctx context.Context, release errand, heirs []*wake.Wai
 	return results[0], results[0].Or(err)
 }
 
-// giveBack releases what was taken for a waiter that has left.
+// giveBack releases what was taken for a waiter that has left. The turn of its owner is
+// still its own (Client.endTurn).
 func (c *Client) giveBack(t *tenure, a answer) {
+	defer close(t.abandoned)
 	switch {
 	case a.hold != nil:
-		_ = a.hold.Unlock(context.Background())
+		if c.gate.enterToRelease() { // otherwise Close gives it back, and waits for this
+			defer c.gate.leave()
+			_ = c.releaseInTurn(context.Background(), t, a.hold)
+		}
 	case t.unsettled:
-		c.takeBack(t)
+		_, over := c.takeBack(t)
+		<-over
 	default:
 		t.unprotect()
 	}

@@ -197,9 +197,10 @@ func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) err
 			open = append(open, t)
 		}
 	}
-	if len(open) > 0 && c.takeBack(open...) {
+	if len(open) > 0 {
+		confirmed, _ := c.takeBack(open...) // their owners make no other request
 		for _, t := range open {
-			t.unsettled = false
+			t.unsettled = !confirmed
 		}
 	}
 	return c.verdict(limited, ts[len(ts)-1], a)

@@ -34,6 +34,13 @@ type tenure struct {
 	// stand in Redis. It belongs to whoever makes the attempt.
 	unsettled bool
 
+	// debt is closed when what was taken in vain has been given back; nil if nothing is
+	// under way. It belongs to whoever makes the attempt.
+	debt <-chan struct{}
+
+	// abandoned is the debt of one whose waiter left while others asked for it.
+	abandoned chan struct{}
+
 	// standing: the last answer was no, and left a waiter in the queue in Redis.
 	standing bool
 

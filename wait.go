@@ -133,12 +133,15 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 // endWait leaves the line because the time is up or the client closes. If a release
 // is just now asking for this waiter, that one gives the lock back.
 func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, last answer) error {
+	t.abandoned = make(chan struct{})
+	t.debt = t.abandoned
 	claimed := w.Leave(time.Time{})
 	err := c.notAcquired(t.parent, t.point, last)
 	if settled, ok := w.Turn(time.Now()).Result.(answer); ok {
 		// A release asked for it just before it left, and nobody has looked.
 		c.background.Go(func() { c.giveBack(t, settled) })
 	} else if !claimed {
+		t.debt = nil
 		err = c.giveUp(limited, t, last)
 	}
 	if limited.Err() == nil {
