@@ -33,6 +33,14 @@ func TestTokensGrowWithEveryHoldOfEveryKind(t *testing.T) {
 			if ttl := do(t, d, "PTTL", "redisson_lock_token:{"+name+"}").Int; ttl != -1 {
 				t.Errorf("the counter has the TTL %d", ttl)
 			}
+			do(t, d, "PEXPIRE", "redisson_lock_token:{"+name+"}", "60000") // as a Java multi-lock does
+			if err := must(a.Mutex(name).Lock(t.Context(), redlatch.WithFencing())).Unlock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			last = must(a.Mutex(name).Status(t.Context())).Token
+			if ttl := do(t, d, "PTTL", "redisson_lock_token:{"+name+"}").Int; ttl != -1 {
+				t.Errorf("the counter keeps the TTL %d that somebody gave it", ttl)
+			}
 			if status := must(a.Mutex(name).Status(t.Context())); status.Token != last {
 				t.Errorf("status has the token %d, want %d", status.Token, last)
 			}
