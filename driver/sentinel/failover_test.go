@@ -101,11 +101,18 @@ func TestFailover(t *testing.T) {
 	within(t, heard, "a message of the new primary")
 
 	first.Restart(t)
-	strangers := 0
+	strangers, again := 0, false
 	redistest.Eventually(t, 40*time.Second, func() bool {
 		strangers += strings.Count(first.CLI(t, "CLIENT", "LIST").(string), "name=redlatch")
-		return strings.Contains(first.CLI(t, "INFO", "replication").(string), "role:slave")
+		again = again || s.Primary(t) != second
+		return again || strings.Contains(first.CLI(t, "INFO", "replication").(string), "role:slave")
 	}, "the old primary is a replica")
+	if again {
+		// On a busy machine the sentinels may lose sight of the second one for a moment, and
+		// then the first one may be chosen rightly.
+		t.Log("the sentinels have chosen once more: who is written to says nothing now")
+		return
+	}
 	calls.awaitMore(t, 50)
 	if _, readonly := calls.counts(); readonly > 0 || strangers > 0 {
 		t.Errorf("the old primary was written to: %d refusals, seen %d times among its clients", readonly, strangers)

@@ -10,7 +10,7 @@ import (
 
 const (
 	// downAfter is how long a server may be silent before a sentinel thinks it dead.
-	downAfter = 700 * time.Millisecond
+	downAfter = time.Second
 	// failoverTimeout is, above all, half the pause after a failover that failed.
 	failoverTimeout = 3 * time.Second
 )
