@@ -267,6 +267,38 @@ func TestItSaysWhenTheLastWatchdogGoesAndWhenOneIsBack(t *testing.T) {
 	})
 }
 
+// Goal: a watchdog that is late for a moment costs nobody the protection, and one that is
+// gone does after half a lease. Method: one is away for two beats and back, and then for good.
+func TestAWatchdogThatIsLateForAMomentIsNotTakenForDead(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		watchdog := func(alive time.Duration) {
+			if _, err := s.runner.Run(t.Context(), script.WatchdogBeat("w", alive)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		watchdog(time.Hour)
+		s.Ready(t.Context())
+		time.Sleep(lease / 12) // between two beats, from here on
+		for _, away := range []int{2, 3} {
+			watchdog(0)
+			time.Sleep(time.Duration(away) * lease / 6)
+			synctest.Wait()
+			if s.Watchdogs() != 0 {
+				t.Errorf("%d watchdogs after %d beats without one", s.Watchdogs(), away)
+			}
+			if s.Guarded() != (away < 3) || s.log.count("no watchdog is alive") != away-2 {
+				t.Errorf("after %d beats without a watchdog: guarded %v, said %d times", away, s.Guarded(), s.log.count("no watchdog is alive"))
+			}
+			watchdog(time.Hour)
+			time.Sleep(lease / 6)
+			synctest.Wait()
+			if !s.Guarded() {
+				t.Error("not guarded though one is back")
+			}
+		}
+	})
+}
+
 // Redis's clock may be any; the end of a hold is told by it.
 func TestTheEndOfAnEntryIsToldByTheServersClock(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
