@@ -8,38 +8,29 @@
 -- ARGV[4]  the rule by which the token counts, when one is asked for
 --
 -- Replies
---   1                acquired; the count is ARGV[3], the TTL is ARGV[2]
+--   1                acquired; the count is ARGV[3], the TTL is at least ARGV[2]
 --   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); nothing changed
---   error NOTLOCK    the key is a hash, but no mutex; nothing changed
+--   error NOTLOCK    the key is a hash, but no mutex, or the counter of tokens cannot
+--                    count; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- The count is set, not added, so that a second run of the same call changes
 -- nothing more: this is how a lost reply is resolved.
 --
 -- Redisson: tryLockInnerAsync of RedissonLock and RedissonFencedLock, which add
--- one by HINCRBY. The state left behind is the same. Nothing but owners may ever
+-- one by HINCRBY and set the TTL, also to less than is left. Nothing but owners may ever
 -- be put into the hash.
 
 local lock, owner, lease, count = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
-local owners = redis.pcall('HLEN', lock)
-if type(owners) == 'table' then
-  return owners -- WRONGTYPE, as it is
+local found = held(lock, owner)
+if type(found) == 'table' then
+  return found
 end
-if owners == 0 then
-  if count ~= '1' then
-    return 0
-  end
-elseif owners > 1 then
-  return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
-elseif redis.call('HEXISTS', lock, owner) == 0 then
-  local held = redis.call('HGETALL', lock)
-  if not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
-    return redis.error_reply('NOTLOCK the hash is not one owner with a count')
-  end
-  return {redis.call('PTTL', lock), held[1]}
+if not found and count ~= '1' then
+  return 0
 end
 
 local granted = 1
@@ -50,5 +41,9 @@ if ARGV[4] then
   end
 end
 redis.call('HSET', lock, owner, count)
-redis.call('PEXPIRE', lock, lease)
+if found then
+  raise(lock, lease)
+else
+  redis.call('PEXPIRE', lock, lease)
+end
 return granted

@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-var multiAcquireScript = load("multi_acquire")
+var multiAcquireScript = load("multi_acquire", "shape", "exclusive")
 
 // AcquireAll takes each of several locks once, the first for the first owner and so on,
 // or none of them. Nobody has used the owners before. In a cluster the locks have one

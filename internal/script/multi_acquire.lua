@@ -6,7 +6,7 @@
 --          the name before
 --
 -- Replies
---   1                       all acquired; each count is 1, each TTL is ARGV[1]
+--   1                       all acquired; each count is 1, each TTL is at least ARGV[1]
 --   {index, ttl, holder}    the lock of that index, counted from 1, is the first that
 --                           another holds; its TTL in milliseconds (-1: none); nothing
 --                           changed
@@ -19,27 +19,15 @@
 -- Redisson: no counterpart; RedissonMultiLock takes one lock after the other. The state
 -- left behind is the same.
 
-local lease = ARGV[1]
-
-for i, lock in ipairs(KEYS) do
-  local owners = redis.pcall('HLEN', lock)
-  if type(owners) == 'table' then
-    return owners -- WRONGTYPE, as it is
-  end
-  if owners > 1 then
-    return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a mutex has one')
-  end
-  if owners == 1 and redis.call('HEXISTS', lock, ARGV[i + 1]) == 0 then
-    local held = redis.call('HGETALL', lock)
-    if not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
-      return redis.error_reply('NOTLOCK the hash is not one owner with a count')
-    end
-    return {i, redis.call('PTTL', lock), held[1]}
+for i = 1, #KEYS do
+  local found = held(KEYS[i], ARGV[i + 1])
+  if type(found) == 'table' then
+    return found.err and found or {i, found[1], found[2]}
   end
 end
 
 for i = 1, #KEYS do
   redis.call('HSET', KEYS[i], ARGV[i + 1], 1)
-  redis.call('PEXPIRE', KEYS[i], lease)
+  raise(KEYS[i], ARGV[1])
 end
 return 1

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
@@ -9,11 +10,11 @@ import (
 )
 
 var (
-	acquireScript = load("acquire", "token")
-	releaseScript = load("release", "announce")
-	renewScript   = load("renew")
-	forceScript   = load("force", "announce")
-	statusScript  = load("status")
+	acquireScript = load("acquire", "shape", "exclusive", "token")
+	releaseScript = load("release", "shape", "announce")
+	renewScript   = load("renew", "shape")
+	forceScript   = load("force", "shape", "exclusive", "force", "announce")
+	statusScript  = load("status", "shape", "exclusive")
 )
 
 // Acquire takes lock for owner, so that the owner's count is count afterwards.
@@ -59,16 +60,18 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 // Release lowers the owner's count to remaining and, at zero, frees the lock and
 // tells channel. The lease is for the holds that remain.
 func Release(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
-	return releaseScript.call(2, lock, channel, owner, strconv.Itoa(remaining), millis(lease), via.Unlocked())
+	return releaseScript.call(1, lock, owner, strconv.Itoa(remaining), millis(lease), channel, via.Unlocked())
 }
 
 // Released is what Release found.
 type Released struct {
 	// Held says that the owner held the lock until this call.
 	Held bool
-	// Told is the number of subscribers that were told of a free lock.
+	// Freed says that others may enter now.
+	Freed bool
+	// Told is the number of subscribers that were told of that.
 	Told int
-	// Mute says that the lock is free but the server refused to publish.
+	// Mute says that the server refused to publish it.
 	Mute bool
 }
 
@@ -80,11 +83,13 @@ func ReadReleased(r driver.Reply) (Released, error) {
 	n, plain := number(r)
 	switch {
 	case plain && n >= 0:
-		return Released{Held: true, Told: int(n)}, nil
+		return Released{Held: true, Freed: true, Told: int(n)}, nil
 	case plain && n == -1:
 		return Released{}, nil
 	case plain && n == -2:
-		return Released{Held: true, Mute: true}, nil
+		return Released{Held: true, Freed: true, Mute: true}, nil
+	case plain && n == -3:
+		return Released{Held: true}, nil
 	}
 	return Released{}, unexpected(releaseScript, r)
 }
@@ -92,52 +97,65 @@ func ReadReleased(r driver.Reply) (Released, error) {
 // Renewal is one lock of a batch.
 type Renewal struct {
 	Lock  string        // its key
-	Field string        // of the owner
-	Holds []string      // the timeout keys of the owner's holds, on a read side
-	Lease time.Duration // to be set
+	Field string        // of the owner, which must be there
+	Over  string        // of the owner, which must not be there any more; "" for none
+	Holds []string      // the timeout keys of the owner's read holds
+	Lease time.Duration // for which the lock lives at least
 }
 
 // Renew extends all locks of the batch, each only for its owner.
 func Renew(batch []Renewal) Call {
-	words := make([]string, 0, 4*len(batch))
+	words := make([]string, 0, 5*len(batch))
 	for _, one := range batch {
 		words = append(words, one.Lock)
 		words = append(words, one.Holds...)
 	}
 	keys := len(words)
 	for _, one := range batch {
-		words = append(words, one.Field, millis(one.Lease), strconv.Itoa(len(one.Holds)))
+		words = append(words, one.Field, one.Over, millis(one.Lease), strconv.Itoa(len(one.Holds)))
 	}
 	return renewScript.call(keys, words...)
 }
 
-// ReadRenewed reads the reply of Renew: for each lock of the batch, whether the
-// owner still held it.
-func ReadRenewed(r driver.Reply, batch int) ([]bool, error) {
+// errNoMemory is the error of a renewal that Redis could not carry out as a whole.
+var errNoMemory = errors.New("the server has no memory for the timeout key of a read hold")
+
+// Renewed is what Renew found of one lock of the batch.
+type Renewed struct {
+	Held bool  // the owner still held it
+	Err  error // why nothing is confirmed, although it did
+}
+
+// ReadRenewed reads the reply of Renew.
+func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	if len(r.Array) != batch {
 		return nil, unexpected(renewScript, r)
 	}
-	kept := make([]bool, batch)
+	all := make([]Renewed, batch)
 	for i, one := range r.Array {
-		if one.Err != nil {
+		switch {
+		case one.Err != nil:
 			return nil, one.Err
+		case one.Int == -1:
+			all[i] = Renewed{Held: true, Err: errNoMemory}
+		default:
+			all[i].Held = one.Int == 1
 		}
-		kept[i] = one.Int == 1
 	}
-	return kept, nil
+	return all, nil
 }
 
 // Force frees lock, whoever holds it, and tells channel.
 func Force(lock, channel string, via protocol.Messages) Call {
-	return forceScript.call(2, lock, channel, via.Unlocked())
+	return forceScript.call(1, lock, channel, via.Unlocked())
 }
 
 // ForceFrom frees lock if owner holds it, and tells channel.
 func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
-	return forceScript.call(2, lock, channel, via.Unlocked(), owner)
+	return forceScript.call(1, lock, channel, via.Unlocked(), owner)
 }
 
 // ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held

@@ -1,36 +1,38 @@
 -- renew: extend the leases of many locks, each only for its owner.
 --
 -- KEYS     for each lock in turn: the lock, a hash, and then the timeout keys of the
---          owner's holds, which only the read side of a read-write lock has
--- ARGV     for each lock in turn, three: the field that must be there; the lease in
+--          owner's read holds, which only a read-write lock has
+-- ARGV     for each lock in turn, four: the field that must be there; the field of the
+--          owner's write side if it must not be there any more, or ""; the lease in
 --          milliseconds; the number of timeout keys
 --
 -- Reply: an array with one entry for each lock, in order
---   1   the owner holds it; its holds now have the full lease
+--   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
+--   -1  it does, but a timeout key is missing and the server has no memory for it
 --
--- A key of another type answers 0 and does not stop the rest of the batch. A reader
--- raises the TTL of the lock and never lowers it, for there are other readers; a read
--- hold all of whose timeout keys have expired is gone.
+-- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
+-- that is missing is made again: as long as its field is there, the reader holds the lock.
+-- A write side whose release was lost is given up here.
 --
--- Redisson: renewal/LockTask and renewal/ReadLockTask, of which the latter sets the
--- lock's TTL also where it lowers it.
+-- Redisson: renewal/LockTask and renewal/ReadLockTask, which set the TTL also where that
+-- lowers it.
 
 local kept, key = {}, 1
-for i = 1, #ARGV / 3 do
-  local lock, holds = KEYS[key], tonumber(ARGV[3 * i])
-  local field, lease = ARGV[3 * i - 2], ARGV[3 * i - 1]
+for i = 1, #ARGV / 4 do
+  local lock, holds = KEYS[key], tonumber(ARGV[4 * i])
+  local field, over, lease = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
+  local refused = false
   kept[i] = 0
   if redis.pcall('HEXISTS', lock, field) == 1 then
-    if holds == 0 then
-      kept[i] = redis.call('PEXPIRE', lock, lease)
+    if over ~= '' and redis.call('HDEL', lock, over) == 1 then
+      redis.call('HSET', lock, 'mode', 'read')
     end
     for hold = key + 1, key + holds do
-      kept[i] = math.max(kept[i], redis.call('PEXPIRE', KEYS[hold], lease))
+      refused = refused or not keep(KEYS[hold], lease)
     end
-    if holds > 0 and kept[i] == 1 and redis.call('PTTL', lock) < tonumber(lease) then
-      redis.call('PEXPIRE', lock, lease)
-    end
+    raise(lock, lease)
+    kept[i] = refused and -1 or 1
   end
   key = key + 1 + holds
 end

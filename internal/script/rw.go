@@ -9,51 +9,61 @@ import (
 )
 
 var (
-	readAcquireScript  = load("read_acquire", "token")
-	readReleaseScript  = load("read_release", "announce")
-	writeAcquireScript = load("write_acquire", "token")
-	writeReleaseScript = load("write_release", "announce")
-	rwForceScript      = load("rw_force", "announce")
-	rwStatusScript     = load("rw_status")
+	rwAcquireScript = load("rw_acquire", "shape", "rw", "token")
+	rwReleaseScript = load("rw_release", "shape", "rw", "announce")
+	rwForceScript   = load("rw_force", "shape", "rw", "force", "announce")
+	rwStatusScript  = load("rw_status", "shape", "rw")
 )
 
-// AcquireRead takes the read side of lock for owner, so that the owner's count is
-// count afterwards. ReadAcquired reads the reply.
-func AcquireRead(lock, owner string, lease time.Duration, count int) Call {
-	return readAcquireScript.call(2, lock, protocol.ReadTimeoutKey(lock, owner, count),
-		owner, protocol.WriterField(owner), millis(lease), strconv.Itoa(count))
+// Counts are an owner's holds of the two sides of a read-write lock. The holds of any other
+// lock count as writes.
+type Counts struct{ Writes, Reads int }
+
+// timeouts are the timeout keys of an owner's read holds, from one number up to another.
+func timeouts(lock, owner string, from, to int) []string {
+	var keys []string
+	for hold := from; hold <= to; hold++ {
+		keys = append(keys, protocol.ReadTimeoutKey(lock, owner, hold))
+	}
+	return keys
 }
 
-// ReleaseRead lowers the owner's count from held to remaining. ReadReleased reads the
-// reply.
-func ReleaseRead(lock, channel, owner string, held, remaining int, lease time.Duration, via protocol.Messages) Call {
-	words := []string{lock, channel}
-	for hold := held; hold > remaining; hold-- {
-		words = append(words, protocol.ReadTimeoutKey(lock, owner, hold))
-	}
-	for hold := 1; hold <= remaining; hold++ {
-		words = append(words, protocol.ReadTimeoutKey(lock, owner, hold))
-	}
+// AcquireRW takes a side of lock for owner, so that the owner's counts are these
+// afterwards. ReadAcquired reads the reply.
+func AcquireRW(lock, owner string, counts Counts, lease time.Duration) Call {
+	words := append([]string{lock}, timeouts(lock, owner, 1, counts.Reads)...)
 	keys := len(words)
-	words = append(words, owner, strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), via.Unlocked())
-	return readReleaseScript.call(keys, words...)
+	return rwAcquireScript.call(keys, append(words, owner, protocol.WriterField(owner),
+		strconv.Itoa(counts.Writes), strconv.Itoa(counts.Reads), millis(lease), protocol.ReadTimeoutPrefix(lock))...)
 }
 
-// AcquireWrite takes the write side of lock for owner, so that the owner's count is
-// count afterwards. ReadAcquired reads the reply.
-func AcquireWrite(lock, owner string, lease time.Duration, count int) Call {
-	return writeAcquireScript.call(1, lock, protocol.WriterField(owner), millis(lease), strconv.Itoa(count), protocol.ReadTimeoutPrefix(lock))
+// ReleaseRW lowers the owner's counts to these; it never had more than so many read holds.
+// ReadReleased reads the reply.
+func ReleaseRW(lock, channel, owner string, most int, counts Counts, lease time.Duration, via protocol.Messages) Call {
+	words := append([]string{lock}, timeouts(lock, owner, 1, max(most, counts.Reads))...)
+	keys := len(words)
+	return rwReleaseScript.call(keys, append(words, owner, protocol.WriterField(owner),
+		strconv.Itoa(counts.Writes), strconv.Itoa(counts.Reads), millis(lease), protocol.ReadTimeoutPrefix(lock),
+		channel, via.Unlocked(), via.ReadUnlocked())...)
 }
 
-// ReleaseWrite lowers the owner's count to remaining. ReadReleased reads the reply.
-func ReleaseWrite(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
-	return writeReleaseScript.call(2, lock, channel,
-		protocol.WriterField(owner), strconv.Itoa(remaining), millis(lease), protocol.ReadTimeoutPrefix(lock), via.ReadUnlocked())
+// RenewalRW is how the holds of an owner of a read-write lock are renewed.
+func RenewalRW(lock, owner string, counts Counts, lease time.Duration) Renewal {
+	r := Renewal{Lock: lock, Field: owner, Over: protocol.WriterField(owner), Holds: timeouts(lock, owner, 1, counts.Reads), Lease: lease}
+	if counts.Writes > 0 {
+		r.Field, r.Over = r.Over, ""
+	}
+	return r
 }
 
-// ForceRW frees lock, whichever side holds it. ReadForced reads the reply.
-func ForceRW(lock, channel string, via protocol.Messages) Call {
-	return rwForceScript.call(2, lock, channel, protocol.ReadTimeoutPrefix(lock), via.Unlocked(), via.ReadUnlocked())
+// ForceRW frees lock, whoever holds it, or takes it from one owner if that is not empty.
+// ReadForced reads the reply.
+func ForceRW(lock, channel, owner string, via protocol.Messages) Call {
+	words := []string{lock, protocol.ReadTimeoutPrefix(lock), channel, via.Unlocked(), via.ReadUnlocked()}
+	if owner != "" {
+		words = append(words, owner)
+	}
+	return rwForceScript.call(1, words...)
 }
 
 // StatusRW reads lock and the counter of its fencing tokens.

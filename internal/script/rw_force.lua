@@ -1,41 +1,70 @@
--- rw_force: free a read-write lock, whichever side holds it.
+-- rw_force: free a read-write lock, whoever holds it, or take it from one owner.
 --
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
--- KEYS[2]  the channel on which waiters listen
 -- ARGV[1]  what the timeout keys of all readers begin with
--- ARGV[2]  the plan when readers held it
--- ARGV[3]  the plan when a writer held it
+-- ARGV[2]  the channel on which waiters listen
+-- ARGV[3]  the plan when readers held it
+-- ARGV[4]  the plan when a writer held it
+-- ARGV[5]  the only owner from whom to take it; absent: from everybody
 --
 -- Replies
---   1                the lock was held and is free now
---   0                it was free
---   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
+--   1                it was held, or held by that owner, and is not any more
+--   0                it was not; nothing changed
+--   error NOTLOCK    the key is a hash, but no read-write lock, or nobody can tell without
+--                    an owner's name that it is one; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Announces ARGV[2] or ARGV[3] on KEYS[2] when the lock becomes free.
+-- Announces ARGV[3] or ARGV[4] on ARGV[2] when the lock becomes free. Timeout keys of readers
+-- beyond the first thousands are left to expire.
 --
 -- Redisson: forceUnlockAsync of RedissonReadLock and RedissonWriteLock, which leave the
 -- timeout keys of the readers behind.
 
-local lock, channel, prefix = KEYS[1], KEYS[2], ARGV[1]
+local prefix, only = ARGV[1], ARGV[5]
 
-local fields = redis.pcall('HGETALL', lock)
-if fields.err then
-  return fields -- WRONGTYPE, as it is
+local mode = shape()
+if type(mode) == 'table' then
+  return mode
 end
-if #fields == 0 then
+if not mode then
   return 0
 end
-local mode = redis.call('HGET', lock, 'mode')
-if mode ~= 'read' and mode ~= 'write' then
-  return redis.error_reply('NOTLOCK the hash has no mode')
+
+local fields = {}
+if not only then
+  fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
+  local ttl = redis.call('PTTL', lock)
+  for i = 1, #fields, 2 do
+    local doubt = fields[i] ~= 'mode' and doubtful(ttl, fields[i])
+    if doubt then
+      return doubt
+    end
+  end
+else
+  for _, field in ipairs({only, only .. ':write'}) do
+    local count = field ~= 'mode' and redis.call('HGET', lock, field)
+    if count then
+      fields[#fields + 1], fields[#fields + 2] = field, count
+    end
+  end
+  if #fields == 0 then
+    return 0
+  end
 end
 
 for i = 1, #fields, 2 do
   for hold = 1, tonumber(fields[i + 1]) or 0 do
+    budget = budget - 1
+    if budget < 0 then
+      break
+    end
     redis.call('DEL', prefix .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold)
   end
+  redis.call('HDEL', lock, fields[i])
+end
+if only and (mode == 'read' and living(prefix, '') or mode == 'write' and redis.call('HLEN', lock) > 1) then
+  return 1
 end
 redis.call('DEL', lock)
-announce(channel, mode == 'read' and ARGV[2] or ARGV[3])
+announce(ARGV[2], mode == 'read' and ARGV[3] or ARGV[4])
 return 1

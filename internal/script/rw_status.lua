@@ -13,34 +13,22 @@
 --   error NOTLOCK    when the key is a hash, but no read-write lock
 --   error WRONGTYPE  when the key is no hash
 
-local lock, tokens, prefix = KEYS[1], KEYS[2], ARGV[1]
+local tokens, prefix = KEYS[2], ARGV[1]
 
-local fields = redis.pcall('HGETALL', lock)
-if fields.err then
-  return fields -- WRONGTYPE, as it is
-end
-local mode = redis.call('HGET', lock, 'mode') or ''
-if #fields > 0 and mode ~= 'read' and mode ~= 'write' then
-  return redis.error_reply('NOTLOCK the hash has no mode')
+local mode = shape()
+if type(mode) == 'table' then
+  return mode
 end
 
 local ttl = redis.call('PTTL', lock)
-local reply = {ttl, redis.call('GET', tokens) or '0', mode}
+local reply = {ttl, redis.call('GET', tokens) or '0', mode or ''}
+local fields = mode and redis.call('HGETALL', lock) or {}
 for i = 1, #fields, 2 do
   local field, value = fields[i], fields[i + 1]
   if field ~= 'mode' then
-    local left = 0
-    if string.find(field, ':write$') then
-      left = ttl
-    else
-      for hold = 1, tonumber(value) or 0 do
-        local own = redis.call('PTTL', prefix .. ':' .. field .. ':rwlock_timeout:' .. hold)
-        left = math.max(left, own == -1 and ttl or own)
-      end
-    end
     reply[#reply + 1] = field
     reply[#reply + 1] = value
-    reply[#reply + 1] = left
+    reply[#reply + 1] = string.find(field, ':write$') and ttl or life(prefix, field, value) or 0
   end
 end
 return reply

@@ -1,0 +1,77 @@
+-- rw_acquire: take one side of a read-write lock, or take it once more.
+--
+-- KEYS[1]   the lock: a hash with the field "mode" and one field for each owner
+-- KEYS[2+]  the timeout keys of the owner's read holds after this call, then the counter of
+--           fencing tokens when a token is asked for
+-- ARGV[1]   owner, "clientUUID:number", which is the field of its read side
+-- ARGV[2]   the field of its write side
+-- ARGV[3]   its count of write holds after this call
+-- ARGV[4]   its count of read holds after this call
+-- ARGV[5]   lease in milliseconds
+-- ARGV[6]   what the timeout keys of all readers begin with
+-- ARGV[7]   the rule by which the token counts, when one is asked for
+--
+-- Replies
+--   1                acquired; the counts are as asked for; the lock and the timeout keys
+--                    live for at least the lease
+--   {token}          the same, with a token
+--   0                the counts asked for build on a hold that is gone; nothing changed
+--   {ttl, holder}    another holds it; milliseconds until it may end unless it is renewed
+--                    (-1: never)
+--   error NOTLOCK    the key is a hash, but no read-write lock, or the counter of tokens
+--                    cannot count; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
+--
+-- Who writes may read as well; who reads may not write. A writer removes dead readers: a
+-- reader whose process died holds nobody off for longer than its lease, even while others
+-- live and renew.
+--
+-- Redisson: tryLockInnerAsync of RedissonReadLock and RedissonWriteLock. The latter adds the
+-- lease of a re-entry to what is left, and leaves dead readers to the next reader's release.
+
+local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
+local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
+
+local mode = shape()
+if type(mode) == 'table' then
+  return mode
+end
+
+if not mode or redis.call('HEXISTS', lock, writes > 0 and writer or owner) == 0 then
+  if writes + reads > 1 then
+    return 0
+  end
+  if mode == 'write' then
+    local holder = ''
+    for _, field in ipairs(redis.call('HKEYS', lock)) do
+      holder = string.match(field, '^(.*):write$') or holder
+    end
+    return {redis.call('PTTL', lock), holder}
+  end
+  if mode == 'read' and writes > 0 then
+    local left, holder = living(prefix, '')
+    if holder then
+      return {left, holder}
+    end
+    redis.call('DEL', lock)
+  end
+end
+
+local granted = 1
+if ARGV[7] then
+  granted = issue(KEYS[reads + 2], ARGV[7])
+  if granted.err then
+    return granted
+  end
+end
+if writes > 0 then
+  redis.call('HSET', lock, 'mode', 'write', writer, writes)
+end
+if reads > 0 then
+  redis.call('HSET', lock, 'mode', writes > 0 and 'write' or 'read', owner, reads)
+end
+raise(lock, lease)
+for hold = 2, reads + 1 do
+  keep(KEYS[hold], lease)
+end
+return granted

@@ -1,0 +1,71 @@
+-- rw_release: give back holds of a read-write lock.
+--
+-- KEYS[1]   the lock: a hash with the field "mode" and one field for each owner
+-- KEYS[2+]  the timeout keys of the owner's read holds that remain, then of those that end
+-- ARGV[1]   owner, "clientUUID:number", which is the field of its read side
+-- ARGV[2]   the field of its write side
+-- ARGV[3]   its count of write holds after this call
+-- ARGV[4]   its count of read holds after this call
+-- ARGV[5]   lease in milliseconds, for the holds that remain
+-- ARGV[6]   what the timeout keys of all readers begin with
+-- ARGV[7]   the channel on which waiters listen
+-- ARGV[8]   the plan that announces the end of reading
+-- ARGV[9]   the plan that announces the end of writing
+--
+-- Replies
+--   n >= 0           others may enter: the lock is free, or a writer has become a reader;
+--                    n subscribers were told
+--   -1               the owner does not hold the lock; nothing changed
+--   -2               others may enter, but the server refused to publish
+--   -3               the owner or other readers still hold the lock
+--   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
+--
+-- An owner that reads inside its write hold and gives the write hold back becomes a reader.
+-- The lock's TTL is never lowered; whoever waits for the rest of it is told when the lock
+-- becomes free. All that may fail is done before anything is written.
+--
+-- Redisson: unlockInnerAsync of RedissonReadLock and RedissonWriteLock. The former lowers the
+-- TTL to what the other readers need, also a writer's; the latter tells nobody when a writer
+-- becomes a reader.
+
+local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
+local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
+
+local mode = shape()
+if type(mode) == 'table' then
+  return mode
+end
+if not mode or redis.call('HEXISTS', lock, writer) + redis.call('HEXISTS', lock, owner) == 0 then
+  return -1
+end
+local remain = writes + reads > 0
+  or mode == 'read' and living(prefix, owner)
+  or mode == 'write' and redis.call('HEXISTS', lock, writer) == 0
+
+for hold = reads + 2, #KEYS do
+  redis.call('DEL', KEYS[hold])
+end
+if not remain then
+  redis.call('DEL', lock)
+  return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])
+end
+
+if writes > 0 then
+  redis.call('HSET', lock, writer, writes)
+end
+if reads > 0 then
+  redis.call('HSET', lock, 'mode', writes > 0 and 'write' or 'read', owner, reads)
+else
+  redis.call('HDEL', lock, owner)
+end
+if writes + reads > 0 then
+  raise(lock, lease)
+end
+for hold = 2, reads + 1 do
+  keep(KEYS[hold], lease)
+end
+if writes == 0 and redis.call('HDEL', lock, writer) == 1 then
+  return announce(ARGV[7], ARGV[9])
+end
+return -3
