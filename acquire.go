@@ -39,9 +39,9 @@ func (c *Client) acquireOn(ctx context.Context, p *point, want request) (*Hold, 
 	began := time.Now()
 	h, err := c.obtain(ctx, p, want)
 	if err != nil {
-		c.observe(NotAcquired, p, "", began, err)
+		c.observe(NotAcquired, p, "", time.Since(began), err)
 	} else {
-		c.observe(Acquired, p, h.Owner(), began, nil)
+		c.observe(Acquired, p, h.Owner(), time.Since(began), nil)
 	}
 	return h, err
 }
@@ -76,83 +76,61 @@ func (c *Client) acquireAs(ctx context.Context, p *point, want request) (*Hold, 
 	if shared != nil {
 		return c.acquireShared(ctx, limited, p, shared, want)
 	}
-	return c.contend(limited, c.newTenure(ctx, p, c.nextOwner(), nil, want))
+	return c.contend(limited, c.newTenure(ctx, p, nil, want))
 }
 
 // acquireShared takes the lock for an owner that may hold it already.
 func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *owner, want request) (*Hold, error) {
-	s := shared.sit(p)
-	if want.wait == 0 {
-		select {
-		case s.turn <- struct{}{}:
-		default:
-			shared.rise(p, s)
-			return nil, fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", p.name, ErrNotAcquired)
+	for {
+		t, made := shared.at(p, func() *tenure { return c.newTenure(ctx, p, shared, want) })
+		if !made {
+			if err := c.takeTurn(ctx, limited, t, want.wait != 0); err != nil {
+				return nil, err
+			}
 		}
-	} else {
-		select {
-		case s.turn <- struct{}{}:
-		case <-limited.Done():
-			shared.rise(p, s)
-			return nil, c.notAcquired(ctx, p, answer{})
-		case <-c.closing:
-			shared.rise(p, s)
-			return nil, fmt.Errorf("redlatch: lock %q: %w", p.name, ErrClosed)
+		var h *Hold
+		var err error
+		ended := t.ended()
+		switch {
+		case made:
+			if h, err = c.contend(limited, t); err != nil {
+				t.cancel()
+			}
+		case !ended:
+			h, err = c.reenter(ctx, limited, t, p, want)
+		}
+		<-t.turn
+		if !ended {
+			return h, err
 		}
 	}
-	t := shared.current(s)
-	if t != nil {
-		defer c.endTurn(t, s)
-		return c.reenter(ctx, limited, t, want)
-	}
-	t = c.newTenure(ctx, p, shared.name, shared, want)
-	defer c.endTurn(t, s)
-	h, err := c.contend(limited, t)
-	if err == nil {
-		shared.settle(s, t)
-	}
-	return h, err
-}
-
-// endTurn leaves the seat to the owner's next request: when nothing is under way any more
-// that gives back what this one may have taken. In Redis the owner is the same, so it would
-// take the lock away from the next.
-func (c *Client) endTurn(t *tenure, s *seat) {
-	leave := func() {
-		<-s.turn
-		t.shared.rise(t.point, s)
-	}
-	if t.debt == nil {
-		leave()
-		return
-	}
-	c.background.Go(func() {
-		<-t.debt
-		leave()
-	})
 }
 
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
-// needs no compensation: every later request of the owner sets the count anew.
-func (c *Client) reenter(ctx, limited context.Context, t *tenure, want request) (*Hold, error) {
-	result, err := c.run(limited, c.runner, t.raise(want))
+// needs no compensation: every later request of the owner sets the counts anew.
+func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want request) (*Hold, error) {
+	if !p.read && t.reads() {
+		return nil, errUpgrade(p)
+	}
+	request := t.raise(p.read, want)
+	result, err := c.run(limited, c.runner, request)
 	if err != nil {
-		return nil, withCause(failure("lock", t.point.name, err), ctx)
+		return nil, withCause(failure("lock", p.name, err), ctx)
 	}
 	got, err := script.ReadAcquired(result.Reply)
 	if err != nil {
-		return nil, failure("lock", t.point.name, err)
+		return nil, failure("lock", p.name, err)
 	}
 	if got.Granted {
-		if h := t.add(ctx, want, result.Asked, time.Now(), got.Token); h != nil {
+		if h := t.add(ctx, p.read, want, result.Asked, request.span, got.Token); h != nil {
 			return h, nil
 		}
 		// The deadline passed while the request was under way. The loss stands,
 		// and what this request prolonged goes back.
-		_, t.debt = c.takeBack(t)
+		c.takeBack(t)
 	}
 	t.Lost(errOuterGone)
-	return nil, fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, errOuterGone)
+	return nil, fmt.Errorf("redlatch: lock %q: %w: %w", p.name, ErrLost, errOuterGone)
 }
 
 var errOuterGone = errors.New("the owner's outer hold was gone when it re-entered")
@@ -161,16 +139,15 @@ var errOuterGone = errors.New("the owner's outer hold was gone when it re-entere
 type answer struct {
 	hold   *Hold         // granted
 	ttl    time.Duration // otherwise: of the holder, negative if it has none
-	holder string
-	err    error // or there was no answer
+	holder string        // "" if none was seen
+	err    error         // or there was no answer
 }
 
 // contend takes the lock for a new tenure: it tries, and waits unless it is not to.
 func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 	var a answer
-	// Whoever comes while others wait stands behind them, and does not ask, unless they
-	// wait for its own owner: the reader inside a write hold.
-	if t.want.wait == 0 || !c.hub.Crowded(t.line()) || t.inside() {
+	// Whoever comes while others wait stands behind them, and does not ask.
+	if t.want.wait == 0 || !c.hub.Crowded(t.line()) {
 		a = c.try(limited, t)
 		if a.hold != nil {
 			return a.hold, nil
@@ -184,59 +161,49 @@ func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 
 // try asks Redis for the lock once.
 func (c *Client) try(ctx context.Context, t *tenure) answer {
-	result, err := c.run(ctx, c.runner, t.bid())
-	return t.read(result, err)
+	bid := t.bid()
+	result, err := c.run(ctx, c.runner, bid)
+	return t.read(bid.span, result, err)
 }
 
 // read takes the reply to a bid. A grant that arrives when it can no longer be
 // trusted is no grant: the next attempt finds its own field and extends it.
-func (t *tenure) read(result script.Result, err error) answer {
+func (t *tenure) read(span time.Duration, result script.Result, err error) answer {
 	if err != nil {
 		var unknown *script.UnknownError
 		t.unsettled = t.unsettled || errors.As(err, &unknown)
 		return answer{err: err}
 	}
 	got, err := script.ReadAcquired(result.Reply)
-	now := time.Now()
-	switch {
-	case err != nil:
+	if err != nil {
 		return answer{err: err}
-	case !got.Granted:
+	}
+	if !got.Granted {
 		t.unsettled, t.standing = false, t.queued()
 		return answer{ttl: got.TTL, holder: got.Holder}
-	case t.late(result.Asked, now):
-		t.unsettled = true
-		return answer{holder: t.owner}
 	}
-	t.unsettled, t.standing = false, false
-	return answer{hold: t.add(t.parent, t.want, result.Asked, now, got.Token)}
+	if time.Now().Before(renew.Trust(result.Asked, span)) {
+		if h := t.add(t.parent, t.point.read, t.want, result.Asked, span, got.Token); h != nil {
+			t.unsettled, t.standing = false, false
+			return answer{hold: h}
+		}
+	}
+	t.unsettled = true
+	return answer{holder: t.owner}
 }
 
-// line is the channel on which the tenure's waiter is told that it may have the lock.
-func (t *tenure) line() string { return t.point.side.line(t.owner) }
-
-// inside says that the owner holds the other side of the lock already.
-func (t *tenure) inside() bool {
-	return t.shared != nil && t.point.side.shared() && t.shared.holds(place{t.point.channel, false})
-}
+// line is the channel on which the waiter for a tenure is told.
+func (t *tenure) line() string { return t.point.kind.line(t.owner) }
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
-func (t *tenure) queued() bool { return t.point.side.queues() && t.want.wait != 0 }
-
-// late says whether a lease granted to a request of that moment is over already.
-func (t *tenure) late(asked, now time.Time) bool {
-	return renew.Term{Asked: asked, Lease: t.want.lease, Until: t.want.until(asked)}.Over(now)
-}
+func (t *tenure) queued() bool { return t.point.kind.queues() && t.want.wait != 0 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back
 // what may have been taken, and leaves the queue, and returns the error that says how it
 // ended.
 func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 	if t.standing || t.unsettled {
-		var confirmed bool
-		if confirmed, t.debt = c.takeBack(t); confirmed {
-			t.unsettled = false
-		}
+		t.unsettled = !c.takeBack(t) && t.unsettled
 	} else {
 		t.unprotect()
 	}
@@ -245,14 +212,19 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 
 // verdict is the error that says how the attempts of a tenure ended.
 func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
-	if t.unsettled {
+	var refused *driver.ServerError
+	switch {
+	case t.unsettled:
 		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
 		if a.err != nil {
 			err = fmt.Errorf("%w: %w", err, bare(a.err))
 		}
 		return withCause(err, t.parent)
-	}
-	if a.err == nil || limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection) {
+	case a.err == nil:
+		return c.notAcquired(t.parent, t.point, a)
+	case errors.As(a.err, &refused) && a.holder != "":
+		return fmt.Errorf("%w: %w", c.notAcquired(t.parent, t.point, a), bare(a.err))
+	case refused == nil && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
 		return c.notAcquired(t.parent, t.point, a)
 	}
 	return withCause(failure("lock", t.point.name, bare(a.err)), t.parent)
@@ -274,26 +246,29 @@ const grace = 25 * time.Millisecond
 
 // takeBack releases what attempts without a reply may have taken, and leaves the queue
 // where there is one. It does so on its own time, and reports whether that was confirmed
-// at once, and when it is over. The request follows the bid on the same connection, so it
-// cannot overtake it.
-func (c *Client) takeBack(ts ...*tenure) (confirmed bool, over <-chan struct{}) {
+// at once. The request follows the bid on the same connection, so it cannot overtake it.
+func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
 	calls := make([]errand, len(ts))
 	for i, t := range ts {
-		calls[i] = t.lower()
+		calls[i] = t.lower(t.point.read)
 	}
-	done, ended := make(chan error, 1), make(chan struct{})
+	done := make(chan error, 1)
 	c.background.Go(func() {
-		defer close(ended)
 		_, err := c.runAll(context.Background(), c.releases, calls...)
 		done <- err
 	})
-	timer := time.NewTimer(grace)
+	return within(grace, done, func(err error) bool { return err == nil })
+}
+
+// within waits for a value for a while, and says whether it came and is good.
+func within[T any](d time.Duration, values <-chan T, good func(T) bool) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case err := <-done:
-		return err == nil, ended
+	case v := <-values:
+		return good(v)
 	case <-timer.C:
-		return false, ended
+		return false
 	}
 }
 

@@ -59,7 +59,7 @@ func (h *heart) beat() {
 	for {
 		select {
 		case <-tick.C:
-		case <-h.client.closing: // the waiters are leaving
+		case <-h.client.life.Done(): // the waiters are leaving
 			h.mu.Lock()
 			h.beating = false
 			h.mu.Unlock()

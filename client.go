@@ -42,9 +42,11 @@ type Client struct {
 	mute      sync.Once
 
 	gate       gate
-	background sync.WaitGroup // compensations
+	reporter   reporter
+	background sync.WaitGroup // compensations and reports
 	closeOnce  sync.Once
-	closing    chan struct{}
+	life       context.Context // ends when the client begins to close
+	end        context.CancelFunc
 	closed     chan struct{}
 	closeErr   error // once closed is closed
 }
@@ -65,9 +67,9 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		releases: script.NewRunner(d, cfg.ReleaseTimeout),
 		hub:      wake.NewHub(listen(d, messages), cfg.Logger),
-		closing:  make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
+	c.life, c.end = context.WithCancel(context.Background())
 	c.sharded, _ = d.(driver.Sharded)
 	if cfg.Protect {
 		c.session = session.New(session.Settings{
@@ -102,7 +104,7 @@ func (c *Client) ID() string { return c.id }
 // leases.
 func (c *Client) Close(ctx context.Context) error {
 	c.closeOnce.Do(func() {
-		close(c.closing)
+		c.end()
 		empty := c.gate.close()
 		go c.shut(empty)
 	})
@@ -140,23 +142,43 @@ func (c *Client) unprotect() {
 	}
 }
 
-// releaseAll gives back everything that is held, many locks in one request.
+// releaseAll gives back everything that is held: many locks in one request, the servers of a
+// cluster side by side. One that cannot be released costs the others nothing.
 func (c *Client) releaseAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.config.ReleaseTimeout)
 	defer cancel()
-	var calls []errand
+	var ended []*tenure
 	for _, item := range c.engine.Items() {
 		if t := item.Subject.(*tenure); t.close() {
 			t.leave()
-			calls = append(calls, t.lower())
+			ended = append(ended, t)
 		}
 	}
-	const batch = 100
-	for start := 0; start < len(calls); start += batch {
-		_, err := c.runAll(ctx, c.releases, calls[start:min(start+batch, len(calls))]...)
-		if err != nil {
-			return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end: %w", len(calls)-start, err)
-		}
+	var mu sync.Mutex
+	var failed []error
+	var shards sync.WaitGroup
+	for _, ts := range byShard(c, ended, func(t *tenure) string { return t.point.name }) {
+		shards.Go(func() {
+			calls := make([]script.Call, len(ts))
+			for i, t := range ts {
+				calls[i] = t.freeing()
+			}
+			for i, result := range c.releases.RunEach(ctx, calls...) {
+				err := result.Failed()
+				if err == nil {
+					err = result.Reply.Err
+				}
+				if err != nil {
+					mu.Lock()
+					failed = append(failed, failure("unlock", ts[i].point.name, err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	shards.Wait()
+	if len(failed) > 0 {
+		return fmt.Errorf("redlatch: close: %d locks stay until their leases end, among them: %w", len(failed), failed[0])
 	}
 	return nil
 }

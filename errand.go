@@ -13,7 +13,8 @@ import (
 // was made is sent.
 type errand struct {
 	call  script.Call
-	key   string // of the session's entry; "" if the session is told nothing
+	span  time.Duration // the lease that it asks for
+	key   string        // of the session's entry; "" if the session is told nothing
 	along script.Call
 	leave bool // it goes behind
 }
@@ -65,22 +66,27 @@ func (c *Client) runAll(ctx context.Context, runner *script.Runner, errands ...e
 	return results, err
 }
 
-// errand is a call together with what the session is to be told: that the owner has
-// holds, one of which may only be wanted yet, or that it has none to be renewed. The
-// mutex is held, so that a tenure that ends is not entered after it has been dropped.
-func (t *tenure) errand(call script.Call, term renew.Term) errand {
-	e := errand{call: call}
-	if t.client.session == nil {
+// errand is a call together with what the session is to be told of one side of the lock: that
+// the owner has so many holds of it, one of which may only be wanted yet, or that it has none
+// to be renewed. The mutex is held, so that a tenure that ends is not entered after it has
+// been dropped.
+func (t *tenure) errand(call script.Call, term renew.Term, counts script.Counts, read bool) errand {
+	e := errand{call: call, span: span(term)}
+	s := t.client.session
+	if s == nil {
 		return e
 	}
+	entry := t.entry(term, counts, read)
+	e.key = entry.Key()
 	var tell bool
-	if t.end == nil && term.Every > 0 {
-		entry := t.entry(term)
-		e.key = entry.Key()
-		e.along, tell = t.client.session.Enter(e.key, entry)
+	if t.end == nil && term.Every > 0 && entry.Count > 0 {
+		e.along, tell = s.Enter(e.key, entry)
 	} else {
-		e.key, e.leave = t.entry(term).Key(), true
-		e.along, tell = t.client.session.Leave(e.key)
+		e.leave = true
+		e.along, tell = s.Leave(e.key)
+	}
+	if term.Every == 0 {
+		s.Drop(t.entry(term, counts, !read).Key()) // it was renewed for the sake of this side
 	}
 	if !tell {
 		e.key = ""
@@ -88,26 +94,29 @@ func (t *tenure) errand(call script.Call, term renew.Term) errand {
 	return e
 }
 
-// entry is the tenure as the session speaks of it.
-func (t *tenure) entry(term renew.Term) script.SessionEntry {
-	renewal := t.point.side.renewal(t.owner, max(t.top, 1), term.Lease)
-	return script.SessionEntry{
-		Field: renewal.Field,
-		Lock:  renewal.Lock,
-		Read:  len(renewal.Holds) > 0,
-		Count: max(len(renewal.Holds), 1),
-		Lease: renewal.Lease,
-		Until: term.Until,
+// entry is one side of the tenure as the session speaks of it.
+func (t *tenure) entry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
+	entry := script.SessionEntry{Lock: t.point.name, Read: read, Lease: term.Lease, Until: term.Until}
+	side := script.Counts{Writes: 1}
+	switch {
+	case !read:
+		entry.Count = min(counts.Writes, 1)
+	case counts.Reads > 0:
+		entry.Count = max(counts.Reads, t.top)
+		fallthrough
+	default:
+		side = script.Counts{Reads: 1}
 	}
+	entry.Field = t.point.kind.renewal(t.owner, side, term.Lease).Field
+	return entry
 }
 
 // unprotect makes the session forget a tenure that has ended without an errand.
 func (t *tenure) unprotect() {
 	if s := t.client.session; s != nil {
-		t.mu.Lock()
-		key := t.entry(renew.Term{}).Key()
-		t.mu.Unlock()
-		s.Drop(key)
+		for _, read := range []bool{false, true} {
+			s.Drop(t.entry(renew.Term{}, script.Counts{}, read).Key())
+		}
 	}
 }
 

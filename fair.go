@@ -35,8 +35,8 @@ func (c *Client) FairMutex(name string) *FairMutex {
 	}
 	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
 	m.point.channel = protocol.LockChannel(name)
-	m.point.held = heldKey{c, m.point.channel}
-	m.point.side = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
+	m.point.held = heldKey{c, place{name: name}}
+	m.point.kind = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
 	return m
 }
 
@@ -93,23 +93,22 @@ func (m *FairMutex) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-// queueing is the one side of a fair mutex.
+// queueing is a fair mutex.
 type queueing struct {
 	fair script.Fair
 	exclusive
 }
 
-func (s queueing) acquire(owner string, count int, lease time.Duration, wait bool) script.Call {
-	return s.fair.Acquire(owner, lease, count, wait)
+func (k queueing) acquire(owner string, counts script.Counts, lease time.Duration, wait bool) script.Call {
+	return k.fair.Acquire(owner, lease, counts.Writes, wait)
 }
 
-func (s queueing) release(owner string, _, remaining int, lease time.Duration) script.Call {
-	return s.fair.Release(owner, remaining, lease)
+func (k queueing) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
+	return k.fair.Release(owner, counts.Writes, lease)
 }
 
-func (s queueing) handsOver() bool { return false }
-
-func (s queueing) queues() bool { return true }
+func (queueing) handsOver() bool { return false }
+func (queueing) queues() bool    { return true }
 
 // line is the waiter's own channel: only the next in turn is told.
-func (s queueing) line(owner string) string { return s.channel + ":" + owner }
+func (k queueing) line(owner string) string { return k.channel + ":" + owner }

@@ -219,18 +219,17 @@ func (g *group) all() []*Hold {
 // abandon stops renewing what is left of a group that was lost.
 func (g *group) abandon() {
 	for _, h := range g.alive() {
-		t := h.tenure()
-		t.fix(h, t.Term().Asked)
+		h.tenure().fix(h)
 	}
 }
 
-// fix ends the renewal of a hold with the term that began at asked. The tenure is renewed
-// for as long as it has others that are.
-func (t *tenure) fix(h *Hold, asked time.Time) {
+// fix ends the renewal of a hold. The tenure is renewed for as long as it has others that
+// are.
+func (t *tenure) fix(h *Hold) {
 	t.mu.Lock()
 	h.want.fixed = true
 	if t.end == nil {
-		t.confirm(asked)
+		t.replan()
 	}
 	renewed := t.Term().Every > 0
 	t.mu.Unlock()

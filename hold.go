@@ -11,6 +11,7 @@ import (
 type Hold struct {
 	keeper keeper
 	parent context.Context
+	read   bool // of the read side of a read-write lock
 	want   request
 	since  time.Time
 	until  time.Time // when it ends at the latest; zero without such a moment
@@ -120,11 +121,11 @@ func (h *Hold) Context() context.Context {
 
 // Unlock gives the hold back. With the owner's last hold the lock is free: its key
 // is gone and its waiters are woken; before that, the count is one lower and the
-// TTL is the full lease again.
+// TTL is at least the full lease.
 //
 // It works with a context that has ended: what bounds it is Config.ReleaseTimeout.
 // The hold is over and no longer renewed whatever Unlock returns. A second call is
-// nil and does nothing.
+// nil and sends nothing, also if the first one failed.
 //
 // Errors: ErrLost, if the lock was not held any more; then somebody else may have
 // held it meanwhile. ErrUnknownOutcome and errors of the network and the server:
@@ -150,6 +151,6 @@ func (h *Hold) parts() bool {
 // Detach gives up this hold without telling Redis, for a lock that is to outlive
 // the process or to be handed to somebody who knows its owner. Err is ErrReleased
 // from now on. Renewal ends with the owner's last hold; the lock then ends with its
-// TTL.
+// TTL. If the owner has other holds of the lock, Unlock of the last of them frees it.
 // A Multi or Quorum detaches all its members.
 func (h *Hold) Detach() { h.keeper.detach(h) }

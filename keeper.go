@@ -43,14 +43,15 @@ func (t *tenure) issued() int64 {
 func (t *tenure) release(ctx context.Context, h *Hold) error { return t.client.release(ctx, t, h) }
 
 func (t *tenure) detach(h *Hold) {
-	if remaining, dropped, _ := t.drop(h); dropped && remaining == 0 {
+	if remaining, err := t.drop(h); err == nil && remaining == 0 {
 		t.leave()
 		t.unprotect()
+		t.client.hub.Look(t.point.channel, t.waiter)
 	}
 }
 
 func (t *tenure) holding(key *heldKey) *tenure {
-	if key.client == t.client && key.channel == t.point.channel {
+	if *key == t.point.held {
 		return t
 	}
 	return nil

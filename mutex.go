@@ -27,8 +27,8 @@ func (c *Client) Mutex(name string) *Mutex {
 		return m
 	}
 	m.point.channel = protocol.LockChannel(name)
-	m.point.held = heldKey{c, m.point.channel}
-	m.point.side = exclusive{name, m.point.channel, c.messages}
+	m.point.held = heldKey{c, place{name: name}}
+	m.point.kind = exclusive{name, m.point.channel, c.messages}
 	return m
 }
 
@@ -64,23 +64,28 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // next renewal tells it, after a third of its lease at the latest.
 //
 // It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
-// ErrWrongType, if the key is something else, which is left alone; ErrUnknownOutcome.
-// Source: Redisson's forceUnlock.
+// ErrWrongType, if the key is something else, or may be: a key without expiry, or whose
+// owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
+// ErrUnknownOutcome. Source: Redisson's forceUnlock.
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.force(ctx, script.Force(m.point.name, m.point.channel, m.client.messages))
 }
 
-// ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it. If
-// somebody else holds the mutex by then, or nobody does, it changes nothing and
-// reports false: between looking at a lock and forcing it, its holder may change.
+// ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it, whatever
+// its implementation calls an owner. If somebody else holds the mutex by then, or nobody
+// does, it changes nothing and reports false: between looking at a lock and forcing it, its
+// holder may change.
 //
-// Errors: those of ForceUnlock, and a *ConfigError for a text that no owner can be.
+// Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	if _, _, ok := protocol.ParseOwner(owner); !ok {
-		return false, &ConfigError{"owner", fmt.Sprintf("%q is not of the form clientUUID:number", owner)}
+	if owner == "" {
+		return false, errNoOwner
 	}
 	return m.force(ctx, script.ForceFrom(m.point.name, m.point.channel, owner, m.client.messages))
 }
+
+// errNoOwner is the error of a forced unlock that names nobody.
+var errNoOwner = &ConfigError{"owner", "it is empty; ForceUnlock frees a lock whoever holds it"}
 
 func (m *Mutex) force(ctx context.Context, call script.Call) (bool, error) {
 	return m.client.force(ctx, &m.point, call)

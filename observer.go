@@ -2,8 +2,9 @@ package redlatch
 
 import "time"
 
-// Observer is told of events. Its method is called in the goroutine where the
-// event happens and must not block. It is safe for concurrent use.
+// Observer is told of events. Its method is called in the goroutine where the event happens,
+// and must not block; of a loss it is told, like the log, by a goroutine of its own. It is
+// safe for concurrent use.
 type Observer interface {
 	Observe(Event)
 }
@@ -31,9 +32,9 @@ const (
 	Lost        EventKind = "lost"
 )
 
-// observe tells the observer of something that began at a moment and has ended.
-func (c *Client) observe(kind EventKind, p *point, owner string, began time.Time, err error) {
+// observe tells the observer of something that took so long.
+func (c *Client) observe(kind EventKind, p *point, owner string, took time.Duration, err error) {
 	if c.config.Observer != nil {
-		c.config.Observer.Observe(Event{Kind: kind, Lock: p.name, Owner: owner, Took: time.Since(began), Err: err})
+		c.config.Observer.Observe(Event{Kind: kind, Lock: p.name, Owner: owner, Took: took, Err: err})
 	}
 }

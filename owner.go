@@ -4,36 +4,17 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// owner is an identity that several acquisitions share: it re-enters the locks that
-// it holds.
+// owner is an identity that several acquisitions share: it re-enters the locks that it
+// holds. In Redis it has another name for each tenure, so that no request of an earlier
+// tenure can touch a later one.
 type owner struct {
-	name string
-
-	mu    sync.Mutex
-	seats map[place]*seat
-}
-
-// place is where an owner can sit: one side of one lock.
-type place struct {
-	channel string
-	shared  bool
-}
-
-func (p *point) place() place { return place{p.channel, p.side.shared()} }
-
-// seat is one owner at one place.
-type seat struct {
-	// turn serialises the owner's requests for the lock, so that the counts they
-	// set follow one another. Capacity one: whoever has put a token in has the turn.
-	turn chan struct{}
-	// users and tenure are guarded by the owner's mutex. The seat is dropped when
-	// there is neither.
-	users  int
-	tenure *tenure
+	mu      sync.Mutex
+	tenures map[place]*tenure // of the locks that it holds or asks for
 }
 
 type ownerKey struct{ client *Client }
@@ -41,10 +22,10 @@ type ownerKey struct{ client *Client }
 // WithOwner returns a context below which every acquisition by this client is made
 // by one owner, so that Lock inside Lock re-enters and raises the count in Redis. A
 // context plays the part of Java's thread. Goroutines that are to exclude each
-// other need an owner each.
+// other need an owner each. Its number in Redis (Hold.Owner) is a new one each time it comes
+// to hold a lock of which it held nothing.
 func (c *Client) WithOwner(ctx context.Context) context.Context {
-	o := &owner{name: c.nextOwner(), seats: make(map[place]*seat)}
-	return context.WithValue(ctx, ownerKey{c}, o)
+	return context.WithValue(ctx, ownerKey{c}, &owner{tenures: make(map[place]*tenure)})
 }
 
 // nextOwner makes a new owner's name. The number plays the part of Java's thread id.
@@ -57,72 +38,86 @@ func (c *Client) ownerOf(ctx context.Context) *owner {
 	return o
 }
 
-// sit returns the owner's seat. Each sit is followed by one rise.
-func (o *owner) sit(p *point) *seat {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s := o.seats[p.place()]
-	if s == nil {
-		s = &seat{turn: make(chan struct{}, 1)}
-		o.seats[p.place()] = s
-	}
-	s.users++
-	return s
-}
-
-func (o *owner) rise(p *point, s *seat) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s.users--
-	if s.users == 0 && s.tenure == nil {
-		delete(o.seats, p.place())
-	}
-}
-
-// holds says whether the owner holds a place.
-func (o *owner) holds(at place) bool {
-	o.mu.Lock()
-	s := o.seats[at]
-	o.mu.Unlock()
-	return s != nil && o.current(s) != nil
-}
-
-// current returns the tenure at a seat, or nil if there is none that is held.
-func (o *owner) current(s *seat) *tenure {
-	o.mu.Lock()
-	t := s.tenure
-	o.mu.Unlock()
-	// Not under the mutex: a tenure that ends vacates its seat.
-	if t == nil || t.ended() {
-		return nil
-	}
-	return t
-}
-
-// settle puts a tenure that was granted into its seat.
-func (o *owner) settle(s *seat, t *tenure) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s.tenure = t
-}
-
-// vacate empties the seat of a tenure that ended.
-func (o *owner) vacate(p *point, t *tenure) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if s := o.seats[p.place()]; s != nil && s.tenure == t {
-		s.tenure = nil
-		if s.users == 0 {
-			delete(o.seats, p.place())
+// at returns the owner's tenure of a lock. If there is none it makes one, which is the
+// caller's to acquire, and whose turn is taken.
+func (o *owner) at(p *point, fresh func() *tenure) (t *tenure, made bool) {
+	for {
+		o.mu.Lock()
+		t = o.tenures[p.held.place]
+		if t == nil {
+			t = fresh()
+			t.turn = make(chan struct{}, 1)
+			t.turn <- struct{}{}
+			o.tenures[p.held.place] = t
+			o.mu.Unlock()
+			return t, true
 		}
+		o.mu.Unlock()
+		if !t.ended() { // not under the mutex: a tenure that ends is dropped
+			return t, false
+		}
+		o.drop(t)
+	}
+}
+
+// drop forgets a tenure that has ended.
+func (o *owner) drop(t *tenure) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tenures[t.point.held.place] == t {
+		delete(o.tenures, t.point.held.place)
+	}
+}
+
+// upgrades says that asking for p would be to ask for the write side of a lock that the owner
+// reads.
+func (o *owner) upgrades(p *point) bool {
+	o.mu.Lock()
+	t := o.tenures[p.held.place]
+	o.mu.Unlock()
+	return t != nil && !p.read && !t.ended() && t.reads()
+}
+
+// takeTurn waits for the turn to make the owner's next request for the lock of a tenure. The
+// requests set counts, so they follow one another.
+func (c *Client) takeTurn(ctx, limited context.Context, t *tenure, wait bool) error {
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if !wait {
+		return fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", t.point.name, ErrNotAcquired)
+	}
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	case <-limited.Done():
+		return c.notAcquired(ctx, t.point, answer{})
+	case <-c.life.Done():
+		return fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrClosed)
+	}
+}
+
+// takeTurnToRelease waits for the turn, and returns how to give it back. If the owner's other
+// request hangs, it goes on without: the hold has to end, and each request sets the counts
+// anew.
+func (c *Client) takeTurnToRelease(t *tenure) (give func()) {
+	timer := time.NewTimer(c.config.ReleaseTimeout)
+	defer timer.Stop()
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }
+	case <-timer.C:
+		return func() {}
 	}
 }
 
 // heldKey asks a context whether it stems from a hold of a lock. It is asked by its
 // address, which takes no memory on the path of every acquisition.
 type heldKey struct {
-	client  *Client
-	channel string
+	client *Client
+	place  place
 }
 
 // holdContext is the context of a hold: it knows which lock it is under.
@@ -144,16 +139,19 @@ func (c holdContext) Value(key any) any {
 
 // deadlock says why taking p below ctx would mean to wait for oneself, or nil.
 func (c *Client) deadlock(ctx context.Context, p *point, shared *owner) error {
-	if shared != nil && !p.side.shared() &&
-		shared.holds(place{p.channel, true}) && !shared.holds(place{p.channel, false}) {
-		return fmt.Errorf("redlatch: lock %q: %w, by the same owner %s", p.name, ErrUpgrade, shared.name)
+	if shared != nil && shared.upgrades(p) {
+		return errUpgrade(p)
 	}
 	t, _ := ctx.Value(&p.held).(*tenure)
 	switch {
-	case t == nil || shared != nil && shared.name == t.owner:
+	case t == nil || shared != nil && t.shared == shared:
 		return nil
-	case t.point.side.shared() && !p.side.shared():
-		return fmt.Errorf("redlatch: lock %q: %w, by this context as %s", p.name, ErrUpgrade, t.owner)
+	case !p.read && t.reads():
+		return errUpgrade(p)
 	}
 	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", p.name, ErrReentry, t.owner)
+}
+
+func errUpgrade(p *point) error {
+	return fmt.Errorf("redlatch: lock %q: %w, by the same owner", p.name, ErrUpgrade)
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-
-	"github.com/redlatch/redlatch/internal/wake"
+	"time"
 )
 
 // release gives back all members, those of one client in one request and the clients side
@@ -95,18 +94,19 @@ func (c *Client) releaseAtOnce(ctx context.Context, entered bool, holds []*Hold,
 	} else {
 		defer c.gate.leave()
 	}
-	var last []*tenure
-	var shared []*Hold
+	var last []departure
+	var shared, freed []*Hold
 	for _, h := range holds {
 		t := h.tenure()
 		if t.shared != nil {
 			shared = append(shared, h)
 			continue
 		}
-		switch _, dropped, err := t.drop(h); {
-		case dropped: // without a shared owner it was the only one
+		switch _, err := t.drop(h); {
+		case err == nil: // without a shared owner it was the only one
 			t.leave()
-			last = append(last, t)
+			last = append(last, departure{t, h.read, c.heir(t, h.read)})
+			freed = append(freed, h)
 		case errors.Is(err, ErrReleased):
 			outcomes <- nil
 		default:
@@ -114,42 +114,10 @@ func (c *Client) releaseAtOnce(ctx context.Context, entered bool, holds []*Hold,
 		}
 	}
 	for i, err := range c.freeAll(detached(ctx), last) {
-		c.observe(Released, last[i].point, last[i].owner, last[i].first.since, err)
+		c.observe(Released, last[i].t.point, last[i].t.owner, time.Since(freed[i].since), err)
 		outcomes <- err
 	}
 	for _, h := range shared {
 		outcomes <- c.release(ctx, h.tenure(), h) // each has to wait for its owner's turn
 	}
-}
-
-// freeAll is free for many tenures.
-func (c *Client) freeAll(ctx context.Context, ts []*tenure) []error {
-	if len(ts) == 0 {
-		return nil
-	}
-	var calls []errand
-	heirs := make([][]*wake.Waiter, len(ts))
-	for i, t := range ts {
-		calls = append(calls, t.lower())
-		if !t.point.side.handsOver() {
-			continue
-		}
-		if next := c.hub.Claim(t.point.channel); next != nil {
-			heirs[i] = append([]*wake.Waiter{next}, next.Company()...)
-			calls = append(calls, bids(heirs[i])...)
-		}
-	}
-	results, err := c.runAll(ctx, c.releases, calls...)
-	errs := make([]error, len(ts))
-	for i, t := range ts {
-		result, n := results[0], len(heirs[i])
-		c.settle(heirs[i], results[1:1+n], err)
-		results = results[1+n:]
-		released, failed := c.readFreed(t, result, result.Or(err))
-		errs[i] = failed
-		if t.point.side.handsOver() {
-			c.hub.Announced(t.point.channel, n > 0, failed == nil && !released.Mute, released.Told, yield(result.Asked))
-		}
-	}
-	return errs
 }

@@ -17,28 +17,27 @@ func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
 	} else {
 		defer c.gate.leave()
 	}
-	ctx = detached(ctx)
-	if t.shared != nil {
-		defer c.takeTurn(t)()
+	if t.shared != nil && !t.ended() {
+		defer c.takeTurnToRelease(t)()
 	}
-	return c.releaseInTurn(ctx, t, h)
+	return c.releaseInTurn(detached(ctx), t, h)
 }
 
 // releaseInTurn is release for who has the owner's turn, and a context that does not end.
 func (c *Client) releaseInTurn(ctx context.Context, t *tenure, h *Hold) error {
-	remaining, dropped, err := t.drop(h)
+	remaining, err := t.drop(h)
 	switch {
 	case errors.Is(err, ErrReleased):
 		return nil
 	case err != nil:
 		return err
-	case dropped && remaining > 0:
-		err = c.lower(ctx, t)
+	case remaining > 0:
+		err = c.lower(ctx, t, h)
 	default:
 		t.leave()
-		err = c.free(ctx, t)
+		err = c.free(ctx, t, h)
 	}
-	c.observe(Released, t.point, t.owner, h.since, err)
+	c.observe(Released, t.point, t.owner, time.Since(h.since), err)
 	return err
 }
 
@@ -50,24 +49,11 @@ func detached(ctx context.Context) context.Context {
 	return context.WithoutCancel(ctx)
 }
 
-// takeTurn waits for the turn of a shared owner, and returns how to give it back. If the
-// owner's other request hangs, it goes on without the turn: the hold has to end, and each
-// request sets the count anew.
-func (c *Client) takeTurn(t *tenure) (give func()) {
-	s := t.shared.sit(t.point)
-	timer := time.NewTimer(c.config.ReleaseTimeout)
-	defer timer.Stop()
-	select {
-	case s.turn <- struct{}{}:
-		return func() { <-s.turn; t.shared.rise(t.point, s) }
-	case <-timer.C:
-		return func() { t.shared.rise(t.point, s) }
-	}
-}
-
-// lower gives back a hold that is not the owner's last.
-func (c *Client) lower(ctx context.Context, t *tenure) error {
-	result, err := c.run(ctx, c.releases, t.lower())
+// lower gives back a hold that is not the owner's last. If that was its last write hold, it
+// reads on, and other readers may enter.
+func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
+	request := t.lower(h.read)
+	result, err := c.run(ctx, c.releases, request)
 	if err != nil {
 		return failure("unlock", t.point.name, err)
 	}
@@ -79,54 +65,90 @@ func (c *Client) lower(ctx context.Context, t *tenure) error {
 		t.Lost(errGoneAtRelease)
 		return lostAtRelease(t)
 	}
-	t.extend(result.Asked)
+	t.extend(result.Asked, request.span)
+	if released.Freed {
+		c.hub.Look(t.point.channel, nil)
+	}
 	return nil
 }
 
 // free gives back the last hold of a tenure that has left the engine. If somebody
 // waits for the lock in this process, the request of the first of them goes along.
-func (c *Client) free(ctx context.Context, t *tenure) error {
-	if !t.point.side.handsOver() {
-		result, err := c.run(ctx, c.releases, t.lower())
-		_, err = c.readFreed(t, result, err)
-		return err
+func (c *Client) free(ctx context.Context, t *tenure, h *Hold) error {
+	next := c.heir(t, h.read)
+	if next != nil {
+		return c.freeAll(ctx, []departure{{t, h.read, next}})[0]
 	}
-	next := c.hub.Claim(t.point.channel)
-	var result script.Result
-	var err error
-	if next == nil {
-		result, err = c.run(ctx, c.releases, t.lower())
-	} else {
-		result, err = c.handOver(ctx, t.lower(), append([]*wake.Waiter{next}, next.Company()...))
+	result, err := c.run(ctx, c.releases, t.lower(h.read))
+	return c.freed(t, false, result, err)
+}
+
+// heir says that a tenure's last hold, of that side, is about to be released, and picks the
+// waiter that the lock is handed over to, if there is one.
+func (c *Client) heir(t *tenure, read bool) *wake.Waiter {
+	return c.hub.Release(t.point.channel, t.waiter, t.point.kind.handsOver() && !read)
+}
+
+// departure is a tenure whose last hold, of that side, is released, and who is to have the lock
+// next.
+type departure struct {
+	t    *tenure
+	read bool
+	next *wake.Waiter
+}
+
+// freeAll sends several releases, each with the bids of its heirs behind it, in one request.
+func (c *Client) freeAll(ctx context.Context, all []departure) []error {
+	var calls []errand
+	heirs := make([][]*wake.Waiter, len(all))
+	for i, d := range all {
+		calls = append(calls, d.t.lower(d.read))
+		if d.next != nil {
+			heirs[i] = append([]*wake.Waiter{d.next}, d.next.Company()...)
+			calls = append(calls, bids(heirs[i])...)
+		}
 	}
+	if len(calls) == 0 {
+		return nil
+	}
+	results, err := c.runAll(ctx, c.releases, calls...)
+	errs := make([]error, len(all))
+	for i, d := range all {
+		n := 1 + len(heirs[i])
+		c.settle(heirs[i], calls[1:n], results[1:n], err)
+		errs[i] = c.freed(d.t, d.next != nil, results[0], results[0].Or(err))
+		calls, results = calls[n:], results[n:]
+	}
+	return errs
+}
+
+// freed takes the answer to the release of a last hold, and lets the waiters of this process
+// know.
+func (c *Client) freed(t *tenure, claimed bool, result script.Result, err error) error {
 	released, err := c.readFreed(t, result, err)
-	c.hub.Announced(t.point.channel, next != nil, err == nil && !released.Mute, released.Told, yield(result.Asked))
+	if err != nil || released.Freed {
+		c.hub.Released(t.point.channel, claimed, released.Told, yield(result.Asked))
+	}
 	return err
 }
 
-// handOver sends a release and the bids of the first local waiters in one request.
-func (c *Client) handOver(ctx context.Context, release errand, heirs []*wake.Waiter) (script.Result, error) {
-	results, err := c.runAll(ctx, c.releases, append([]errand{release}, bids(heirs)...)...)
-	c.settle(heirs, results[1:], err)
-	return results[0], results[0].Or(err)
-}
-
-// giveBack releases what was taken for a waiter that has left. The turn of its owner is
-// still its own (Client.endTurn).
+// giveBack releases what was taken for a waiter that has left, and tells it whether nothing is
+// left of it.
 func (c *Client) giveBack(t *tenure, a answer) {
-	defer close(t.abandoned)
+	nothing := true
 	switch {
 	case a.hold != nil:
 		if c.gate.enterToRelease() { // otherwise Close gives it back, and waits for this
 			defer c.gate.leave()
-			_ = c.releaseInTurn(context.Background(), t, a.hold)
+			nothing = c.releaseInTurn(context.Background(), t, a.hold) == nil
 		}
 	case t.unsettled:
-		_, over := c.takeBack(t)
-		<-over
+		_, err := c.runAll(context.Background(), c.releases, t.lower(t.point.read))
+		nothing = err == nil
 	default:
 		t.unprotect()
 	}
+	t.returned <- nothing
 }
 
 // readFreed reads the reply to the release of a last hold. After a repetition, "not

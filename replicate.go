@@ -9,7 +9,7 @@ import (
 )
 
 // replicate waits until as many replicas as asked for have the hold, and says why it must
-// not be used otherwise.
+// not be used otherwise. It ends when the client closes.
 //
 // It renews the hold and asks for the replicas in one breath on one connection: a replica
 // that has the renewal has everything that the server did before, the grant included.
@@ -17,20 +17,41 @@ import (
 // changes nothing.
 func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 	t := h.tenure()
-	result, had, err := c.runner.RunReplicated(ctx, script.Renew([]script.Renewal{t.renewal()}), want.replicas, want.confirm)
-	if err != nil {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	term := t.Term()
+	result, had, err := c.runner.RunReplicated(limited, script.Renew([]script.Renewal{t.renewal(term)}), want.replicas, want.confirm)
+	switch {
+	case err != nil && ctx.Err() == nil && c.life.Err() != nil:
+		return fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrNotReplicated, ErrClosed)
+	case err != nil:
 		return withCause(fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrNotReplicated, bare(err)), ctx)
 	}
-	kept, err := script.ReadRenewed(result.Reply, 1)
+	if err := t.renewed(term, result); err != nil {
+		return err
+	}
+	if had < want.replicas {
+		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", t.point.name, ErrNotReplicated, had, want.replicas, want.confirm)
+	}
+	return h.Err()
+}
+
+// renewed takes the answer to a renewal by a term that the engine did not send.
+func (t *tenure) renewed(term renew.Term, result script.Result) error {
+	if err := result.Failed(); err != nil {
+		return failure("lock", t.point.name, bare(err))
+	}
+	all, err := script.ReadRenewed(result.Reply, 1)
 	switch {
 	case err != nil:
 		return failure("lock", t.point.name, err)
-	case !kept[0]:
+	case !all[0].Held:
 		t.Lost(renew.ErrGone)
-		return h.Err()
-	case had < want.replicas:
-		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", t.point.name, ErrNotReplicated, had, want.replicas, want.confirm)
+		return fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, renew.ErrGone)
+	case all[0].Err != nil:
+		return failure("lock", t.point.name, all[0].Err)
 	}
-	t.extend(result.Asked)
-	return h.Err()
+	t.extend(result.Asked, term.Span(result.Asked))
+	return nil
 }

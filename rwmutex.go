@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
@@ -38,10 +37,10 @@ func (c *Client) RWMutex(name string) *RWMutex {
 		return &RWMutex{client: c, read: p, write: p}
 	}
 	p.channel = protocol.RWChannel(name)
-	p.held = heldKey{c, p.channel}
+	p.held = heldKey{c, place{name: name, rw: true}}
+	p.kind = readWrite{exclusive{name, p.channel, c.messages}}
 	m := &RWMutex{client: c, read: p, write: p}
-	m.read.side = reading{name, p.channel, c.messages}
-	m.write.side = writing{name, p.channel, c.messages}
+	m.read.read = true
 	return m
 }
 
@@ -105,7 +104,17 @@ func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 // ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
 // and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
 func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, m.client.messages))
+	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, "", m.client.messages))
+}
+
+// ForceUnlockIf takes the lock from owner, as Status names it, on both sides. Other readers
+// keep theirs. It reports false if that owner does not hold the lock. See
+// Mutex.ForceUnlockIf.
+func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
+	if owner == "" {
+		return false, errNoOwner
+	}
+	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, owner, m.client.messages))
 }
 
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
@@ -131,62 +140,10 @@ func rwStatus(name string, state script.RWState) (Status, error) {
 	for _, h := range state.Holders {
 		owner, write := protocol.ParseField(h.Field)
 		count, err := strconv.Atoi(h.Count)
-		if _, _, ok := protocol.ParseOwner(owner); err != nil || !ok {
+		if err != nil {
 			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, h.Field, h.Count)
 		}
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
 	}
 	return status, nil
 }
-
-// reading is the read side of a read-write lock.
-type reading struct {
-	name, channel string
-	messages      protocol.Messages
-}
-
-func (s reading) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
-	return script.AcquireRead(s.name, owner, lease, count)
-}
-
-func (s reading) release(owner string, held, remaining int, lease time.Duration) script.Call {
-	return script.ReleaseRead(s.name, s.channel, owner, held, remaining, lease, s.messages)
-}
-
-func (s reading) renewal(owner string, held int, lease time.Duration) script.Renewal {
-	holds := make([]string, held)
-	for i := range holds {
-		holds[i] = protocol.ReadTimeoutKey(s.name, owner, i+1)
-	}
-	return script.Renewal{Lock: s.name, Field: owner, Holds: holds, Lease: lease}
-}
-
-func (reading) shared() bool { return true }
-
-// handsOver is false: others may still read, and if not, the message tells whoever waits.
-func (reading) handsOver() bool      { return false }
-func (reading) queues() bool         { return false }
-func (s reading) line(string) string { return s.channel }
-
-// writing is the write side of a read-write lock.
-type writing struct {
-	name, channel string
-	messages      protocol.Messages
-}
-
-func (s writing) acquire(owner string, count int, lease time.Duration, _ bool) script.Call {
-	return script.AcquireWrite(s.name, owner, lease, count)
-}
-
-func (s writing) release(owner string, _, remaining int, lease time.Duration) script.Call {
-	return script.ReleaseWrite(s.name, s.channel, owner, remaining, lease, s.messages)
-}
-
-func (s writing) renewal(owner string, _ int, lease time.Duration) script.Renewal {
-	return script.Renewal{Lock: s.name, Field: protocol.WriterField(owner), Lease: lease}
-}
-
-func (writing) shared() bool         { return false }
-func (writing) handsOver() bool      { return true }
-func (writing) queues() bool         { return false }
-func (s writing) line(string) string { return s.channel }

@@ -2,8 +2,8 @@ package redlatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -41,53 +41,59 @@ func (t *tenure) Shard() string {
 	return t.client.sharded.Shard(t.point.name)
 }
 
-// renew extends the leases of a batch of tenures. The engine calls it.
-func (c *Client) renew(ctx context.Context, batch []*renew.Item) (kept []bool, asked time.Time, err error) {
-	groups := c.bySlot(batch)
-	calls := make([]script.Call, len(groups))
-	for i, group := range groups {
-		renewals := make([]script.Renewal, len(group))
-		for j, at := range group {
-			renewals[j] = batch[at].Subject.(*tenure).renewal()
-		}
-		calls[i] = script.Renew(renewals)
+// byShard divides what concerns locks, by their names, among the servers that have them.
+func byShard[T any](c *Client, all []T, name func(T) string) map[string][]T {
+	if c.sharded == nil {
+		return map[string][]T{"": all}
 	}
-	results, err := c.runner.RunAll(ctx, calls...)
-	if err != nil {
-		return nil, asked, err
+	shards := make(map[string][]T)
+	for _, one := range all {
+		shard := c.sharded.Shard(name(one))
+		shards[shard] = append(shards[shard], one)
 	}
-	kept = make([]bool, len(batch))
-	for i, group := range groups {
-		answers, err := script.ReadRenewed(results[i].Reply, len(group))
-		if err != nil {
-			return nil, asked, err
-		}
-		for j, at := range group {
-			kept[at] = answers[j]
-		}
-		if asked.IsZero() || results[i].Asked.Before(asked) {
-			asked = results[i].Asked // trust all of them no longer than the first that left
-		}
-	}
-	return kept, asked, nil
+	return shards
 }
 
-// bySlot divides a batch, by its indices, into what one script may touch.
-func (c *Client) bySlot(batch []*renew.Item) [][]int {
-	var groups [][]int
-	place := make(map[int]int) // of a slot's group
-	for i, item := range batch {
-		slot := 0
-		if c.sharded != nil {
-			slot = driver.Slot(item.Subject.(*tenure).point.name)
-		}
-		at, known := place[slot]
-		if !known {
-			at = len(groups)
-			place[slot] = at
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], i)
+// renew extends the leases of a batch of tenures. The engine calls it. Where one server has
+// all of them, one script does, unless the server refuses that: it may refuse one of them. In
+// a cluster each has its own, for the keys of a slot on the move are on two servers.
+func (c *Client) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
+	renewals := make([]script.Renewal, len(batch))
+	for i, one := range batch {
+		renewals[i] = one.Item.Subject.(*tenure).renewal(one.Term)
 	}
-	return groups
+	if c.sharded == nil && len(batch) > 1 {
+		result, err := c.runner.Run(ctx, script.Renew(renewals))
+		answers := readRenewed(result, err, len(batch))
+		var refused *driver.ServerError
+		if !errors.As(answers[0].Err, &refused) {
+			return answers
+		}
+	}
+	calls := make([]script.Call, len(batch))
+	for i := range renewals {
+		calls[i] = script.Renew(renewals[i : i+1])
+	}
+	var answers []renew.Answer
+	for _, result := range c.runner.RunEach(ctx, calls...) {
+		answers = append(answers, readRenewed(result, result.Failed(), 1)...)
+	}
+	return answers
+}
+
+// readRenewed is what one request for n renewals came to.
+func readRenewed(result script.Result, err error, n int) []renew.Answer {
+	answers := make([]renew.Answer, n)
+	var all []script.Renewed
+	if err == nil {
+		all, err = script.ReadRenewed(result.Reply, n)
+	}
+	for i := range answers {
+		if err != nil {
+			answers[i].Err = err
+		} else {
+			answers[i] = renew.Answer{Err: all[i].Err, Held: all[i].Held, Asked: result.Asked}
+		}
+	}
+	return answers
 }

@@ -69,8 +69,7 @@ func mutexStatus(name string, state script.State) (Status, error) {
 	status.TTL = max(state.TTL, -1)
 	for owner, value := range state.Fields {
 		count, err := strconv.Atoi(value)
-		_, _, ok := protocol.ParseOwner(owner)
-		if err != nil || !ok || len(state.Fields) > 1 {
+		if err != nil {
 			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, owner, value)
 		}
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, TTL: status.TTL})

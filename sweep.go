@@ -41,7 +41,7 @@ func (s *sweep) all() error {
 // session before each is asked for.
 func (s *sweep) plain(i int) bool {
 	part, want := s.parts[i], s.wants[i]
-	_, mutex := part.point.side.(exclusive)
+	_, mutex := part.point.kind.(exclusive)
 	return mutex && part.client.session == nil && part.client.ownerOf(s.group.below()) == nil &&
 		want == request{lease: want.lease, fixed: want.fixed, wait: want.wait}
 }
@@ -131,7 +131,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 		return from, nil // one by one, it shows whose error it is
 	case !all.Granted && !s.waits():
 		err := c.notAcquired(ctx, ts[at].point, answer{ttl: all.TTL, holder: all.Holder})
-		c.observe(NotAcquired, ts[at].point, "", began, err)
+		c.observe(NotAcquired, ts[at].point, "", time.Since(began), err)
 		return 0, err
 	case !all.Granted:
 		return from + at, nil
@@ -156,9 +156,8 @@ func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
 	locks, owners := make([]string, to-from), make([]string, to-from)
 	for i := range ts {
 		part := s.parts[from+i]
-		owners[i], locks[i] = part.client.nextOwner(), part.point.name
-		ts[i] = part.client.newTenure(s.group.below(), part.point, owners[i], nil, s.want(from+i))
-		ts[i].top = 1
+		ts[i] = part.client.newTenure(s.group.below(), part.point, nil, s.want(from+i))
+		owners[i], locks[i] = ts[i].owner, part.point.name
 	}
 	return ts, script.AcquireAll(locks, owners, s.want(from).lease)
 }
@@ -168,12 +167,12 @@ func (s *sweep) keepAll(from int, ts []*tenure, result script.Result, began time
 	granted := script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}
 	late := false
 	for i, t := range ts {
-		a := t.read(granted, nil)
+		a := t.read(t.want.lease, granted, nil)
 		if a.hold == nil {
 			late = true // as it is for those behind it
 			continue
 		}
-		t.client.observe(Acquired, t.point, t.owner, began, nil)
+		t.client.observe(Acquired, t.point, t.owner, time.Since(began), nil)
 		if e := s.keep(from+i, a.hold); e != nil {
 			err = e
 		}
@@ -191,14 +190,14 @@ func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) err
 	var open []*tenure
 	for _, t := range ts {
 		if err != nil {
-			a = t.read(script.Result{}, err)
+			a = t.read(0, script.Result{}, err)
 		}
 		if t.unsettled {
 			open = append(open, t)
 		}
 	}
 	if len(open) > 0 {
-		confirmed, _ := c.takeBack(open...) // their owners make no other request
+		confirmed := c.takeBack(open...)
 		for _, t := range open {
 			t.unsettled = !confirmed
 		}
@@ -219,12 +218,13 @@ func (s *sweep) settle() error {
 	}
 	for c, holds := range clients {
 		calls := make([]script.Call, len(holds))
+		terms := make([]renew.Term, len(holds))
 		for i, h := range holds {
-			calls[i] = script.Renew([]script.Renewal{h.tenure().renewal()})
+			terms[i] = h.tenure().Term()
+			calls[i] = script.Renew([]script.Renewal{h.tenure().renewal(terms[i])})
 		}
-		results, err := c.runner.RunAll(s.group.below(), calls...)
-		for i, h := range holds {
-			if err := h.begin(results[i], results[i].Or(err)); err != nil {
+		for i, result := range c.runner.RunEach(s.group.below(), calls...) {
+			if err := holds[i].begin(terms[i], result); err != nil {
 				return withCause(err, s.group.hold.parent)
 			}
 		}
@@ -233,19 +233,11 @@ func (s *sweep) settle() error {
 }
 
 // begin begins the fixed lease of a hold that was renewed by then, or says why not.
-func (h *Hold) begin(result script.Result, err error) error {
+func (h *Hold) begin(term renew.Term, result script.Result) error {
 	t := h.tenure()
-	if err != nil {
-		return failure("lock", t.point.name, bare(err))
+	if err := t.renewed(term, result); err != nil {
+		return err
 	}
-	kept, err := script.ReadRenewed(result.Reply, 1)
-	if err != nil {
-		return failure("lock", t.point.name, err)
-	}
-	if !kept[0] {
-		t.Lost(renew.ErrGone)
-		return h.Err()
-	}
-	t.fix(h, result.Asked)
-	return nil
+	t.fix(h)
+	return h.Err()
 }

@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,12 +11,13 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // tenure is one owner's time on one lock, from its first hold to the end of its
-// last. It is what Redis knows: one field with one count and one expiry. A tenure
-// that has ended is never used again, so that what is still under way for it
-// cannot touch a later one.
+// last, on both sides of a read-write lock. It is what Redis knows: one owner with its
+// counts and one expiry. A tenure that has ended is never used again, nor is its owner's
+// name, so that what is still under way for it cannot touch a later one.
 //
 //	asking  ── granted ──▶  held  ── last hold released ──▶  ended (ErrReleased)
 //	   │                     └───── expired, gone ─────────▶  ended (ErrLost)
@@ -26,28 +28,27 @@ type tenure struct {
 	client *Client
 	point  *point
 	owner  string
-	shared *owner // nil if no other acquisition can have this owner
+	shared *owner        // nil if no other acquisition can have this owner
+	turn   chan struct{} // of a shared owner's requests; capacity one, taken by putting in
 	want   request
 	parent context.Context // of the first hold
+	waiter *wake.Waiter    // nil if it never waited
 
 	// unsettled: a request was sent and its outcome is not known, so the lock may
 	// stand in Redis. It belongs to whoever makes the attempt.
 	unsettled bool
 
-	// debt is closed when what was taken in vain has been given back; nil if nothing is
-	// under way. It belongs to whoever makes the attempt.
-	debt <-chan struct{}
-
-	// abandoned is the debt of one whose waiter left while others asked for it.
-	abandoned chan struct{}
-
 	// standing: the last answer was no, and left a waiter in the queue in Redis.
 	standing bool
+
+	// returned tells a waiter that left while others asked for it whether nothing is left
+	// of that.
+	returned chan bool
 
 	mu    sync.Mutex
 	end   error   // nil until it ended
 	holds []*Hold // those that are held, in the order of their acquisition
-	top   int     // the highest count that Redis may have been told
+	top   int     // the highest count of read holds that Redis may have been told
 	token int64   // 0 until a hold asked for one
 
 	doubted bool // it was in doubt when its last hold was given back
@@ -57,33 +58,52 @@ type tenure struct {
 	one   [1]*Hold
 }
 
-func (c *Client) newTenure(ctx context.Context, p *point, name string, shared *owner, want request) *tenure {
-	t := &tenure{client: c, point: p, owner: name, shared: shared, want: want, parent: ctx}
+func (c *Client) newTenure(ctx context.Context, p *point, shared *owner, want request) *tenure {
+	t := &tenure{client: c, point: p, owner: c.nextOwner(), shared: shared, want: want, parent: ctx}
 	t.Subject = t
 	return t
 }
 
 // ended says whether the tenure is over, and ends it if its time is. One that is in doubt
-// is not.
+// is not, nor is one that is only asked for.
 func (t *tenure) ended() bool {
 	t.mu.Lock()
-	end := t.end
+	end, asking := t.end, len(t.holds) == 0
 	t.mu.Unlock()
-	if end != nil {
-		return true
+	if end != nil || asking {
+		return end != nil
 	}
 	term, now := t.Term(), time.Now()
 	if !term.Over(now) || t.doubtful(term, now) {
 		return false
 	}
-	t.expire()
+	t.Lost(renew.ErrExpired)
 	return true
 }
 
+// counts are the holds of each side. The mutex is held.
+func (t *tenure) counts() (n script.Counts) {
+	for _, h := range t.holds {
+		if h.read {
+			n.Reads++
+		} else {
+			n.Writes++
+		}
+	}
+	return n
+}
+
+// reads says that the tenure has read holds and no other.
+func (t *tenure) reads() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.holds) > 0 && t.counts().Writes == 0
+}
+
 // add makes one more hold of a tenure that Redis confirmed by a request that left
-// at asked, or nil if the tenure has ended meanwhile. It is in the renewal engine
-// before anybody else knows of it.
-func (t *tenure) add(ctx context.Context, want request, asked, now time.Time, token int64) *Hold {
+// at asked and asked for a lease of span, or nil if the tenure has ended meanwhile. It is in
+// the renewal engine before anybody else knows of it.
+func (t *tenure) add(ctx context.Context, read bool, want request, asked time.Time, span time.Duration, token int64) *Hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end != nil {
@@ -93,33 +113,41 @@ func (t *tenure) add(ctx context.Context, want request, asked, now time.Time, to
 	if h.keeper != nil {
 		h = new(Hold)
 	}
-	*h = Hold{keeper: t, parent: ctx, want: want, since: now, until: want.until(asked)}
+	*h = Hold{keeper: t, parent: ctx, read: read, want: want, since: time.Now(), until: want.until(asked)}
 	if t.holds == nil {
 		t.holds = t.one[:0]
 	}
 	t.holds = append(t.holds, h)
 	t.token = max(t.token, token)
-	t.confirm(asked)
+	t.confirm(asked, span)
 	return h
 }
 
-// extend takes note that Redis set the full lease by a request that left at asked.
-func (t *tenure) extend(asked time.Time) {
+// extend takes note that Redis confirmed a request that left at asked and asked for a lease of
+// span.
+func (t *tenure) extend(asked time.Time, span time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end == nil {
-		t.confirm(asked)
+		t.confirm(asked, span)
 	}
 }
 
-// confirm tells the engine of a new term. The mutex is held: a tenure that ends must
-// not be put into the engine after it has been taken out.
-func (t *tenure) confirm(asked time.Time) { t.client.engine.Set(&t.Item, t.term(asked)) }
+// confirm tells the engine. The mutex is held: a tenure that ends must not be put into the
+// engine after it has been taken out.
+func (t *tenure) confirm(asked time.Time, span time.Duration) {
+	term := t.term()
+	term.Asked, term.Trusted = asked, renew.Trust(asked, span)
+	t.client.engine.Set(&t.Item, term)
+}
 
-// term is the term that begins at asked. The holds share one expiry, so the longest
-// lease counts; it is renewed while any hold is.
-func (t *tenure) term(asked time.Time) renew.Term {
-	term := renew.Term{Asked: asked, Lease: longest(t.holds, 0), Until: latest(t.holds)}
+// replan tells the engine how the lease is renewed from now on. The mutex is held.
+func (t *tenure) replan() { t.client.engine.Set(&t.Item, t.term()) }
+
+// term is how the lease is renewed. The holds share one expiry, so the longest lease counts;
+// it is renewed while any hold is.
+func (t *tenure) term() renew.Term {
+	term := renew.Term{Lease: longest(t.holds, 0), Until: latest(t.holds)}
 	if slices.ContainsFunc(t.holds, func(h *Hold) bool { return !h.want.fixed }) {
 		term.Every = t.client.config.every(term.Lease)
 	}
@@ -149,25 +177,30 @@ func latest(holds []*Hold) time.Time {
 }
 
 // bid is the request of a new tenure for its lock.
-func (t *tenure) bid() errand { return t.raise(t.want) }
+func (t *tenure) bid() errand { return t.raise(t.point.read, t.want) }
 
 // raise is the request for one more hold.
-func (t *tenure) raise(want request) errand {
+func (t *tenure) raise(read bool, want request) errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	count := len(t.holds) + 1
-	t.top = max(t.top, count)
+	counts := t.counts()
+	if read {
+		counts.Reads++
+		t.top = max(t.top, counts.Reads)
+	} else {
+		counts.Writes++
+	}
 	term := t.termWith(want)
-	call := t.point.side.acquire(t.owner, count, span(term), t.want.wait != 0)
+	call := t.point.kind.acquire(t.owner, counts, span(term), t.want.wait != 0)
 	if want.fenced && t.token == 0 {
 		call = call.WithToken(protocol.TokenKey(t.point.name), t.client.config.TokenClock)
 	}
-	return t.errand(call, term)
+	return t.errand(call, term, counts, read)
 }
 
 // termWith is the term that a request for one more hold is to begin.
 func (t *tenure) termWith(want request) renew.Term {
-	term := t.term(time.Time{})
+	term := t.term()
 	term.Lease = max(term.Lease, want.lease)
 	if !want.fixed {
 		term.Every = t.client.config.every(term.Lease)
@@ -183,55 +216,76 @@ func (t *tenure) termWith(want request) renew.Term {
 	return term
 }
 
-// span is the lease that a request sets which leaves now. It is never zero, which would
+// span is the lease that a request asks for which leaves now. It is never zero, which would
 // free the lock.
 func span(term renew.Term) time.Duration {
-	if term.Until.IsZero() {
-		return term.Lease
-	}
 	return max(term.Span(time.Now()), time.Millisecond)
 }
 
-// lower is the request after which as many holds are left as there are.
-func (t *tenure) lower() errand {
+// lower is the request after which as many holds are left as there are, of which one of that
+// side has ended.
+func (t *tenure) lower(read bool) errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	term := t.term(time.Time{})
-	return t.errand(t.point.side.release(t.owner, t.top, len(t.holds), span(term)), term)
+	term, counts := t.term(), t.counts()
+	return t.errand(t.point.kind.release(t.owner, t.top, counts, span(term)), term, counts, read)
+}
+
+// freeing is the request that gives everything back. The session is told nothing: it ends.
+func (t *tenure) freeing() script.Call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.point.kind.release(t.owner, t.top, script.Counts{}, t.client.config.LeaseTime)
 }
 
 // renewal is the request that extends the lease.
-func (t *tenure) renewal() script.Renewal {
+func (t *tenure) renewal(term renew.Term) script.Renewal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.point.side.renewal(t.owner, max(len(t.holds), 1), span(t.Term()))
+	return t.point.kind.renewal(t.owner, t.counts(), span(term))
 }
 
 // drop ends one hold, as its holder wishes, and returns how many remain. With the
-// last one the tenure ends. It reports false, and the hold's error, if the hold had
-// ended before.
-func (t *tenure) drop(h *Hold) (remaining int, dropped bool, err error) {
+// last one the tenure ends, and also if the time of all that remain is over, which then are
+// lost. The error is that of a hold that had ended before.
+func (t *tenure) drop(h *Hold) (remaining int, err error) {
 	t.ended() // expire first, so that a late release is not taken for a good one
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if h.err != nil {
-		return 0, false, h.err
+		return 0, h.err
 	}
 	t.holds = slices.DeleteFunc(t.holds, func(other *Hold) bool { return other == h })
-	if len(t.holds) == 0 {
+	over := latest(t.holds)
+	switch {
+	case len(t.holds) == 0:
 		t.end, t.doubted = ErrReleased, t.client.session != nil && t.Term().Over(time.Now())
+	case !over.IsZero() && !time.Now().Before(over):
+		t.lose(renew.ErrExpired)
+	default:
+		t.replan()
 	}
 	h.finish(ErrReleased)
-	return len(t.holds), true, nil
+	return len(t.holds), nil
 }
 
 // leave takes an ended tenure out of everything that would act on it.
 func (t *tenure) leave() {
 	t.client.engine.Remove(&t.Item)
 	if t.shared != nil {
-		t.shared.vacate(t.point, t)
+		t.shared.drop(t)
 	}
 }
+
+// cancel ends a tenure that was not granted. What may still be granted to it goes back.
+func (t *tenure) cancel() {
+	t.mu.Lock()
+	t.end = errNotHeld
+	t.mu.Unlock()
+	t.shared.drop(t)
+}
+
+var errNotHeld = errors.New("it never was held")
 
 // close ends the tenure with all its holds, as the holder wishes. It reports false
 // if it had ended before.
@@ -254,9 +308,6 @@ func (t *tenure) finish(end error) {
 	t.holds = nil
 }
 
-// expire ends a tenure whose deadline has passed.
-func (t *tenure) expire() { t.Lost(renew.ErrExpired) }
-
 // Lost ends the tenure with ErrLost. The renewal engine calls it; a second call
 // does nothing.
 func (t *tenure) Lost(why error) {
@@ -265,15 +316,22 @@ func (t *tenure) Lost(why error) {
 		t.mu.Unlock()
 		return
 	}
-	began := t.first.since
-	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
-	t.client.losses.Add(1) // before anybody can learn of the loss and look at the count
-	t.finish(err)
+	t.lose(why)
 	t.mu.Unlock()
 
 	t.leave()
 	t.unprotect()
-	c := t.client
-	c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", time.Since(began), "reason", why)
-	c.observe(Lost, t.point, t.owner, began, err)
+	t.client.hub.Look(t.point.channel, t.waiter)
+}
+
+// lose ends the tenure with ErrLost. The mutex is held.
+func (t *tenure) lose(why error) {
+	c, held := t.client, time.Since(t.first.since)
+	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
+	c.losses.Add(1) // before anybody can learn of the loss and look at the count
+	t.finish(err)
+	c.report(func() {
+		c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", held, "reason", why)
+		c.observe(Lost, t.point, t.owner, held, err)
+	})
 }

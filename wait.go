@@ -14,6 +14,7 @@ import (
 // front of the line asks Redis; a release of this process may ask for it.
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
 	w := c.join(t)
+	t.waiter = w
 	if t.queued() {
 		c.heart.add(t, w)
 		defer c.heart.remove(t)
@@ -30,17 +31,18 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 		case turn.Try:
 			a = c.tryTogether(limited, t, w.Company())
 			if a.err != nil {
-				w.Leave(time.Time{})
+				w.Leave()
+				a.ttl, a.holder = last.ttl, last.holder
 				return nil, c.giveUp(limited, t, a)
 			}
 		default:
 			if err := c.sleep(limited, w, turn, timer); err != nil {
-				return nil, c.endWait(limited, w, t, last)
+				return c.endWait(limited, w, t, last)
 			}
 			continue
 		}
 		if a.hold != nil {
-			w.Leave(t.next())
+			w.Enter(t.next())
 			return a.hold, nil
 		}
 		if a.err != nil {
@@ -63,7 +65,7 @@ func (c *Client) pollCap(t *tenure) time.Duration {
 
 // join puts a waiter into the line of its lock.
 func (c *Client) join(t *tenure) *wake.Waiter {
-	if t.point.side.shared() {
+	if t.point.read {
 		return c.hub.JoinShared(t.line(), t)
 	}
 	return c.hub.Join(t.line(), t)
@@ -73,7 +75,7 @@ func (c *Client) join(t *tenure) *wake.Waiter {
 // lock: at once if both may hold it, and otherwise when the lease is over or at the poll
 // cap, like after an attempt of its own.
 func (t *tenure) next() time.Time {
-	if t.point.side.shared() {
+	if t.point.read {
 		return time.Time{}
 	}
 	nap := nap{most: t.client.config.PollCap}
@@ -86,9 +88,10 @@ func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Wai
 	if len(company) == 0 {
 		return c.try(ctx, t)
 	}
-	results, err := c.runAll(ctx, c.runner, append([]errand{t.bid()}, bids(company)...)...)
-	c.settle(company, results[1:], err)
-	return t.read(results[0], results[0].Or(err))
+	all := append([]errand{t.bid()}, bids(company)...)
+	results, err := c.runAll(ctx, c.runner, all...)
+	c.settle(company, all[1:], results[1:], err)
+	return t.read(all[0].span, results[0], results[0].Or(err))
 }
 
 // bids are the requests of claimed waiters.
@@ -102,10 +105,10 @@ func bids(claimed []*wake.Waiter) []errand {
 
 // settle tells claimed waiters what their bids came to. What was taken for one that has
 // left meanwhile goes back.
-func (c *Client) settle(claimed []*wake.Waiter, results []script.Result, err error) {
+func (c *Client) settle(claimed []*wake.Waiter, bids []errand, results []script.Result, err error) {
 	for i, w := range claimed {
 		t := w.Bid.(*tenure)
-		if a := t.read(results[i], results[i].Or(err)); !w.Settle(a) {
+		if a := t.read(bids[i].span, results[i], results[i].Or(err)); !w.Settle(a, a.hold != nil) {
 			c.background.Go(func() { c.giveBack(t, a) })
 		}
 	}
@@ -125,29 +128,40 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 		return nil
 	case <-limited.Done():
 		return limited.Err()
-	case <-c.closing:
+	case <-c.life.Done():
 		return ErrClosed
 	}
 }
 
-// endWait leaves the line because the time is up or the client closes. If a release
-// is just now asking for this waiter, that one gives the lock back.
-func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, last answer) error {
-	t.abandoned = make(chan struct{})
-	t.debt = t.abandoned
-	claimed := w.Leave(time.Time{})
-	err := c.notAcquired(t.parent, t.point, last)
+// endWait leaves the line because the time is up or the client closes. A grant that is there
+// by then counts, unless the caller is gone. If a release is just now asking for this waiter,
+// it gives the lock back, and for a moment is waited for.
+func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, last answer) (*Hold, error) {
+	t.returned = make(chan bool, 1)
+	claimed := w.Leave()
 	if settled, ok := w.Turn(time.Now()).Result.(answer); ok {
-		// A release asked for it just before it left, and nobody has looked.
-		c.background.Go(func() { c.giveBack(t, settled) })
-	} else if !claimed {
-		t.debt = nil
+		last = settled
+	}
+	if last.hold != nil {
+		if t.parent.Err() == nil && c.life.Err() == nil {
+			return last.hold, nil
+		}
+		c.background.Go(func() { c.giveBack(t, last) })
+	}
+	var err error
+	switch {
+	case claimed || last.hold != nil:
+		err = c.notAcquired(t.parent, t.point, answer{})
+		if nothing := within(grace, t.returned, func(nothing bool) bool { return nothing }); !nothing {
+			err = withCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", t.point.name, ErrUnknownOutcome), t.parent)
+		}
+	default:
 		err = c.giveUp(limited, t, last)
 	}
 	if limited.Err() == nil {
-		return fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrClosed)
+		return nil, fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrClosed)
 	}
-	return err
+	return nil, err
 }
 
 // nap is how long a contender sleeps when nobody wakes it.

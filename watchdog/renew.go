@@ -89,10 +89,10 @@ func (w *Watchdog) send(ctx context.Context, batches [][]renewal) (refused []ren
 }
 
 // land takes the answer for a batch.
-func (w *Watchdog) land(batch []renewal, kept []bool) {
+func (w *Watchdog) land(batch []renewal, kept []script.Renewed) {
 	gone := 0
 	for i, r := range batch {
-		if !kept[i] {
+		if !kept[i].Held {
 			r.session.over = append(r.session.over, r.key)
 			gone++
 		}

@@ -9,10 +9,22 @@ import (
 	"time"
 )
 
-// Renew extends the leases of a batch by one request and reports for each whether
-// it was still held. Asked is the moment before the request left. It may block; it
-// ends with ctx.
-type Renew func(ctx context.Context, batch []*Item) (kept []bool, asked time.Time, err error)
+// Renewal is one lease that is to be extended.
+type Renewal struct {
+	Item *Item
+	Term Term // by which the request goes
+}
+
+// Answer is what became of one renewal.
+type Answer struct {
+	Err   error     // there was no answer, and nothing below means anything
+	Held  bool      // the owner held it, and holds it for the whole span now
+	Asked time.Time // before the request left
+}
+
+// Renew extends the leases of a batch and returns an answer for each. One that cannot be had
+// costs the others nothing. It may block; it ends with ctx.
+type Renew func(ctx context.Context, batch []Renewal) []Answer
 
 // Engine keeps the leases of its items alive. Make one with Start.
 type Engine struct {
@@ -233,7 +245,7 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 			e.drop(it)
 			lost = append(lost, it)
 		case !it.flying && term.renewed() && ripe(it, term, now, len(due) > 0):
-			it.flying, it.sent = true, term
+			it.flying = true
 			it.next = e.end(term, now)
 			heap.Fix(&e.items, 0)
 			due = append(due, passenger{it: it, watch: it.watch, end: it.next})

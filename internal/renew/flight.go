@@ -3,7 +3,6 @@ package renew
 import (
 	"container/heap"
 	"context"
-	"errors"
 	"math/bits"
 	"slices"
 	"time"
@@ -52,119 +51,99 @@ func flights(due []passenger, now time.Time) [][]passenger {
 	return all
 }
 
-// fly renews items, batch by batch. A batch that fails at once is divided, for it may be
-// one item that the server refuses. When that is not it, or an attempt runs out of time,
-// the rest is not tried: what ails the server would cost each batch its whole patience.
+// fly renews items, batch by batch. When an attempt runs out of time the rest is not tried:
+// what ails the server would cost each batch its whole patience.
 func (e *Engine) fly(items []passenger) {
-	batches := slices.Collect(slices.Chunk(items, batchSize))
-	spoilt := 0
-	for len(batches) > 0 {
-		batch := e.board(batches[0])
-		batches = batches[1:]
+	for len(items) > 0 {
+		n := min(batchSize, len(items))
+		batch, renewals := e.board(items[:n])
+		items = items[n:]
 		if len(batch) == 0 {
 			continue
 		}
-		kept, asked, err := e.attempt(batch)
-		switch {
-		case err == nil:
-			e.land(batch, kept, asked)
-		case errors.Is(err, context.DeadlineExceeded) || e.ctx.Err() != nil || spoilt == maxSpoilt:
-			e.failed(append(batch, slices.Concat(batches...)...))
+		answers, err := e.attempt(batch, renewals)
+		e.land(batch, renewals, answers)
+		if err != nil {
+			e.failed(items)
 			return
-		case len(batch) == 1:
-			spoilt++
-			e.failed(batch)
-		default:
-			half := len(batch) / 2
-			batches = append([][]passenger{batch[:half], batch[half:]}, batches...)
 		}
 	}
 }
 
-// maxSpoilt is how many items a flight takes for refused, rather than the server for ill.
-const maxSpoilt = 3
-
 // board leaves out who was removed meanwhile.
-func (e *Engine) board(items []passenger) []passenger {
+func (e *Engine) board(items []passenger) (here []passenger, renewals []Renewal) {
 	now := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var here []passenger
 	for _, p := range items {
 		if p.here() {
-			p.it.sent = p.it.Term()
-			p.end = e.end(p.it.sent, now)
+			term := p.it.Term()
+			p.end = e.end(term, now)
 			here = append(here, p)
+			renewals = append(renewals, Renewal{p.it, term})
 		}
 	}
-	return here
+	return here, renewals
 }
 
 func (p passenger) here() bool { return p.it.place != 0 && p.it.watch == p.watch }
 
-// attempt is one request, within the patience of the most pressing item.
-func (e *Engine) attempt(batch []passenger) ([]bool, time.Time, error) {
-	now := time.Now()
-	items := make([]*Item, len(batch))
+// attempt is one request, within the patience of the most pressing item. The error says that
+// it ran out of time.
+func (e *Engine) attempt(batch []passenger, renewals []Renewal) ([]Answer, error) {
 	end := batch[0].end
-	for i, p := range batch {
-		items[i] = p.it
+	for _, p := range batch {
 		if p.end.Before(end) {
 			end = p.end
 		}
 	}
-	ctx, cancel := context.WithTimeout(e.ctx, patience(now, end))
+	ctx, cancel := context.WithTimeout(e.ctx, patience(time.Now(), end))
 	defer cancel()
-	return e.renew(ctx, items)
+	return e.renew(ctx, renewals), ctx.Err()
 }
 
-// land takes the answer for a batch.
-func (e *Engine) land(batch []passenger, kept []bool, asked time.Time) {
+// land takes the answers for a batch.
+func (e *Engine) land(batch []passenger, renewals []Renewal, answers []Answer) {
 	now := time.Now()
 	var lost []*Item
+	var open []passenger
 	e.mu.Lock()
 	for i, p := range batch {
-		it := p.it
-		if !p.here() { // removed or over while it flew
-			continue
+		switch answer := answers[i]; {
+		case !p.here(): // removed or over while it flew
+		case answer.Err != nil:
+			open = append(open, p)
+		case !answer.Held:
+			e.drop(p.it)
+			lost = append(lost, p.it)
+		default:
+			e.extend(p.it, Trust(answer.Asked, renewals[i].Term.Span(answer.Asked)), answer.Asked, now)
 		}
-		it.flying = false
-		if !kept[i] {
-			e.drop(it)
-			lost = append(lost, it)
-			continue
-		}
-		term := it.Term()
-		e.renewals.Add(1)
-		if now.Sub(term.Asked) > term.Lease/2 {
-			e.late.Add(1)
-		}
-		fresh := Term{Asked: asked, Lease: term.Lease, Every: term.Every, Until: term.Until}
-		if set := it.sent.Span(asked); set < fresh.Span(asked) {
-			// Redis may have carried out the shorter one last: trust no more than that,
-			// and ask for the longer one again.
-			fresh.Asked = asked.Add(set - term.Lease)
-			if fresh.Deadline().Before(term.Deadline()) {
-				it.replace(fresh)
-			}
-			it.next = now
-			if !term.renewed() {
-				it.next = it.Term().next()
-			}
-		} else {
-			it.confirm(fresh)
-			it.next = it.Term().next()
-		}
-		if term.Over(now) && !it.Term().Over(now) {
-			e.rescued.Add(1)
-		}
-		heap.Fix(&e.items, it.place-1)
 	}
 	e.rouse()
 	e.mu.Unlock()
+	e.failed(open)
 	for _, it := range lost {
 		it.Subject.Lost(ErrGone)
 	}
+}
+
+// extend takes note that an item was renewed. The mutex is held.
+func (e *Engine) extend(it *Item, trusted, asked, now time.Time) {
+	it.flying = false
+	term := it.Term()
+	e.renewals.Add(1)
+	if now.Sub(term.Asked) > term.Lease/2 {
+		e.late.Add(1)
+	}
+	fresh := term
+	fresh.Asked, fresh.Trusted = asked, trusted
+	it.confirm(fresh)
+	if term.Over(now) && !it.Term().Over(now) {
+		e.rescued.Add(1)
+	}
+	it.next = it.Term().next()
+	heap.Fix(&e.items, it.place-1)
 }
 
 // failed makes items due again after an attempt that was not answered.

@@ -18,8 +18,7 @@ type Item struct {
 	next   time.Time // of the event that the heap is ordered by
 	place  int       // in the heap, from 1; 0 when not watched
 	flying bool
-	watch  int  // how often it has been put into the heap; a flight is for one of them
-	sent   Term // of a flying item: the term that its request goes by
+	watch  int // how often it has been put into the heap; a flight is for one of them
 }
 
 // Subject is told what becomes of its lease.
@@ -51,24 +50,21 @@ func (it *Item) Term() Term {
 	return it.term
 }
 
-// confirm takes a term unless a later one is known. Replies may be read in
-// another order than their requests were sent. Whether there is to be a renewal,
-// and how long at most, is not Redis's to say, so that is taken in any case.
+// confirm takes note of a term. What was confirmed once stays true, in whatever order the
+// replies are read; what is to become of the lease is what was said last.
 func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	if term.Asked.Before(it.term.Asked) {
-		it.term.Every, it.term.Until = term.Every, term.Until
-		return
-	}
+	term.Trusted = later(term.trusted(), it.term.trusted())
+	term.Asked = later(term.Asked, it.term.Asked)
 	it.term = term
 }
 
-// replace takes a term whatever is known.
-func (it *Item) replace(term Term) {
-	it.mu.Lock()
-	defer it.mu.Unlock()
-	it.term = term
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // byNext is a heap of items, the one with the earliest event first.

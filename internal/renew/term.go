@@ -2,22 +2,30 @@ package renew
 
 import "time"
 
-// Term is one stretch of a lease that Redis has confirmed. It is a value: what it
-// says about time depends on nothing else.
+// Term is what is known of a lease and what is to become of it. It is a value: what it says
+// about time depends on nothing else.
 type Term struct {
 	// Asked is the moment before the confirming request left.
 	Asked time.Time
-	// Lease is the time to live that the request set, unless Until was nearer.
+	// Lease is the time to live that a renewal sets at least, unless Until is nearer.
 	Lease time.Duration
 	// Every is the time from Asked to the renewal; 0 for a lease that is not
 	// renewed.
 	Every time.Duration
-	// Until is a moment beyond which the lease is never extended; zero for none. A
-	// request close to it sets a shorter lease.
+	// Until is a moment beyond which the lease is neither extended nor trusted; zero for
+	// none. A request close to it asks for a shorter lease.
 	Until time.Time
+	// Trusted is the latest moment up to which a request was confirmed (Trust). Zero:
+	// the request of Asked asked for the whole Lease.
+	Trusted time.Time
 }
 
-// Span is the time to live that a request of that moment sets. It is not positive beyond
+// Trust is the moment up to which a lease may be trusted for which a request asked that left
+// at asked and was confirmed. In Redis a lease only ever grows while it is held, so of
+// several such moments the latest is true.
+func Trust(asked time.Time, span time.Duration) time.Time { return asked.Add(span - margin(span)) }
+
+// Span is the time to live that a request of that moment asks for. It is not positive beyond
 // Until.
 func (t Term) Span(asked time.Time) time.Duration {
 	if t.Until.IsZero() {
@@ -36,8 +44,18 @@ func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Milli
 
 // Deadline is the moment from which on the lease is not to be trusted any more.
 func (t Term) Deadline() time.Time {
-	span := t.Span(t.Asked)
-	return t.Asked.Add(span - margin(span))
+	deadline := t.trusted()
+	if !t.Until.IsZero() && t.Until.Before(deadline) {
+		return t.Until
+	}
+	return deadline
+}
+
+func (t Term) trusted() time.Time {
+	if t.Trusted.IsZero() {
+		return Trust(t.Asked, t.Span(t.Asked))
+	}
+	return t.Trusted
 }
 
 // Over says whether the deadline has passed, on either clock.

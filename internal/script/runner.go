@@ -123,9 +123,9 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 			}
 		}
 
-		// A request that the bound cut off before it left knows less than the one before.
+		// A request that was cut off before it left knows less than the one before.
 		err := replies[0].Err
-		cutOff := errors.Is(err, driver.ErrNotSent) && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+		cutOff := errors.Is(err, driver.ErrNotSent) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
 		if reason == nil || !cutOff {
 			reason = err
 		}

@@ -17,21 +17,22 @@
 //
 // # Hand-over
 //
-// A local release takes the contender's bid along in its own request (Claim), so
-// that the lock passes on in one round trip. The claimed waiter learns the result
-// by Settle. A waiter that leaves while it is claimed lets the releasing goroutine
-// know by Settle's reply, and that one gives the lock back.
+// A local release takes the contender's request along in its own (Release), so that the
+// lock passes on in one round trip. The claimed waiter learns the result by Settle. A
+// waiter that leaves while it is claimed lets the releasing goroutine know by Settle's
+// reply, and that one gives the lock back.
 //
 // After a number of local hand-overs in a row the lock is offered to others: it is
-// released without a bid, and the local contender holds back for a moment. This is
+// released without a request, and the local contender holds back for a moment. This is
 // done only when the last release told somebody else, because otherwise nobody
 // would take it.
 //
-// # Messages of our own
+// # Held here is heard here
 //
-// A release is published to everybody, ourselves included. The hub counts the
-// releases of its own and ignores as many messages: the local contender has
-// already been told, and would otherwise ask in vain after each hand-over. Which
-// message is whose does not matter, since they all say the same; should the count
-// ever be wrong, a contender sleeps until its own moment comes.
+// A release is published to everybody, ourselves included. While a waiter of a line holds
+// the lock, or a request for one is under way with a release, messages on its channel are
+// ignored: nothing that is said there could let another waiter of this process in. The
+// line looks for itself when that ends: at the release (Released), at the loss (Look), and
+// when a claimed waiter was refused and a message was ignored meanwhile (Settle). Nothing is
+// counted that could be lost.
 package wake

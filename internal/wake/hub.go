@@ -131,10 +131,11 @@ func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 	return w
 }
 
-// Claim picks the contender for channel for a hand-over by a release that is
-// about to be sent. It returns nil if there is none, if it is trying by itself, or
-// if others are to be offered the lock. Announced must follow in any case.
-func (h *Hub) Claim(channel string) *Waiter {
+// Release takes note that a holder is about to give the lock back, and picks the contender
+// for channel for a hand-over, if there is to be one. The holder is nil if it never waited.
+// Release returns nil if there is no contender, if it is trying by itself, or if others are
+// to be offered the lock. Released must follow, unless others still hold the lock.
+func (h *Hub) Release(channel string, holder *Waiter, handOver bool) *Waiter {
 	if h.idle.Load() {
 		return nil
 	}
@@ -144,22 +145,24 @@ func (h *Hub) Claim(channel string) *Waiter {
 	if l == nil {
 		return nil
 	}
-	if l.state == listening {
-		l.own++
+	l.missed = false // Released looks in any case
+	if holder != nil {
+		holder.goOut()
 	}
 	w := l.front()
-	if w == nil || w.trying || w.claimed || w.result != nil || l.others > 0 && l.streak >= maxStreak {
+	if !handOver || w == nil || w.trying || w.claimed || w.result != nil || l.inside > 0 || l.others > 0 && l.streak >= maxStreak {
 		return nil
 	}
 	w.claimed = true
+	w.goIn()
 	l.streak++
 	return w
 }
 
-// Announced takes note of what came of a release: whether the lock was freed, and
-// how many subscribers were told. A contender that was not claimed is woken; it
-// holds back for a moment if others were offered the lock.
-func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield time.Duration) {
+// Released takes note of what came of a release: how many subscribers were told of a free
+// lock. A contender that was not claimed is woken; it holds back for a moment if others were
+// offered the lock.
+func (h *Hub) Released(channel string, claimed bool, told int, yield time.Duration) {
 	if h.idle.Load() {
 		return
 	}
@@ -169,28 +172,15 @@ func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield tim
 	if l == nil {
 		return
 	}
-	taken := false // a message of somebody else was taken for ours, which never comes
 	if l.state == listening {
-		switch {
-		case freed:
-			told-- // one of them is ourselves
-		case l.own > 0:
-			l.own--
-		default:
-			taken = true
-		}
+		told-- // one of them is ourselves
 	}
-	if freed {
-		l.others = max(told, 0)
-	}
+	l.others = max(told, 0)
 	if claimed {
-		if taken {
-			l.poke()
-		}
 		return
 	}
 	w := l.front()
-	offered := freed && l.others > 0 && l.streak >= maxStreak
+	offered := l.others > 0 && l.streak >= maxStreak
 	l.streak = 0
 	switch {
 	case w == nil:
@@ -198,6 +188,22 @@ func (h *Hub) Announced(channel string, claimed, freed bool, told int, yield tim
 		w.tryAt, w.yielding = time.Now().Add(yield), true
 		w.signal()
 	default:
+		l.poke()
+	}
+}
+
+// Look makes the contender for channel look at the lock, because a holder, nil if it never
+// waited, has lost it or become one that lets others in beside itself.
+func (h *Hub) Look(channel string, holder *Waiter) {
+	if h.idle.Load() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if holder != nil {
+		holder.goOut()
+	}
+	if l := h.lines[channel]; l != nil {
 		l.poke()
 	}
 }
@@ -237,8 +243,7 @@ func (h *Hub) on() driver.Events {
 }
 
 // acknowledged takes note that a channel is subscribed, or is again: a listener of several
-// servers subscribes anew by itself, and what was published meanwhile is lost, also if it
-// was of our own making.
+// servers subscribes anew by itself.
 func (h *Hub) acknowledged(channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,20 +254,15 @@ func (h *Hub) acknowledged(channel string) {
 	if l.state == asked {
 		h.subscribed++
 	}
-	l.state, l.own = listening, 0
-	l.poke()
+	l.state = listening
+	l.hear() // what was published meanwhile is lost
 }
 
 func (h *Hub) message(channel, _ string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
-	switch {
-	case l == nil:
-	case l.own > 0:
-		l.own--
-	default:
-		l.poke()
+	if l := h.lines[channel]; l != nil {
+		l.hear()
 	}
 }
 

@@ -12,9 +12,10 @@ type line struct {
 	refusals int       // in a row, of the server to let us subscribe
 	retryAt  time.Time // when to ask again
 
-	own    int // messages to come that are of our own making
-	others int // subscribers of other processes that the last release told
-	streak int // local hand-overs in a row
+	inside int  // waiters that hold the lock, or for which a release asks
+	missed bool // a message was ignored because of them
+	others int  // subscribers of other processes that the last release told
+	streak int  // local hand-overs in a row
 }
 
 // subscription is how far the subscription of a line's channel is.
@@ -50,8 +51,34 @@ func (l *line) front() *Waiter {
 	return l.waiters[0]
 }
 
+// hear takes note of a message, which is of no use to a process that holds the lock.
+func (l *line) hear() {
+	if l.inside > 0 {
+		l.missed = true
+		return
+	}
+	l.poke()
+}
+
+// goIn and goOut take note of a waiter that comes to hold the lock, or may have come to it, and
+// of the end of that.
+func (w *Waiter) goIn() {
+	if !w.inside {
+		w.inside = true
+		w.line.inside++
+	}
+}
+
+func (w *Waiter) goOut() {
+	if w.inside {
+		w.inside = false
+		w.line.inside--
+	}
+}
+
 // poke makes the contender look at the lock now.
 func (l *line) poke() {
+	l.missed = false
 	w := l.front()
 	if w == nil || w.yielding {
 		return

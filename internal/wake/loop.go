@@ -95,19 +95,25 @@ func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 }
 
 func (h *Hub) refusedTo(channel string, err error) {
+	if h.refuse(channel) { // the logger may call anything: not under the mutex
+		h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channel, "error", err)
+	}
+}
+
+// refuse takes note of a refused subscription, and reports whether it is the first.
+func (h *Hub) refuse(channel string) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lines[channel]
 	if l == nil || l.state != asked {
-		return
+		return false
 	}
-	if l.refusals == 0 {
-		h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channel, "error", err)
-	}
+	first = l.refusals == 0
 	l.refuse(time.Now())
 	if len(l.waiters) == 0 {
 		h.drop(l)
 	}
+	return first
 }
 
 func (h *Hub) changes(now time.Time) (add, remove []string) {
@@ -145,7 +151,7 @@ func (h *Hub) disconnected() {
 		if len(l.waiters) == 0 {
 			h.drop(l)
 		} else if l.state != unwanted {
-			l.state, l.own = wanted, 0
+			l.state = wanted
 		}
 	}
 }

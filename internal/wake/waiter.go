@@ -18,6 +18,7 @@ type Waiter struct {
 	yielding bool      // tryAt holds also against messages
 	trying   bool      // the waiter's own attempt is under way
 	claimed  bool      // somebody else's attempt for it is under way
+	inside   bool      // it counts among those inside its line
 	left     bool
 	result   any // of the last settled claim
 }
@@ -79,10 +80,15 @@ func (w *Waiter) Tried(until time.Time) {
 	h.subscribe(w.line)
 }
 
-// Leave takes w out of its line. After a grant the next waiter need not look
-// before until; the zero time lets it look at once. Leave reports whether a claim
-// was under way, which Settle will then find abandoned.
-func (w *Waiter) Leave(until time.Time) (claimed bool) {
+// Enter takes w out of its line because it holds the lock, until Hub.Release or Hub.Look says
+// otherwise. The next waiter need not look before until.
+func (w *Waiter) Enter(until time.Time) { w.leave(until, true) }
+
+// Leave takes w out of its line because it does not wait any more. It reports whether a
+// claim was under way, which Settle will then find abandoned.
+func (w *Waiter) Leave() (claimed bool) { return w.leave(time.Time{}, false) }
+
+func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,6 +98,9 @@ func (w *Waiter) Leave(until time.Time) (claimed bool) {
 	w.left = true
 	h.waiting--
 	l := w.line
+	if granted {
+		w.goIn()
+	}
 	wasFront := l.front() == w
 	if w.tryAt.Before(until) {
 		// A message came during the attempt, or the next look was due sooner. What
@@ -138,6 +147,7 @@ func (w *Waiter) Company() []*Waiter {
 			break
 		}
 		next.claimed = true
+		next.goIn()
 		company = append(company, next)
 	}
 	return company
@@ -146,13 +156,20 @@ func (w *Waiter) Company() []*Waiter {
 // maxCompany is how many waiters enter with one request.
 const maxCompany = 128
 
-// Settle ends a claim with its result, which is not nil. It reports false if the
-// waiter has left: then whatever was taken for it must be given back.
-func (w *Waiter) Settle(result any) bool {
+// Settle ends a claim with its result, which is not nil, and says whether the lock was
+// granted. It reports false if the waiter has left: then whatever was taken for it must be
+// given back.
+func (w *Waiter) Settle(result any, granted bool) bool {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w.claimed = false
+	if !granted {
+		w.goOut()
+	}
+	if w.line.inside == 0 && w.line.missed {
+		w.line.poke()
+	}
 	if w.left {
 		return false
 	}

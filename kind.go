@@ -1,0 +1,83 @@
+package redlatch
+
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// point is a lock as a client asks for it: its name, what derives from it, its kind, and
+// whether it is asked for to read.
+type point struct {
+	name    string
+	channel string // on which its release is announced; no two kinds of lock share one
+	held    heldKey
+	kind    kind
+	read    bool
+	err     error // why the name is no good
+}
+
+// place names a lock among those of one client. A mutex and a fair mutex of one name are one
+// lock.
+type place struct {
+	name string
+	rw   bool
+}
+
+// kind is one kind of lock, as Redis knows it. All of them answer alike
+// (script.ReadAcquired, ReadReleased, ReadRenewed).
+type kind interface {
+	// acquire makes owner's counts be these. Wait says that the owner will wait if it
+	// does not get the lock.
+	acquire(owner string, counts script.Counts, lease time.Duration, wait bool) script.Call
+	// release lowers owner's counts to these. It never had more than so many read holds.
+	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
+	// renewal extends the lease of an owner with these counts.
+	renewal(owner string, counts script.Counts, lease time.Duration) script.Renewal
+	// handsOver says that the release of an exclusive hold may take the request of a
+	// local waiter along.
+	handsOver() bool
+	// queues says that waiters stand in a queue in Redis, which they have to leave.
+	queues() bool
+	// line is the channel on which a waiter is told that it may have the lock.
+	line(owner string) string
+}
+
+// exclusive is a mutex.
+type exclusive struct {
+	name, channel string
+	messages      protocol.Messages
+}
+
+func (k exclusive) acquire(owner string, counts script.Counts, lease time.Duration, _ bool) script.Call {
+	return script.Acquire(k.name, owner, lease, counts.Writes)
+}
+
+func (k exclusive) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
+	return script.Release(k.name, k.channel, owner, counts.Writes, lease, k.messages)
+}
+
+func (k exclusive) renewal(owner string, _ script.Counts, lease time.Duration) script.Renewal {
+	return script.Renewal{Lock: k.name, Field: owner, Lease: lease}
+}
+
+func (exclusive) handsOver() bool      { return true }
+func (exclusive) queues() bool         { return false }
+func (k exclusive) line(string) string { return k.channel }
+
+// readWrite is a read-write lock. The release of a read hold takes no request along: others
+// may still read, and whoever waits here looks when it has been answered.
+type readWrite struct{ exclusive }
+
+func (k readWrite) acquire(owner string, counts script.Counts, lease time.Duration, _ bool) script.Call {
+	return script.AcquireRW(k.name, owner, counts, lease)
+}
+
+func (k readWrite) release(owner string, most int, counts script.Counts, lease time.Duration) script.Call {
+	return script.ReleaseRW(k.name, k.channel, owner, most, counts, lease, k.messages)
+}
+
+func (k readWrite) renewal(owner string, counts script.Counts, lease time.Duration) script.Renewal {
+	return script.RenewalRW(k.name, owner, counts, lease)
+}
