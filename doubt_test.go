@@ -11,33 +11,20 @@ import (
 )
 
 // What a hold is between the end of a pause and the first answer. The pause is one of the
-// renewal loop alone, which an observer holds up; the rest of the process can be watched
-// meanwhile.
-
-// staller is an observer that holds up whoever tells it of the loss of one lock.
-type staller struct{ resume chan struct{} }
-
-func (s *staller) Observe(e redlatch.Event) {
-	if e.Kind == redlatch.Lost && e.Lock == "pause" {
-		<-s.resume
-	}
-}
+// renewal loop alone (StallRenewals); the rest of the process can be watched meanwhile.
 
 // doubtful is a story of a hold whose deadline has passed in a pause. What Redis has under
 // its name is up to the story; resume ends the pause.
 func doubtful(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func())) {
 	t.Helper()
-	stall := new(staller)
-	protected(t, redlatch.Config{Observer: stall}, func(t *testing.T, s *stage) {
-		stall.resume = make(chan struct{}) // of the bubble
+	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		ctx := s.client.WithOwner(context.WithoutCancel(t.Context()))
 		h := must(s.client.Mutex("job").Lock(ctx))
-		must(s.client.Mutex("pause").Lock(t.Context(), redlatch.WithLease(time.Second)))
-		time.Sleep(2 * time.Second) // the loop is held up
+		end := s.client.StallRenewals()
+		synctest.Wait() // the loop is held up
 		s.memory.Miniredis().SetTTL("job", time.Hour)
-		time.Sleep(time.Minute)
-		var once sync.Once
-		resume := func() { once.Do(func() { stall.resume <- struct{}{}; synctest.Wait() }) }
+		time.Sleep(62 * time.Second)
+		resume := sync.OnceFunc(func() { end(); synctest.Wait() })
 		defer resume()
 		tell(t, s, ctx, h, resume)
 	})
@@ -158,15 +145,13 @@ func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
 }
 
 func TestAPausedHoldIsLostAtOnceWhereNoWatchdogIsAlive(t *testing.T) {
-	stall := new(staller)
-	story(t, redlatch.Config{Observer: stall, Protect: true}, func(t *testing.T, s *stage) {
-		stall.resume = make(chan struct{})
+	story(t, redlatch.Config{Protect: true}, func(t *testing.T, s *stage) {
 		h := must(s.client.Mutex("job").Lock(t.Context()))
-		must(s.client.Mutex("pause").Lock(t.Context(), redlatch.WithLease(time.Second)))
-		time.Sleep(2 * time.Second)
+		end := s.client.StallRenewals()
+		defer end()
+		synctest.Wait()
 		s.memory.Miniredis().SetTTL("job", time.Hour)
-		time.Sleep(time.Minute)
+		time.Sleep(62 * time.Second)
 		is(t, "Err", h.Err(), redlatch.ErrLost) // said by whoever looks, like without Protect
-		stall.resume <- struct{}{}
 	})
 }

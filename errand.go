@@ -70,8 +70,8 @@ func (c *Client) runAll(ctx context.Context, runner *script.Runner, errands ...e
 // the owner has so many holds of it, one of which may only be wanted yet, or that it has none
 // to be renewed. The mutex is held, so that a tenure that ends is not entered after it has
 // been dropped.
-func (t *tenure) errand(call script.Call, term renew.Term, counts script.Counts, read bool) errand {
-	e := errand{call: call, span: span(term)}
+func (t *tenure) errand(call script.Call, span time.Duration, term renew.Term, counts script.Counts, read bool) errand {
+	e := errand{call: call, span: span}
 	s := t.client.session
 	if s == nil {
 		return e
@@ -96,18 +96,15 @@ func (t *tenure) errand(call script.Call, term renew.Term, counts script.Counts,
 
 // entry is one side of the tenure as the session speaks of it.
 func (t *tenure) entry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
-	entry := script.SessionEntry{Lock: t.point.name, Read: read, Lease: term.Lease, Until: term.Until}
-	side := script.Counts{Writes: 1}
+	entry := script.SessionEntry{
+		Field: t.point.kind.field(t.owner, read), Lock: t.point.name, Read: read, Lease: term.Lease, Until: term.Until,
+	}
 	switch {
 	case !read:
 		entry.Count = min(counts.Writes, 1)
 	case counts.Reads > 0:
-		entry.Count = max(counts.Reads, t.top)
-		fallthrough
-	default:
-		side = script.Counts{Reads: 1}
+		entry.Count = t.top
 	}
-	entry.Field = t.point.kind.renewal(t.owner, side, term.Lease).Field
 	return entry
 }
 

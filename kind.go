@@ -33,8 +33,11 @@ type kind interface {
 	acquire(owner string, counts script.Counts, lease time.Duration, wait bool) script.Call
 	// release lowers owner's counts to these. It never had more than so many read holds.
 	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
-	// renewal extends the lease of an owner with these counts.
-	renewal(owner string, counts script.Counts, lease time.Duration) script.Renewal
+	// renewal extends the lease of an owner with these counts. Over says that its write side
+	// has ended and Redis may not know.
+	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
+	// field is the owner's in the lock's hash, on one side.
+	field(owner string, read bool) string
 	// handsOver says that the release of an exclusive hold may take the request of a
 	// local waiter along.
 	handsOver() bool
@@ -58,9 +61,11 @@ func (k exclusive) release(owner string, _ int, counts script.Counts, lease time
 	return script.Release(k.name, k.channel, owner, counts.Writes, lease, k.messages)
 }
 
-func (k exclusive) renewal(owner string, _ script.Counts, lease time.Duration) script.Renewal {
+func (k exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Duration) script.Renewal {
 	return script.Renewal{Lock: k.name, Field: owner, Lease: lease}
 }
+
+func (exclusive) field(owner string, _ bool) string { return owner }
 
 func (exclusive) handsOver() bool      { return true }
 func (exclusive) queues() bool         { return false }
@@ -78,6 +83,13 @@ func (k readWrite) release(owner string, most int, counts script.Counts, lease t
 	return script.ReleaseRW(k.name, k.channel, owner, most, counts, lease, k.messages)
 }
 
-func (k readWrite) renewal(owner string, counts script.Counts, lease time.Duration) script.Renewal {
-	return script.RenewalRW(k.name, owner, counts, lease)
+func (k readWrite) renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal {
+	return script.RenewalRW(k.name, owner, counts, over, lease)
+}
+
+func (readWrite) field(owner string, read bool) string {
+	if read {
+		return owner
+	}
+	return protocol.WriterField(owner)
 }

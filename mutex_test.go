@@ -104,7 +104,7 @@ func TestWhatAMutexLeavesInRedis(t *testing.T) {
 		if got, want := hash(t, d, name), outer.Owner()+"=1"; got != want {
 			t.Errorf("after the inner Unlock the hash is %q, want %q", got, want)
 		}
-		within(t, "TTL after the inner Unlock", pttl(t, d, name), 19*time.Second, 20*time.Second)
+		within(t, "TTL after the inner Unlock, which never falls", pttl(t, d, name), 29*time.Second, 30*time.Second)
 		if err := outer.Unlock(ctx); err != nil {
 			t.Fatal(err)
 		}

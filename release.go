@@ -55,6 +55,7 @@ func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
 	request := t.lower(h.read)
 	result, err := c.run(ctx, c.releases, request)
 	if err != nil {
+		t.owe(h.read)
 		return failure("unlock", t.point.name, err)
 	}
 	released, err := script.ReadReleased(result.Reply)

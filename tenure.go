@@ -50,6 +50,7 @@ type tenure struct {
 	holds []*Hold // those that are held, in the order of their acquisition
 	top   int     // the highest count of read holds that Redis may have been told
 	token int64   // 0 until a hold asked for one
+	over  bool    // the release of the write side was not answered, and read holds remain
 
 	doubted bool // it was in doubt when its last hold was given back
 
@@ -144,21 +145,30 @@ func (t *tenure) confirm(asked time.Time, span time.Duration) {
 // replan tells the engine how the lease is renewed from now on. The mutex is held.
 func (t *tenure) replan() { t.client.engine.Set(&t.Item, t.term()) }
 
-// term is how the lease is renewed. The holds share one expiry, so the longest lease counts;
-// it is renewed while any hold is.
+// term is how the lease is renewed: by the longest lease among the holds that are renewed, for
+// as long as there is one. A fixed lease is not made longer by that.
 func (t *tenure) term() renew.Term {
-	term := renew.Term{Lease: longest(t.holds, 0), Until: latest(t.holds)}
-	if slices.ContainsFunc(t.holds, func(h *Hold) bool { return !h.want.fixed }) {
-		term.Every = t.client.config.every(term.Lease)
+	var term renew.Term
+	for _, h := range t.holds {
+		term = t.client.with(term, h.want)
 	}
+	term.Until = latest(t.holds)
 	return term
 }
 
-func longest(holds []*Hold, least time.Duration) time.Duration {
-	for _, h := range holds {
-		least = max(least, h.want.lease)
+// with is a term that serves one more hold, but for its end.
+func (c *Client) with(term renew.Term, want request) renew.Term {
+	switch renewed := term.Every > 0; {
+	case want.fixed && renewed:
+	case want.fixed == !renewed:
+		term.Lease = max(term.Lease, want.lease)
+	default:
+		term.Lease = want.lease
 	}
-	return least
+	if !want.fixed {
+		term.Every = c.config.every(term.Lease)
+	}
+	return term
 }
 
 // latest is when the last of the holds ends; zero if one of them has no end, or there is
@@ -190,30 +200,22 @@ func (t *tenure) raise(read bool, want request) errand {
 	} else {
 		counts.Writes++
 	}
-	term := t.termWith(want)
-	call := t.point.kind.acquire(t.owner, counts, span(term), t.want.wait != 0)
+	term := t.client.with(t.term(), want)
+	switch until := want.until(time.Now()); {
+	case until.IsZero():
+		term.Until = until
+	case len(t.holds) == 0 || !term.Until.IsZero() && until.After(term.Until):
+		term.Until = until
+	}
+	lease := want.lease
+	if want.most > 0 {
+		lease = min(lease, want.most)
+	}
+	call := t.point.kind.acquire(t.owner, counts, lease, t.want.wait != 0)
 	if want.fenced && t.token == 0 {
 		call = call.WithToken(protocol.TokenKey(t.point.name), t.client.config.TokenClock)
 	}
-	return t.errand(call, term, counts, read)
-}
-
-// termWith is the term that a request for one more hold is to begin.
-func (t *tenure) termWith(want request) renew.Term {
-	term := t.term()
-	term.Lease = max(term.Lease, want.lease)
-	if !want.fixed {
-		term.Every = t.client.config.every(term.Lease)
-	}
-	switch {
-	case want.most == 0:
-		term.Until = time.Time{}
-	case len(t.holds) == 0 || !term.Until.IsZero():
-		if until := want.until(time.Now()); until.After(term.Until) {
-			term.Until = until
-		}
-	}
-	return term
+	return t.errand(call, lease, term, counts, read)
 }
 
 // span is the lease that a request asks for which leaves now. It is never zero, which would
@@ -228,7 +230,8 @@ func (t *tenure) lower(read bool) errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	term, counts := t.term(), t.counts()
-	return t.errand(t.point.kind.release(t.owner, t.top, counts, span(term)), term, counts, read)
+	lease := span(term)
+	return t.errand(t.point.kind.release(t.owner, t.top, counts, lease), lease, term, counts, read)
 }
 
 // freeing is the request that gives everything back. The session is told nothing: it ends.
@@ -242,7 +245,7 @@ func (t *tenure) freeing() script.Call {
 func (t *tenure) renewal(term renew.Term) script.Renewal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.point.kind.renewal(t.owner, t.counts(), span(term))
+	return t.point.kind.renewal(t.owner, t.counts(), t.over, span(term))
 }
 
 // drop ends one hold, as its holder wishes, and returns how many remain. With the
@@ -267,6 +270,14 @@ func (t *tenure) drop(h *Hold) (remaining int, err error) {
 	}
 	h.finish(ErrReleased)
 	return len(t.holds), nil
+}
+
+// owe takes note that the release of a hold of that side was not answered. What Redis may not
+// know of the end of the write side, the next renewal tells it.
+func (t *tenure) owe(read bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = t.over || !read && t.counts().Writes == 0
 }
 
 // leave takes an ended tenure out of everything that would act on it.

@@ -97,22 +97,27 @@ func ReadReleased(r driver.Reply) (Released, error) {
 // Renewal is one lock of a batch.
 type Renewal struct {
 	Lock  string        // its key
-	Field string        // of the owner, which must be there
-	Over  string        // of the owner, which must not be there any more; "" for none
+	Field string        // of the owner
+	Write string        // the field of its write side; "" if there is none, or nobody knows
+	Over  bool          // the write side has ended, and Redis may not know
 	Holds []string      // the timeout keys of the owner's read holds
 	Lease time.Duration // for which the lock lives at least
 }
 
 // Renew extends all locks of the batch, each only for its owner.
 func Renew(batch []Renewal) Call {
-	words := make([]string, 0, 5*len(batch))
+	words := make([]string, 0, 6*len(batch))
 	for _, one := range batch {
 		words = append(words, one.Lock)
 		words = append(words, one.Holds...)
 	}
 	keys := len(words)
 	for _, one := range batch {
-		words = append(words, one.Field, one.Over, millis(one.Lease), strconv.Itoa(len(one.Holds)))
+		over := "0"
+		if one.Over {
+			over = "1"
+		}
+		words = append(words, one.Field, one.Write, over, millis(one.Lease), strconv.Itoa(len(one.Holds)))
 	}
 	return renewScript.call(keys, words...)
 }

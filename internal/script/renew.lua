@@ -2,9 +2,9 @@
 --
 -- KEYS     for each lock in turn: the lock, a hash, and then the timeout keys of the
 --          owner's read holds, which only a read-write lock has
--- ARGV     for each lock in turn, four: the field that must be there; the field of the
---          owner's write side if it must not be there any more, or ""; the lease in
---          milliseconds; the number of timeout keys
+-- ARGV     for each lock in turn, five: the owner's field; the field of its write side, or "";
+--          "1" if it must not have that any more; the lease in milliseconds; the number of
+--          timeout keys
 --
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
@@ -19,17 +19,18 @@
 -- lowers it.
 
 local kept, key = {}, 1
-for i = 1, #ARGV / 4 do
-  local lock, holds = KEYS[key], tonumber(ARGV[4 * i])
-  local field, over, lease = ARGV[4 * i - 3], ARGV[4 * i - 2], ARGV[4 * i - 1]
-  local refused = false
+for i = 1, #ARGV / 5 do
+  local lock, holds = KEYS[key], tonumber(ARGV[5 * i])
+  local field, writer, over, lease = ARGV[5 * i - 4], ARGV[5 * i - 3], ARGV[5 * i - 2], ARGV[5 * i - 1]
+  local refused, here = false, redis.pcall('HEXISTS', lock, field)
   kept[i] = 0
-  if redis.pcall('HEXISTS', lock, field) == 1 then
-    if over ~= '' and redis.call('HDEL', lock, over) == 1 then
-      redis.call('HSET', lock, 'mode', 'read')
-    end
-    for hold = key + 1, key + holds do
-      refused = refused or not keep(KEYS[hold], lease)
+  if here == 1 and over == '1' and redis.call('HDEL', lock, writer) == 1 then
+    redis.call('HSET', lock, 'mode', 'read')
+  end
+  if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
+    local reads = holds > 0 and redis.call('HGET', lock, field) or 0
+    for hold = 1, math.min(holds, tonumber(reads) or 0) do
+      refused = refused or not keep(KEYS[key + hold], lease)
     end
     raise(lock, lease)
     kept[i] = refused and -1 or 1

@@ -47,13 +47,13 @@ func ReleaseRW(lock, channel, owner string, most int, counts Counts, lease time.
 		channel, via.Unlocked(), via.ReadUnlocked())...)
 }
 
-// RenewalRW is how the holds of an owner of a read-write lock are renewed.
-func RenewalRW(lock, owner string, counts Counts, lease time.Duration) Renewal {
-	r := Renewal{Lock: lock, Field: owner, Over: protocol.WriterField(owner), Holds: timeouts(lock, owner, 1, counts.Reads), Lease: lease}
-	if counts.Writes > 0 {
-		r.Field, r.Over = r.Over, ""
+// RenewalRW is how the holds of an owner of a read-write lock are renewed. It holds the lock as
+// long as one of its fields is there: a release of one side may be under way.
+func RenewalRW(lock, owner string, counts Counts, over bool, lease time.Duration) Renewal {
+	return Renewal{
+		Lock: lock, Field: owner, Write: protocol.WriterField(owner), Over: over,
+		Holds: timeouts(lock, owner, 1, counts.Reads), Lease: lease,
 	}
-	return r
 }
 
 // ForceRW frees lock, whoever holds it, or takes it from one owner if that is not empty.
