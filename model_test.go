@@ -137,8 +137,8 @@ func (a *actor) take(free bool, opts ...redlatch.LockOption) error {
 		return nil
 	case free:
 		return fmt.Errorf("a lock that is free to this owner: %w", err)
-	case errors.Is(err, redlatch.ErrNotAcquired):
-		return nil
+	case errors.Is(err, redlatch.ErrNotAcquired), errors.Is(err, redlatch.ErrUnknownOutcome):
+		return nil // unknown: the last reply was lost, and so was what should take it back at once
 	}
 	return fmt.Errorf("a lock that another holds: %v, want ErrNotAcquired", err)
 }
