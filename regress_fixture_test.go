@@ -96,8 +96,10 @@ type tap struct {
 	around around
 }
 
-// around is what becomes of a request: send carries it out.
-type around func(commands []driver.Command, send func() []driver.Reply) []driver.Reply
+// around is what becomes of a request: send carries out commands.
+type around func(commands []driver.Command, send sender) []driver.Reply
+
+type sender func(commands ...driver.Command) []driver.Reply
 
 // tap puts a tap between the stage's clients and their server. It comes before the first
 // request.
@@ -119,11 +121,10 @@ func (d *tap) Pipeline(ctx context.Context, commands ...driver.Command) []driver
 	d.mu.Lock()
 	f := d.around
 	d.mu.Unlock()
-	send := func() []driver.Reply { return d.Driver.Pipeline(ctx, commands...) }
 	if f == nil {
-		return send()
+		return d.Driver.Pipeline(ctx, commands...)
 	}
-	return f(commands, send)
+	return f(commands, func(some ...driver.Command) []driver.Reply { return d.Driver.Pipeline(ctx, some...) })
 }
 
 func (d *tap) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {

@@ -107,12 +107,11 @@ func TestAForcedUnlockRefusesWhatMayBeSomebodysData(t *testing.T) {
 		owner string
 		lease time.Duration
 	}{
-		"stock":                    {owner: "sku:1001"},
-		"stock with a TTL":         {owner: "sku:1001", lease: time.Minute},
-		"a lock without expiry":    {owner: uuid.NewString() + ":7"},
-		"somebody without a UUID":  {owner: "host-1", lease: time.Minute},
-		"a UUID behind a prefix":   {owner: "x" + uuid.NewString() + ":7", lease: time.Minute},
-		"a UUID with another tail": {owner: uuid.NewString() + "x:7", lease: time.Minute},
+		"stock":                   {owner: "sku:1001"},
+		"stock with a TTL":        {owner: "sku:1001", lease: time.Minute},
+		"a lock without expiry":   {owner: uuid.NewString() + ":7"},
+		"somebody without a UUID": {owner: "host-1", lease: time.Minute},
+		"a UUID behind a prefix":  {owner: "x" + uuid.NewString() + ":7", lease: time.Minute},
 	} {
 		for side, lock := range locks {
 			t.Run(what+"/"+side, func(t *testing.T) {

@@ -1,12 +1,16 @@
 package redlatch_test
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 )
+
+// What arrives late meets another stay of the same owner, and leaves it alone.
 
 // Goal: nothing that arrives late touches a later hold of the same owner. Method: the
 // release of the first hold is held up on its way, and its repetition succeeds. It arrives
@@ -16,29 +20,62 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 		ctx, l, net := s.client.WithOwner(t.Context()), k.lock(s.client, "job"), s.tap()
 		first := must(l.Lock(ctx))
 		var late []driver.Command
-		net.set(func(commands []driver.Command, send func() []driver.Reply) []driver.Reply {
+		net.set(func(commands []driver.Command, send sender) []driver.Reply {
 			if late == nil {
 				late = slices.Clone(commands)
 				return failAll(commands, errCut)
 			}
-			return send()
+			return send(commands...)
 		})
 		if err := first.Unlock(ctx); err != nil {
 			t.Fatal(err)
 		}
 		net.set(nil)
-		second := must(l.Lock(ctx))
-		for _, reply := range s.memory.Pipeline(t.Context(), late...) {
-			if reply.Err != nil {
-				t.Fatal("the late release was not carried out:", reply.Err)
-			}
-		}
-		if h, err := k.rival(s.stranger(), "job").TryLock(t.Context()); err == nil {
-			t.Errorf("a stranger has the lock, and the second hold is valid: %v", second.Valid())
-			_ = h.Unlock(t.Context())
-		}
-		if err := second.Unlock(ctx); err != nil {
-			t.Error("Unlock of the second hold:", err)
-		}
+		s.wantUntouched(k, ctx, late)
 	})
+}
+
+// The same for what gives an attempt back whose outcome nobody knows. The attempt was
+// carried out. Its repetitions and its release were held up.
+func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
+	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+		ctx, l, net := s.client.WithOwner(t.Context()), k.lock(s.client, "job"), s.tap()
+		var late []driver.Command
+		net.set(func(commands []driver.Command, send sender) []driver.Reply {
+			if late == nil {
+				send(commands...)
+			}
+			late = append(late, commands...)
+			return failAll(commands, errCut)
+		})
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := l.Lock(short)
+		is(t, "Lock", err, redlatch.ErrUnknownOutcome)
+		time.Sleep(5 * time.Second) // it has been given up
+		net.set(nil)
+		s.wantUntouched(k, ctx, late)
+	})
+}
+
+// wantUntouched takes a lock for an owner, and fails if requests that arrive late change
+// anything about it.
+func (s *stage) wantUntouched(k lockKind, ctx context.Context, late []driver.Command) {
+	s.Helper()
+	h, err := k.lock(s.client, "job").Lock(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, reply := range s.memory.Pipeline(s.Context(), late...) {
+		if reply.Err != nil {
+			s.Fatal("a late request was not carried out:", reply.Err)
+		}
+	}
+	if other, err := k.rival(s.stranger(), "job").TryLock(s.Context()); err == nil {
+		s.Errorf("a stranger has the lock, and the hold is valid: %v", h.Valid())
+		_ = other.Unlock(s.Context())
+	}
+	if err := h.Unlock(ctx); err != nil {
+		s.Error("Unlock:", err)
+	}
 }

@@ -51,8 +51,8 @@ func TestAnInnerReleaseBehindTheEndOfTheOuterHoldLeavesItItsKey(t *testing.T) {
 		outer := must(l.Lock(ctx, redlatch.WithMaxHold(40*time.Second)))
 		inner := must(l.Lock(ctx, redlatch.WithMaxHold(80*time.Second)))
 		time.Sleep(60 * time.Second)
-		net.set(func(_ []driver.Command, send func() []driver.Reply) []driver.Reply {
-			replies := send()
+		net.set(func(commands []driver.Command, send sender) []driver.Reply {
+			replies := send(commands...)
 			time.Sleep(10 * time.Millisecond)
 			if h, err := rival.TryLock(context.Background()); err == nil {
 				if outer.Valid() {
