@@ -31,7 +31,7 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		net.set(nil)
-		s.wantUntouched(k, ctx, late)
+		s.wantUntouched(ctx, k, late)
 	})
 }
 
@@ -54,13 +54,13 @@ func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 		is(t, "Lock", err, redlatch.ErrUnknownOutcome)
 		time.Sleep(5 * time.Second) // it has been given up
 		net.set(nil)
-		s.wantUntouched(k, ctx, late)
+		s.wantUntouched(ctx, k, late)
 	})
 }
 
 // wantUntouched takes a lock for an owner, and fails if requests that arrive late change
 // anything about it.
-func (s *stage) wantUntouched(k lockKind, ctx context.Context, late []driver.Command) {
+func (s *stage) wantUntouched(ctx context.Context, k lockKind, late []driver.Command) {
 	s.Helper()
 	h, err := k.lock(s.client, "job").Lock(ctx)
 	if err != nil {
