@@ -27,14 +27,14 @@ func TestCloseReleasesEveryLockThatCanBeReached(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 				net := s.tap()
 				c := must(redlatch.New(s.driver, quiet(redlatch.Config{})))
-				must(c.Mutex("far").Lock(t.Context()))
+				must(c.Mutex("far").Lock(s.limited()))
 				for i := range 499 {
-					must(c.Mutex(fmt.Sprint("near", i)).Lock(t.Context()))
+					must(c.Mutex(fmt.Sprint("near", i)).Lock(s.limited()))
 				}
 				net.set(refusing(answer, func(c driver.Command) bool { return c.Key == "far" }))
 				defer net.set(nil)
 				began := time.Now()
-				err := c.Close(t.Context())
+				err := c.Close(s.limited())
 				within(t, "Close", time.Since(began), 0, 6*time.Second)
 				if err == nil {
 					t.Error("Close does not tell of the lock that stays")

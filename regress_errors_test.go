@@ -41,7 +41,7 @@ func TestAServerThatRefusesIsNotALockThatIsHeld(t *testing.T) {
 				for _, answer := range refusals {
 					code, _, _ := strings.Cut(answer, " ")
 					net.set(refusing(answer, scripted))
-					for what, lock := range verbsOf(t, l) {
+					for what, lock := range verbsOf(s.limited(), l) {
 						_, err := lock()
 						wantServersError(t, what, err, code)
 						if errors.Is(err, redlatch.ErrNotAcquired) {
@@ -56,17 +56,17 @@ func TestAServerThatRefusesIsNotALockThatIsHeld(t *testing.T) {
 }
 
 // verbsOf are the ways to ask for a lock for a while.
-func verbsOf(t *testing.T, l redlatch.Lock) map[string]func() (*redlatch.Hold, error) {
+func verbsOf(ctx context.Context, l redlatch.Lock) map[string]func() (*redlatch.Hold, error) {
 	return map[string]func() (*redlatch.Hold, error){
-		"Lock with a wait": func() (*redlatch.Hold, error) { return l.Lock(t.Context(), redlatch.WithWait(2*time.Second)) },
+		"Lock with a wait": func() (*redlatch.Hold, error) { return l.Lock(ctx, redlatch.WithWait(2*time.Second)) },
 		"Lock with a context": func() (*redlatch.Hold, error) {
-			short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			short, cancel := context.WithTimeout(ctx, 2*time.Second)
 			defer cancel()
 			return l.Lock(short)
 		},
-		"TryLock": func() (*redlatch.Hold, error) { return l.TryLock(t.Context()) },
+		"TryLock": func() (*redlatch.Hold, error) { return l.TryLock(ctx) },
 		"TryLock with a long wait": func() (*redlatch.Hold, error) {
-			return l.TryLock(t.Context(), redlatch.WithWait(time.Minute))
+			return l.TryLock(ctx, redlatch.WithWait(time.Minute))
 		},
 	}
 }
@@ -77,15 +77,15 @@ func TestAWaitThatEndsWhileTheServerRefusesSaysSo(t *testing.T) {
 		net := s.tap()
 		for _, answer := range refusals {
 			code, _, _ := strings.Cut(answer, " ")
-			h := must(k.rival(s.stranger(), "job").Lock(t.Context()))
+			h := must(k.rival(s.stranger(), "job").Lock(s.limited()))
 			got := make(chan error, 1)
 			go func() {
-				_, err := k.lock(s.client, "job").Lock(t.Context(), redlatch.WithWait(20*time.Second))
+				_, err := k.lock(s.client, "job").Lock(s.limited(), redlatch.WithWait(20*time.Second))
 				got <- err
 			}()
 			time.Sleep(17500 * time.Millisecond)
 			net.set(refusing(answer, scripted))
-			if err := h.Unlock(t.Context()); err != nil { // it is told, and asks
+			if err := h.Unlock(s.limited()); err != nil { // it is told, and asks
 				t.Fatal(err)
 			}
 			wantServersError(t, "Lock", <-got, code)

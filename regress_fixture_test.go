@@ -56,6 +56,14 @@ func (s *stage) teach(k lockKind) {
 	}
 }
 
+// limited is the context of a story that ends within an hour of its time. In a bubble, who
+// waits for ever waits without a pause.
+func (s *stage) limited() context.Context {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), time.Hour)
+	s.Cleanup(cancel)
+	return ctx
+}
+
 // stranger returns a client of another machine: no fault of this one's network meets it.
 func (s *stage) stranger() *redlatch.Client {
 	s.Helper()

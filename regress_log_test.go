@@ -78,8 +78,8 @@ func TestASlowLogHandlerDoesNotKeepOtherLocksFromBeingRenewed(t *testing.T) {
 		time.Sleep(time.Minute)
 	}))
 	story(t, redlatch.Config{Logger: log}, func(t *testing.T, s *stage) {
-		short := must(s.client.Mutex("short").Lock(t.Context(), redlatch.WithLease(5*time.Second)))
-		h := must(s.client.Mutex("job").Lock(t.Context()))
+		short := must(s.client.Mutex("short").Lock(s.limited(), redlatch.WithLease(5*time.Second)))
+		h := must(s.client.Mutex("job").Lock(s.limited()))
 		<-short.Done()
 		time.Sleep(40 * time.Second)
 		if n := told.Load(); n != 1 {

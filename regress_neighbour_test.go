@@ -44,16 +44,16 @@ func TestALockOfAnyOwnerIsWaitedFor(t *testing.T) {
 		for _, owner := range strangeOwners() {
 			s.occupy(k, owner)
 			began := time.Now()
-			_, err := k.lock(s.client, "job").TryLock(t.Context())
+			_, err := k.lock(s.client, "job").TryLock(s.limited())
 			is(t, fmt.Sprintf("TryLock behind %q", owner), err, redlatch.ErrNotAcquired)
-			h, err := k.lock(s.client, "job").Lock(t.Context(), redlatch.WithWait(time.Minute))
+			h, err := k.lock(s.client, "job").Lock(s.limited(), redlatch.WithWait(time.Minute))
 			if err != nil {
 				t.Errorf("Lock behind %q: %v", owner, err)
 				s.memory.Miniredis().Del("job")
 				continue
 			}
 			within(t, fmt.Sprintf("wait behind %q", owner), time.Since(began), 20*time.Second, 20*time.Second+20*time.Millisecond)
-			_ = h.Unlock(t.Context())
+			_ = h.Unlock(s.limited())
 		}
 	})
 }
@@ -67,11 +67,11 @@ func TestStatusNamesAHolderOfAnyName(t *testing.T) {
 				var err error
 				switch k.name {
 				case "mutex":
-					status, err = s.client.Mutex("job").Status(t.Context())
+					status, err = s.client.Mutex("job").Status(s.limited())
 				case "fair":
-					status, err = s.client.FairMutex("job").Status(t.Context())
+					status, err = s.client.FairMutex("job").Status(s.limited())
 				default:
-					status, err = s.client.RWMutex("job").Status(t.Context())
+					status, err = s.client.RWMutex("job").Status(s.limited())
 				}
 				if n, held := status.HeldBy(owner); n != 1 || !held {
 					t.Errorf("%s: behind %q Status is %+v, %v", k.name, owner, status, err)
@@ -94,12 +94,12 @@ func TestAnAcquisitionThatFailsForItsTokenLeavesNothingHeld(t *testing.T) {
 					if err := s.memory.Miniredis().Set(counter, value); err != nil {
 						t.Fatal(err)
 					}
-					h, err := k.lock(s.client, "job").Lock(t.Context(), redlatch.WithFencing(), redlatch.WithWait(time.Second))
+					h, err := k.lock(s.client, "job").Lock(s.limited(), redlatch.WithFencing(), redlatch.WithWait(time.Second))
 					if err == nil {
 						if k.name != "multi" && h.Token() < 1 {
 							t.Errorf("after %s the token is %d", value, h.Token())
 						}
-						_ = h.Unlock(t.Context())
+						_ = h.Unlock(s.limited())
 					}
 					keys := slices.DeleteFunc(s.memory.Miniredis().Keys(), func(key string) bool {
 						return key == counter || key == "redisson_lock_token:{job}:second"

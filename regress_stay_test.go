@@ -17,7 +17,7 @@ import (
 // when the owner holds the lock again.
 func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-		ctx, l, net := s.client.WithOwner(t.Context()), k.lock(s.client, "job"), s.tap()
+		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		first := must(l.Lock(ctx))
 		var late []driver.Command
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {
@@ -39,7 +39,7 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 // carried out. Its repetitions and its release were held up.
 func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-		ctx, l, net := s.client.WithOwner(t.Context()), k.lock(s.client, "job"), s.tap()
+		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		var late []driver.Command
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {
 			if late == nil {
@@ -66,14 +66,14 @@ func (s *stage) wantUntouched(ctx context.Context, k lockKind, late []driver.Com
 	if err != nil {
 		s.Fatal(err)
 	}
-	for _, reply := range s.memory.Pipeline(s.Context(), late...) {
+	for _, reply := range s.memory.Pipeline(s.limited(), late...) {
 		if reply.Err != nil {
 			s.Fatal("a late request was not carried out:", reply.Err)
 		}
 	}
-	if other, err := k.rival(s.stranger(), "job").TryLock(s.Context()); err == nil {
+	if other, err := k.rival(s.stranger(), "job").TryLock(s.limited()); err == nil {
 		s.Errorf("a stranger has the lock, and the hold is valid: %v", h.Valid())
-		_ = other.Unlock(s.Context())
+		_ = other.Unlock(s.limited())
 	}
 	if err := h.Unlock(ctx); err != nil {
 		s.Error("Unlock:", err)

@@ -30,7 +30,7 @@ func TestAnInnerReleaseWhoseReplyIsLostLeavesTheOuterHoldAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-				ctx, l := s.client.WithOwner(t.Context()), k.lock(s.client, "job")
+				ctx, l := s.client.WithOwner(s.limited()), k.lock(s.client, "job")
 				outer := must(l.Lock(ctx, opts...))
 				inner := must(l.Lock(ctx, redlatch.WithLease(2*time.Minute)))
 				s.driver.spoil(thenCutOff(losesAnswer))
@@ -46,7 +46,7 @@ func TestAnInnerReleaseWhoseReplyIsLostLeavesTheOuterHoldAlone(t *testing.T) {
 // is as long as the inner one was.
 func TestAnInnerReleaseBehindTheEndOfTheOuterHoldLeavesItItsKey(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-		ctx, l, net := s.client.WithOwner(t.Context()), k.lock(s.client, "job"), s.tap()
+		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		rival := k.rival(s.stranger(), "job")
 		outer := must(l.Lock(ctx, redlatch.WithMaxHold(40*time.Second)))
 		inner := must(l.Lock(ctx, redlatch.WithMaxHold(80*time.Second)))
@@ -80,7 +80,7 @@ func TestARenewalOfTheWriteSideDoesNotShortenAnInnerReadHold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-				ctx, m := s.client.WithOwner(t.Context()), s.client.RWMutex("job")
+				ctx, m := s.client.WithOwner(s.limited()), s.client.RWMutex("job")
 				w := must(m.Lock(ctx, end.opts...))
 				r := must(m.RLock(ctx, redlatch.WithLease(5*time.Minute)))
 				time.Sleep(11 * time.Second) // the write side has been renewed
@@ -94,7 +94,7 @@ func TestARenewalOfTheWriteSideDoesNotShortenAnInnerReadHold(t *testing.T) {
 // Each re-entry confirms the lock as a whole, and puts the next renewal off.
 func TestEveryReadHoldThatIsValidHasItsTimeoutKey(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		ctx, m := s.client.WithOwner(t.Context()), s.client.RWMutex("job")
+		ctx, m := s.client.WithOwner(s.limited()), s.client.RWMutex("job")
 		began := time.Now()
 		var holds []*redlatch.Hold
 		for range 24 {
@@ -124,7 +124,7 @@ func TestALockIsFreeAfterItsLastUnlockAlsoWhenAnotherHoldWasLost(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprint("the lost hold is unlocked last: ", late), func(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-				ctx, m := s.client.WithOwner(t.Context()), s.client.RWMutex("job")
+				ctx, m := s.client.WithOwner(s.limited()), s.client.RWMutex("job")
 				w := must(m.Lock(ctx, redlatch.WithLease(5*time.Second)))
 				r := must(m.RLock(ctx))
 				<-w.Done()
@@ -138,11 +138,11 @@ func TestALockIsFreeAfterItsLastUnlockAlsoWhenAnotherHoldWasLost(t *testing.T) {
 				if late {
 					is(t, "Unlock of the lost hold", w.Unlock(ctx), redlatch.ErrLost)
 				}
-				next, err := s.stranger().RWMutex("job").TryLock(t.Context())
+				next, err := s.stranger().RWMutex("job").TryLock(s.limited())
 				if err != nil {
 					t.Fatalf("nobody holds the lock, and it is not free for %v: %v", s.ttl("job"), err)
 				}
-				_ = next.Unlock(t.Context())
+				_ = next.Unlock(s.limited())
 			})
 		})
 	}

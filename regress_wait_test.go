@@ -20,8 +20,8 @@ import (
 func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		net := s.tap()
-		h := must(k.rival(s.client, "job").Lock(t.Context()))
-		waiting, leave := context.WithCancel(t.Context())
+		h := must(k.rival(s.client, "job").Lock(s.limited()))
+		waiting, leave := context.WithCancel(s.limited())
 		got := make(chan error, 1)
 		go func() {
 			_, err := k.lock(s.client, "job").Lock(waiting)
@@ -38,7 +38,7 @@ func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
 			}
 			return failAll(commands, errCut)
 		})
-		_ = h.Unlock(t.Context())
+		_ = h.Unlock(s.limited())
 		err := <-got
 		if errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome) && s.memory.Miniredis().Exists("job") {
 			t.Errorf("Lock is %v, and Redis has the lock for another %v", err, s.ttl("job"))
@@ -60,20 +60,20 @@ func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T
 			calm := redlatch.Config{PollCap: time.Hour}
 			story(t, calm, func(t *testing.T, s *stage) {
 				s.teach(k)
-				h := must(k.rival(s.client, "job").Lock(t.Context()))
+				h := must(k.rival(s.client, "job").Lock(s.limited()))
 				got := make(chan time.Time, 1)
 				go func() {
-					next := must(k.lock(s.client, "job").Lock(t.Context()))
+					next := must(k.lock(s.client, "job").Lock(s.limited()))
 					got <- time.Now()
-					_ = next.Unlock(t.Context())
+					_ = next.Unlock(s.limited())
 				}()
 				synctest.Wait()
 				s.memory.Miniredis().Del("job")
-				foreign := must(k.rival(s.stranger(), "job").TryLock(t.Context()))
+				foreign := must(k.rival(s.stranger(), "job").TryLock(s.limited()))
 				s.driver.spoil(once(losesAnswer))
-				_ = h.Unlock(t.Context())
+				_ = h.Unlock(s.limited())
 				synctest.Wait()
-				if err := foreign.Unlock(t.Context()); err != nil {
+				if err := foreign.Unlock(s.limited()); err != nil {
 					t.Fatal(err)
 				}
 				freed := time.Now()
@@ -85,18 +85,18 @@ func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T
 
 func TestUnlockOfALostHoldDoesNotWaitForTheSameOwnersNextRequest(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-		ctx, l := s.client.WithOwner(t.Context()), k.lock(s.client, "job")
+		ctx, l := s.client.WithOwner(s.limited()), k.lock(s.client, "job")
 		h := must(l.Lock(ctx, redlatch.WithLease(5*time.Second)))
 		<-h.Done()
 		time.Sleep(time.Second)
-		foreign := must(k.rival(s.stranger(), "job").Lock(t.Context()))
+		foreign := must(k.rival(s.stranger(), "job").Lock(s.limited()))
 		got := make(chan *redlatch.Hold)
 		go func() { got <- must(l.Lock(ctx)) }()
 		synctest.Wait()
 		began := time.Now()
 		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
 		within(t, "Unlock", time.Since(began), 0, 100*time.Millisecond)
-		_ = foreign.Unlock(t.Context())
+		_ = foreign.Unlock(s.limited())
 		_ = (<-got).Unlock(ctx)
 	})
 }
@@ -109,17 +109,17 @@ func TestTheLastReaderLetsAWriterOfItsProcessInWithoutAMessage(t *testing.T) {
 				m := s.client.RWMutex("job")
 				var holds []*redlatch.Hold
 				for range readers {
-					holds = append(holds, must(m.RLock(t.Context())))
+					holds = append(holds, must(m.RLock(s.limited())))
 				}
 				got := make(chan time.Time, 1)
 				go func() {
-					w := must(m.Lock(t.Context()))
+					w := must(m.Lock(s.limited()))
 					got <- time.Now()
-					_ = w.Unlock(t.Context())
+					_ = w.Unlock(s.limited())
 				}()
 				synctest.Wait()
 				for _, h := range holds {
-					if err := h.Unlock(t.Context()); err != nil {
+					if err := h.Unlock(s.limited()); err != nil {
 						t.Fatal(err)
 					}
 				}
