@@ -47,22 +47,6 @@ func TestCloseReleasesEveryLockThatCanBeReached(t *testing.T) {
 	}
 }
 
-// refusing answers the commands that match with an error of the server, and has the others
-// carried out.
-func refusing(answer string, match func(c driver.Command) bool) around {
-	return func(commands []driver.Command, send sender) []driver.Reply {
-		replies := make([]driver.Reply, len(commands))
-		for i, c := range commands {
-			if match(c) {
-				replies[i].Err = &driver.ServerError{Message: answer}
-			} else {
-				replies[i] = send(c)[0]
-			}
-		}
-		return replies
-	}
-}
-
 // An acquisition waits for replicas that do not exist, for longer than Close is to take.
 func TestCloseDoesNotWaitForReplicas(t *testing.T) {
 	server := redistest.Start(t)

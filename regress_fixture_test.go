@@ -150,3 +150,25 @@ func failAll(commands []driver.Command, err error) []driver.Reply {
 	}
 	return replies
 }
+
+// refusing answers the commands that match with an error of the server, and has the others
+// carried out.
+func refusing(answer string, match func(c driver.Command) bool) around {
+	return func(commands []driver.Command, send sender) []driver.Reply {
+		replies := failAll(commands, &driver.ServerError{Message: answer})
+		var others []driver.Command
+		var at []int
+		for i, c := range commands {
+			if !match(c) {
+				others, at = append(others, c), append(at, i)
+			}
+		}
+		if len(others) == 0 {
+			return replies
+		}
+		for i, reply := range send(others...) {
+			replies[at[i]] = reply
+		}
+		return replies
+	}
+}
