@@ -1,0 +1,93 @@
+package redlatch_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// What a log handler may do.
+
+// handler is a log handler that is one function.
+type handler func(message string)
+
+func (h handler) Enabled(context.Context, slog.Level) bool      { return true }
+func (h handler) Handle(_ context.Context, r slog.Record) error { h(r.Message); return nil }
+func (h handler) WithAttrs([]slog.Attr) slog.Handler            { return h }
+func (h handler) WithGroup(string) slog.Handler                 { return h }
+
+// The server lets the waiter lock and not listen, which is logged.
+func TestALogHandlerMayAskForStats(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "deaf", "on", ">secret", "~*", "+@all", "resetchannels")
+	var c *redlatch.Client
+	logged := make(chan string, 100)
+	log := slog.New(handler(func(message string) {
+		logged <- fmt.Sprintf("%s: %d wait", message, c.Stats().Waiters)
+	}))
+	c = must(redlatch.Open(t.Context(), fmt.Sprintf("redis://deaf:secret@%s", server.Addr()),
+		redlatch.Config{Logger: log, PollCap: 100 * time.Millisecond}))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := c.Close(ctx); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	h := must(open(t, server.URL(), redlatch.Config{}).Mutex("job").Lock(t.Context()))
+	got := make(chan error, 1)
+	go func() {
+		next, err := c.Mutex("job").Lock(t.Context())
+		if err == nil {
+			err = next.Unlock(t.Context())
+		}
+		got <- err
+	}()
+	limit := time.After(3 * time.Second)
+	select {
+	case message := <-logged:
+		t.Log(message)
+	case <-limit:
+		t.Fatal("the handler that was told of a refused subscription does not return from Stats")
+	}
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-got:
+		if err != nil {
+			t.Error("the waiter:", err)
+		}
+	case <-limit:
+		t.Error("the waiter is not served")
+	}
+}
+
+// One lock is lost, and telling the log of that takes a minute.
+func TestASlowLogHandlerDoesNotKeepOtherLocksFromBeingRenewed(t *testing.T) {
+	var told atomic.Int64
+	log := slog.New(handler(func(string) {
+		told.Add(1)
+		time.Sleep(time.Minute)
+	}))
+	story(t, redlatch.Config{Logger: log}, func(t *testing.T, s *stage) {
+		short := must(s.client.Mutex("short").Lock(s.limited(), redlatch.WithLease(5*time.Second)))
+		h := must(s.client.Mutex("job").Lock(s.limited()))
+		<-short.Done()
+		time.Sleep(40 * time.Second)
+		if n := told.Load(); n != 1 {
+			t.Fatalf("the log was told %d times, want once, of the loss", n)
+		}
+		if !h.Valid() || !s.memory.Miniredis().Exists("job") {
+			t.Errorf("the other hold is valid: %v, %v; in Redis: %v", h.Valid(), h.Err(), s.memory.Miniredis().Exists("job"))
+		}
+		time.Sleep(time.Minute)
+	})
+}

@@ -1,0 +1,81 @@
+package redlatch_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+)
+
+// What arrives late meets another stay of the same owner, and leaves it alone.
+
+// Goal: nothing that arrives late touches a later hold of the same owner. Method: the
+// release of the first hold is held up on its way, and its repetition succeeds. It arrives
+// when the owner holds the lock again.
+func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
+	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
+		first := must(l.Lock(ctx))
+		var late []driver.Command
+		net.set(func(commands []driver.Command, send sender) []driver.Reply {
+			if late == nil {
+				late = slices.Clone(commands)
+				return failAll(commands, errCut)
+			}
+			return send(commands...)
+		})
+		if err := first.Unlock(ctx); err != nil {
+			t.Fatal(err)
+		}
+		net.set(nil)
+		s.wantUntouched(ctx, k, late)
+	})
+}
+
+// The same for what gives an attempt back whose outcome nobody knows. The attempt was
+// carried out. Its repetitions and its release were held up.
+func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
+	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
+		var late []driver.Command
+		net.set(func(commands []driver.Command, send sender) []driver.Reply {
+			if late == nil {
+				send(commands...)
+			}
+			late = append(late, commands...)
+			return failAll(commands, errCut)
+		})
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := l.Lock(short)
+		is(t, "Lock", err, redlatch.ErrUnknownOutcome)
+		time.Sleep(5 * time.Second) // it has been given up
+		net.set(nil)
+		s.wantUntouched(ctx, k, late)
+	})
+}
+
+// wantUntouched takes a lock for an owner, and fails if requests that arrive late change
+// anything about it.
+func (s *stage) wantUntouched(ctx context.Context, k lockKind, late []driver.Command) {
+	s.Helper()
+	h, err := k.lock(s.client, "job").Lock(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, reply := range s.memory.Pipeline(s.limited(), late...) {
+		if reply.Err != nil {
+			s.Fatal("a late request was not carried out:", reply.Err)
+		}
+	}
+	if other, err := k.rival(s.stranger(), "job").TryLock(s.limited()); err == nil {
+		s.Errorf("a stranger has the lock, and the hold is valid: %v", h.Valid())
+		_ = other.Unlock(s.limited())
+	}
+	if err := h.Unlock(ctx); err != nil {
+		s.Error("Unlock:", err)
+	}
+}
