@@ -3,6 +3,7 @@ package redlatch_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,24 @@ import (
 
 // What arrives late meets another stay of the same owner, and leaves it alone.
 
+// mail is what was sent and has not arrived.
+type mail struct {
+	mu       sync.Mutex
+	commands []driver.Command
+}
+
+func (m *mail) add(commands []driver.Command) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.commands = append(m.commands, commands...)
+}
+
+func (m *mail) sent() []driver.Command {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.commands)
+}
+
 // Goal: nothing that arrives late touches a later hold of the same owner. Method: the
 // release of the first hold is held up on its way, and its repetition succeeds. It arrives
 // when the owner holds the lock again.
@@ -19,19 +38,19 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		first := must(l.Lock(ctx))
-		var late []driver.Command
+		var late mail
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {
-			if late == nil {
-				late = slices.Clone(commands)
-				return failAll(commands, errCut)
+			if len(late.sent()) > 0 {
+				return send(commands...)
 			}
-			return send(commands...)
+			late.add(commands)
+			return failAll(commands, errCut)
 		})
 		if err := first.Unlock(ctx); err != nil {
 			t.Fatal(err)
 		}
 		net.set(nil)
-		s.wantUntouched(ctx, k, late)
+		s.wantUntouched(ctx, k, late.sent())
 	})
 }
 
@@ -40,12 +59,12 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
-		var late []driver.Command
+		var late mail
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {
-			if late == nil {
+			if len(late.sent()) == 0 {
 				send(commands...)
 			}
-			late = append(late, commands...)
+			late.add(commands)
 			return failAll(commands, errCut)
 		})
 		short, cancel := context.WithTimeout(ctx, time.Second)
@@ -54,7 +73,7 @@ func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 		is(t, "Lock", err, redlatch.ErrUnknownOutcome)
 		time.Sleep(5 * time.Second) // it has been given up
 		net.set(nil)
-		s.wantUntouched(ctx, k, late)
+		s.wantUntouched(ctx, k, late.sent())
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,10 +29,9 @@ func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
 			got <- err
 		}()
 		synctest.Wait()
-		gone := false
+		var gone atomic.Bool
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {
-			if !gone {
-				gone = true
+			if gone.CompareAndSwap(false, true) {
 				send(commands...)
 				leave()
 				time.Sleep(time.Millisecond)
