@@ -57,8 +57,8 @@ var table = []row{
 
 	{"release the last hold", held(me, 1, old), release(me, 0), "n >= 0", "freed, told 1", state{ttl: missing}, 1, "-1"},
 	{"release the last hold, whatever the count", held(me, 7, old), release(me, 0), "n >= 0", "freed, told 1", state{ttl: missing}, 1, "-1"},
-	{"release one hold of two", held(me, 2, old), release(me, 1), "n >= 0", "freed, told 0", held(me, 1, lease), 0, ""},
-	{"release one hold of ten", held(me, 10, none), release(me, 9), "n >= 0", "freed, told 0", held(me, 9, lease), 0, ""},
+	{"release one hold of two", held(me, 2, old), release(me, 1), "-3", "holds remain", held(me, 1, lease), 0, ""},
+	{"release one hold of ten", held(me, 10, none), release(me, 9), "-3", "holds remain", held(me, 9, lease), 0, ""},
 	{"release what is free", state{}, release(me, 0), "-1", "not held", state{ttl: missing}, 0, ""},
 	{"release a hold of what is free", state{}, release(me, 1), "-1", "not held", state{ttl: missing}, 0, ""},
 	{"release what another holds", held(other, 1, old), release(me, 0), "-1", "not held", held(other, 1, old), 0, ""},
@@ -207,16 +207,18 @@ func read(call script.Call, r driver.Reply) string {
 		switch {
 		case got.Mute:
 			text = "freed, mute"
+		case got.Held && !got.Freed:
+			text = "holds remain"
 		case got.Held:
 			text = fmt.Sprintf("freed, told %d", got.Told)
 		default:
 			text = "not held"
 		}
 	case "renew":
-		var kept []bool
+		var kept []script.Renewed
 		kept, err = script.ReadRenewed(r, 1)
 		text = "gone"
-		if err == nil && kept[0] {
+		if err == nil && kept[0].Held {
 			text = "kept"
 		}
 	case "force":

@@ -43,7 +43,7 @@ func (m model) release(lock int, owner string, remaining, listeners int) string 
 	}
 	if remaining > 0 {
 		m[lock][owner] = remaining
-		return "freed, told 0"
+		return "holds remain"
 	}
 	delete(m[lock], owner)
 	return fmt.Sprintf("freed, told %d", listeners)
@@ -58,11 +58,11 @@ func (m model) force(lock int) string {
 	return "was free"
 }
 
-func (m model) renew(locks []int, owner string) []bool {
-	var kept []bool
+func (m model) renew(locks []int, owner string) []script.Renewed {
+	var kept []script.Renewed
 	for _, lock := range locks {
 		_, held := m[lock][owner]
-		kept = append(kept, held)
+		kept = append(kept, script.Renewed{Held: held})
 	}
 	return kept
 }
@@ -171,7 +171,7 @@ func (b *bench) renew(t *rapid.T) {
 	}
 	want := b.model.renew(locks, owner)
 	for i, lock := range locks {
-		if want[i] {
+		if want[i].Held {
 			b.leases[lock] = batch[i].Lease
 		}
 	}

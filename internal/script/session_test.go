@@ -171,8 +171,8 @@ func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
 		for i, acquire := range []script.Call{
 			script.Acquire(name+"0", me, old, 1),
 			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, old, 1, true),
-			script.AcquireWrite(name+"2", me, old, 1),
-			script.AcquireRead(name+"3", me, old, 1),
+			script.AcquireRW(name+"2", me, script.Counts{Writes: 1}, old),
+			script.AcquireRW(name+"3", me, script.Counts{Reads: 1}, old),
 		} {
 			lock := fmt.Sprint(name, i)
 			s.run(t, acquire)
@@ -182,7 +182,7 @@ func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
 			}
 			r, _ := e.Renewal(now)
 			kept, err := script.ReadRenewed(s.run(t, script.Renew([]script.Renewal{r})), 1)
-			if ttl := s.state(t, lock).ttl; err != nil || !kept[0] || ttl < lease-slack {
+			if ttl := s.state(t, lock).ttl; err != nil || !kept[0].Held || ttl < lease-slack {
 				t.Errorf("lock %d: kept %v, %v, TTL %v", i, kept, err, ttl)
 			}
 		}

@@ -96,8 +96,8 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 			s.must(t, spoil...)
 			for _, call := range []script.Call{
 				acquire(me, 1)(key),
-				script.AcquireWrite(key, me, lease, 1),
-				script.AcquireRead(key, me, lease, 1),
+				script.AcquireRW(key, me, script.Counts{Writes: 1}, lease),
+				script.AcquireRW(key, me, script.Counts{Reads: 1}, lease),
 				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, lease, 1, true),
 			} {
 				s.must(t, "DEL", key)
