@@ -104,11 +104,11 @@ func sorted(all []string) []string {
 }
 
 // Keys are given, or derived from a prefix that is given, which in a cluster has the
-// slot of the lock.
+// slot of the lock. A channel is no key.
 func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
-	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'|verb)|\b(?:announce|raise|keep|held|issue)\()(?:, *)?([^,)]+)?`)
-	command := regexp.MustCompile(`redis\.p?call\(|\b(?:announce|raise|keep|held|issue)\(`)
+	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'|verb)|\b(?:raise|keep|held|issue)\()(?:, *)?([^,)]+)?`)
+	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|keep|held|issue)\(`)
 	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|beats|set|counter|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {

@@ -236,7 +236,7 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	s := connect(t, redis.Addr())
-	s.put(t, "k", held(me, 1, none))
+	s.put(t, "k", held(me, 1, 2*lease))
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {
 		_, err := script.NewRunner(s, 200*time.Millisecond).Run(t.Context(), call)
@@ -247,7 +247,7 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 		}
 	}
 	redis.CLI(t, "REPLICAOF", "NO", "ONE")
-	if got := s.state(t, "k"); !got.is(held(me, 1, none)) {
+	if got := s.state(t, "k"); !got.is(held(me, 1, 2*lease)) {
 		t.Errorf("it left %v", got)
 	}
 }

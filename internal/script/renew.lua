@@ -9,7 +9,7 @@
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
---   -1  it does, but a timeout key is missing and the server has no memory for it
+--   -1  it does, but a timeout key is missing and the server refused to make it
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
 -- that is missing is made again: as long as its field is there, the reader holds the lock.
@@ -25,13 +25,14 @@ for i = 1, #ARGV / 4 do
   local refused = false
   kept[i] = 0
   if redis.pcall('HEXISTS', lock, field) == 1 then
-    if over ~= '' and redis.call('HDEL', lock, over) == 1 then
+    raise(lock, lease)
+    if over ~= '' and redis.call('HEXISTS', lock, over) == 1 then
       redis.call('HSET', lock, 'mode', 'read')
+      redis.call('HDEL', lock, over)
     end
     for hold = key + 1, key + holds do
       refused = refused or not keep(KEYS[hold], lease)
     end
-    raise(lock, lease)
     kept[i] = refused and -1 or 1
   end
   key = key + 1 + holds

@@ -15,12 +15,11 @@
 
 local tokens, prefix = KEYS[2], ARGV[1]
 
-local mode = shape()
-if type(mode) == 'table' then
-  return mode
+local wrong = shape()
+if wrong then
+  return wrong
 end
 
-local ttl = redis.call('PTTL', lock)
 local reply = {ttl, redis.call('GET', tokens) or '0', mode or ''}
 local fields = mode and redis.call('HGETALL', lock) or {}
 for i = 1, #fields, 2 do
@@ -28,7 +27,7 @@ for i = 1, #fields, 2 do
   if field ~= 'mode' then
     reply[#reply + 1] = field
     reply[#reply + 1] = value
-    reply[#reply + 1] = string.find(field, ':write$') and ttl or life(prefix, field, value) or 0
+    reply[#reply + 1] = life(prefix, field, value) or 0
   end
 end
 return reply
