@@ -49,9 +49,9 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
     for i = 1, #words, 2 do
       holder = string.match(words[i], '^(.*):write$') or holder
     end
-    return {ttl, holder}
+    return {whole(), holder}
   end
-  if mode and not upgrade and ttl == -1 then
+  if mode and not upgrade and whole() == -1 then
     return notlock('the key has no expiry, so it may be no lock')
   end
   if upgrade then

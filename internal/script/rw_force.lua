@@ -34,7 +34,7 @@ local fields, wrote = {}, false
 if not only then
   fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
   for i = 1, #fields, 2 do
-    local doubt = fields[i] ~= 'mode' and doubtful(ttl, fields[i])
+    local doubt = fields[i] ~= 'mode' and doubtful(whole(), fields[i])
     if doubt then
       return doubt
     end
