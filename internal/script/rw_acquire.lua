@@ -76,8 +76,8 @@ end
 if reads > 0 then
   redis.call('HSET', lock, 'mode', writes > 0 and 'write' or 'read', owner, reads)
 end
-if mode == 'write' and writes == 0 then
-  redis.call('HDEL', lock, writer) -- its release was lost
+if writes == 0 and reads > 1 then
+  redis.call('HDEL', lock, writer) -- if its release was lost
 end
 raise(lock, lease)
 for hold = 2, reads + 1 do
