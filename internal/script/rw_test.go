@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -163,6 +164,28 @@ func TestEveryReplyInAHeaderOfAReadWriteLockIsProduced(t *testing.T) {
 		}
 		if got, want := sorted(produced), sorted(promised); !slices.Equal(got, want) {
 			t.Errorf("%s: the header lists %q, the table produces %q", p.name, want, got)
+		}
+	}
+}
+
+// Goal: a release is done even where the server refuses its message.
+func TestAReleaseOfAReadWriteLockThatMayNotPublishStillFrees(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	redis.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "resetchannels", "+@all")
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "mute", Password: "secret"})
+	for _, r := range []rwRow{
+		{"end writing", "write A:write=1 old", rwRelease("A", 0, 0, 0), "-2", "", "", ""},
+		{"end writing but go on reading", "write A:write=1 A=1 old / A1old", rwRelease("A", 1, 0, 1), "-2", "read A=1 lease / A1lease", "", ""},
+		{"end reading", "read A=1 old / A1old", rwRelease("A", 1, 0, 0), "-2", "", "", ""},
+		{"force", "read A=1 old / A1old", rwForce(""), "1", "", "", ""},
+	} {
+		s.putRW(t, "job", r.given)
+		if got := rwReply(r.call("job"), s.run(t, r.call("job"))); got != r.reply {
+			t.Errorf("%s: the reply is %s, want %s", r.what, got, r.reply)
+		}
+		if got := s.rw(t, "job"); got != r.then {
+			t.Errorf("%s: it left %q, want %q", r.what, got, r.then)
 		}
 	}
 }
