@@ -17,78 +17,6 @@ import (
 
 // The runner on a real server that forgets, is busy, loses replies and starts anew.
 
-// witness passes everything through, and signals the error codes that come back.
-type witness struct {
-	driver.Driver
-	codes chan string
-}
-
-func watch(d driver.Driver) *witness { return &witness{d, make(chan string, 10_000)} }
-
-func (w *witness) note(replies ...driver.Reply) {
-	for _, reply := range replies {
-		var refused *driver.ServerError
-		switch {
-		case errors.As(reply.Err, &refused):
-			w.codes <- refused.Code()
-		case errors.Is(reply.Err, driver.ErrNotSent):
-			w.codes <- "not sent"
-		case reply.Err != nil:
-			w.codes <- "lost"
-		}
-	}
-}
-
-func (w *witness) Do(ctx context.Context, command driver.Command) driver.Reply {
-	reply := w.Driver.Do(ctx, command)
-	w.note(reply)
-	return reply
-}
-
-func (w *witness) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	replies := w.Driver.Pipeline(ctx, commands...)
-	w.note(replies...)
-	return replies
-}
-
-// await waits until a request has come back with that code.
-func (w *witness) await(t *testing.T, code string) {
-	t.Helper()
-	limit := time.After(20 * second)
-	for {
-		select {
-		case got := <-w.codes:
-			if got == code {
-				return
-			}
-		case <-limit:
-			t.Fatalf("no request came back with %s", code)
-		}
-	}
-}
-
-// begin runs calls on a goroutine; the returned function waits for the end.
-func begin(runner *script.Runner, calls ...script.Call) func() ([]script.Result, error) {
-	type outcome struct {
-		results []script.Result
-		err     error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		if len(calls) == 1 {
-			result, err := runner.Run(context.Background(), calls[0])
-			done <- outcome{[]script.Result{result}, err}
-			return
-		}
-		results, err := runner.RunAll(context.Background(), calls...)
-		done <- outcome{results, err}
-	}()
-	return func() ([]script.Result, error) {
-		o := <-done
-		return o.results, o.err
-	}
-}
-
 func wantGranted(t *testing.T, result script.Result, err error, repeated bool) {
 	t.Helper()
 	if err != nil {
@@ -236,7 +164,7 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
 	s := connect(t, redis.Addr())
-	s.put(t, "k", held(me, 1, none))
+	s.put(t, "k", held(me, 1, 2*lease))
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {
 		_, err := script.NewRunner(s, 200*time.Millisecond).Run(t.Context(), call)
@@ -247,7 +175,7 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 		}
 	}
 	redis.CLI(t, "REPLICAOF", "NO", "ONE")
-	if got := s.state(t, "k"); !got.is(held(me, 1, none)) {
+	if got := s.state(t, "k"); !got.is(held(me, 1, 2*lease)) {
 		t.Errorf("it left %v", got)
 	}
 }

@@ -18,7 +18,7 @@
 
 local lock, only = KEYS[1], ARGV[3]
 
-local found = held(lock, only or '')
+local found = held(lock, only)
 if not found then
   return 0
 end

@@ -46,8 +46,8 @@ var allTable = []struct {
 		[3]state{{ttl: missing}, {"a=1 b=2", old}, {ttl: missing}},
 	},
 	{
-		"a hash that is no lock", [3]state{{}, {"hits=5", old}, {}}, "error NOTLOCK", 0,
-		[3]state{{ttl: missing}, {"hits=5", old}, {ttl: missing}},
+		"a hash that is no lock", [3]state{{}, {"hits=x", old}, {}}, "error NOTLOCK", 0,
+		[3]state{{ttl: missing}, {"hits=x", old}, {ttl: missing}},
 	},
 }
 

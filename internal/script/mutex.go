@@ -122,8 +122,8 @@ func Renew(batch []Renewal) Call {
 	return renewScript.call(keys, words...)
 }
 
-// errNoMemory is the error of a renewal that Redis could not carry out as a whole.
-var errNoMemory = errors.New("the server has no memory for the timeout key of a read hold")
+// errRefused is the error of a renewal that Redis did not carry out as a whole.
+var errRefused = errors.New("the server refused to make the timeout key of a read hold")
 
 // Renewed is what Renew found of one lock of the batch.
 type Renewed struct {
@@ -145,7 +145,7 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 		case one.Err != nil:
 			return nil, one.Err
 		case one.Int == -1:
-			all[i] = Renewed{Held: true, Err: errNoMemory}
+			all[i] = Renewed{Held: true, Err: errRefused}
 		default:
 			all[i].Held = one.Int == 1
 		}

@@ -22,6 +22,9 @@ import (
 // three owners on two locks, beside a model in plain Go; after each call the reply and
 // the whole state are those of the model, on a real Redis and on the one in memory.
 
+// anyName is an owner whose name is not that of this library, nor of Redisson.
+const anyName = "x:-3"
+
 // model is what two locks should look like. Time stands still in it: leases are far
 // longer than a test takes.
 type model [2]map[string]int
@@ -43,26 +46,29 @@ func (m model) release(lock int, owner string, remaining, listeners int) string 
 	}
 	if remaining > 0 {
 		m[lock][owner] = remaining
-		return "freed, told 0"
+		return "holds remain"
 	}
 	delete(m[lock], owner)
 	return fmt.Sprintf("freed, told %d", listeners)
 }
 
 func (m model) force(lock int) string {
-	_, held := m.holder(lock)
-	clear(m[lock])
-	if held {
-		return "was held"
+	holder, held := m.holder(lock)
+	switch {
+	case !held:
+		return "was free"
+	case holder == anyName:
+		return "error"
 	}
-	return "was free"
+	clear(m[lock])
+	return "was held"
 }
 
-func (m model) renew(locks []int, owner string) []bool {
-	var kept []bool
+func (m model) renew(locks []int, owner string) []script.Renewed {
+	var kept []script.Renewed
 	for _, lock := range locks {
 		_, held := m[lock][owner]
-		kept = append(kept, held)
+		kept = append(kept, script.Renewed{Held: held})
 	}
 	return kept
 }
@@ -114,11 +120,11 @@ type bench struct {
 	runner *script.Runner
 	model  model
 	locks  [2]string
-	leases [2]time.Duration // as last set
+	leases [2]time.Duration // the longest since the lock was free; 0 while it is
 }
 
 var (
-	owners = rapid.SampledFrom([]string{me, other, "x:-3"})
+	owners = rapid.SampledFrom([]string{me, other, anyName})
 	which  = rapid.IntRange(0, 1)
 	counts = rapid.IntRange(1, 3)
 	spans  = rapid.SampledFrom([]time.Duration{60 * second, 120 * second, 180 * second})
@@ -147,7 +153,7 @@ func (b *bench) acquire(t *rapid.T) {
 	call := script.Acquire(b.locks[lock], owner, span, count)
 	want := b.model.acquire(lock, owner, count)
 	if want == "granted" {
-		b.leases[lock] = span
+		b.leases[lock] = max(b.leases[lock], span)
 	}
 	b.agree(call, b.run(call), want)
 }
@@ -157,7 +163,7 @@ func (b *bench) release(t *rapid.T) {
 	call := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), owner, remaining, span, protocol.Plain)
 	want := b.model.release(lock, owner, remaining, 0)
 	if want != "not held" && remaining > 0 {
-		b.leases[lock] = span
+		b.leases[lock] = max(b.leases[lock], span)
 	}
 	b.agree(call, b.run(call), want)
 }
@@ -171,8 +177,8 @@ func (b *bench) renew(t *rapid.T) {
 	}
 	want := b.model.renew(locks, owner)
 	for i, lock := range locks {
-		if want[i] {
-			b.leases[lock] = batch[i].Lease
+		if want[i].Held {
+			b.leases[lock] = max(b.leases[lock], batch[i].Lease)
 		}
 	}
 	kept, err := script.ReadRenewed(b.run(script.Renew(batch)), len(batch))
@@ -199,9 +205,12 @@ func (b *bench) handOver(t *rapid.T) {
 		t.Fatal(err)
 	}
 	released := b.model.release(lock, from, 0, 0)
+	if _, held := b.model.holder(lock); !held {
+		b.leases[lock] = 0
+	}
 	granted := b.model.acquire(lock, to, 1)
 	if granted == "granted" {
-		b.leases[lock] = span
+		b.leases[lock] = max(b.leases[lock], span)
 	}
 	b.agree(release, results[0].Reply, released)
 	b.agree(bid, results[1].Reply, granted)
@@ -228,6 +237,9 @@ func (b *bench) compare(t *rapid.T) {
 		want := b.model.fields(lock)
 		if strings.Join(fields, " ") != want {
 			t.Fatalf("lock %d is %v, want %q", lock, fields, want)
+		}
+		if want == "" {
+			b.leases[lock] = 0
 		}
 		if want != "" && (got.TTL > b.leases[lock] || got.TTL < b.leases[lock]-30*second) {
 			t.Fatalf("lock %d has the TTL %v, want %v", lock, got.TTL, b.leases[lock])

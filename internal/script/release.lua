@@ -30,8 +30,8 @@ if ARGV[2] ~= '0' then
   if holds == 0 then
     return -1
   end
-  redis.call('HSET', lock, owner, ARGV[2])
   raise(lock, ARGV[3])
+  redis.call('HSET', lock, owner, ARGV[2])
   return -3
 end
 

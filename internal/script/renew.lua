@@ -9,7 +9,7 @@
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
---   -1  it does, but a timeout key is missing and the server has no memory for it
+--   -1  it does, but a timeout key is missing and the server refused to make it
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
 -- that is missing is made again: as long as its field is there, the reader holds the lock.
@@ -24,15 +24,16 @@ for i = 1, #ARGV / 5 do
   local field, writer, over, lease = ARGV[5 * i - 4], ARGV[5 * i - 3], ARGV[5 * i - 2], ARGV[5 * i - 1]
   local refused, here = false, redis.pcall('HEXISTS', lock, field)
   kept[i] = 0
-  if here == 1 and over == '1' and redis.call('HDEL', lock, writer) == 1 then
-    redis.call('HSET', lock, 'mode', 'read')
-  end
   if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
-    local reads = holds > 0 and redis.call('HGET', lock, field) or 0
-    for hold = 1, math.min(holds, tonumber(reads) or 0) do
-      refused = refused or not keep(KEYS[key + hold], lease)
-    end
     raise(lock, lease)
+    if here == 1 and over == '1' and redis.call('HEXISTS', lock, writer) == 1 then
+      redis.call('HSET', lock, 'mode', 'read')
+      redis.call('HDEL', lock, writer)
+    end
+    local reads = holds > 0 and redis.call('HGET', lock, field) or 0
+    for hold = key + 1, key + math.min(holds, tonumber(reads) or 0) do
+      refused = refused or not keep(KEYS[hold], lease)
+    end
     kept[i] = refused and -1 or 1
   end
   key = key + 1 + holds

@@ -18,8 +18,9 @@
 --   0                the counts asked for build on a hold that is gone; nothing changed
 --   {ttl, holder}    another holds it; milliseconds until it may end unless it is renewed
 --                    (-1: never)
---   error NOTLOCK    the key is a hash, but no read-write lock, or the counter of tokens
---                    cannot count; nothing changed
+--   error NOTLOCK    the key is a hash, but no read-write lock, or one without expiry that
+--                    a reader would have to join, or the counter of tokens cannot count;
+--                    nothing changed, but dead readers may be removed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- Who writes may read as well; who reads may not write. A writer removes dead readers: a
@@ -32,24 +33,29 @@
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local mode = shape()
-if type(mode) == 'table' then
-  return mode
+local wrong = shape()
+if wrong then
+  return wrong
 end
 
-if not mode or redis.call('HEXISTS', lock, writes > 0 and writer or owner) == 0 then
+-- Who reads without a write hold does not get one, whatever field of an earlier one is left.
+local upgrade = mode == 'read' and writes > 0
+if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer or owner) == 0 then
   if writes + reads > 1 then
     return 0
   end
   if mode == 'write' then
     local holder = ''
-    for _, field in ipairs(redis.call('HKEYS', lock)) do
-      holder = string.match(field, '^(.*):write$') or holder
+    for i = 1, #words, 2 do
+      holder = string.match(words[i], '^(.*):write$') or holder
     end
-    return {redis.call('PTTL', lock), holder}
+    return {whole(), holder}
   end
-  if mode == 'read' and writes > 0 then
-    local left, holder = living(prefix, '')
+  if mode and not upgrade and whole() == -1 then
+    return notlock('the key has no expiry, so it may be no lock')
+  end
+  if upgrade then
+    local left, holder = living(prefix)
     if holder then
       return {left, holder}
     end
@@ -69,6 +75,9 @@ if writes > 0 then
 end
 if reads > 0 then
   redis.call('HSET', lock, 'mode', writes > 0 and 'write' or 'read', owner, reads)
+end
+if writes == 0 and reads > 1 then
+  redis.call('HDEL', lock, writer) -- if its release was lost
 end
 raise(lock, lease)
 for hold = 2, reads + 1 do

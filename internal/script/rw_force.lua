@@ -14,7 +14,7 @@
 --                    an owner's name that it is one; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Announces ARGV[3] or ARGV[4] on ARGV[2] when the lock becomes free. Timeout keys of readers
+-- Announces ARGV[3] or ARGV[4] on ARGV[2] when others may enter. Timeout keys of readers
 -- beyond the first thousands are left to expire.
 --
 -- Redisson: forceUnlockAsync of RedissonReadLock and RedissonWriteLock, which leave the
@@ -22,20 +22,19 @@
 
 local prefix, only = ARGV[1], ARGV[5]
 
-local mode = shape()
-if type(mode) == 'table' then
-  return mode
+local wrong = shape()
+if wrong then
+  return wrong
 end
 if not mode then
   return 0
 end
 
-local fields = {}
+local fields, wrote = {}, false
 if not only then
   fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
-  local ttl = redis.call('PTTL', lock)
   for i = 1, #fields, 2 do
-    local doubt = fields[i] ~= 'mode' and doubtful(ttl, fields[i])
+    local doubt = fields[i] ~= 'mode' and doubtful(whole(), fields[i])
     if doubt then
       return doubt
     end
@@ -45,6 +44,7 @@ else
     local count = field ~= 'mode' and redis.call('HGET', lock, field)
     if count then
       fields[#fields + 1], fields[#fields + 2] = field, count
+      wrote = wrote or mode == 'write' and string.find(field, ':write$')
     end
   end
   if #fields == 0 then
@@ -60,11 +60,17 @@ for i = 1, #fields, 2 do
     end
     redis.call('DEL', prefix .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold)
   end
-  redis.call('HDEL', lock, fields[i])
 end
-if only and (mode == 'read' and living(prefix, '') or mode == 'write' and redis.call('HLEN', lock) > 1) then
+if not only or not living(prefix, only, only .. ':write') then
+  redis.call('DEL', lock)
+  announce(ARGV[2], mode == 'read' and ARGV[3] or ARGV[4])
   return 1
 end
-redis.call('DEL', lock)
-announce(ARGV[2], mode == 'read' and ARGV[3] or ARGV[4])
+if wrote then
+  redis.call('HSET', lock, 'mode', 'read')
+end
+redis.call('HDEL', lock, only, only .. ':write')
+if wrote then
+  announce(ARGV[2], ARGV[4])
+end
 return 1

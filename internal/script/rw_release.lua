@@ -15,7 +15,8 @@
 -- Replies
 --   n >= 0           others may enter: the lock is free, or a writer has become a reader;
 --                    n subscribers were told
---   -1               the owner does not hold the lock; nothing changed
+--   -1               the owner does not hold the lock, or the counts build on a write hold
+--                    that is gone; nothing changed
 --   -2               others may enter, but the server refused to publish
 --   -3               the owner or other readers still hold the lock
 --   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
@@ -32,16 +33,15 @@
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local mode = shape()
-if type(mode) == 'table' then
-  return mode
+local wrong = shape()
+if wrong then
+  return wrong
 end
-if not mode or redis.call('HEXISTS', lock, writer) + redis.call('HEXISTS', lock, owner) == 0 then
+local writing = redis.call('HEXISTS', lock, writer) == 1
+if not writing and redis.call('HEXISTS', lock, owner) == 0 or writes > 0 and not (writing and mode == 'write') then
   return -1
 end
-local remain = writes + reads > 0
-  or mode == 'read' and living(prefix, owner)
-  or mode == 'write' and redis.call('HEXISTS', lock, writer) == 0
+local remain = writes + reads > 0 or living(prefix, owner, writer)
 
 for hold = reads + 2, #KEYS do
   redis.call('DEL', KEYS[hold])
@@ -51,21 +51,23 @@ if not remain then
   return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])
 end
 
+if writes + reads > 0 then
+  raise(lock, lease)
+end
 if writes > 0 then
   redis.call('HSET', lock, writer, writes)
 end
 if reads > 0 then
-  redis.call('HSET', lock, 'mode', writes > 0 and 'write' or 'read', owner, reads)
+  redis.call('HSET', lock, owner, reads)
 else
   redis.call('HDEL', lock, owner)
-end
-if writes + reads > 0 then
-  raise(lock, lease)
 end
 for hold = 2, reads + 1 do
   keep(KEYS[hold], lease)
 end
-if writes == 0 and redis.call('HDEL', lock, writer) == 1 then
+if writing and writes == 0 then
+  redis.call('HSET', lock, 'mode', 'read')
+  redis.call('HDEL', lock, writer)
   return announce(ARGV[7], ARGV[9])
 end
 return -3

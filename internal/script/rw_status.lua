@@ -1,4 +1,5 @@
--- rw_status: what a read-write lock looks like at one moment. Reads only.
+-- rw_status: what a read-write lock looks like at one moment. Reads only. Of more than a
+-- thousand owners it names some.
 --
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
 -- KEYS[2]  the counter of fencing tokens
@@ -15,20 +16,19 @@
 
 local tokens, prefix = KEYS[2], ARGV[1]
 
-local mode = shape()
-if type(mode) == 'table' then
-  return mode
+local wrong = shape()
+if wrong then
+  return wrong
 end
 
-local ttl = redis.call('PTTL', lock)
-local reply = {ttl, redis.call('GET', tokens) or '0', mode or ''}
-local fields = mode and redis.call('HGETALL', lock) or {}
+local reply = {whole(), redis.call('GET', tokens) or '0', mode or ''}
+local fields = mode and redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2] or {}
 for i = 1, #fields, 2 do
   local field, value = fields[i], fields[i + 1]
   if field ~= 'mode' then
     reply[#reply + 1] = field
     reply[#reply + 1] = value
-    reply[#reply + 1] = string.find(field, ':write$') and ttl or life(prefix, field, value) or 0
+    reply[#reply + 1] = life(prefix, field, value) or 0
   end
 end
 return reply

@@ -171,8 +171,8 @@ func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
 		for i, acquire := range []script.Call{
 			script.Acquire(name+"0", me, old, 1),
 			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, old, 1, true),
-			script.AcquireWrite(name+"2", me, old, 1),
-			script.AcquireRead(name+"3", me, old, 1),
+			script.AcquireRW(name+"2", me, script.Counts{Writes: 1}, old),
+			script.AcquireRW(name+"3", me, script.Counts{Reads: 1}, old),
 		} {
 			lock := fmt.Sprint(name, i)
 			s.run(t, acquire)
@@ -182,136 +182,11 @@ func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
 			}
 			r, _ := e.Renewal(now)
 			kept, err := script.ReadRenewed(s.run(t, script.Renew([]script.Renewal{r})), 1)
-			if ttl := s.state(t, lock).ttl; err != nil || !kept[0] || ttl < lease-slack {
+			if ttl := s.state(t, lock).ttl; err != nil || !kept[0].Held || ttl < lease-slack {
 				t.Errorf("lock %d: kept %v, %v, TTL %v", i, kept, err, ttl)
 			}
 		}
 	})
-}
-
-// The sets are shared by all tests of a server, so these go by what concerns them alone.
-func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		client, watchdog := redistest.Name(t), redistest.Name(t)
-		beat := func() script.Heard {
-			t.Helper()
-			heard, err := script.ReadHeard(s.run(t, script.SessionBeat(client, lease)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return heard
-		}
-		first := beat()
-		if !first.Joined || !s.near(t, first.Now) {
-			t.Errorf("the first beat heard %+v", first)
-		}
-		if due := s.score(t, protocol.Sessions, client).Sub(first.Now); due != lease {
-			t.Errorf("the next beat is due in %v, want %v", due, lease)
-		}
-		if second := beat(); second.Joined {
-			t.Errorf("the second beat heard %+v", second)
-		}
-		if ttl := s.must(t, "PTTL", protocol.Sessions).Int; ttl <= 0 {
-			t.Errorf("the set expires in %d ms", ttl)
-		}
-
-		now, ids, err := script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, lease)))
-		if err != nil || !slices.Contains(ids, watchdog) || !s.near(t, now) {
-			t.Errorf("the watchdog heard %v, %v, %v", now, ids, err)
-		}
-		if n := beat().Watchdogs; n < 1 {
-			t.Errorf("with a watchdog, %d are heard of", n)
-		}
-		if ttl := s.must(t, "PTTL", protocol.Watchdogs).Int; ttl <= 0 {
-			t.Errorf("the watchdogs expire in %d ms", ttl)
-		}
-		_, ids, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 0)))
-		if err != nil || slices.Contains(ids, watchdog) {
-			t.Errorf("after it has left the watchdogs are %v, %v", ids, err)
-		}
-		s.must(t, "ZADD", protocol.Watchdogs, "1", watchdog)
-		_, ids, _ = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog+"2", 0)))
-		if slices.Contains(ids, watchdog) {
-			t.Errorf("one that is dead counts: %v", ids)
-		}
-	})
-}
-
-func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		name := redistest.Name(t)
-		late, later, fine, dead := name+"1", name+"2", name+"3", name+"4"
-		now := s.now(t)
-		at := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMilli()) }
-		s.must(t, "ZADD", protocol.Sessions, at(-time.Second), late, at(-time.Minute), later, at(time.Minute), fine, at(-25*time.Hour), dead)
-
-		stalled := func() (mine []string) {
-			t.Helper()
-			clock, all, err := script.ReadStalled(s.run(t, script.SessionsStalled(1000)))
-			if err != nil || !s.near(t, clock) {
-				t.Fatal(clock, err)
-			}
-			for _, one := range all {
-				if strings.HasPrefix(one.Client, name) {
-					mine = append(mine, strings.TrimPrefix(one.Client, name)+" "+one.Due.Sub(now.Truncate(time.Millisecond)).String())
-				}
-			}
-			return mine
-		}
-		if got, want := stalled(), []string{"4 -25h0m0s", "2 -1m0s", "1 -1s"}; !slices.Equal(got, want) {
-			t.Errorf("stalled are %q, want %q", got, want)
-		}
-		if _, few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(2))); len(few) != 2 {
-			t.Errorf("with a limit of 2, %d are named", len(few))
-		}
-		s.run(t, script.SessionBeat(fine, time.Minute)) // sweeps
-		if got := stalled(); len(got) != 2 {
-			t.Errorf("after a day one is still stalled: %q", got)
-		}
-
-		for i, c := range []struct {
-			call script.Call
-			want int
-		}{
-			{script.SessionEndOverdue(late, now.Add(-2*time.Second)), 0},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 1},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 0},
-			{script.SessionEnd(later), 1},
-			{script.SessionEnd(later), 0},
-		} {
-			if n, err := script.ReadCount(s.run(t, c.call)); n != c.want || err != nil {
-				t.Errorf("end %d: %d, %v; want %d", i, n, err, c.want)
-			}
-		}
-		if got := stalled(); len(got) != 0 {
-			t.Errorf("after their end they are stalled: %q", got)
-		}
-		s.run(t, script.SessionEnd(fine))
-	})
-}
-
-func (s *server) now(t *testing.T) time.Time {
-	t.Helper()
-	words := s.must(t, "TIME").Array
-	var sec, micro int64
-	fmt.Sscan(words[0].Str, &sec)
-	fmt.Sscan(words[1].Str, &micro)
-	return time.Unix(sec, micro*1000)
-}
-
-// near says whether a moment is just about now.
-func (s *server) near(t *testing.T, at time.Time) bool {
-	t.Helper()
-	return s.now(t).Sub(at).Abs() < slack
-}
-
-func (s *server) score(t *testing.T, key, member string) time.Time {
-	t.Helper()
-	var ms int64
-	fmt.Sscan(s.must(t, "ZSCORE", key, member).Str, &ms)
-	return time.UnixMilli(ms)
 }
 
 func TestOddRepliesOfSessionsAreErrors(t *testing.T) {

@@ -11,7 +11,7 @@
 
 local lock, tokens = KEYS[1], KEYS[2]
 
-local found = held(lock, '')
+local found = held(lock)
 if type(found) == 'table' and found.err then
   return found
 end

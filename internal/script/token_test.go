@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -96,8 +97,8 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 			s.must(t, spoil...)
 			for _, call := range []script.Call{
 				acquire(me, 1)(key),
-				script.AcquireWrite(key, me, lease, 1),
-				script.AcquireRead(key, me, lease, 1),
+				script.AcquireRW(key, me, script.Counts{Writes: 1}, lease),
+				script.AcquireRW(key, me, script.Counts{Reads: 1}, lease),
 				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, lease, 1, true),
 			} {
 				s.must(t, "DEL", key)
@@ -111,5 +112,72 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 			}
 		}
 		s.Do(context.Background(), driver.Command{Words: []string{"DEL", key}, Key: key})
+	})
+}
+
+// Goal: whoever spoils the counter of tokens spoils no lock: the acquisition is refused with
+// NOTLOCK, takes nothing, and leaves the counter. Nothing and 0 are a counter.
+func TestACounterThatCannotCountRefusesTheLock(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		counter := protocol.TokenKey(key)
+		for value, want := range map[string]string{
+			"-5": "error NOTLOCK", "x": "error NOTLOCK", "": "error NOTLOCK", "1.5": "error NOTLOCK", "1e3": "error NOTLOCK", " 1": "error NOTLOCK",
+			"9007199254740991": "error NOTLOCK", "9007199254740992": "error NOTLOCK", "99999999999999999999": "error NOTLOCK",
+			"0": "{1}", "none": "{1}", "9007199254740990": "{9007199254740991}",
+		} {
+			for _, call := range []script.Call{
+				acquire(me, 1)(key), rwAcquire("A", 1, 0)(key), rwAcquire("A", 0, 1)(key),
+			} {
+				s.clearRW(t, key)
+				if value != "none" {
+					s.must(t, "SET", counter, value)
+				}
+				reply := s.run(t, call.WithToken(counter, false))
+				got := label(call, reply)
+				if acquired, err := script.ReadAcquired(reply); err == nil && acquired.Granted {
+					got = fmt.Sprintf("{%d}", acquired.Token)
+				}
+				if got != want {
+					t.Errorf("%s with the counter %q answers %s, want %s", call.Script(), value, got, want)
+				}
+				if want != "error NOTLOCK" {
+					continue
+				}
+				if left := s.must(t, "KEYS", "*"+key+"*").Array; len(left) != 1 || s.must(t, "GET", counter).Str != value {
+					t.Errorf("%s with the counter %q left %v, and the counter %q", call.Script(), value, left, s.must(t, "GET", counter).Str)
+				}
+			}
+		}
+		s.clearRW(t, key)
+	})
+}
+
+// Goal: the token of a read hold is issued by the key behind its timeout keys, whatever its
+// number; and each grant of a read-write lock counts, re-entry included.
+func TestEveryGrantOfAReadWriteLockCountsTheSameCounter(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		for i, call := range []rwCall{
+			rwAcquire("A", 1, 0), rwAcquire("A", 2, 0), rwAcquire("A", 2, 1), rwAcquire("A", 2, 2), rwRelease("A", 2, 0, 2), rwAcquire("A", 0, 3), rwAcquire("B", 0, 1),
+		} {
+			if i == 4 {
+				s.run(t, call(key))
+				continue
+			}
+			want := int64(i + 1)
+			if i > 4 {
+				want--
+			}
+			got, err := script.ReadAcquired(s.run(t, call(key).WithToken(protocol.TokenKey(key), false)))
+			if err != nil || !got.Granted || got.Token != want {
+				t.Errorf("grant %d is %+v, %v; want the token %d", i, got, err, want)
+			}
+		}
+		if got, want := s.rw(t, key), "read A=3 B=1 lease / A1lease A2lease A3lease B1lease"; got != want {
+			t.Errorf("it left %q, want %q", got, want)
+		}
 	})
 }
