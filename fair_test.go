@@ -3,12 +3,10 @@ package redlatch_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -371,46 +369,7 @@ func TestAClientWhoseClockIsOffCannotEvictUs(t *testing.T) {
 	})
 }
 
-// fairEnv makes the test binary a process that waits for a fair lock for ever:
-// "URL NAME".
-const fairEnv = "REDLATCH_TEST_FAIR_WAITER"
-
-func init() {
-	if spec := os.Getenv(fairEnv); spec != "" {
-		url, name, _ := strings.Cut(spec, " ")
-		c := must(redlatch.Open(context.Background(), url, quiet(redlatch.Config{})))
-		must(c.FairMutex(name).Lock(context.Background()))
-		select {}
-	}
-}
-
-func TestTheHeadOfTwentyIsKilled(t *testing.T) {
-	t.Parallel()
-	url, name := redistest.Shared(t).URL(), redistest.Name(t)
-	d, c := raw(t, url), open(t, url, redlatch.Config{})
-	h := must(c.FairMutex(name).Lock(t.Context()))
-	dead := childProcess(t, fairEnv+"="+url+" "+name)
-	if err := dead.Start(); err != nil {
-		t.Fatal(err)
-	}
-	list, _, _ := fairKeys(name)
-	redistest.Eventually(t, 10*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 1 }, "the head waits")
-	q := &queue{t: t}
-	var want []int
-	for i := range 19 {
-		q.join(i, c.FairMutex(name), d, int64(i+2))
-		want = append(want, i)
-	}
-	_ = dead.Process.Signal(syscall.SIGKILL)
-	_ = dead.Wait()
-	died := time.Now()
-	_ = h.Unlock(t.Context())
-	q.want(want...)
-	within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+slack)
-	swept(t, d, name)
-}
-
-// TestFiveHundredFairWaitersInFourProcesses is about order, hand-over and commands.
+// TestFiveHundredFairWaitersInFourClients is about order, hand-over and commands.
 func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 	server := redistest.Start(t)
 	var clients []*redlatch.Client

@@ -1,0 +1,117 @@
+package script_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// crowd is a fair lock with many waiters of four clients, and what the scripts cost the
+// server.
+type crowd struct {
+	t      *testing.T
+	server *redistest.Server
+	conn   *server
+	fair   script.Fair
+	queue  []string // the owners, in the order of their coming
+	number int
+}
+
+func newCrowd(t *testing.T, waiters int) *crowd {
+	t.Helper()
+	c := &crowd{t: t, server: redistest.Start(t), fair: script.NewFair("job", 5*time.Minute, protocol.Plain)}
+	c.conn = connect(t, c.server.Addr())
+	c.conn.run(t, c.fair.Acquire("holder:1", old, 1, false))
+	for range waiters {
+		c.enqueue()
+	}
+	return c
+}
+
+func clientOf(n int) string { return fmt.Sprintf("4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f1%d", n%4) }
+
+func (c *crowd) enqueue() {
+	c.t.Helper()
+	owner := protocol.Owner(clientOf(c.number), int64(c.number))
+	c.number++
+	if reply := c.conn.run(c.t, c.fair.Acquire(owner, old, 1, true)); len(reply.Array) != 2 {
+		c.t.Fatalf("enqueue: %+v", reply)
+	}
+	c.queue = append(c.queue, owner)
+}
+
+// grant has the holder release, the next in turn take the lock, and one more queue up.
+func (c *crowd) grant(holder string) string {
+	c.t.Helper()
+	c.conn.run(c.t, c.fair.Release(holder, 0, old))
+	next := c.queue[0]
+	got, err := script.ReadAcquired(c.conn.run(c.t, c.fair.Acquire(next, old, 1, true)))
+	if err != nil || !got.Granted {
+		c.t.Fatalf("%s is next, and is told %+v, %v", next, got, err)
+	}
+	c.queue = c.queue[1:]
+	c.enqueue()
+	return next
+}
+
+// beat has every client say that it lives, for as many waiters as a beat carries.
+func (c *crowd) beat() {
+	c.t.Helper()
+	owners := make(map[string][]string)
+	for _, owner := range c.queue {
+		client, _, _ := protocol.ParseOwner(owner)
+		if len(owners[client]) < 500 {
+			owners[client] = append(owners[client], owner)
+		}
+	}
+	for _, some := range owners {
+		beaten, err := script.ReadBeaten(c.conn.run(c.t, c.fair.Beat(some)))
+		if err != nil || len(beaten.Missing) > 0 || beaten.First != c.queue[0] {
+			c.t.Fatalf("beat: %+v, %v", beaten, err)
+		}
+	}
+}
+
+// cost is the time that scripts have taken since the last reset.
+func (c *crowd) cost() time.Duration {
+	c.t.Helper()
+	for line := range strings.SplitSeq(c.server.CLI(c.t, "INFO", "commandstats").(string), "\r\n") {
+		var calls, micros int64
+		if n, _ := fmt.Sscanf(line, "cmdstat_evalsha:calls=%d,usec=%d,", &calls, &micros); n == 2 {
+			return time.Duration(micros) * time.Microsecond
+		}
+	}
+	c.t.Fatal("no scripts were run")
+	return 0
+}
+
+// TestAGrantCostsTheSameHoweverManyWait keeps 5,000 living waiters, and counts all that a
+// grant costs the server: the release, the grant, one more waiter, and the beats of four
+// clients for every 50 grants. A machine that does other work makes some rounds slower; the
+// script is as fast as in the middle one.
+func TestAGrantCostsTheSameHoweverManyWait(t *testing.T) {
+	c := newCrowd(t, 5000)
+	c.beat()
+	holder := "holder:1"
+	const rounds, grants = 9, 50
+	var costs []time.Duration
+	for range rounds {
+		c.server.CLI(t, "CONFIG", "RESETSTAT")
+		for range grants {
+			holder = c.grant(holder)
+		}
+		c.beat()
+		costs = append(costs, c.cost()/grants)
+	}
+	slices.Sort(costs)
+	t.Logf("a grant costs %v of Redis", costs)
+	if got := costs[rounds/2]; got > 100*time.Microsecond {
+		t.Errorf("a grant costs %v of Redis, want at most 100µs", got)
+	}
+}
