@@ -19,15 +19,16 @@ type crowd struct {
 	server *redistest.Server
 	conn   *server
 	fair   script.Fair
+	holder string
 	queue  []string // the owners, in the order of their coming
 	number int
 }
 
 func newCrowd(t *testing.T, waiters int) *crowd {
 	t.Helper()
-	c := &crowd{t: t, server: redistest.Start(t), fair: script.NewFair("job", 5*time.Minute, protocol.Plain)}
+	c := &crowd{t: t, server: redistest.Start(t), fair: script.NewFair("job", 5*time.Minute, protocol.Plain), holder: "holder:1"}
 	c.conn = connect(t, c.server.Addr())
-	c.conn.run(t, c.fair.Acquire("holder:1", old, 1, false))
+	c.conn.run(t, c.fair.Acquire(c.holder, old, 1, false))
 	for range waiters {
 		c.enqueue()
 	}
@@ -47,17 +48,16 @@ func (c *crowd) enqueue() {
 }
 
 // grant has the holder release, the next in turn take the lock, and one more queue up.
-func (c *crowd) grant(holder string) string {
+func (c *crowd) grant() {
 	c.t.Helper()
-	c.conn.run(c.t, c.fair.Release(holder, 0, old))
+	c.conn.run(c.t, c.fair.Release(c.holder, 0, old))
 	next := c.queue[0]
 	got, err := script.ReadAcquired(c.conn.run(c.t, c.fair.Acquire(next, old, 1, true)))
 	if err != nil || !got.Granted {
 		c.t.Fatalf("%s is next, and is told %+v, %v", next, got, err)
 	}
-	c.queue = c.queue[1:]
+	c.holder, c.queue = next, c.queue[1:]
 	c.enqueue()
-	return next
 }
 
 // beat has every client say that it lives, for as many waiters as a beat carries.
@@ -66,12 +66,12 @@ func (c *crowd) beat() {
 	owners := make(map[string][]string)
 	for _, owner := range c.queue {
 		client, _, _ := protocol.ParseOwner(owner)
-		if len(owners[client]) < 500 {
+		if len(owners[client]) < 100 {
 			owners[client] = append(owners[client], owner)
 		}
 	}
-	for _, some := range owners {
-		beaten, err := script.ReadBeaten(c.conn.run(c.t, c.fair.Beat(some)))
+	for client, some := range owners {
+		beaten, err := script.ReadBeaten(c.conn.run(c.t, c.fair.Beat(client, some, nil)))
 		if err != nil || len(beaten.Missing) > 0 || beaten.First != c.queue[0] {
 			c.t.Fatalf("beat: %+v, %v", beaten, err)
 		}
@@ -91,27 +91,32 @@ func (c *crowd) cost() time.Duration {
 	return 0
 }
 
-// TestAGrantCostsTheSameHoweverManyWait keeps 5,000 living waiters, and counts all that a
-// grant costs the server: the release, the grant, one more waiter, and the beats of four
-// clients for every 50 grants. A machine that does other work makes some rounds slower; the
-// script is as fast as in the middle one.
-func TestAGrantCostsTheSameHoweverManyWait(t *testing.T) {
-	c := newCrowd(t, 5000)
+// perGrant is what a grant costs the server: the release, the grant, one more waiter, and
+// the beats of four clients for every 100 grants. A machine that does other work makes some
+// rounds slower, so the middle one counts.
+func (c *crowd) perGrant() time.Duration {
+	c.t.Helper()
 	c.beat()
-	holder := "holder:1"
-	const rounds, grants = 9, 50
+	const rounds, grants = 5, 100
 	var costs []time.Duration
 	for range rounds {
-		c.server.CLI(t, "CONFIG", "RESETSTAT")
+		c.server.CLI(c.t, "CONFIG", "RESETSTAT")
 		for range grants {
-			holder = c.grant(holder)
+			c.grant()
 		}
 		c.beat()
 		costs = append(costs, c.cost()/grants)
 	}
 	slices.Sort(costs)
-	t.Logf("a grant costs %v of Redis", costs)
-	if got := costs[rounds/2]; got > 100*time.Microsecond {
-		t.Errorf("a grant costs %v of Redis, want at most 100µs", got)
+	return costs[rounds/2]
+}
+
+// TestAGrantCostsTheSameHoweverManyWait compares 5,000 living waiters with 50. Where the
+// machine is so busy that even 50 cost more than they should, the ratio alone counts.
+func TestAGrantCostsTheSameHoweverManyWait(t *testing.T) {
+	few, many := newCrowd(t, 50).perGrant(), newCrowd(t, 5000).perGrant()
+	t.Logf("a grant costs %v of Redis with 50 waiters, and %v with 5,000", few, many)
+	if many > 100*time.Microsecond && many > 2*few {
+		t.Errorf("a grant costs %v of Redis with 5,000 waiters, and %v with 50", many, few)
 	}
 }
