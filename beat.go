@@ -49,9 +49,9 @@ type heart struct {
 // awaited is a fair lock that somebody of this process waits for.
 type awaited struct {
 	fair     script.Fair
-	waiters  map[string]waiting // by owner
-	interval time.Duration      // the shortest among them
-	due      time.Time          // of the next beat
+	waiters  map[string]waiting   // by owner
+	interval time.Duration        // the shortest among them
+	due      time.Time            // of the next beat
 	ghosts   map[string]time.Time // owners of this process without a waiter, and since when
 }
 
@@ -89,9 +89,14 @@ func (h *heart) add(t *tenure, w *wake.Waiter) {
 		h.timer, h.next = time.NewTimer(interval), due
 		h.client.background.Go(h.beat)
 	}
-	if lock.due.Before(h.next) {
-		h.next = lock.due
-		h.timer.Reset(interval)
+	h.hasten(lock.due)
+}
+
+// hasten sees to it that the next round is not later than due. The mutex is held.
+func (h *heart) hasten(due time.Time) {
+	if due.Before(h.next) {
+		h.next = due
+		h.timer.Reset(time.Until(due))
 	}
 }
 
@@ -134,8 +139,9 @@ func (h *heart) beat() {
 
 // beat is one lock's part in a round.
 type beat struct {
-	name string
-	call script.Call
+	name  string
+	call  script.Call
+	asked int // after so many waiters
 }
 
 // rounds are the beats that are due, by shard, and those that would be soon: locks of one
@@ -155,7 +161,8 @@ func (h *heart) rounds(now time.Time) (map[string][]beat, bool) {
 			owners := lock.sample()
 			lock.due = now.Add(lock.interval)
 			if shard := h.shard(name); !h.busy[shard] {
-				rounds[shard] = append(rounds[shard], beat{name, lock.fair.Beat(h.client.id, owners, lock.gone(now))})
+				call := lock.fair.Beat(h.client.id, owners, lock.gone(now))
+				rounds[shard] = append(rounds[shard], beat{name, call, len(owners)})
 			}
 		}
 		if lock.due.Before(h.next) {
@@ -221,8 +228,16 @@ func (h *heart) send(ctx context.Context, shard string, beats []beat) {
 			continue
 		}
 		beaten, err := script.ReadBeaten(results[i].Reply)
-		if lock := h.locks[b.name]; err == nil && lock != nil {
-			lock.heard(beaten, now)
+		lock := h.locks[b.name]
+		if err != nil || lock == nil {
+			continue
+		}
+		lock.heard(beaten, now)
+		if len(beaten.Missing) > b.asked/2 {
+			// The queue is lost, or this process was taken for dead. Those that were not
+			// asked after will not know either.
+			lock.due = now.Add(shortestInterval)
+			h.hasten(lock.due)
 		}
 	}
 }
