@@ -40,7 +40,8 @@ func (d *distant) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 	d.mu.Lock()
 	frozen := d.frozen
 	d.mu.Unlock()
-	time.Sleep(d.trip)
+	time.Sleep(d.trip / 2)
+	defer time.Sleep(d.trip / 2)
 	replies := make([]driver.Reply, len(commands))
 	stuck := false
 	for i, c := range commands {
@@ -126,7 +127,7 @@ func TestTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
 		for i := range locks {
 			queues[i].wait(s, 2, near.FairMutex(fmt.Sprint("job", i)))
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(5 * time.Second)
 		for i := range locks {
 			_ = holds[i].Unlock(t.Context())
 		}

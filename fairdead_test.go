@@ -192,3 +192,26 @@ func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 		d.spoil(nil)
 	})
 }
+
+// TestSlowBeatsDoNotKeepTheDeadAlive has one living process, so far away that each of its
+// beats seems to end an outage.
+func TestSlowBeatsDoNotKeepTheDeadAlive(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.FairMutex("job").Lock(t.Context()))
+		d := &spoiled{Driver: s.memory}
+		doomed := mortal{s.distantClient(d), d}
+		ended, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
+		synctest.Wait()
+		var q turns
+		q.wait(s, 1, s.distantClient(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}).FairMutex("job"))
+		time.Sleep(3 * time.Second)
+		doomed.die()
+		died := time.Now()
+		_ = h.Unlock(t.Context())
+		q.inOrder(t, 1)
+		within(t, "time until the living was served", time.Since(died), 0, 20*time.Second)
+		cancel()
+		d.spoil(nil)
+	})
+}

@@ -153,9 +153,9 @@ func TestAFlushedFairQueueHeals(t *testing.T) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
 		clients := []*redlatch.Client{s.other(redlatch.Config{}), s.other(redlatch.Config{}), s.other(redlatch.Config{})}
 		var q turns
-		const waiters = 150 // of one client more than a beat asks after
+		const waiters = 400 // most of one client, which asks after 100 in a beat
 		for i := range waiters {
-			q.wait(s, i, clients[i%8/7+i%2].FairMutex("job"))
+			q.wait(s, i, clients[i%10/9+i%20/19].FairMutex("job"))
 		}
 		time.Sleep(1500 * time.Millisecond)
 		s.memory.Miniredis().FlushAll()
