@@ -13,10 +13,12 @@ import (
 // across goroutines, processes and languages. It is the lock that Redisson calls
 // FairLock, and shares one queue with Java processes.
 //
-// Every waiter stands in the queue in Redis. A process says once a second that its
-// waiters are alive; one that has not been heard of for 3.5 s is passed over, and so is a
-// Java waiter whose deadline has passed. A Mutex of the same name is excluded as well,
-// but does not queue.
+// Every waiter stands in the queue in Redis. A process says once a second, or more often
+// where leases are short, that it is alive. The waiters of a process that has not been heard
+// of for 3.5 s are passed over. After an outage, in which nobody was heard, every process
+// has 3.5 s to be heard again. A Java waiter at the head is passed over when its deadline has
+// passed, after at most Config.FairWait of a free lock. A Mutex of the same name is excluded
+// as well, but does not queue.
 //
 // A FairMutex holds no state; see Mutex.
 type FairMutex struct {
@@ -50,8 +52,9 @@ func (m *FairMutex) Name() string { return m.point.name }
 //
 // Beside the hash of a Mutex, Redis has, while somebody waits, the list
 // "redisson_lock_queue:{name}" of owners, the sorted set "redisson_lock_timeout:{name}" of
-// their deadlines, and "redlatch:fair:{name}" with the last sign of life of those that are
-// waiters of this library.
+// their deadlines, and "redlatch:fair:{name}" with the last sign of life of each client of
+// this library that waits. If the last to wait is a Java process, the latter stays for an
+// hour.
 //
 // Source: Redisson's RFairLock, and its algorithm since 3.11.1.
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -59,19 +62,34 @@ func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 // TryLock takes the mutex if it is free and nobody is waiting for it. It does not queue.
-// See Lock.
+// After a silence of all waiters longer than 2 s it fails once, because that may have been
+// an outage; 3.5 s later the silent are passed over. See Lock.
 func (m *FairMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.client.acquire(ctx, &m.point, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes the next waiter. The queue
-// stays. See Mutex.ForceUnlock.
+// stays. It refuses, with ErrWrongType, a key that has no TTL or whose one field does not
+// begin with a UUID: that may be somebody's data, and ForceUnlockIf takes it by name. See
+// Mutex.ForceUnlock.
 func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.client.force(ctx, &m.point, m.fair.Force())
 }
 
-// Status reads who holds the mutex and who waits for it, in the order of the queue. It
-// changes nothing. See Mutex.Status.
+// ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it. If somebody
+// else holds the mutex by then, or nobody does, it changes nothing and reports false. An
+// owner may have any name, and the key no TTL.
+//
+// Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
+func (m *FairMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
+	if owner == "" {
+		return false, &ConfigError{"owner", "it is empty, which nobody is called"}
+	}
+	return m.client.force(ctx, &m.point, m.fair.ForceFrom(owner))
+}
+
+// Status reads who holds the mutex and who waits for it, in the order of the queue: the
+// first 10,000. It changes nothing. See Mutex.Status.
 func (m *FairMutex) Status(ctx context.Context) (Status, error) {
 	replies, err := m.client.askAll(ctx, &m.point, "status of",
 		script.Status(m.point.name, protocol.TokenKey(m.point.name)), m.fair.Queue())

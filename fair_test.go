@@ -3,14 +3,11 @@ package redlatch_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -23,8 +20,7 @@ func fairKeys(name string) (queue, deadlines, beats string) {
 	return "redisson_lock_queue:{" + name + "}", "redisson_lock_timeout:{" + name + "}", "redlatch:fair:{" + name + "}"
 }
 
-// standInLine starts waiters one after another and returns the order in which they were
-// served, as numbers, when all have been.
+// queue starts waiters one after another and notes the order in which they were served.
 type queue struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -124,7 +120,7 @@ func TestAFairMutexReentersWithoutQueueing(t *testing.T) {
 	})
 }
 
-func TestAFairWaiterThatGivesUpLeavesNoTraceAndTakesOffWhatItAdded(t *testing.T) {
+func TestAFairWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		c, name, d := open(t, url, redlatch.Config{}), redistest.Name(t), raw(t, url)
 		list, deadlines, _ := fairKeys(name)
@@ -137,16 +133,14 @@ func TestAFairWaiterThatGivesUpLeavesNoTraceAndTakesOffWhatItAdded(t *testing.T)
 		q := &queue{t: t}
 		q.join(2, m, d, 2)
 		behind := do(t, d, "LINDEX", list, "1").Str
-		before := score(t, d, deadlines, behind)
 		cancel()
 		is(t, "the wait that was given up", <-gone, redlatch.ErrNotAcquired, context.Canceled)
 		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 1 }, "it has left the queue")
 		if n := do(t, d, "ZCARD", deadlines).Int; n != 1 {
 			t.Errorf("%d deadlines, want 1", n)
 		}
-		if took := before - score(t, d, deadlines, behind); took != 5*time.Minute {
-			t.Errorf("the deadline behind moved by %v, want 5m", took)
-		}
+		at := time.UnixMilli(score(t, d, deadlines, behind).Milliseconds())
+		within(t, "what the next has left", time.Until(at), 4*time.Minute, 6*time.Minute)
 		_, err := m.Lock(t.Context(), redlatch.WithWait(30*time.Millisecond))
 		is(t, "a wait of 30ms", err, redlatch.ErrNotAcquired)
 		_ = h.Unlock(t.Context())
@@ -218,30 +212,6 @@ func TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
 	})
 }
 
-func TestAFairQueueHealsItself(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		name, d := redistest.Name(t), raw(t, url)
-		list, deadlines, _ := fairKeys(name)
-		c := open(t, url, redlatch.Config{})
-		h := must(c.FairMutex(name).Lock(t.Context()))
-		q := &queue{t: t}
-		q.join(1, c.FairMutex(name), d, 1)
-		q.join(2, c.FairMutex(name), d, 2)
-		first, second := do(t, d, "LINDEX", list, "0").Str, do(t, d, "LINDEX", list, "1").Str
-		do(t, d, "ZREM", deadlines, first)                   // an entry without a deadline
-		do(t, d, "RPUSH", list, second)                      // a duplicate
-		do(t, d, "ZADD", deadlines, "99999999999999", "x:1") // a deadline without an entry
-		do(t, d, "RPUSH", list, "y:1")                       // an entry that nobody knows
-		redistest.Eventually(t, 5*time.Second, func() bool {
-			return do(t, d, "ZSCORE", deadlines, first).Str != "" && do(t, d, "LLEN", list).Int == 2 &&
-				do(t, d, "ZCARD", deadlines).Int == 2 && do(t, d, "ZSCORE", deadlines, "x:1").IsNil
-		}, "list and deadlines agree")
-		_ = h.Unlock(t.Context())
-		q.want(1, 2)
-		swept(t, d, name)
-	})
-}
-
 func TestAFairForceUnlockLetsTheNextIn(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		name, d, c := redistest.Name(t), raw(t, url), open(t, url, redlatch.Config{})
@@ -259,158 +229,7 @@ func TestAFairForceUnlockLetsTheNextIn(t *testing.T) {
 	})
 }
 
-func TestALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		name, other := "job", s.other(redlatch.Config{})
-		h := must(s.client.FairMutex(name).Lock(t.Context()))
-		list, deadlines, _ := fairKeys(name)
-		var mu sync.Mutex
-		var served []int
-		var all sync.WaitGroup
-		for i := range 6 {
-			c := []*redlatch.Client{s.client, other}[i%2]
-			all.Go(func() {
-				h := must(c.FairMutex(name).Lock(t.Context()))
-				mu.Lock()
-				served = append(served, i)
-				mu.Unlock()
-				time.Sleep(time.Second)
-				_ = h.Unlock(t.Context())
-			})
-			synctest.Wait()
-		}
-		m := s.memory.Miniredis()
-		for range 8 { // longer than the slot, and a Java peer's acquisition now and then
-			time.Sleep(time.Minute)
-			for _, owner := range must(m.List(list)) {
-				was := must(m.ZScore(deadlines, owner))
-				must(m.ZAdd(deadlines, was-300_000, owner))
-			}
-		}
-		time.Sleep(2 * time.Second)
-		now := time.Now().UnixMilli()
-		for i, owner := range must(m.List(list)) {
-			left := time.Duration(int64(must(m.ZScore(deadlines, owner)))-now) * time.Millisecond
-			within(t, fmt.Sprint("time that waiter ", i, " has left"), left,
-				time.Duration(i)*5*time.Minute+2*time.Minute, 30*time.Second+time.Duration(i+1)*5*time.Minute)
-		}
-		_ = h.Unlock(t.Context())
-		all.Wait()
-		if !slices.IsSorted(served) || len(served) != 6 {
-			t.Errorf("served %v", served)
-		}
-	})
-}
-
-func TestFairDeadlinesDoNotDriftInTwoHundredFailedAttempts(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		m := s.client.FairMutex("job")
-		h := must(m.Lock(t.Context()))
-		_, deadlines, _ := fairKeys("job")
-		go func() { _, _ = m.Lock(t.Context(), redlatch.WithWait(10*time.Minute)) }()
-		synctest.Wait()
-		for range 200 {
-			_, err := m.Lock(t.Context(), redlatch.WithWait(300*time.Millisecond))
-			is(t, "Lock", err, redlatch.ErrNotAcquired)
-			scores, err := s.memory.Miniredis().SortedSet(deadlines)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for owner, at := range scores {
-				left := time.Duration(int64(at)-time.Now().UnixMilli()) * time.Millisecond
-				within(t, "time left to "+owner, left, time.Minute, 30*time.Second+2*5*time.Minute)
-			}
-		}
-		_ = h.Unlock(t.Context())
-	})
-}
-
-// TestNobodySpinsBehindADeadHead counts what waiters send while a foreign head blocks the
-// free lock until its deadline.
-func TestNobodySpinsBehindADeadHead(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		list, deadlines, _ := fairKeys("job")
-		m := s.memory.Miniredis()
-		const dead = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
-		_, _ = m.RPush(list, dead)
-		_, _ = m.ZAdd(deadlines, float64(time.Now().Add(time.Minute).UnixMilli()), dead)
-		var all sync.WaitGroup
-		began := time.Now()
-		for range 10 {
-			all.Go(func() { _ = must(s.client.FairMutex("job").Lock(t.Context())).Unlock(t.Context()) })
-		}
-		synctest.Wait()
-		before := s.driver.scripts.Load()
-		time.Sleep(50 * time.Second)
-		within(t, "commands of 10 waiters in 50 s", s.driver.scripts.Load()-before, 50, 100)
-		all.Wait()
-		within(t, "time until all were served", time.Since(began), time.Minute, 62*time.Second)
-	})
-}
-
-// TestAClientWhoseClockIsOffCannotEvictUs plays a peer that goes by its own clock, ten
-// seconds ahead: it prunes and subtracts as Redisson does.
-func TestAClientWhoseClockIsOffCannotEvictUs(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		m := s.client.FairMutex("job")
-		h := must(m.Lock(t.Context()))
-		var all sync.WaitGroup
-		all.Go(func() { _ = must(m.Lock(t.Context())).Unlock(t.Context()) })
-		synctest.Wait()
-		list, deadlines, _ := fairKeys("job")
-		for range 100 {
-			time.Sleep(time.Second)
-			fast := float64(time.Now().Add(10 * time.Second).UnixMilli())
-			head := must(s.memory.Miniredis().List(list))[0]
-			if must(s.memory.Miniredis().ZScore(deadlines, head)) <= fast {
-				t.Fatal("a peer with a fast clock would evict the head")
-			}
-		}
-		_ = h.Unlock(t.Context())
-		all.Wait()
-	})
-}
-
-// fairEnv makes the test binary a process that waits for a fair lock for ever:
-// "URL NAME".
-const fairEnv = "REDLATCH_TEST_FAIR_WAITER"
-
-func init() {
-	if spec := os.Getenv(fairEnv); spec != "" {
-		url, name, _ := strings.Cut(spec, " ")
-		c := must(redlatch.Open(context.Background(), url, quiet(redlatch.Config{})))
-		must(c.FairMutex(name).Lock(context.Background()))
-		select {}
-	}
-}
-
-func TestTheHeadOfTwentyIsKilled(t *testing.T) {
-	t.Parallel()
-	url, name := redistest.Shared(t).URL(), redistest.Name(t)
-	d, c := raw(t, url), open(t, url, redlatch.Config{})
-	h := must(c.FairMutex(name).Lock(t.Context()))
-	dead := childProcess(t, fairEnv+"="+url+" "+name)
-	if err := dead.Start(); err != nil {
-		t.Fatal(err)
-	}
-	list, _, _ := fairKeys(name)
-	redistest.Eventually(t, 10*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 1 }, "the head waits")
-	q := &queue{t: t}
-	var want []int
-	for i := range 19 {
-		q.join(i, c.FairMutex(name), d, int64(i+2))
-		want = append(want, i)
-	}
-	_ = dead.Process.Signal(syscall.SIGKILL)
-	_ = dead.Wait()
-	died := time.Now()
-	_ = h.Unlock(t.Context())
-	q.want(want...)
-	within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+slack)
-	swept(t, d, name)
-}
-
-// TestFiveHundredFairWaitersInFourProcesses is about order, hand-over and commands.
+// TestFiveHundredFairWaitersInFourClients is about order, hand-over and commands.
 func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 	server := redistest.Start(t)
 	var clients []*redlatch.Client
@@ -474,32 +293,4 @@ func TestTheNextInTurnIsServedWithoutMessages(t *testing.T) {
 	}
 	q.want(1)
 	within(t, "time until the next is served", time.Since(freed), 0, 2500*time.Millisecond+slack)
-}
-
-// TestBeatsDoNotPushDeadlinesBeyondWhatOthersTakeOff has ten Java waiters with a short wait
-// in front of ours. What they take off when they acquire is a second each, so what ours is
-// raised by beyond that would stay with a Java waiter behind it, and block the queue for
-// as long if that one died.
-func TestBeatsDoNotPushDeadlinesBeyondWhatOthersTakeOff(t *testing.T) {
-	const slot = time.Minute
-	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
-		held := must(s.client.FairMutex("job").Lock(t.Context()))
-		list, deadlines, _ := fairKeys("job")
-		m := s.memory.Miniredis()
-		for i := range 10 {
-			owner := fmt.Sprintf("4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:%d", i)
-			_, _ = m.RPush(list, owner)
-			_, _ = m.ZAdd(deadlines, float64(time.Now().Add(30*time.Second+time.Duration(i+1)*time.Second).UnixMilli()), owner)
-		}
-		waited := make(chan error, 1)
-		go func() {
-			_, err := s.client.FairMutex("job").Lock(t.Context(), redlatch.WithWait(5*time.Second))
-			waited <- err
-		}()
-		time.Sleep(3 * time.Second) // some beats
-		queue := must(s.client.FairMutex("job").Status(t.Context())).Queue
-		within(t, "what our waiter has left", time.Until(queue[len(queue)-1].Deadline), slot, 45*time.Second+slot)
-		is(t, "the wait", <-waited, redlatch.ErrNotAcquired)
-		_ = held.Unlock(t.Context())
-	})
 }

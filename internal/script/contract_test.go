@@ -161,7 +161,7 @@ func oneOfEach(key string) []script.Call {
 		script.AcquireRW(key, "c:1", script.Counts{Reads: 1}, second),
 		script.ReleaseRW(key, key, "c:1", 1, script.Counts{}, second, protocol.Plain),
 		script.ForceRW(key, key, "", protocol.Plain), script.StatusRW(key, key),
-		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat([]string{"c:1"}),
+		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat("c", []string{"c:1"}, nil),
 		fair.Force(), fair.Queue(), script.AcquireAll([]string{key}, []string{"c:1"}, second),
 		script.SessionNote(key, second, script.SessionEntry{Field: "c:1", Lock: key, Count: 1, Lease: second}),
 		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second), script.SessionRead(key), script.SessionDrop(key),

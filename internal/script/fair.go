@@ -24,7 +24,8 @@ type Fair struct {
 	unlocked                      string // the plan that announces a free lock
 }
 
-// NewFair returns the fair lock of a name, whose waiters count as alive for a slot.
+// NewFair returns the fair lock of a name. A slot is the time that a waiter has in its turn,
+// as Java peers see it.
 func NewFair(name string, slot time.Duration, via protocol.Messages) Fair {
 	return Fair{
 		lock:      name,
@@ -59,9 +60,16 @@ func (f Fair) Release(owner string, remaining int, lease time.Duration) Call {
 	return f.call(fairReleaseScript, owner, strconv.Itoa(remaining), millis(lease), f.slot, f.channels, f.unlocked)
 }
 
-// Beat says that the waiters of these owners are alive.
-func (f Fair) Beat(owners []string) Call {
-	return f.call(fairBeatScript, append([]string{f.slot, f.channels, f.unlocked}, owners...)...)
+// MostBeaten is how many owners a Beat takes.
+const MostBeaten = 1000
+
+// Beat says that a client is alive, and asks after some of its waiters: 1 to MostBeaten. It
+// takes gone out of the queue, which are owners of the client that do not wait any more.
+func (f Fair) Beat(client string, waiters, gone []string) Call {
+	args := make([]string, 0, 5+len(waiters)+len(gone))
+	args = append(args, f.slot, f.channels, f.unlocked, client, strconv.Itoa(len(waiters)))
+	args = append(args, waiters...)
+	return f.call(fairBeatScript, append(args, gone...)...)
 }
 
 // Beaten is what a Beat found.
@@ -70,6 +78,7 @@ type Beaten struct {
 	TTL     time.Duration // of the lock, negative without expiry
 	First   string        // the owner whose turn is next, "" if nobody waits
 	Missing []string      // the waiters that are not in the queue
+	Unknown []string      // owners of the client in front of the queue that it did not name
 }
 
 // ReadBeaten reads the reply of Beat.
@@ -77,23 +86,32 @@ func ReadBeaten(r driver.Reply) (Beaten, error) {
 	if r.Err != nil {
 		return Beaten{}, r.Err
 	}
-	if len(r.Array) < 2 {
+	if len(r.Array) != 4 {
 		return Beaten{}, unexpected(fairBeatScript, r)
 	}
 	b := Beaten{Free: r.Array[0].Int == -2, TTL: time.Duration(r.Array[0].Int) * time.Millisecond, First: r.Array[1].Str}
-	for _, missing := range r.Array[2:] {
+	for _, missing := range r.Array[2].Array {
 		b.Missing = append(b.Missing, missing.Str)
+	}
+	for _, unknown := range r.Array[3].Array {
+		b.Unknown = append(b.Unknown, unknown.Str)
 	}
 	return b, nil
 }
 
-// Force frees the lock, whoever holds it, and tells the next waiter. ReadForced reads the
-// reply.
+// Force frees the lock, whoever holds it, and tells the next waiter. It refuses what may be
+// somebody's data. ReadForced reads the reply.
 func (f Fair) Force() Call {
 	return f.call(fairForceScript, f.slot, f.channels, f.unlocked)
 }
 
-// Queue reads the queue.
+// ForceFrom frees the lock if owner holds it, and tells the next waiter. ReadForced reads
+// the reply.
+func (f Fair) ForceFrom(owner string) Call {
+	return f.call(fairForceScript, f.slot, f.channels, f.unlocked, owner)
+}
+
+// Queue reads the first 10,000 of the queue.
 func (f Fair) Queue() Call { return fairStatusScript.call(2, f.queue, f.deadlines) }
 
 // Queued is one waiter of a queue.

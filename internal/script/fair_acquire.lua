@@ -8,27 +8,33 @@
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  the owner's count after this call: 1, or one more than it holds
--- ARGV[4]  the slot: for how many milliseconds a waiter counts as alive
+-- ARGV[4]  the slot: how many milliseconds a waiter has in its turn, for Java peers
 -- ARGV[5]  "1" to queue when it is not one's turn, "0" not to
 -- ARGV[6]  the rule by which the token counts, when one is asked for
 --
 -- Replies
---   1                acquired; the count is ARGV[3], the TTL is ARGV[2]; not in the queue
+--   1                acquired; the count is ARGV[3], the TTL at least ARGV[2]; not queued
 --   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another, or free for somebody who is before us; ttl is the
---                    lock's for the next in turn and -1 for everybody else
+--                    lock's for the next in turn, 0 to ask again at once, and -1 for
+--                    everybody else
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- A second run of the same call changes nothing more, but that it is seen again.
+-- A second run of the same call changes nothing more, but that it is heard again.
 --
--- Redisson: tryLockInnerAsync of RedissonFairLock. The deadline of a new waiter is that of
--- the last in the queue, or else the lock's TTL, plus the slot; whoever acquires takes its
--- slot off the deadlines of all that remain.
+-- Redisson: tryLockInnerAsync of RedissonFairLock. There, a new waiter has a slot more than
+-- the last in the queue, and whoever acquires takes its slot off all deadlines. Here, only
+-- Java waiters add to those behind them, up to 16 slots, and the next in turn is given its
+-- deadline when it comes to the head.
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
+local first = redis.call('LINDEX', queue, 0)
+local holder, wrong = inspect()
+
+-- grant sets the count. It raises the TTL and never lowers it.
 local function grant()
   local granted = 1
   if ARGV[6] then
@@ -37,52 +43,77 @@ local function grant()
       return granted
     end
   end
-  forget(owner, slot)
+  if first == owner then
+    redis.call('LPOP', queue)
+    redis.call('ZREM', deadlines, owner)
+  elseif first then
+    withdraw(owner)
+  end
   redis.call('HSET', lock, owner, count)
-  redis.call('PEXPIRE', lock, lease)
+  if not holder or redis.call('PTTL', lock) < tonumber(lease) then
+    redis.call('PEXPIRE', lock, lease)
+  end
+  settle(slot)
   return granted
 end
 
-local owners = redis.pcall('HLEN', lock)
-if type(owners) == 'table' then
-  return owners -- WRONGTYPE, as it is
+-- enqueue puts the owner at the end of the queue, unless it stands there.
+local function enqueue()
+  local deadline = redis.call('ZSCORE', deadlines, owner)
+  local queued = deadline
+  if not in_step() then
+    queued = redis.call('LPOS', queue, owner)
+  end
+  if not deadline then
+    local free = now + math.max(redis.call('PTTL', lock), 0)
+    local last = redis.call('LINDEX', queue, -1)
+    local behind = last and tonumber(redis.call('ZSCORE', deadlines, last) or 0) or 0
+    if last and not seen(last) then
+      behind = behind + slot
+    end
+    deadline = math.max(free + slot, math.min(behind, free + 16 * slot))
+    redis.call('ZADD', deadlines, ms(deadline), owner)
+  end
+  if not queued then
+    redis.call('RPUSH', queue, owner)
+  end
 end
-if owners > 1 then
-  return redis.error_reply('NOTLOCK the hash has ' .. owners .. ' fields, a fair lock has one')
+
+if wrong then
+  return wrong
 end
-if redis.call('HEXISTS', lock, owner) == 1 then
+if holder == owner then
   return grant()
 end
 if count ~= '1' then
   return 0
 end
 
-local first = head(slot)
-if owners == 0 and (not first or first == owner) then
+local queues, more = ARGV[5] == '1', false
+-- Whoever asks is alive, and says so before it is judged by its silence. Twice a second is
+-- often enough.
+local at, client = seen(owner), client_of(owner)
+if queues and first and client and (not at or at + 500 <= now) then
+  hear(client)
+end
+first, more = head(first)
+if not holder and (not first or first == owner) then
   return grant()
 end
-
-local held = redis.call('HGETALL', lock)
-local holder = held[1]
-if holder and not (string.find(holder, ':%-?%d+$') and string.find(held[2], '^[1-9]%d*$')) then
-  return redis.error_reply('NOTLOCK the hash is not one owner with a count')
-end
-if ARGV[5] == '1' then
-  if not redis.call('LPOS', queue, owner) then
-    local base = math.max(redis.call('PTTL', lock), 0)
-    local last = redis.call('LINDEX', queue, -1)
-    local behind = last and redis.call('ZSCORE', deadlines, last)
-    if behind then
-      base = math.max(tonumber(behind) - now, 0)
-    end
-    redis.call('RPUSH', queue, owner)
-    redis.call('ZADD', deadlines, ms(now + base + slot), owner)
+if queues then
+  enqueue()
+  if client and not seen(owner) then
+    hear(client)
   end
-  redis.call('ZADD', beats, ms(now), owner)
   first = first or owner
 end
+if removed > 0 then
+  settle(slot)
+end
 local ttl = -1
-if first == owner then
+if more then
+  ttl = 0
+elseif first == owner then
   ttl = redis.call('PTTL', lock)
 end
 return {ttl, holder or first}

@@ -1,86 +1,82 @@
--- fair_beat: one process says that its waiters for a fair lock are alive.
+-- fair_beat: one client says that it is alive, and so are its waiters for a fair lock.
 --
 -- KEYS[1]   the lock
 -- KEYS[2]   the queue
 -- KEYS[3]   the deadlines
 -- KEYS[4]   the beats
--- ARGV[1]   the slot: for how many milliseconds a waiter counts as alive
+-- ARGV[1]   the slot, in milliseconds
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]   the plan that announces a free lock
--- ARGV[4+]  the owners of the process's waiters
+-- ARGV[4]   the client
+-- ARGV[5]   how many owners follow that wait, 1 to 1,000
+-- ARGV[6+]  these owners; then those that do not wait any more and are to be withdrawn
 --
--- Reply: {ttl, first, missing, missing, …}
+-- Reply: {ttl, first, missing, unknown}
 --   ttl      of the lock, in milliseconds; -1 without expiry, -2 when it is free
 --   first    the owner whose turn is next, "" if nobody waits
---   missing  those of the process's waiters that are not in the queue
---   error WRONGTYPE  the lock is no hash; nothing changed
+--   missing  a list: those of the owners that are not in the queue
+--   unknown  a list: owners of the client in the front of the queue that were not named
+--   error NOTLOCK    the key is a hash, but no such lock; nothing changed
+--   error WRONGTYPE  the key is no hash; nothing changed
 --
--- The deadline of each waiter of the process is raised to one slot for itself and one for
--- each of ours before it, and to one slot beyond its predecessor's, so that neither a long
--- hold nor a Java peer that acquires ages it out. Java waiters before it are not counted:
--- what they take off when they acquire is theirs, and may be less than a slot. List, deadlines and beats are made to agree. The
--- next in turn is told when the lock is free: a message may have been lost with a waiter
--- that has died. A waiter that is missing is not queued here, for it may just have left; if
--- it still waits it queues itself.
+-- Those in front of the queue are given the deadlines that Java peers are to see. The next
+-- in turn is told when the lock is free: a message may have been lost with a waiter that
+-- has died. A waiter that is missing is not queued here, for it may just have left; if it
+-- still waits it queues itself.
 --
 -- Redisson: has nothing like it.
 
-local slot = tonumber(ARGV[1])
+local client, count = ARGV[4], tonumber(ARGV[5])
 
-local kind = redis.call('TYPE', lock).ok
-if kind ~= 'none' and kind ~= 'hash' then
-  return redis.error_reply('WRONGTYPE Operation against a key holding the wrong kind of value')
+local _, wrong = inspect()
+if wrong then
+  return wrong
+end
+hear(client)
+redis.call('ZREMRANGEBYSCORE', beats, 0, ms(now - 86400000)) -- silent for a day
+for i = 6 + count, #ARGV do
+  withdraw(ARGV[i])
 end
 
-local mine = {}
-for i = 4, #ARGV do
-  mine[ARGV[i]] = true
-end
-for _, owner in ipairs(redis.call('LRANGE', queue, 0, -1)) do
-  if mine[owner] then
-    redis.call('ZADD', beats, ms(now), owner)
-  end
-end
-local first = head(slot)
-
-local at, ours, before = {}, 0, 0
-for _, owner in ipairs(redis.call('LRANGE', queue, 0, -1)) do
-  if at[owner] then
-    redis.call('LREM', queue, -1, owner) -- the later one of two
-  elseif not redis.call('ZSCORE', deadlines, owner) and not redis.call('ZSCORE', beats, owner) then
-    redis.call('LREM', queue, 0, owner) -- nobody can tell when it would be dead
-  else
-    at[owner] = true
-    if redis.call('ZSCORE', beats, owner) then
-      ours = ours + 1
+local front = redis.call('LRANGE', queue, 0, window - 1)
+local length = redis.call('LLEN', queue)
+if length > 0 and not in_step() then
+  -- Somebody else has had a hand in it. What is looked at here is put right: the later one
+  -- of two, whoever can never be told to be dead, and a deadline without a place.
+  local known = {}
+  for _, owner in ipairs(front) do
+    if known[owner] then
+      redis.call('LREM', queue, -1, owner)
+    elseif not seen(owner) and not redis.call('ZSCORE', deadlines, owner) then
+      redis.call('LREM', queue, 0, owner)
     end
-    local deadline = tonumber(redis.call('ZSCORE', deadlines, owner) or 0)
-    local own, behind = now + ours * slot, before + slot
-    -- Time moves the first on; half a slot is left to spare, so that a wait does not
-    -- write all the time.
-    if deadline == 0 or mine[owner] and (deadline < own - slot / 2 or deadline < behind) then
-      deadline = math.max(own, behind)
-      redis.call('ZADD', deadlines, ms(deadline), owner)
-    end
-    before = deadline
+    known[owner] = true
   end
-end
-for _, set in ipairs({deadlines, beats}) do
-  for _, owner in ipairs(redis.call('ZRANGE', set, 0, -1)) do
-    if not at[owner] then
-      redis.call('ZREM', set, owner)
+  for i = 6, 5 + math.min(count, math.ceil(20000 / length)) do
+    if not redis.call('LPOS', queue, ARGV[i]) then
+      redis.call('ZREM', deadlines, ARGV[i])
     end
   end
 end
 
+local first = head(redis.call('LINDEX', queue, 0))
+settle(tonumber(ARGV[1]), true)
 local ttl = redis.call('PTTL', lock)
 if first and ttl == -2 then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end
-local reply = {ttl, first or ''}
-for i = 4, #ARGV do
-  if not at[ARGV[i]] then
-    reply[#reply + 1] = ARGV[i]
+
+local named, missing, unknown = {}, {}, {}
+for i, deadline in ipairs(redis.call('ZMSCORE', deadlines, unpack(ARGV, 6, 5 + count))) do
+  local owner = ARGV[5 + i]
+  named[owner] = true
+  if not deadline then
+    missing[#missing + 1] = owner
   end
 end
-return reply
+for _, owner in ipairs(front) do
+  if not named[owner] and client_of(owner) == client then
+    unknown[#unknown + 1] = owner
+  end
+end
+return {ttl, first or '', missing, unknown}

@@ -1,4 +1,5 @@
--- fair_force: free a fair lock, whoever holds it. Its queue stays.
+-- fair_force: free a fair lock, whoever holds it, or only if one owner does. Its queue
+-- stays.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- KEYS[2]  the queue
@@ -7,30 +8,41 @@
 -- ARGV[1]  the slot, in milliseconds
 -- ARGV[2]  what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]  the plan that announces a free lock
+-- ARGV[4]  the only owner from whom to take it; absent: whoever holds it
 --
 -- Replies
 --   1                the lock was held and is free now
---   0                it was free
---   error NOTLOCK    the key is a hash, but no such lock; nothing changed
+--   0                it was free, or the owner of ARGV[4] does not hold it; nothing changed
+--   error NOTLOCK    the key is a hash, but no such lock; or no owner is named, and it has
+--                    no TTL or a holder whose name does not begin with a UUID, so that it
+--                    may be somebody's data; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- Announces ARGV[3] on the channel of the next waiter when the lock becomes free.
 --
 -- Redisson: forceUnlockAsync of RedissonFairLock.
 
-local owners = redis.pcall('HLEN', lock)
-if type(owners) == 'table' then
-  return owners -- WRONGTYPE, as it is
+local only = ARGV[4]
+
+local holder, wrong = inspect()
+if wrong then
+  return wrong
 end
-if owners == 0 then
+if not holder or only and only ~= holder then
   return 0
 end
-local held = redis.call('HGETALL', lock)
-if owners > 1 or not string.find(held[1], ':%-?%d+$') or not string.find(held[2], '^[1-9]%d*$') then
-  return redis.error_reply('NOTLOCK the hash is not one owner with a count')
+if not only then
+  local hex4 = string.rep('%x', 4)
+  if not string.find(holder, '^' .. hex4 .. string.rep(hex4 .. '%-', 4) .. string.rep(hex4, 3)) then
+    return redis.error_reply('NOTLOCK the holder does not begin with a UUID; name it to free the lock')
+  end
+  if redis.call('PTTL', lock) < 0 then
+    return redis.error_reply('NOTLOCK the key has no TTL; name the holder to free the lock')
+  end
 end
 redis.call('DEL', lock)
-local first = head(tonumber(ARGV[1]))
+local first = head(redis.call('LINDEX', queue, 0))
+settle(tonumber(ARGV[1]))
 if first then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end

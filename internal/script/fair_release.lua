@@ -15,39 +15,51 @@
 --   n >= 0           done; n subscribers were told (0 when holds remain or nobody waits)
 --   -1               the owner does not hold the lock; it is not in the queue any more
 --   -2               freed, but the server refused to publish
---   error WRONGTYPE  the key is no hash; nothing changed
+--   error NOTLOCK    the key is a hash, but no such lock; it is as it was, and the owner is
+--                    not in the queue any more
+--   error WRONGTYPE  the key is no hash; as above
 --
 -- Announces ARGV[6] on the channel of the next waiter when the lock becomes free. Also
--- takes the owner out of the queue, so that it serves to withdraw a bid.
+-- takes the owner out of the queue, so that it serves to withdraw a bid. The TTL of holds
+-- that remain is raised, never lowered.
 --
 -- Redisson: unlockInnerAsync of RedissonFairLock, which reports success when the lock is
 -- gone.
 
-local owner, slot = ARGV[1], tonumber(ARGV[4])
+local owner = ARGV[1]
 
-local held = redis.pcall('HEXISTS', lock, owner)
-if type(held) == 'table' then
-  return held -- WRONGTYPE, as it is
-end
-if ARGV[2] ~= '0' and held == 1 then
+local holder, wrong = inspect()
+local held = holder == owner
+if ARGV[2] ~= '0' and held then
   redis.call('HSET', lock, owner, ARGV[2])
-  redis.call('PEXPIRE', lock, ARGV[3])
+  if redis.call('PTTL', lock) < tonumber(ARGV[3]) then
+    redis.call('PEXPIRE', lock, ARGV[3])
+  end
   return 0
 end
 
-local was = head(slot)
-forget(owner, slot)
-if held == 1 then
+local first, was = redis.call('LINDEX', queue, 0), nil
+if held then
   redis.call('DEL', lock)
+else
+  was = head(first)
+  withdraw(owner)
+  first = redis.call('LINDEX', queue, 0)
+end
+first = head(first)
+if not first or removed > 0 or was == owner or not seen(first) then
+  settle(tonumber(ARGV[4]))
+end
+if wrong then
+  return wrong
 end
 local told = 0
-local first = head(slot)
 -- A waiter that leaves from the front while the lock is free may have been told of it:
 -- then the next has to be.
-if first and redis.call('EXISTS', lock) == 0 and (held == 1 or was == owner) then
+if first and (held or not holder and was == owner) then
   told = announce(ARGV[5] .. ':' .. first, ARGV[6])
 end
-if held == 0 then
+if not held then
   return -1
 end
 return told

@@ -1,0 +1,217 @@
+package redlatch_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// fairEnv makes the test binary a process with waiters for a fair lock that wait for ever:
+// "URL NAME WAITERS".
+const fairEnv = "REDLATCH_TEST_FAIR_WAITER"
+
+func init() {
+	if spec := os.Getenv(fairEnv); spec != "" {
+		words := strings.Fields(spec)
+		c := must(redlatch.Open(context.Background(), words[0], quiet(redlatch.Config{})))
+		for range must(strconv.Atoi(words[2])) {
+			go func() { must(c.FairMutex(words[1]).Lock(context.Background())) }()
+		}
+		select {}
+	}
+}
+
+// killed is a process whose waiters stand in a queue, until it is told to die.
+func killed(t *testing.T, url, name string, waiters int) (die func()) {
+	t.Helper()
+	dead := childProcess(t, fmt.Sprintf("%s=%s %s %d", fairEnv, url, name, waiters))
+	if err := dead.Start(); err != nil {
+		t.Fatal(err)
+	}
+	die = func() {
+		_ = dead.Process.Signal(syscall.SIGKILL)
+		_ = dead.Wait()
+	}
+	t.Cleanup(die)
+	d := raw(t, url)
+	list, _, _ := fairKeys(name)
+	redistest.Eventually(t, 20*time.Second, func() bool { return do(t, d, "LLEN", list).Int == int64(waiters) }, "the process waits")
+	return die
+}
+
+func TestTheHeadOfTwentyIsKilled(t *testing.T) {
+	t.Parallel()
+	url, name := redistest.Shared(t).URL(), redistest.Name(t)
+	d, c := raw(t, url), open(t, url, redlatch.Config{})
+	h := must(c.FairMutex(name).Lock(t.Context()))
+	die := killed(t, url, name, 1)
+	q := &queue{t: t}
+	var want []int
+	for i := range 19 {
+		q.join(i, c.FairMutex(name), d, int64(i+2))
+		want = append(want, i)
+	}
+	die()
+	died := time.Now()
+	_ = h.Unlock(t.Context())
+	q.want(want...)
+	within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+slack)
+	swept(t, d, name)
+}
+
+// TestThreeThousandDeadWaitersDoNotHoldTheServerUp kills a process with 3,000 waiters.
+func TestThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
+	server, name := redistest.Start(t), "job"
+	d, c := raw(t, server.URL()), open(t, server.URL(), redlatch.Config{})
+	h := must(c.FairMutex(name).Lock(t.Context()))
+	die := killed(t, server.URL(), name, 3000)
+	q := &queue{t: t}
+	q.join(1, c.FairMutex(name), d, 3001)
+	die()
+	died := time.Now()
+	server.CLI(t, "CONFIG", "SET", "slowlog-log-slower-than", "20000")
+	server.CLI(t, "SLOWLOG", "RESET")
+	_ = h.Unlock(t.Context())
+	q.want(1)
+	within(t, "time from the death until the living was served", time.Since(died), 0, 5*time.Second+slack)
+	for _, entry := range server.CLI(t, "SLOWLOG", "GET", "10").([]any) {
+		t.Errorf("a script took %v µs", entry.([]any)[2])
+	}
+	swept(t, d, name)
+}
+
+// TestFiftyDeadWaitersAmongLivingOnes has two processes in turn in one queue, one of which
+// dies: the order of the other stands, and the dead cost their silence once, not each.
+func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.other(redlatch.Config{}).FairMutex("job").Lock(t.Context()))
+		d := &spoiled{Driver: s.memory}
+		doomed := mortal{s.distantClient(d), d}
+		ended, cancel := context.WithCancel(t.Context())
+		var q turns
+		for i := range 50 {
+			go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
+			synctest.Wait()
+			q.wait(s, i, s.client.FairMutex("job"))
+			synctest.Wait()
+		}
+		doomed.die()
+		died := time.Now()
+		_ = h.Unlock(t.Context())
+		q.inOrder(t, 50)
+		within(t, "time until the living were served", time.Since(died), 0, 5*time.Second)
+		cancel()
+		d.spoil(nil)
+	})
+}
+
+// TestTheOrderStandsAfterAnOutage cuts every client off for some seconds. Who beats first
+// afterwards must not take the others for dead.
+func TestTheOrderStandsAfterAnOutage(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+				roll := dice(seed)
+				clients := []*redlatch.Client{s.client, s.other(redlatch.Config{}), s.other(redlatch.Config{}), s.other(redlatch.Config{})}
+				h := must(clients[3].FairMutex("job").Lock(t.Context()))
+				var q turns
+				for i := range 12 {
+					q.wait(s, i, clients[i%3].FairMutex("job"))
+					synctest.Wait()
+					time.Sleep(time.Duration(roll(300)) * time.Millisecond)
+				}
+				time.Sleep(3 * time.Second)
+				s.driver.spoil(func([]string) fate { return isLost })
+				time.Sleep(4*time.Second + time.Duration(roll(1500))*time.Millisecond)
+				s.driver.spoil(nil)
+				time.Sleep(time.Duration(roll(3)) * time.Second)
+				_ = h.Unlock(t.Context())
+				q.inOrder(t, 12)
+			})
+		})
+	}
+}
+
+// TestTheOrderStandsAfterTheServerWasStopped is the same with a real server, which nobody
+// can reach for five seconds.
+func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := raw(t, server.URL())
+	clients := []*redlatch.Client{open(t, server.URL(), redlatch.Config{}), open(t, server.URL(), redlatch.Config{})}
+	h := must(open(t, server.URL(), redlatch.Config{}).FairMutex("job").Lock(t.Context()))
+	q := &queue{t: t}
+	var want []int
+	for i := range 10 {
+		q.join(i, clients[i%2].FairMutex("job"), d, int64(i+1))
+		want = append(want, i)
+	}
+	server.Freeze()
+	time.Sleep(5 * time.Second) // the outage: nothing can be waited for
+	server.Thaw()
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q.want(want...)
+	swept(t, d, "job")
+}
+
+// TestALonelyTryLockPassesOverTheDead has nobody but TryLock ask, seldom. The first that
+// sees a silence of everybody may not know an outage from a death, the next one does.
+func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.FairMutex("job").Lock(t.Context()))
+		d := &spoiled{Driver: s.memory}
+		doomed := mortal{s.distantClient(d), d}
+		ended, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
+		synctest.Wait()
+		doomed.die()
+		_ = h.Unlock(t.Context())
+		time.Sleep(time.Minute)
+		if h, err := s.client.FairMutex("job").TryLock(t.Context()); err == nil {
+			_ = h.Unlock(t.Context())
+		}
+		time.Sleep(time.Minute)
+		h, err := s.client.FairMutex("job").TryLock(t.Context())
+		if err != nil {
+			t.Errorf("a queue of the dead alone: %v", err)
+		} else {
+			_ = h.Unlock(t.Context())
+		}
+		cancel()
+		d.spoil(nil)
+	})
+}
+
+// TestSlowBeatsDoNotKeepTheDeadAlive has one living process, so far away that each of its
+// beats seems to end an outage.
+func TestSlowBeatsDoNotKeepTheDeadAlive(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.FairMutex("job").Lock(t.Context()))
+		d := &spoiled{Driver: s.memory}
+		doomed := mortal{s.distantClient(d), d}
+		ended, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
+		synctest.Wait()
+		var q turns
+		q.wait(s, 1, s.distantClient(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}).FairMutex("job"))
+		time.Sleep(3 * time.Second)
+		doomed.die()
+		died := time.Now()
+		_ = h.Unlock(t.Context())
+		q.inOrder(t, 1)
+		within(t, "time until the living was served", time.Since(died), 0, 20*time.Second)
+		cancel()
+		d.spoil(nil)
+	})
+}

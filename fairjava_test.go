@@ -1,0 +1,250 @@
+package redlatch_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/redlatch/redlatch"
+)
+
+// java plays a Redisson client on the queue of a fair lock, by section 2 of the wire format:
+// it prunes a head whose deadline has passed, and takes its wait off all others when it
+// acquires.
+type java struct {
+	t     *testing.T
+	redis *miniredis.Miniredis
+	wait  time.Duration
+	moves int
+}
+
+const javaClient = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10"
+
+func (s *stage) java(wait time.Duration) *java {
+	return &java{t: s.T, redis: s.memory.Miniredis(), wait: wait}
+}
+
+func (j *java) queue() []string {
+	list, _, _ := fairKeys("job")
+	if !j.redis.Exists(list) {
+		return nil
+	}
+	return must(j.redis.List(list))
+}
+
+// left is the time until a waiter's deadline.
+func (j *java) left(owner string) time.Duration {
+	_, deadlines, _ := fairKeys("job")
+	return time.Until(time.UnixMilli(int64(must(j.redis.ZScore(deadlines, owner)))))
+}
+
+// enqueue has one more thread wait.
+func (j *java) enqueue() (owner string) {
+	list, deadlines, _ := fairKeys("job")
+	j.moves++
+	owner = javaClient + ":" + strconv.Itoa(j.moves)
+	base := j.redis.TTL("job")
+	if queue := j.queue(); len(queue) > 0 {
+		base = j.left(queue[len(queue)-1])
+	}
+	must(j.redis.ZAdd(deadlines, float64(time.Now().Add(base+j.wait).UnixMilli()), owner))
+	must(j.redis.Push(list, owner))
+	return owner
+}
+
+func (j *java) prune() {
+	list, deadlines, _ := fairKeys("job")
+	for queue := j.queue(); len(queue) > 0 && j.left(queue[0]) <= 0; queue = queue[1:] {
+		must(j.redis.Lpop(list))
+		must(j.redis.ZRem(deadlines, queue[0]))
+	}
+}
+
+// visit has a thread take the lock, if it is its turn, and give it back after a while.
+func (j *java) visit(owner string, work time.Duration) bool {
+	list, deadlines, _ := fairKeys("job")
+	j.prune()
+	if queue := j.queue(); j.redis.Exists("job") || len(queue) == 0 || queue[0] != owner {
+		return false
+	}
+	must(j.redis.Lpop(list))
+	must(j.redis.ZRem(deadlines, owner))
+	for _, other := range j.queue() {
+		at := must(j.redis.ZScore(deadlines, other))
+		must(j.redis.ZAdd(deadlines, at-float64(j.wait.Milliseconds()), other))
+	}
+	j.redis.HSet("job", owner, "1")
+	j.redis.SetTTL("job", 30*time.Second)
+	for began := time.Now(); time.Since(began) < work; time.Sleep(10 * time.Millisecond) {
+		j.redis.SetTTL("job", 30*time.Second) // its watchdog
+	}
+	j.redis.Del("job")
+	j.prune()
+	if queue := j.queue(); len(queue) > 0 {
+		j.redis.Publish("redisson_lock__channel:{job}:"+queue[0], "0")
+	}
+	return true
+}
+
+// await is visit, when it is the thread's turn.
+func (j *java) await(owner string, within, work time.Duration) {
+	j.t.Helper()
+	for began := time.Now(); time.Since(began) < within; time.Sleep(10 * time.Millisecond) {
+		if j.visit(owner, work) {
+			return
+		}
+	}
+	j.t.Errorf("%s did not get its turn within %v; the queue is %v", owner, within, j.queue())
+}
+
+// TestAJavaWaiterKeepsItsPlaceAmongOurs has Java threads before, between and behind ours,
+// and holds that are far longer than the deadlines.
+func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
+	const slot = time.Minute
+	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
+		j, m, other := s.java(slot), s.client.FairMutex("job"), s.other(redlatch.Config{FairWait: slot})
+		h := must(m.Lock(t.Context()))
+		served := make(chan string, 10)
+		ours := func(name string, c *redlatch.Client, work time.Duration) {
+			go func() {
+				h := must(c.FairMutex("job").Lock(t.Context()))
+				served <- name
+				time.Sleep(work)
+				_ = h.Unlock(t.Context())
+			}()
+			synctest.Wait()
+		}
+		first := j.enqueue()
+		time.Sleep(3 * slot) // nobody of ours waits yet
+		ours("ours 1", s.client, 3*slot)
+		ours("ours 2", other, 3*slot)
+		second := j.enqueue()
+		third := j.enqueue()
+		ours("ours 3", s.client, 0)
+		fourth := j.enqueue()
+		for range 10 {
+			time.Sleep(slot / 2)
+			j.prune() // another Java process passes by
+		}
+		_ = h.Unlock(t.Context())
+		j.await(first, time.Second, slot/2)
+		for _, want := range []string{"ours 1", "ours 2"} {
+			if got := <-served; got != want {
+				t.Errorf("%s was served, want %s", got, want)
+			}
+		}
+		j.await(second, 3*slot+time.Second, slot/2)
+		j.await(third, time.Second, slot/2)
+		if got := <-served; got != "ours 3" {
+			t.Errorf("%s was served, want ours 3", got)
+		}
+		j.await(fourth, time.Second, 0)
+		if len(j.queue()) != 0 {
+			t.Errorf("left in the queue: %v", j.queue())
+		}
+	})
+}
+
+// TestAJavaWaiterComesToTheHeadWithTimeToCome has one stand behind more of ours than a beat
+// looks at. They are served between two beats, long after its deadline.
+func TestAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
+	const slot = time.Minute
+	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
+		j, m := s.java(slot), s.client.FairMutex("job")
+		h := must(m.Lock(t.Context()))
+		var q turns
+		for i := range 80 {
+			q.wait(s, i, m)
+			synctest.Wait()
+		}
+		first, second := j.enqueue(), j.enqueue()
+		time.Sleep(5 * slot)
+		_ = h.Unlock(t.Context())
+		q.inOrder(t, 80)
+		j.await(first, time.Second, 5*time.Millisecond)
+		j.await(second, time.Second, 5*time.Millisecond)
+	})
+}
+
+// TestADeadJavaWaiterBlocksForOneSlotAtMost puts threads that never come before, between
+// and behind ours, whatever their deadlines say.
+func TestADeadJavaWaiterBlocksForOneSlotAtMost(t *testing.T) {
+	const slot = time.Minute
+	for _, far := range []time.Duration{10 * time.Second, slot, time.Hour} {
+		t.Run(fmt.Sprint("deadline in ", far), func(t *testing.T) {
+			story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
+				j, m := s.java(far), s.client.FairMutex("job")
+				h := must(m.Lock(t.Context()))
+				j.enqueue()
+				var q turns
+				q.wait(s, 1, m)
+				synctest.Wait()
+				j.enqueue()
+				q.wait(s, 2, s.other(redlatch.Config{FairWait: slot}).FairMutex("job"))
+				synctest.Wait()
+				j.enqueue()
+				time.Sleep(2 * time.Second)
+				_ = h.Unlock(t.Context())
+				began := time.Now()
+				q.inOrder(t, 2)
+				// Two of them stood before the last of ours.
+				within(t, "time until ours were served", time.Since(began), 0, 2*(slot+3*time.Second))
+				began = time.Now()
+				_ = must(m.Lock(t.Context())).Unlock(t.Context())
+				within(t, "time until the next was served", time.Since(began), 0, slot+3*time.Second)
+			})
+		})
+	}
+}
+
+// TestJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
+// wait off our deadline one after the other, faster than we beat.
+func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
+	const slot = time.Minute
+	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
+		j, m := s.java(slot), s.client.FairMutex("job")
+		h := must(m.Lock(t.Context()))
+		var threads []string
+		for range 12 {
+			threads = append(threads, j.enqueue())
+		}
+		var q turns
+		q.wait(s, 1, m)
+		time.Sleep(14 * slot)
+		_ = h.Unlock(t.Context())
+		_, deadlines, _ := fairKeys("job")
+		ours := j.queue()[len(threads)]
+		for _, owner := range threads {
+			j.await(owner, time.Second, 5*time.Millisecond)
+			if at, err := j.redis.ZScore(deadlines, ours); err == nil && at <= float64(time.Now().UnixMilli()) {
+				t.Error("a Java peer would take ours for dead")
+			}
+		}
+		q.inOrder(t, 1)
+	})
+}
+
+// TestFairDeadlinesNeverRunAway has Java threads and ours queue in turn, again and again.
+func TestFairDeadlinesNeverRunAway(t *testing.T) {
+	const slot = time.Minute
+	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
+		j, m := s.java(slot), s.client.FairMutex("job")
+		h := must(m.Lock(t.Context()))
+		var q turns
+		for i := range 60 {
+			j.enqueue()
+			q.wait(s, i, m, redlatch.WithWait(24*time.Hour))
+			synctest.Wait()
+		}
+		for _, owner := range j.queue() {
+			within(t, "what "+owner+" has left", j.left(owner), 0, 30*time.Second+17*slot)
+		}
+		s.memory.Miniredis().FlushAll()
+		q.all.Wait()
+		_ = h.Unlock(t.Context())
+	})
+}
