@@ -31,7 +31,11 @@ func newUnlock() *cobra.Command {
 		Long: `unlock --force frees the lock NAME, whoever holds it. The holder works on until
 its next renewal tells it, within a third of its lease; a command under redlatch
 run is then stopped. It asks first, and then frees the lock only if its holder is
-still the one that it named.
+still the one that it named. --if-owner takes a read-write lock from one reader and
+leaves the others theirs.
+
+A key without expiry, or whose owner does not begin with a UUID, may be somebody's
+data: it is freed only with --if-owner, or after a yes at the terminal.
 
 Exit code: 0 when the lock was freed or was free already, 1 if it was left alone
 because the answer was no or --if-owner does not hold it, 2 for a wrong command
@@ -82,6 +86,10 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return failed(err)
 	}
+	if forced && f.owner != "" && len(status.Holders) > 1 {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: taken from %s; it was %s\n", name, f.owner, describe(status))
+		return printed(err)
+	}
 	if forced {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: freed; it was %s\n", name, describe(status))
 		return printed(err)
@@ -100,23 +108,30 @@ func (f unlockFlags) ask(cmd *cobra.Command, name string, status redlatch.Status
 	return answer == "y" || answer == "yes"
 }
 
-// take frees the lock. Who was asked has agreed to one holder, not to the next.
+// forceable is what every single lock can do for an operator.
+type forceable interface {
+	ForceUnlock(ctx context.Context) (bool, error)
+	ForceUnlockIf(ctx context.Context, owner string) (bool, error)
+}
+
+// take frees the lock, or takes it from one owner. Who was asked has agreed to one holder, not
+// to the next.
 func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (bool, error) {
 	owner := f.owner
-	if !f.yes {
+	var lock forceable = client.Mutex(name)
+	switch {
+	case seen.Mode != "exclusive":
+		lock = client.RWMutex(name)
+	case len(seen.Queue) > 0:
+		lock = client.FairMutex(name) // tells the next in the queue
+	}
+	if seen.Mode == "exclusive" && !f.yes {
 		owner = seen.Holders[0].Owner
 	}
-	switch {
-	case seen.Mode != "exclusive" && f.owner != "":
-		return false, &redlatch.ConfigError{Field: "--if-owner", Reason: "a read-write lock can be freed whole only"}
-	case seen.Mode != "exclusive":
-		return client.RWMutex(name).ForceUnlock(ctx)
-	case owner == "" && len(seen.Queue) > 0:
-		return client.FairMutex(name).ForceUnlock(ctx) // tells the next in the queue
-	case owner == "":
-		return client.Mutex(name).ForceUnlock(ctx)
+	if owner == "" {
+		return lock.ForceUnlock(ctx)
 	}
-	return client.Mutex(name).ForceUnlockIf(ctx, owner)
+	return lock.ForceUnlockIf(ctx, owner)
 }
 
 // changed says what became of a lock that had another holder, or none, by the time it was
