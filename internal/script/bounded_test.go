@@ -44,7 +44,7 @@ func TestNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
 				s.must(t, "COPY", "template", "job")
 				s.must(t, "CONFIG", "RESETSTAT")
 				if reply := s.run(t, call("job")); len(given.words) > 2*most && label(call("job"), reply) != "error NOTLOCK" {
-					t.Errorf("%s: %s answers %.200v", given.what, what, reply)
+					t.Errorf("%s: %s answers %.200s", given.what, what, fmt.Sprint(reply))
 				}
 				if best = min(best, s.slowest(t)); best <= given.most {
 					break
