@@ -68,10 +68,8 @@ const (
 	ahead = 10
 )
 
-// Start returns a running engine that renews by the given function.
-func Start(renew Renew) *Engine { return StartGuarded(renew, Guard{}) }
-
-// StartGuarded is Start for items that somebody else renews while this process is paused.
+// StartGuarded returns a running engine that renews by the given function, for items that
+// somebody else renews while this process is paused.
 func StartGuarded(renew Renew, guard Guard) *Engine {
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Engine{renew: renew, guard: guard, kick: make(chan struct{}, 1), ctx: ctx, stop: stop}
@@ -108,21 +106,21 @@ func (e *Engine) Len() int {
 	return len(e.items)
 }
 
-// Set watches it from now on, or goes on watching it, with a term that was
-// confirmed. The subject of a term that is over already is told so by the loop.
+// Set watches it from now on, or goes on watching it, by a new plan. A term with a moment
+// Asked was confirmed as well; one without changes nothing about the trust. The subject of an
+// item that is over already is told so by the loop. After a watch has ended Set does nothing.
 func (e *Engine) Set(it *Item, term Term) {
-	it.confirm(term)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if it.ended {
+		return
+	}
+	it.confirm(term)
 	if e.stopped {
 		return
 	}
-	if now := time.Now(); term.Over(now) {
+	if now := time.Now(); !term.Asked.IsZero() && it.Term().Over(now) {
 		e.paused(now) // before it was granted, or just now
-	}
-	if it.place == 0 {
-		it.flying = false // a flight of an earlier watch is none of ours
-		it.watch++
 	}
 	if it.flying {
 		// The flight left before this and will be told what it finds.
@@ -158,6 +156,7 @@ func (e *Engine) drop(it *Item) bool {
 		return false
 	}
 	heap.Remove(&e.items, it.place-1)
+	it.ended = true
 	return true
 }
 
@@ -248,7 +247,7 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 			it.flying = true
 			it.next = e.end(term, now)
 			heap.Fix(&e.items, 0)
-			due = append(due, passenger{it: it, watch: it.watch, end: it.next})
+			due = append(due, passenger{it: it, end: it.next})
 		case !it.next.After(now):
 			// It is doubtful and flies, or is not to be renewed any more.
 			it.next = e.end(term, now)

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// passenger is an item in one of its watches.
+// passenger is an item that is to be renewed.
 type passenger struct {
-	it    *Item
-	watch int
-	end   time.Time // up to which it makes sense to ask for it
+	it  *Item
+	end time.Time // up to which it makes sense to ask for it
 }
 
 // abreast is how many requests for items of one urgency go side by side: batches one
@@ -86,7 +85,7 @@ func (e *Engine) board(items []passenger) (here []passenger, renewals []Renewal)
 	return here, renewals
 }
 
-func (p passenger) here() bool { return p.it.place != 0 && p.it.watch == p.watch }
+func (p passenger) here() bool { return p.it.place != 0 }
 
 // attempt is one request, within the patience of the most pressing item. The error says that
 // it ran out of time.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Item is one lease in an engine. The zero value is ready to be set.
+// Item is one lease in an engine. The zero value is ready to be set. It is watched once.
 type Item struct {
 	// Subject is whose lease it is. It is set before the item is, and not after.
 	Subject Subject
@@ -18,7 +18,7 @@ type Item struct {
 	next   time.Time // of the event that the heap is ordered by
 	place  int       // in the heap, from 1; 0 when not watched
 	flying bool
-	watch  int // how often it has been put into the heap; a flight is for one of them
+	ended  bool // its watch, for good
 }
 
 // Subject is told what becomes of its lease.
@@ -43,7 +43,7 @@ var (
 	ErrGone    = errors.New("its owner is no longer listed in Redis: it was forced, it expired, or the server lost it")
 )
 
-// Term returns the latest confirmed term.
+// Term returns what is known of the lease, and the latest plan for it.
 func (it *Item) Term() Term {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -51,20 +51,14 @@ func (it *Item) Term() Term {
 }
 
 // confirm takes note of a term. What was confirmed once stays true, in whatever order the
-// replies are read; what is to become of the lease is what was said last.
+// replies are read; what is to become of the lease is what was said last. The engine's mutex is
+// held, so that nobody puts back a plan that has just been changed.
 func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	term.Trusted = later(term.trusted(), it.term.trusted())
 	term.Asked = later(term.Asked, it.term.Asked)
 	it.term = term
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // byNext is a heap of items, the one with the earliest event first.

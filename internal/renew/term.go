@@ -35,7 +35,9 @@ func (t Term) Span(asked time.Time) time.Duration {
 }
 
 // last says that a renewal would add nothing to the term.
-func (t Term) last() bool { return !t.Until.IsZero() && !t.Asked.Add(t.Lease).Before(t.Until) }
+func (t Term) last() bool {
+	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
+}
 
 // margin is how much earlier than Redis the holder lets go. It covers the drift
 // between two clocks over one lease (1 % is far more than any clock that works)
@@ -44,11 +46,10 @@ func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Milli
 
 // Deadline is the moment from which on the lease is not to be trusted any more.
 func (t Term) Deadline() time.Time {
-	deadline := t.trusted()
-	if !t.Until.IsZero() && t.Until.Before(deadline) {
-		return t.Until
+	if t.Until.IsZero() {
+		return t.trusted()
 	}
-	return deadline
+	return earlier(t.trusted(), t.Until)
 }
 
 func (t Term) trusted() time.Time {
@@ -73,11 +74,24 @@ func (t Term) next() time.Time {
 	if !t.renewed() {
 		return t.Deadline()
 	}
-	due := t.Asked.Add(t.Every)
-	if deadline := t.Deadline(); due.After(deadline) {
-		return deadline
+	// A request of somebody else may have asked for less than a renewal does, so there is no
+	// waiting for Every after it: what counts is for how long the lease is trusted.
+	due := earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every))
+	return earlier(due, t.Deadline())
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	return due
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // retry is the moment of the next attempt after a failed one, for a lease that may be

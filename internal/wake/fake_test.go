@@ -22,6 +22,7 @@ type station struct {
 	deaf     bool            // requests to subscribe are never acknowledged
 	refused  map[string]bool // channels that may not be subscribed
 	latency  time.Duration   // of acknowledgements and messages
+	losing   bool            // messages
 
 	attempts   []time.Time // to connect
 	requests   []request
@@ -77,8 +78,10 @@ func (s *station) publish(channel string) (told int) {
 	defer s.mu.Unlock()
 	for _, w := range s.wires {
 		if w.subscribed[channel] {
-			w.queue <- event{at: time.Now().Add(s.latency), channel: channel}
 			told++
+			if !s.losing {
+				w.queue <- event{at: time.Now().Add(s.latency), channel: channel}
+			}
 		}
 	}
 	return told

@@ -141,16 +141,20 @@ func (h *Hub) Release(channel string, holder *Waiter, handOver bool) *Waiter {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	holder.end()
 	l := h.lines[channel]
 	if l == nil {
 		return nil
 	}
 	l.missed = false // Released looks in any case
-	if holder != nil {
-		holder.goOut()
-	}
 	w := l.front()
-	if !handOver || w == nil || w.trying || w.claimed || w.result != nil || l.inside > 0 || l.others > 0 && l.streak >= maxStreak {
+	switch {
+	case !handOver || w == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
+		return nil
+	case l.offered():
+		// The message of this release may be here before its answer. It must not let w look
+		// before Released has said for how long the others come first.
+		w.yield(offerTime)
 		return nil
 	}
 	w.claimed = true
@@ -180,14 +184,14 @@ func (h *Hub) Released(channel string, claimed bool, told int, yield time.Durati
 		return
 	}
 	w := l.front()
-	offered := l.others > 0 && l.streak >= maxStreak
+	offered := l.offered()
 	l.streak = 0
 	switch {
 	case w == nil:
 	case offered && !w.trying:
-		w.tryAt, w.yielding = time.Now().Add(yield), true
-		w.signal()
+		w.yield(yield)
 	default:
+		w.yielding = false
 		l.poke()
 	}
 }
@@ -200,9 +204,7 @@ func (h *Hub) Look(channel string, holder *Waiter) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if holder != nil {
-		holder.goOut()
-	}
+	holder.end()
 	if l := h.lines[channel]; l != nil {
 		l.poke()
 	}
@@ -254,7 +256,7 @@ func (h *Hub) acknowledged(channel string) {
 	if l.state == asked {
 		h.subscribed++
 	}
-	l.state = listening
+	l.state, l.refusals = listening, 0
 	l.hear() // what was published meanwhile is lost
 }
 

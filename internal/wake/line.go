@@ -9,7 +9,7 @@ type line struct {
 	state   subscription
 	emptied time.Time // when the last waiter left
 
-	refusals int       // in a row, of the server to let us subscribe
+	refusals int       // of the server to let us subscribe, since it last did
 	retryAt  time.Time // when to ask again
 
 	inside int  // waiters that hold the lock, or for which a release asks
@@ -43,6 +43,19 @@ const maxRefusedPause = 30 * time.Second
 // are offered it.
 const maxStreak = 16
 
+// offerTime is for how long at most the contender waits for the answer to a release by which
+// others were offered the lock.
+const offerTime = 100 * time.Millisecond
+
+// offered says that it is time to offer the lock to others, and that there are some.
+func (l *line) offered() bool { return l.others > 0 && l.streak >= maxStreak }
+
+// yield makes the contender hold back, also from messages.
+func (w *Waiter) yield(d time.Duration) {
+	w.tryAt, w.yielding = time.Now().Add(d), true
+	w.signal()
+}
+
 // front returns the contender, or nil.
 func (l *line) front() *Waiter {
 	if len(l.waiters) == 0 {
@@ -63,7 +76,7 @@ func (l *line) hear() {
 // goIn and goOut take note of a waiter that comes to hold the lock, or may have come to it, and
 // of the end of that.
 func (w *Waiter) goIn() {
-	if !w.inside {
+	if !w.inside && !w.ended {
 		w.inside = true
 		w.line.inside++
 	}
@@ -73,6 +86,15 @@ func (w *Waiter) goOut() {
 	if w.inside {
 		w.inside = false
 		w.line.inside--
+	}
+}
+
+// end takes note that what the waiter held has ended, which may be before the waiter knows that
+// it was granted. The hub's mutex is held; a holder that never waited is nil.
+func (w *Waiter) end() {
+	if w != nil {
+		w.ended = true
+		w.goOut()
 	}
 }
 

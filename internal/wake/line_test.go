@@ -49,7 +49,7 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 			if i > 0 {
 				tried(t, w, far())
 			}
-			w.Leave(time.Time{})
+			w.Leave()
 		}
 		if h.Waiting() != 0 || h.Crowded(channel) {
 			t.Errorf("%d wait, crowded: %v", h.Waiting(), h.Crowded(channel))
@@ -64,8 +64,8 @@ func TestWhoLeavesFromTheMiddleHoldsNobodyUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, _ := open(t)
 				ws := asleep(t, h, 4)
-				ws[leaver].Leave(time.Time{})
-				ws[leaver].Leave(time.Time{})
+				ws[leaver].Leave()
+				ws[leaver].Leave()
 				if h.Waiting() != 3 {
 					t.Errorf("%d wait after one of 4 left twice", h.Waiting())
 				}
@@ -73,9 +73,9 @@ func TestWhoLeavesFromTheMiddleHoldsNobodyUp(t *testing.T) {
 					if i == leaver {
 						continue
 					}
-					h.Announced(channel, false, true, 0, 0)
+					h.Released(channel, false, 0, 0)
 					tried(t, w, far())
-					w.Leave(time.Time{})
+					w.Leave()
 				}
 			})
 		})
@@ -87,7 +87,7 @@ func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		w := asleep(t, h, 1)[0]
-		h.Announced(channel, false, true, 0, 0)
+		h.Released(channel, false, 0, 0)
 		until := time.Now().Add(5 * time.Second)
 		tried(t, w, until)
 		for range 2 {
@@ -108,11 +108,11 @@ func TestAfterAGrantTheNextNeedNotLookBeforeItsEndAndAfterAnythingElseLooksAtOnc
 		h, _ := open(t)
 		ws := asleep(t, h, 3)
 		end := time.Now().Add(30 * time.Second)
-		ws[0].Leave(end)
+		ws[0].Enter(end)
 		if turn := ws[1].Turn(time.Now()); !rung(ws[1]) || turn.Try || !turn.Front || !turn.At.Equal(end) {
 			t.Errorf("after a grant the next one has the turn %+v", turn)
 		}
-		ws[1].Leave(time.Time{})
+		ws[1].Leave()
 		if turn := ws[2].Turn(time.Now()); !rung(ws[2]) || !turn.Try {
 			t.Errorf("after one who gave up the next one has the turn %+v", turn)
 		}
@@ -175,7 +175,7 @@ func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
 		ws[0].Turn(time.Now())
 		s.publish(channel) // while it tries
 		quiet(ws...)
-		ws[0].Leave(time.Now().Add(30 * time.Second))
+		ws[0].Enter(time.Now().Add(30 * time.Second))
 		if turn := ws[1].Turn(time.Now()); !turn.Try {
 			t.Errorf("nobody looks for another %v", time.Until(turn.At))
 		}
@@ -222,7 +222,7 @@ func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 	})
 }
 
-func TestALocalReleaseWithoutABidWakesTheContender(t *testing.T) {
+func TestALocalReleaseWithoutARequestWakesTheContender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
@@ -231,10 +231,10 @@ func TestALocalReleaseWithoutABidWakesTheContender(t *testing.T) {
 			t.Fatal("not its turn")
 		}
 		// The release comes while the waiter tries, so that there is no claim.
-		if h.Claim(channel) != nil {
+		if h.Release(channel, nil, true) != nil {
 			t.Fatal("claimed while it tried by itself")
 		}
-		h.Announced(channel, false, true, 0, time.Second)
+		h.Released(channel, false, 0, time.Second)
 		w.Tried(far())
 		if !w.Turn(time.Now()).Try {
 			t.Error("the release was forgotten")

@@ -19,6 +19,7 @@ type Waiter struct {
 	trying   bool      // the waiter's own attempt is under way
 	claimed  bool      // somebody else's attempt for it is under way
 	inside   bool      // it counts among those inside its line
+	ended    bool      // what it held has ended
 	left     bool
 	result   any // of the last settled claim
 }
@@ -163,15 +164,21 @@ func (w *Waiter) Settle(result any, granted bool) bool {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	l := w.line
 	w.claimed = false
 	if !granted {
 		w.goOut()
 	}
-	if w.line.inside == 0 && w.line.missed {
-		w.line.poke()
+	if l.inside == 0 && l.missed {
+		l.poke()
 	}
 	if w.left {
 		return false
+	}
+	if granted && l.front() != w {
+		// Those in front of it share too. Where they were refused a moment before, no
+		// message will tell them, because it holds the lock now.
+		l.poke()
 	}
 	w.result = result
 	w.signal()

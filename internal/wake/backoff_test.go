@@ -1,0 +1,275 @@
+package wake_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// What goes wrong with the subscription connection.
+
+// wantBackOff fails unless the attempts to connect come at growing distances.
+func wantBackOff(t *testing.T, attempts []time.Duration, over time.Duration) {
+	t.Helper()
+	// 10, 20, … 640 ms, then 1 s: seven in the first 1.3 s.
+	if most := 9 + int(over/time.Second); len(attempts) > most {
+		t.Errorf("%d attempts to connect within %v, want at most %d; the last ones at %v",
+			len(attempts), over, most, attempts[len(attempts)-3:])
+	}
+	if least := int(over / time.Second); len(attempts) < least {
+		t.Errorf("only %d attempts to connect within %v", len(attempts), over)
+	}
+}
+
+func TestAServerThatCannotBeReachedIsTriedWithBackOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.down = errDown
+		w := h.Join(channel, 1)
+		began := time.Now()
+		tried(t, w, far())
+		time.Sleep(2 * time.Second)
+		want := []time.Duration{0, 10 * ms, 30 * ms, 70 * ms, 150 * ms, 310 * ms, 630 * ms, 1270 * ms}
+		if got := s.since(began); !slices.Equal(got, want) {
+			t.Errorf("attempts at %v, want %v", got, want)
+		}
+		time.Sleep(28 * time.Second)
+		wantBackOff(t, s.since(began), 30*time.Second)
+		s.set(func() { s.down = nil })
+		rung(w)
+		time.Sleep(1100 * ms)
+		if !rung(w) || h.Subscribed() != 1 {
+			t.Error("not subscribed a second after the server came back")
+		}
+	})
+}
+
+func TestTheBackOffBeginsAnewAfterAConnectionThatWorked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.down = errDown
+		w := h.Join(channel, 1)
+		tried(t, w, far())
+		time.Sleep(10 * time.Second)
+		s.set(func() { s.down = nil })
+		time.Sleep(10 * time.Second)
+		rung(w)
+		s.disconnect()
+		time.Sleep(50 * ms)
+		if !rung(w) {
+			t.Error("a connection that broke after ten good seconds is not replaced within 50 ms")
+		}
+	})
+}
+
+func TestConnectionsThatBreakAtOnceAreMadeWithBackOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.breaking = true
+		began := time.Now()
+		tried(t, h.Join(channel, 1), far())
+		time.Sleep(20 * time.Second)
+		wantBackOff(t, s.since(began), 20*time.Second)
+	})
+}
+
+// An ACL that names keys but no channels is a mistake that many make once.
+func TestAChannelThatIsRefusedIsAskedForWithBackOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.refused[channel] = true
+		began := time.Now()
+		w := h.Join(channel, 1)
+		tried(t, w, far())
+		time.Sleep(20 * time.Second)
+		if n := len(s.since(began)); n > 30 {
+			t.Errorf("%d connections within 20 s", n)
+		}
+		if n := len(s.log("subscribe")); n > 30 {
+			t.Errorf("%d requests to subscribe within 20 s", n)
+		}
+	})
+}
+
+func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		good := asleep(t, h, 1)[0]
+		s.refused["forbidden"] = true
+		tried(t, h.Join("forbidden", 1), far())
+		woken, deaf := 0, 0
+		for range 2000 {
+			time.Sleep(10 * ms)
+			if rung(good) && good.Turn(time.Now()).Try {
+				woken++
+				good.Tried(far())
+			}
+			if !s.isSubscribed(channel) {
+				deaf++
+			}
+		}
+		if woken > 30 {
+			t.Errorf("the contender of another lock asked Redis %d times within 20 s, for nothing", woken)
+		}
+		if deaf > 200 {
+			t.Errorf("another lock was without its subscription for %v of 20 s", time.Duration(deaf)*10*ms)
+		}
+	})
+}
+
+func TestNewcomersDoNotShortenTheBackOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.down = errDown
+		began := time.Now()
+		for i := range 1000 {
+			tried(t, h.Join(fmt.Sprint(i), i), far())
+			time.Sleep(10 * ms)
+		}
+		wantBackOff(t, s.since(began), 10*time.Second)
+	})
+}
+
+func TestWhenNobodyWaitsAnyMoreAServerThatIsDownIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.down = errDown
+		for i := range 10 {
+			w := h.Join(fmt.Sprint(i), i)
+			tried(t, w, far())
+			time.Sleep(10 * ms)
+			w.Leave()
+		}
+		time.Sleep(5 * time.Second)
+		before := len(s.since(time.Time{}))
+		time.Sleep(time.Minute)
+		if n := len(s.since(time.Time{})) - before; n > 0 {
+			t.Errorf("%d attempts to connect within a minute in which nobody waited", n)
+		}
+		s.set(func() { s.down = nil })
+		time.Sleep(5 * time.Second)
+		if n := len(s.log("subscribe")); n > 0 {
+			t.Errorf("%d requests to subscribe for nobody", n)
+		}
+	})
+}
+
+func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.deaf = true
+		w := h.Join(channel, 1)
+		until := time.Now().Add(5 * time.Second)
+		tried(t, w, until)
+		time.Sleep(5 * time.Second)
+		if !w.Turn(time.Now()).Try {
+			t.Error("the waiter does not go by its own clock")
+		}
+		w.Tried(far())
+		s.set(func() { s.deaf = false })
+		s.disconnect()
+		time.Sleep(50 * ms)
+		if h.Subscribed() != 1 {
+			t.Error("not subscribed by the next connection")
+		}
+	})
+}
+
+func TestEveryConnectionIsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		for range 5 {
+			w := h.Join(channel, 1)
+			tried(t, w, far())
+			time.Sleep(time.Second)
+			s.disconnect()
+			time.Sleep(time.Second)
+			w.Leave()
+			time.Sleep(3 * time.Second)
+		}
+		if made := len(s.since(time.Time{})); s.everClosed != made || s.connections() != 0 {
+			t.Errorf("%d of %d connections were closed, %d are open", s.everClosed, made, s.connections())
+		}
+	})
+}
+
+// Goal: a log handler may ask the library anything. Method: one that asks the hub, for each of
+// the warnings that there are.
+func TestALogHandlerMayCallTheHub(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &station{latency: ms, refused: map[string]bool{"forbidden": true}}
+		asking := &asking{}
+		h := wake.NewHub(s.listen, slog.New(asking))
+		defer h.Stop()
+		asking.hub = h
+		tried(t, h.Join("forbidden", 1), far())
+		time.Sleep(time.Second)
+		if n := asking.asked.Load(); n != 1 {
+			t.Errorf("%d warnings of a refused channel", n)
+		}
+		s.set(func() { s.down = errDown })
+		s.disconnect()
+		time.Sleep(time.Second)
+		if n := asking.asked.Load(); n < 2 {
+			t.Errorf("%d warnings in all, want one of the connection", n)
+		}
+	})
+}
+
+// asking is a log handler that wants to know how many wait.
+type asking struct {
+	slog.Handler
+	hub   *wake.Hub
+	asked atomic.Int64
+}
+
+func (a *asking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a *asking) Handle(context.Context, slog.Record) error {
+	a.hub.Waiting()
+	a.hub.Subscribed()
+	a.hub.Crowded("forbidden")
+	a.asked.Add(1)
+	return nil
+}
+
+// An operator mends the ACL, and breaks it again.
+func TestAChannelThatIsRefusedAgainIsAskedForSoonAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.refused[channel] = true
+		tried(t, h.Join(channel, 1), far())
+		time.Sleep(time.Minute)
+		s.set(func() { s.refused[channel] = false })
+		time.Sleep(time.Minute)
+		if h.Subscribed() != 1 {
+			t.Fatal("not subscribed after the server allowed it")
+		}
+		s.set(func() { s.refused[channel] = true })
+		s.disconnect()
+		time.Sleep(time.Second)
+		s.set(func() { s.refused[channel] = false })
+		time.Sleep(3 * time.Second)
+		if h.Subscribed() != 1 {
+			t.Error("after the first refusal it is asked for as seldom as after many")
+		}
+	})
+}

@@ -1,0 +1,304 @@
+package wake_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// What the messages on the channel of a lock that is held here come to.
+
+// inside returns a waiter that holds the lock, and one that waits behind it, which has tried.
+func inside(t *testing.T, h *wake.Hub) (holder, waiting *wake.Waiter) {
+	t.Helper()
+	ws := asleep(t, h, 2)
+	ws[0].Enter(far())
+	quiet(ws...)
+	return ws[0], ws[1]
+}
+
+// heard publishes a message and says whether w is woken by it.
+func heard(s *station, w *wake.Waiter) bool {
+	quiet(w)
+	s.publish(channel)
+	time.Sleep(10 * ms)
+	return rung(w) && w.Turn(time.Now()).Try
+}
+
+func TestMessagesAreIgnoredWhileAWaiterOfTheLineHoldsTheLock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		_, w := inside(t, h)
+		s.resubscribe(channel)
+		quiet()
+		if heard(s, w) || rung(w) {
+			t.Error("a contender was woken while its own process holds the lock")
+		}
+	})
+}
+
+// However a hold ends, the line hears messages again, and looks by itself.
+func TestAfterTheEndOfAHoldTheLineLooksAndHearsAgain(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(h *wake.Hub, holder *wake.Waiter){
+		"released": func(h *wake.Hub, holder *wake.Waiter) {
+			h.Release(channel, holder, false)
+			h.Released(channel, false, 0, 0)
+		},
+		"lost": func(h *wake.Hub, holder *wake.Waiter) { h.Look(channel, holder) },
+		"lost, and released": func(h *wake.Hub, holder *wake.Waiter) {
+			h.Look(channel, holder)
+			h.Release(channel, holder, false)
+			h.Look(channel, holder)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, s := open(t)
+				holder, w := inside(t, h)
+				end(h, holder)
+				if !rung(w) {
+					t.Fatal("the contender was not woken")
+				}
+				tried(t, w, far())
+				if !heard(s, w) {
+					t.Error("it does not hear messages")
+				}
+			})
+		})
+	}
+}
+
+// A release that finds that others still hold the lock is not followed by Released. They will
+// publish the end of theirs.
+func TestAReleaseThatLeavesOthersHoldingMakesTheLineHearAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		holder, w := inside(t, h)
+		h.Release(channel, holder, false)
+		if !heard(s, w) {
+			t.Error("the contender does not hear messages")
+		}
+	})
+}
+
+// Goal: a hold that is lost at once does not make its line deaf. Method: whoever finds out is
+// faster than the waiter, which enters afterwards, and by whichever way it was granted.
+func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheLineDeaf(t *testing.T) {
+	t.Parallel()
+	for _, claimed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := open(t)
+			ws := asleep(t, h, 2)
+			if claimed {
+				h.Release(channel, nil, true)
+				h.Look(channel, ws[0])
+				ws[0].Settle("granted", true)
+				h.Released(channel, true, 0, 0)
+				ws[0].Turn(time.Now())
+			} else {
+				s.publish(channel)
+				quiet()
+				ws[0].Turn(time.Now())
+				h.Look(channel, ws[0])
+			}
+			ws[0].Enter(far())
+			tried(t, ws[1], far())
+			if !heard(s, ws[1]) {
+				t.Errorf("claimed=%v: the next contender hears no message for as long as the line lives", claimed)
+			}
+		})
+	}
+}
+
+func TestAMessageThatWasIgnoredDuringAClaimMakesTheLineLookIfTheClaimFails(t *testing.T) {
+	t.Parallel()
+	for what, granted := range map[string]bool{"granted": true, "refused": false} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := open(t)
+			ws := asleep(t, h, 2)
+			h.Release(channel, nil, true)
+			ws[0].Leave() // the one behind it looks, and finds the old holder
+			tried(t, ws[1], far())
+			quiet(ws...)
+			s.publish(channel)
+			quiet()
+			if rung(ws[1]) {
+				t.Error("the message was not ignored")
+			}
+			if ws[0].Settle(what, granted); rung(ws[1]) == granted {
+				t.Errorf("%s: want a look only where the claim failed", what)
+			}
+		})
+	}
+}
+
+// A claim is for all of a company: the last answer decides.
+func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		front, next := h.JoinShared(channel, 1), h.JoinShared(channel, 2)
+		tried(t, front, far())
+		quiet(front)
+		tried(t, front, far())
+		claimed := h.Release(channel, nil, true)
+		if company := claimed.Company(); claimed != front || len(company) != 1 || company[0] != next {
+			t.Fatalf("the company is %v", company)
+		}
+		s.publish(channel)
+		quiet(front)
+		front.Settle("refused", false)
+		front.Turn(time.Now())
+		front.Tried(far())
+		if quiet(front); front.Turn(time.Now()).Try {
+			t.Error("the front looks while the next one is asked for")
+		}
+		next.Settle("refused", false)
+		if !rung(front) || !front.Turn(time.Now()).Try {
+			t.Error("the message was forgotten")
+		}
+	})
+}
+
+// Goal: a reader never sleeps beside readers of its own process, whose messages are ignored.
+// Method: another process holds the write side when the front is refused, and has ended it
+// when the one behind it is answered. The message of that comes at any time.
+func TestAReaderWhoseCompanyWasLetInLooksAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, claimed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := open(t)
+			front, next := h.JoinShared(channel, 1), h.JoinShared(channel, 2)
+			tried(t, front, far())
+			quiet(front)
+			if claimed {
+				tried(t, front, far())
+				h.Release(channel, nil, true)
+			} else {
+				front.Turn(time.Now())
+			}
+			front.Company()
+			if claimed {
+				front.Settle("refused", false)
+				front.Turn(time.Now())
+				front.Tried(far())
+				next.Settle("granted", true)
+			} else {
+				next.Settle("granted", true)
+				front.Tried(far())
+			}
+			next.Turn(time.Now())
+			next.Enter(time.Time{})
+			s.publish(channel)
+			quiet()
+			if turn := front.Turn(time.Now()); !turn.Try {
+				t.Errorf("claimed=%v: it sleeps for another %v beside a reader of its own process", claimed, time.Until(turn.At))
+			}
+		})
+	}
+}
+
+func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		w := asleep(t, h, 1)[0]
+		if !heard(s, w) {
+			t.Error("its messages are ignored though nobody of the line holds the lock")
+		}
+		w.Tried(far())
+		if h.Release(channel, nil, false) != nil {
+			t.Error("handed over by a release that takes nothing along")
+		}
+		if h.Release(channel, nil, true) != w {
+			t.Error("not handed over")
+		}
+		h.Look(channel, nil)
+		if !rung(w) {
+			t.Error("not woken by a loss")
+		}
+	})
+}
+
+// While another waiter of the line is inside, beside the holder, there is nothing to hand over.
+func TestNothingIsHandedOverWhileAnotherWaiterOfTheLineIsInside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		holder, w := inside(t, h)
+		if h.Release(channel, nil, true) != nil {
+			t.Error("handed over beside a holder of the line")
+		}
+		if h.Release(channel, holder, true) != w {
+			t.Error("the last holder does not hand over")
+		}
+	})
+}
+
+func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsGivenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 2)
+		left := h.Release(channel, nil, true)
+		left.Leave()
+		tried(t, ws[1], far())
+		if left.Settle("granted", true) {
+			t.Error("Settle did not notice that the waiter had left")
+		}
+		h.Released(channel, true, 0, 0)
+		if heard(s, ws[1]) {
+			t.Error("woken while the grant is still there")
+		}
+		if h.Release(channel, left, true) != ws[1] {
+			t.Error("the grant is not handed over")
+		}
+	})
+}
+
+// A line that nobody waits in is forgotten, with all that it knew of who is inside.
+func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
+	t.Parallel()
+	for _, subscribed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := open(t)
+			var holder *wake.Waiter
+			if subscribed {
+				holder = asleep(t, h, 1)[0]
+			} else {
+				holder = h.Join(channel, 0)
+				holder.Turn(time.Now())
+			}
+			holder.Enter(far())
+			time.Sleep(3 * time.Second) // longer than the subscription lingers
+			if h.Subscribed() != 0 {
+				t.Error("a holder keeps the subscription")
+			}
+			w := asleep(t, h, 1)[0]
+			if !heard(s, w) {
+				t.Error("the new line does not hear messages")
+			}
+			w.Tried(far())
+			if h.Release(channel, holder, true) != w {
+				t.Error("the holder of the old line does not hand over to the new one")
+			}
+			h.Look(channel, holder)
+			w.Settle("granted", true)
+			h.Released(channel, true, 0, 0)
+			w.Turn(time.Now())
+			w.Enter(far())
+			next := h.Join(channel, 0)
+			tried(t, next, far())
+			h.Look(channel, holder) // once more, late
+			tried(t, next, far())
+			if heard(s, next) {
+				t.Error("the old holder was counted in the new line")
+			}
+		})
+	}
+}

@@ -1,0 +1,288 @@
+package wake_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// process is one that waits, holds and releases as the library does, beside a Redis
+// with one lock, and another process that comes between.
+type process struct {
+	hub     *wake.Hub
+	station *station
+	work    sync.WaitGroup
+	began   time.Time
+	latency atomic.Int64  // to Redis and back
+	most    time.Duration // that a contender sleeps
+	lossy   bool
+
+	mu         sync.Mutex
+	holder     int // in Redis: a number from 1, 0 if free, or foreign
+	others     int // subscribers elsewhere
+	last       int // the last number given
+	waiting    map[int]context.CancelFunc
+	held       []hold // by this process, as it believes
+	complaints []string
+}
+
+// hold is one that this process believes in.
+type hold struct {
+	number int
+	waiter *wake.Waiter // nil if it never waited
+}
+
+const foreign = -1
+
+func newProcess(lossy bool) *process {
+	s := &station{latency: ms, refused: make(map[string]bool)}
+	p := &process{
+		hub: wake.NewHub(s.listen, slog.New(slog.DiscardHandler)), station: s,
+		began: time.Now(), waiting: make(map[int]context.CancelFunc), most: time.Hour, lossy: lossy,
+	}
+	if lossy {
+		p.most = 3 * time.Second
+	}
+	p.latency.Store(int64(ms))
+	return p
+}
+
+// travel is half of the way to Redis and back.
+func (p *process) travel(number int) {
+	time.Sleep(time.Duration(p.latency.Load())/2 + apart(number))
+}
+
+// apart keeps what different numbers do from falling on one moment, so that a round
+// that fails can be repeated.
+func apart(number int) time.Duration { return time.Duration(101+37*number) * time.Nanosecond }
+
+func (p *process) complain(format string, args ...any) {
+	p.complaints = append(p.complaints, fmt.Sprintf("at %v: ", time.Since(p.began))+fmt.Sprintf(format, args...))
+}
+
+func (p *process) take(s step) {
+	switch s.verb {
+	case "join":
+		p.join()
+	case "leave":
+		p.leave(s.pick)
+	case "release":
+		p.mu.Lock()
+		if n := len(p.held); n > 0 {
+			h := p.held[s.pick%n]
+			p.held = slices.Delete(p.held, s.pick%n, s.pick%n+1)
+			p.work.Go(func() { p.release(h) })
+		}
+		p.mu.Unlock()
+	case "notice":
+		p.notice()
+	case "grab":
+		p.grab()
+	case "take": // another process comes first
+		p.acquire(foreign)
+		p.mu.Lock()
+		p.others = s.pick % 2
+		p.mu.Unlock()
+	case "give":
+		p.free(foreign)
+	case "steal": // our hold expired, and another process was there at once
+		p.mu.Lock()
+		if p.holder > 0 {
+			p.holder = foreign
+		}
+		p.mu.Unlock()
+	case "force":
+		p.force()
+	case "cut":
+		p.station.disconnect()
+	case "down":
+		p.station.set(func() { p.station.down = errDown })
+		p.station.disconnect()
+	case "up":
+		p.station.set(func() { p.station.down = nil })
+	case "late": // messages
+		p.station.set(func() { p.station.latency = 40 * ms })
+	case "soon":
+		p.station.set(func() { p.station.latency = ms })
+	case "lose":
+		p.station.set(func() { p.station.losing = p.lossy })
+	case "hear":
+		p.station.set(func() { p.station.losing = false })
+	case "near":
+		p.latency.Store(int64(ms))
+	case "far":
+		p.latency.Store(int64(7 * ms))
+	case "settle":
+		p.settle()
+	}
+}
+
+// join stands in the line, and waits in a goroutine of its own.
+func (p *process) join() {
+	p.mu.Lock()
+	p.last++
+	number := p.last
+	ctx, cancel := context.WithCancel(context.Background())
+	p.waiting[number] = cancel
+	p.mu.Unlock()
+	w := p.hub.Join(channel, number)
+	p.work.Go(func() { p.wait(ctx, w, number) })
+}
+
+func (p *process) wait(ctx context.Context, w *wake.Waiter, number int) {
+	timer := time.NewTimer(p.most)
+	defer timer.Stop()
+	for {
+		turn := w.Turn(time.Now())
+		granted := false
+		switch {
+		case turn.Result != nil:
+			granted = turn.Result.(bool)
+		case turn.Try:
+			p.travel(number)
+			granted = p.acquire(number)
+			p.travel(number)
+		default:
+			var alarm <-chan time.Time
+			if turn.Front {
+				timer.Reset(min(time.Until(turn.At), p.most))
+				alarm = timer.C
+			}
+			select {
+			case <-w.Rung():
+			case <-alarm:
+			case <-ctx.Done():
+				p.giveUp(w, number)
+				return
+			}
+			continue
+		}
+		if granted {
+			p.enter(hold{number, w})
+			return
+		}
+		w.Tried(time.Now().Add(p.most))
+	}
+}
+
+// giveUp leaves the line, and gives back what was handed over in the same moment.
+func (p *process) giveUp(w *wake.Waiter, number int) {
+	claimed := w.Leave()
+	if !claimed && w.Turn(time.Now()).Result == true {
+		p.release(hold{number, w})
+	}
+}
+
+// enter notes who holds, and that nobody who came before still waits. Where the hold is lost
+// already, whoever finds that out may be faster.
+func (p *process) enter(h hold) {
+	p.mu.Lock()
+	number, lost := h.number, p.holder != h.number
+	p.mu.Unlock()
+	if lost {
+		p.hub.Look(channel, h.waiter)
+	}
+	h.waiter.Enter(time.Now().Add(p.most))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, number)
+	if !lost {
+		p.held = append(p.held, h)
+	}
+	for other := range p.waiting {
+		if other < number {
+			p.complain("waiter %d was served before %d", number, other)
+		}
+	}
+}
+
+func (p *process) leave(pick int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var numbers []int
+	for number := range p.waiting {
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	if len(numbers) > 0 {
+		number := numbers[pick%len(numbers)]
+		p.waiting[number]()
+		delete(p.waiting, number)
+	}
+}
+
+// notice makes the process find out that its holds are lost.
+func (p *process) notice() {
+	p.mu.Lock()
+	var lost []hold
+	p.held = slices.DeleteFunc(p.held, func(h hold) bool {
+		if h.number != p.holder {
+			lost = append(lost, h)
+		}
+		return h.number != p.holder
+	})
+	p.mu.Unlock()
+	for _, h := range lost {
+		p.hub.Look(channel, h.waiter)
+	}
+}
+
+// grab takes the lock without waiting.
+func (p *process) grab() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last++; p.holder == 0 {
+		p.holder = p.last
+		p.held = append(p.held, hold{number: p.last})
+	}
+}
+
+// release does what the library does with the last hold of an owner.
+func (p *process) release(h hold) {
+	number := h.number
+	next := p.hub.Release(channel, h.waiter, true)
+	began := time.Now()
+	p.travel(number)
+	told := p.free(number)
+	granted := next != nil && p.acquire(next.Bid.(int))
+	p.travel(number)
+	if next != nil && !next.Settle(granted, granted) && granted {
+		p.work.Go(func() { p.release(hold{next.Bid.(int), next}) })
+	}
+	p.hub.Released(channel, next != nil, told, 2*time.Since(began)+ms)
+}
+
+// acquire and free are what Redis does.
+func (p *process) acquire(number int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holder == 0 {
+		p.holder = number
+	}
+	return p.holder == number
+}
+
+func (p *process) free(number int) (told int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holder != number {
+		return 0
+	}
+	p.holder = 0
+	return p.station.publish(channel) + p.others
+}
+
+func (p *process) force() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.holder != 0 {
+		p.holder = 0
+		p.station.publish(channel)
+	}
+}

@@ -1,0 +1,159 @@
+package wake_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// Many hand-overs in a row.
+
+// handOver is a release that passes the lock on within the process.
+func handOver(t *testing.T, h *wake.Hub, s *station, holder *wake.Waiter, others int) *wake.Waiter {
+	t.Helper()
+	w := h.Release(channel, holder, true)
+	if w == nil {
+		return nil
+	}
+	told := s.publish(channel) + others
+	w.Settle("granted", true)
+	h.Released(channel, true, told, time.Second)
+	w.Turn(time.Now())
+	w.Enter(far())
+	return w
+}
+
+func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 20)
+		var holder *wake.Waiter
+		for i := range 16 {
+			if holder = handOver(t, h, s, holder, 1); holder != ws[i] {
+				t.Fatalf("hand-over %d went wrong", i)
+			}
+		}
+		quiet(ws...)
+		if h.Release(channel, holder, true) != nil {
+			t.Fatal("a seventeenth in a row, though others wait")
+		}
+		const yield = 5 * time.Millisecond
+		h.Released(channel, false, s.publish(channel)+1, yield)
+		released := time.Now()
+		w := ws[16]
+		if turn := w.Turn(released); !rung(w) || turn.Try || !turn.At.Equal(released.Add(yield)) {
+			t.Errorf("the contender does not hold back: %+v", turn)
+		}
+		s.publish(channel) // the others' messages do not shorten it
+		s.publish(channel)
+		time.Sleep(yield - 1)
+		if w.Turn(time.Now()).Try {
+			t.Error("a message ended the yielding")
+		}
+		time.Sleep(time.Nanosecond)
+		tried(t, w, far())
+		s.publish(channel)
+		quiet(w)
+		if !w.Turn(time.Now()).Try {
+			t.Error("messages are still ignored afterwards")
+		}
+		w.Tried(far())
+		if handOver(t, h, s, nil, 1) != w {
+			t.Error("the row does not begin anew")
+		}
+	})
+}
+
+func TestTheLockIsNotOfferedWhereNobodyElseListens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 100)
+		var holder *wake.Waiter
+		for i := range ws {
+			if holder = handOver(t, h, s, holder, 0); holder != ws[i] {
+				t.Fatalf("hand-over %d went wrong", i)
+			}
+		}
+	})
+}
+
+func TestOthersThatCameIntoTheRowAreOfferedTheLockAtItsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 60)
+		var holder *wake.Waiter
+		for i := range 30 {
+			if holder = handOver(t, h, s, holder, 0); holder != ws[i] {
+				t.Fatalf("hand-over %d went wrong", i)
+			}
+		}
+		holder = handOver(t, h, s, holder, 2) // now somebody else listens
+		if h.Release(channel, holder, true) != nil {
+			t.Error("handed on although the row is long and others wait")
+		}
+	})
+}
+
+// Goal: others that are offered the lock have a chance. Method: our own message of the release is
+// here before its answer is, as often happens: it comes on another connection.
+func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		ws := asleep(t, h, 18)
+		var holder *wake.Waiter
+		for range 16 {
+			holder = handOver(t, h, s, holder, 1)
+		}
+		h.Release(channel, holder, true)
+		told := s.publish(channel) + 1
+		time.Sleep(10 * ms)
+		w := ws[16]
+		if w.Turn(time.Now()).Try {
+			t.Fatal("the contender looks at the lock before Released")
+		}
+		h.Released(channel, false, told, 5*ms)
+		if turn := w.Turn(time.Now()); turn.Try || turn.At.Sub(time.Now()) != 5*ms {
+			t.Errorf("after Released it has the turn %+v", turn)
+		}
+	})
+}
+
+// Goal: a contender that waits for Released does not wait for ever, nor deafly. Method: the
+// release finds that others still hold the lock, and Released does not follow; or it finds that
+// there is nobody else any more.
+func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, follows := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, s := open(t)
+			ws := asleep(t, h, 18)
+			var holder *wake.Waiter
+			for range 16 {
+				holder = handOver(t, h, s, holder, 1)
+			}
+			quiet(ws...)
+			h.Release(channel, holder, true)
+			w := ws[16]
+			if !rung(w) {
+				t.Error("it goes by its old moment")
+			}
+			if follows {
+				h.Released(channel, false, 1, 5*ms) // only we were told
+			} else {
+				time.Sleep(100 * ms)
+			}
+			tried(t, w, far())
+			s.publish(channel)
+			quiet(w)
+			if !w.Turn(time.Now()).Try {
+				t.Errorf("follows=%v: it does not hear messages any more", follows)
+			}
+		})
+	}
+}
