@@ -123,7 +123,7 @@ func Renew(batch []Renewal) Call {
 }
 
 // errRefused is the error of a renewal that Redis did not carry out as a whole.
-var errRefused = errors.New("the server refused to make the timeout key of a read hold")
+var errRefused = errors.New("the server refused a part of the renewal")
 
 // Renewed is what Renew found of one lock of the batch.
 type Renewed struct {

@@ -9,7 +9,8 @@
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
---   -1  it does, but a timeout key is missing and the server refused to make it
+--   -1  nobody knows, or it does and a timeout key is missing: the server refused to look, or
+--       to make it
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
 -- that is missing is made again: as long as its field is there, the reader holds the lock.
@@ -24,6 +25,9 @@ for i = 1, #ARGV / 5 do
   local field, writer, over, lease = ARGV[5 * i - 4], ARGV[5 * i - 3], ARGV[5 * i - 2], ARGV[5 * i - 1]
   local refused, here = false, redis.pcall('HEXISTS', lock, field)
   kept[i] = 0
+  if type(here) == 'table' and not string.find(here.err, 'WRONGTYPE', 1, true) then
+    kept[i] = -1
+  end
   if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
     raise(lock, lease)
     if here == 1 and over == '1' and redis.call('HEXISTS', lock, writer) == 1 then
