@@ -1,7 +1,6 @@
 package renew_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -156,34 +155,6 @@ func TestALongLeaseSurvivesInTheCompanyOfLeasesThatCannotBeServed(t *testing.T) 
 		wantNoLoss(t, long)
 		if late := e.Counts().Late; late > 0 {
 			t.Errorf("%d late renewals", late)
-		}
-	})
-}
-
-// Goal: one lock that the server refuses to renew (its user lost the right to the key,
-// its slot is on the move) does not cost the others their leases.
-func TestOneItemThatSpoilsItsRequestDoesNotCostTheOthersTheirLeases(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		spoiler := newHolder()
-		e := start(t, func(ctx context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
-			for _, it := range batch {
-				if it == &spoiler.Item {
-					return nil, time.Now(), errDown
-				}
-			}
-			return s.renew(ctx, batch)
-		})
-		e.Set(&spoiler.Item, term(30*second))
-		all := crowd(e, 250, 0)
-		time.Sleep(time.Minute)
-		lost := 0
-		for _, h := range all {
-			lost += len(h.lost())
-		}
-		if lost > 0 {
-			t.Errorf("%d of %d others were lost", lost, len(all))
 		}
 	})
 }

@@ -260,3 +260,20 @@ func wantLossNear(t *testing.T, h *holder, why error, at time.Time) {
 		t.Fatalf("losses are %v, want %v", lost, why)
 	}
 }
+
+// Goal: nobody gets out of a partition by changing the plan of a lease, or by an answer that
+// came late for a short span. Neither says anything about a pause.
+func TestNeitherAPlanNorALateShortSpanIsAPause(t *testing.T) {
+	guarded(t, true, func(t *testing.T, s *server, e *renew.Engine, h *holder) {
+		other := newHolder()
+		e.Set(&other.Item, term(time.Hour))
+		s.set(func() { s.hanging = true })
+		deadline := h.Term().Deadline()
+		time.Sleep(29 * second)
+		plan := renew.Term{Lease: time.Hour, Every: 20 * time.Minute}
+		e.Set(&other.Item, plan)
+		e.Set(&other.Item, confirmed(plan, time.Now().Add(-second), second))
+		time.Sleep(time.Minute)
+		wantLoss(t, h, renew.ErrExpired, deadline)
+	})
+}

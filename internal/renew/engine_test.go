@@ -179,72 +179,6 @@ func TestAnItemWhoseOwnerIsGoneIsLostOnceAndNotRenewedAgain(t *testing.T) {
 	})
 }
 
-func TestALaterTermReplacesAnEarlierOneAndNotTheOtherWayRound(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
-		h := newHolder()
-		began := time.Now()
-		first := term(30 * second)
-		e.Set(&h.Item, first)
-		time.Sleep(5 * second)
-		later := renew.Term{Asked: time.Now(), Lease: 60 * second, Every: first.Every}
-		e.Set(&h.Item, later)
-		e.Set(&h.Item, first)
-		if got := h.Term(); got != later {
-			t.Errorf("the term is %+v, want the later one, %+v", got, later)
-		}
-		time.Sleep(29 * second)
-		if got, want := s.moments(began, &h.Item), []time.Duration{15 * second, 25 * second}; !slices.Equal(got, want) {
-			t.Errorf("renewed at %v, want %v", got, want)
-		}
-		if e.Len() != 1 {
-			t.Errorf("%d items are watched, want the one", e.Len())
-		}
-		wantNoLoss(t, h)
-	})
-}
-
-func TestALaterTermMayBeShorterOrFixed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
-		h := newHolder()
-		e.Set(&h.Item, term(time.Hour))
-		time.Sleep(second)
-		fixed := renew.Term{Asked: time.Now(), Lease: 10 * second}
-		e.Set(&h.Item, fixed)
-		time.Sleep(time.Minute)
-		wantLoss(t, h, renew.ErrExpired, fixed.Deadline())
-		if n := len(s.log()); n > 0 {
-			t.Errorf("renewed %d times", n)
-		}
-	})
-}
-
-// Redis may answer in another order than it was asked: a release that left a fixed
-// hold behind, asked first, and a renewal, asked next and answered first. The renewal
-// knows the later expiry; whether there is to be another one, only Set knows.
-func TestAnEarlierTermStillDecidesWhetherTheItemIsRenewed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
-		h := newHolder()
-		e.Set(&h.Item, term(30*second))
-		time.Sleep(10*second - time.Millisecond)
-		fixed := renew.Term{Asked: time.Now(), Lease: 30 * second}
-		time.Sleep(2 * time.Millisecond) // the renewal leaves, and is answered first
-		e.Set(&h.Item, fixed)
-		time.Sleep(time.Hour)
-		if n := len(s.log()); n != 1 {
-			t.Errorf("a hold that is not to be renewed any more was renewed %d times within an hour", n-1)
-		}
-	})
-}
-
 func TestRemoveEndsTheWatchAndSaysWhetherThereWasOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,24 +193,6 @@ func TestRemoveEndsTheWatchAndSaysWhetherThereWasOne(t *testing.T) {
 		wantNoLoss(t, h)
 		if n := len(s.log()); n > 0 {
 			t.Errorf("renewed %d times", n)
-		}
-	})
-}
-
-func TestAnItemMayBeSetAgainAfterItsWatchEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
-		h := newHolder()
-		e.Set(&h.Item, term(30*second))
-		e.Remove(&h.Item)
-		time.Sleep(time.Minute)
-		began := time.Now()
-		e.Set(&h.Item, term(30*second))
-		time.Sleep(15 * second)
-		if got := s.moments(began, &h.Item); !slices.Equal(got, []time.Duration{10 * second}) {
-			t.Errorf("renewed at %v", got)
 		}
 	})
 }

@@ -9,6 +9,9 @@ func (t Term) Patience(now time.Time) time.Duration            { return patience
 func (e *Engine) AfterJump(now time.Time) (lost, due []*Item)  { return e.after(now, true) }
 func (e *Engine) AfterPause(now time.Time) (lost, due []*Item) { return e.after(now, false) }
 
+// Start is StartGuarded without a guard.
+func Start(renew Renew) *Engine { return StartGuarded(renew, Guard{}) }
+
 // after is what the loop finds when it wakes at a moment.
 func (e *Engine) after(now time.Time, jumped bool) (lost, due []*Item) {
 	e.look(now, jumped)

@@ -3,6 +3,7 @@ package renew_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ type server struct {
 	down        error         // the answer to everything, at once
 	hanging     bool          // no answer until the request's context ends
 	gone        map[*renew.Item]bool
+	refused     map[*renew.Item]bool // answered by an error, each for itself
 	expiry      map[*renew.Item]time.Time
 	requests    []request
 	underWay    int
@@ -86,7 +88,9 @@ const batchSize = 100
 var errDown = errors.New("the server is down")
 
 func newServer() *server {
-	return &server{gone: make(map[*renew.Item]bool), expiry: make(map[*renew.Item]time.Time)}
+	return &server{
+		gone: make(map[*renew.Item]bool), refused: make(map[*renew.Item]bool), expiry: make(map[*renew.Item]time.Time),
+	}
 }
 
 // set changes how the server behaves from now on.
@@ -96,38 +100,42 @@ func (s *server) set(change func()) {
 	change()
 }
 
-// renew has the form of renew.Renew. It reads the leases when the request leaves, as
-// a real one does.
-func (s *server) renew(ctx context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
-	leases := make([]time.Duration, len(batch))
-	for i, it := range batch {
-		leases[i] = it.Term().Span(time.Now())
-	}
+// renew has the form of renew.Renew.
+func (s *server) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
 	asked := time.Now()
 	hanging, latency, down := s.enter(ctx, asked, batch)
 	defer s.leave()
 	if hanging {
 		<-ctx.Done()
-		return nil, asked, ctx.Err()
+		return same(batch, renew.Answer{Err: ctx.Err()})
 	}
 	if down != nil {
-		return nil, asked, down
+		return same(batch, renew.Answer{Err: down})
 	}
 	if err := sleep(ctx, latency/2); err != nil {
-		return nil, asked, err
+		return same(batch, renew.Answer{Err: err})
 	}
-	kept := s.extend(batch, leases)
+	answers := s.extend(batch, asked)
 	if err := sleep(ctx, latency-latency/2); err != nil {
-		return nil, asked, err
+		return same(batch, renew.Answer{Err: err})
 	}
-	return kept, asked, nil
+	return answers
 }
 
-func (s *server) enter(ctx context.Context, asked time.Time, batch []*renew.Item) (hanging bool, latency time.Duration, down error) {
+// same is one answer for each of a batch.
+func same(batch []renew.Renewal, answer renew.Answer) []renew.Answer {
+	return slices.Repeat([]renew.Answer{answer}, len(batch))
+}
+
+func (s *server) enter(ctx context.Context, asked time.Time, batch []renew.Renewal) (hanging bool, latency time.Duration, down error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limit, _ := ctx.Deadline()
-	s.requests = append(s.requests, request{at: asked, limit: limit, items: batch})
+	items := make([]*renew.Item, len(batch))
+	for i, one := range batch {
+		items[i] = one.Item
+	}
+	s.requests = append(s.requests, request{at: asked, limit: limit, items: items})
 	s.underWay++
 	s.mostAtATime = max(s.mostAtATime, s.underWay)
 	return s.hanging, s.latency, s.down
@@ -139,17 +147,29 @@ func (s *server) leave() {
 	s.underWay--
 }
 
-// extend sets the leases of those that are not gone.
-func (s *server) extend(batch []*renew.Item, leases []time.Duration) []bool {
+// extend raises the leases of those that are not gone, to what was asked for when the request
+// left.
+func (s *server) extend(batch []renew.Renewal, asked time.Time) []renew.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := make([]bool, len(batch))
-	for i, it := range batch {
-		if kept[i] = !s.gone[it]; kept[i] {
-			s.expiry[it] = time.Now().Add(leases[i])
+	answers := make([]renew.Answer, len(batch))
+	for i, one := range batch {
+		switch {
+		case s.refused[one.Item]:
+			answers[i].Err = errDown
+		case !s.gone[one.Item]:
+			answers[i] = renew.Answer{Held: true, Asked: asked}
+			s.raise(one.Item, one.Term.Span(asked))
 		}
 	}
-	return kept
+	return answers
+}
+
+// raise makes a lease last for at least so long. The mutex is held.
+func (s *server) raise(it *renew.Item, lease time.Duration) {
+	if expiry := time.Now().Add(lease); s.expiry[it].Before(expiry) {
+		s.expiry[it] = expiry
+	}
 }
 
 // expires is when a lease ends, as the server has it.

@@ -13,22 +13,22 @@ import (
 
 // inFlight has a renewal of a new item under way when it calls then, at 10 s. It is
 // answered as answer says, 1 s later; the item's deadline is at 29.698 s.
-func inFlight(t *testing.T, answer func(it *renew.Item) (bool, error), then func(t *testing.T, e *renew.Engine, h *holder, began time.Time)) {
+func inFlight(t *testing.T, answer renew.Answer, then func(t *testing.T, e *renew.Engine, h *holder, began time.Time)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder()
 		began := time.Now()
 		flights := 0
-		e := start(t, func(ctx context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
+		e := start(t, func(ctx context.Context, _ []renew.Renewal) []renew.Answer {
 			asked := time.Now()
 			if flights++; flights > 1 {
-				return []bool{true}, asked, nil
+				return []renew.Answer{{Held: true, Asked: asked}}
 			}
 			if err := sleep(ctx, second); err != nil {
-				return nil, asked, err
+				return []renew.Answer{{Err: err}}
 			}
-			kept, err := answer(batch[0])
-			return []bool{kept}, asked, err
+			answer.Asked = asked
+			return []renew.Answer{answer}
 		})
 		e.Set(&h.Item, term(30*second))
 		time.Sleep(10 * second)
@@ -40,12 +40,14 @@ func inFlight(t *testing.T, answer func(it *renew.Item) (bool, error), then func
 	})
 }
 
-func yes(*renew.Item) (bool, error)     { return true, nil }
-func no(*renew.Item) (bool, error)      { return false, nil }
-func failing(*renew.Item) (bool, error) { return false, errDown }
+var (
+	yes     = renew.Answer{Held: true}
+	no      = renew.Answer{}
+	failing = renew.Answer{Err: errDown, Held: true} // of which only the error means anything
+)
 
 func TestAnItemRemovedInFlightIsNotLostAndDoesNotComeBack(t *testing.T) {
-	for name, answer := range map[string]func(*renew.Item) (bool, error){"kept": yes, "gone": no, "error": failing} {
+	for name, answer := range map[string]renew.Answer{"kept": yes, "gone": no, "error": failing} {
 		t.Run(name, func(t *testing.T) {
 			inFlight(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
 				before := h.Term()
@@ -69,7 +71,7 @@ func TestAnItemRemovedInFlightIsNotLostAndDoesNotComeBack(t *testing.T) {
 }
 
 func TestATermSetInFlightOutlivesTheAnswerOfAnEarlierRequest(t *testing.T) {
-	for name, answer := range map[string]func(*renew.Item) (bool, error){"kept": yes, "error": failing} {
+	for name, answer := range map[string]renew.Answer{"kept": yes, "error": failing} {
 		t.Run(name, func(t *testing.T) {
 			inFlight(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
 				time.Sleep(second / 2)
@@ -86,7 +88,7 @@ func TestATermSetInFlightOutlivesTheAnswerOfAnEarlierRequest(t *testing.T) {
 	}
 }
 
-func TestAnEarlierTermSetInFlightChangesNothing(t *testing.T) {
+func TestAnEarlierConfirmationInFlightChangesNothing(t *testing.T) {
 	inFlight(t, yes, func(t *testing.T, e *renew.Engine, h *holder, began time.Time) {
 		before := h.Term()
 		e.Set(&h.Item, renew.Term{Asked: began.Add(-second), Lease: 30 * second, Every: 10 * second})
@@ -100,14 +102,39 @@ func TestAnEarlierTermSetInFlightChangesNothing(t *testing.T) {
 	})
 }
 
+// An item is watched once. What was removed or lost does not come back, and nothing that was
+// trusted before is trusted for what comes after.
+func TestAnItemWhoseWatchHasEndedIsNotWatchedAgain(t *testing.T) {
+	for name, end := range map[string]func(e *renew.Engine, h *holder){
+		"removed": func(e *renew.Engine, h *holder) { e.Remove(&h.Item) },
+		"gone":    func(*renew.Engine, *holder) { time.Sleep(second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFlight(t, no, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
+				end(e, h)
+				synctest.Wait()
+				before, lost := h.Term(), len(h.lost())
+				e.Set(&h.Item, term(time.Hour))
+				if e.Len() != 0 || h.Term() != before {
+					t.Error("it is watched again")
+				}
+				time.Sleep(2 * time.Hour)
+				if e.Remove(&h.Item) || len(h.lost()) != lost {
+					t.Errorf("lost %d times, and %d times before it was set again", len(h.lost()), lost)
+				}
+			})
+		})
+	}
+}
+
 func TestAConfirmationAfterTheDeadlineIsIgnored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder()
-		e := start(t, func(context.Context, []*renew.Item) ([]bool, time.Time, error) {
+		e := start(t, func(context.Context, []renew.Renewal) []renew.Answer {
 			asked := time.Now()
 			time.Sleep(25 * second) // deaf to its context
-			return []bool{true}, asked, nil
+			return []renew.Answer{{Held: true, Asked: asked}}
 		})
 		e.Set(&h.Item, term(30*second))
 		before, deadline := h.Term(), h.Term().Deadline()
@@ -115,92 +142,6 @@ func TestAConfirmationAfterTheDeadlineIsIgnored(t *testing.T) {
 		wantLoss(t, h, renew.ErrExpired, deadline)
 		if e.Len() != 0 || h.Term() != before {
 			t.Error("it came back to life")
-		}
-	})
-}
-
-// A shorter term set in flight: the deadline moves up, and the flight does not hide it.
-func TestADeadlineThatMovesUpInFlightIsKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		s.hanging = true
-		e := start(t, s.renew)
-		h := newHolder()
-		e.Set(&h.Item, term(30*second))
-		time.Sleep(11 * second)
-		shorter := renew.Term{Asked: time.Now(), Lease: 2 * second}
-		e.Set(&h.Item, shorter)
-		time.Sleep(time.Minute)
-		wantLoss(t, h, renew.ErrExpired, shorter.Deadline())
-	})
-}
-
-// Goal: a holder never believes in more than Redis was asked for. A re-entry with a
-// longer lease is confirmed while a renewal with the old lease is under way, and that
-// one is carried out last: its request was put together before, and left after.
-func TestAFlightConfirmsTheLeaseThatItAskedForAndNotALongerOneSetMeanwhile(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHolder()
-		var expiry moment // as Redis has it
-		e := start(t, func(_ context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
-			lease := batch[0].Term().Lease
-			time.Sleep(2 * second) // a first request that was lost
-			asked := time.Now()
-			expiry.set(asked.Add(lease))
-			time.Sleep(second)
-			return []bool{true}, asked, nil
-		})
-		e.Set(&h.Item, term(10*second))
-		time.Sleep(4 * second)
-		e.Set(&h.Item, term(60*second))
-		expiry.set(time.Now().Add(60 * second))
-		time.Sleep(3 * second)
-		if late := h.Term().Deadline().Sub(expiry.get()); late > 0 {
-			t.Errorf("the holder trusts the lease for %v longer than Redis keeps it", late)
-		}
-	})
-}
-
-// As above, but the moments cross too: the renewal took the time first and was
-// carried out last, as two goroutines may do that write to one connection.
-func TestARenewalThatWasOvertakenByALongerTermIsMadeGoodBeforeItsLeaseEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHolder()
-		var expiry moment // as Redis has it
-		e := start(t, func(_ context.Context, batch []*renew.Item) ([]bool, time.Time, error) {
-			asked, lease := time.Now(), batch[0].Term().Lease
-			time.Sleep(second) // before it is carried out
-			expiry.set(time.Now().Add(lease))
-			return []bool{true}, asked, nil
-		})
-		e.Set(&h.Item, term(10*second))
-		time.Sleep(4 * second) // the renewal left at 3.3 s and arrives at 4.3 s
-		expiry.set(time.Now().Add(60 * second))
-		e.Set(&h.Item, term(60*second))
-		for range 60 {
-			time.Sleep(second)
-			if len(h.lost()) == 0 && !h.Term().Over(time.Now()) && time.Now().After(expiry.get()) {
-				t.Fatalf("the holder trusts a lease that ended in Redis %v ago, for another %v",
-					time.Since(expiry.get()), time.Until(h.Term().Deadline()))
-			}
-		}
-	})
-}
-
-// An item that is removed and set again is watched anew: what an earlier flight finds
-// was true before that.
-func TestTheAnswerToAFlightOfAnEarlierWatchIsIgnored(t *testing.T) {
-	inFlight(t, no, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
-		e.Remove(&h.Item)
-		time.Sleep(second / 2)
-		e.Set(&h.Item, term(30*second))
-		time.Sleep(time.Minute)
-		wantNoLoss(t, h)
-		if e.Len() != 1 {
-			t.Error("the new watch is gone")
 		}
 	})
 }

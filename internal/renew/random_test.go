@@ -36,7 +36,7 @@ const few = 6
 
 var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	return step{
-		verb:  rapid.SampledFrom([]string{"set", "set", "remove", "force", "up", "up", "down", "hang", "wait", "wait", "wait"}).Draw(t, "verb"),
+		verb:  rapid.SampledFrom([]string{"set", "set", "plan", "remove", "force", "up", "up", "down", "hang", "wait", "wait", "wait"}).Draw(t, "verb"),
 		item:  rapid.IntRange(0, few-1).Draw(t, "item"),
 		lease: time.Duration(rapid.SampledFrom([]int{3, 6, 12, 30}).Draw(t, "lease")) * time.Second,
 		fixed: rapid.IntRange(0, 3).Draw(t, "fixed") == 0,
@@ -97,6 +97,10 @@ func (w *world) take(s step) {
 	switch s.verb {
 	case "set":
 		w.set(s)
+	case "plan":
+		if h := w.places[s.item]; h != nil && h.Term().Every > 0 {
+			w.engine.Set(&h.Item, renew.Term{Lease: s.lease, Every: s.lease / 3})
+		}
 	case "remove":
 		w.remove(s.item)
 	case "force":
@@ -119,7 +123,7 @@ func (w *world) take(s step) {
 	}
 }
 
-// set acquires, or re-enters with a lease that is not shorter.
+// set acquires, or re-enters with any lease.
 func (w *world) set(s step) {
 	h := w.places[s.item]
 	if h == nil || len(h.lost()) > 0 || w.server.isGone(&h.Item) {
@@ -128,11 +132,11 @@ func (w *world) set(s step) {
 		h.Subject = h
 		w.places[s.item] = h
 	}
-	term := renew.Term{Asked: time.Now(), Lease: max(s.lease, h.Term().Lease)}
+	term := renew.Term{Asked: time.Now(), Lease: s.lease}
 	if !s.fixed {
 		term.Every = term.Lease / 3
 	}
-	w.server.set(func() { w.server.expiry[&h.Item] = time.Now().Add(term.Lease) })
+	w.server.set(func() { w.server.raise(&h.Item, term.Lease) })
 	w.engine.Set(&h.Item, term)
 }
 

@@ -83,32 +83,3 @@ func TestNoGuardExtendsALeaseBeyondItsEnd(t *testing.T) {
 		}
 	})
 }
-
-// A hold without an end joins one that has one, while a renewal of the latter is under way.
-func TestALeaseThatIsToLastLongerIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		s.latency = second
-		e := start(t, s.renew)
-		h := newHolder()
-		began := time.Now()
-		first := term(30 * second)
-		first.Until = began.Add(32 * second)
-		e.Set(&h.Item, first)
-		time.Sleep(10*second + 100*time.Millisecond) // a renewal for 22 s is under way
-		endless := term(30 * second)
-		e.Set(&h.Item, endless)
-		s.set(func() { s.expiry[&h.Item] = endless.Asked.Add(30 * second) })
-		time.Sleep(second)
-		synctest.Wait()
-		if got, most := h.Term().Deadline(), s.expires(&h.Item); got.After(most) {
-			t.Errorf("trusted for %v longer than Redis keeps it", got.Sub(most))
-		}
-		time.Sleep(time.Minute)
-		wantNoLoss(t, h)
-		if moments := s.moments(began, &h.Item); len(moments) < 2 || moments[1] > 12*second {
-			t.Errorf("renewed at %v, want a second time at once", moments)
-		}
-	})
-}
