@@ -89,20 +89,22 @@ if count ~= '1' then
   return 0
 end
 
-local queues, more = ARGV[5] == '1', false
--- Whoever asks is alive, and says so before it is judged by its silence. Twice a second is
--- often enough.
+-- Whoever queues is alive, and says so before it is judged by its silence. Twice a second
+-- is often enough.
+local queues = ARGV[5] == '1'
 local at, client = seen(owner), client_of(owner)
-if queues and first and client and (not at or at + 500 <= now) then
+local says = queues and client and (not at or at + 500 <= now)
+if says and first then
   hear(client)
 end
+local more
 first, more = head(first)
 if not holder and (not first or first == owner) then
   return grant()
 end
 if queues then
   enqueue()
-  if client and not seen(owner) then
+  if says then
     hear(client)
   end
   first = first or owner
