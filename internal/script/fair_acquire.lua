@@ -26,7 +26,7 @@
 --
 -- Redisson: tryLockInnerAsync of RedissonFairLock. There, a new waiter has a slot more than
 -- the last in the queue, and whoever acquires takes its slot off all deadlines. Here, only
--- Java waiters add to those behind them, up to 16 slots, and the next in turn is given its
+-- Java waiters add to those behind them, up to a bound, and the next in turn is given its
 -- deadline when it comes to the head.
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -71,7 +71,7 @@ local function enqueue()
     if last and not seen(last) then
       behind = behind + slot
     end
-    deadline = math.max(free + slot, math.min(behind, free + 16 * slot))
+    deadline = math.max(free + slot, math.min(behind, free + 16 * share(slot)))
     redis.call('ZADD', deadlines, ms(deadline), owner)
   end
   if not queued then
