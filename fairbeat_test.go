@@ -18,8 +18,7 @@ import (
 // take until their context ends.
 type distant struct {
 	driver.Driver
-	trip   time.Duration
-	shards bool
+	trip time.Duration
 
 	mu     sync.Mutex
 	frozen string

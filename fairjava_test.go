@@ -202,19 +202,19 @@ func TestADeadJavaWaiterBlocksForOneSlotAtMost(t *testing.T) {
 }
 
 // TestJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
-// wait off our deadline one after the other, faster than we beat.
+// wait off our deadline one after the other, faster than we beat. Old Redissons take off five minutes, whatever Config.FairWait is.
 func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
-		j, m := s.java(slot), s.client.FairMutex("job")
+		j, m := s.java(5*time.Minute), s.client.FairMutex("job")
 		h := must(m.Lock(t.Context()))
 		var threads []string
-		for range 12 {
+		for range 5 {
 			threads = append(threads, j.enqueue())
 		}
 		var q turns
 		q.wait(s, 1, m)
-		time.Sleep(14 * slot)
+		time.Sleep(30 * time.Minute)
 		_ = h.Unlock(t.Context())
 		_, deadlines, _ := fairKeys("job")
 		ours := j.queue()[len(threads)]
@@ -230,7 +230,7 @@ func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
 
 // TestFairDeadlinesNeverRunAway has Java threads and ours queue in turn, again and again.
 func TestFairDeadlinesNeverRunAway(t *testing.T) {
-	const slot = time.Minute
+	const slot = 5 * time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(slot), s.client.FairMutex("job")
 		h := must(m.Lock(t.Context()))

@@ -26,7 +26,7 @@
 --
 -- Redisson: tryLockInnerAsync of RedissonFairLock. There, a new waiter has a slot more than
 -- the last in the queue, and whoever acquires takes its slot off all deadlines. Here, only
--- Java waiters add to those behind them, up to 16 slots, and the next in turn is given its
+-- Java waiters add to those behind them, up to a bound, and the next in turn is given its
 -- deadline when it comes to the head.
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -71,7 +71,7 @@ local function enqueue()
     if last and not seen(last) then
       behind = behind + slot
     end
-    deadline = math.max(free + slot, math.min(behind, free + 16 * slot))
+    deadline = math.max(free + slot, math.min(behind, free + 16 * share(slot)))
     redis.call('ZADD', deadlines, ms(deadline), owner)
   end
   if not queued then
@@ -89,20 +89,22 @@ if count ~= '1' then
   return 0
 end
 
-local queues, more = ARGV[5] == '1', false
--- Whoever asks is alive, and says so before it is judged by its silence. Twice a second is
--- often enough.
+-- Whoever queues is alive, and says so before it is judged by its silence. Twice a second
+-- is often enough.
+local queues = ARGV[5] == '1'
 local at, client = seen(owner), client_of(owner)
-if queues and first and client and (not at or at + 500 <= now) then
+local says = queues and client and (not at or at + 500 <= now)
+if says and first then
   hear(client)
 end
+local more
 first, more = head(first)
 if not holder and (not first or first == owner) then
   return grant()
 end
 if queues then
   enqueue()
-  if client and not seen(owner) then
+  if says then
     hear(client)
   end
   first = first or owner

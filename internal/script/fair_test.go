@@ -278,3 +278,23 @@ func TestOnlyABoundedPartOfAQueueIsRead(t *testing.T) {
 		s.must(t, "DEL", protocol.FairQueue(key))
 	})
 }
+
+// A Java waiter that was the last of the queue leaves our beats behind. An old sign of life
+// of the same client must not make its next waiter a dead one.
+func TestWhoQueuesIsHeard(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		fair := script.NewFair(key, time.Minute, protocol.Plain)
+		s.run(t, fair.Acquire(other, lease, 1, false))
+		for _, alone := range []bool{true, false} {
+			s.must(t, "ZADD", protocol.FairBeats(key), "1", me[:36])
+			s.run(t, fair.Acquire(me, lease, 1, true))
+			if at := s.must(t, "ZSCORE", protocol.FairBeats(key), me[:36]).Str; at == "1" {
+				t.Errorf("alone in the queue %v: the client was not heard", alone)
+			}
+		}
+		s.run(t, fair.Release(me, 0, lease))
+		s.run(t, fair.Release(other, 0, lease))
+	})
+}
