@@ -13,3 +13,6 @@ const Places = places
 
 // Sidings is the number of connections for commands apart.
 const Sidings = sidings
+
+// IsReadOnly recognizes the refusal of a replica.
+var IsReadOnly = isReadOnly

@@ -18,7 +18,10 @@ type link struct {
 	client rueidis.Client
 	conn   net.Conn
 	born   time.Time
-	queue  queue
+	era    context.Context // in which it was made
+	queue  *queue
+
+	reason error // why it was given up; guarded by Driver.mu
 }
 
 // newLink connects, logs in, selects the database and asks whether the server

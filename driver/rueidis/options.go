@@ -117,15 +117,14 @@ func (o Options) connect(ctx context.Context) (net.Conn, error) {
 
 // client are the options of a rueidis client with one connection, made by dial.
 //
-// The timeouts are chosen for the bound they add up to. rueidis looks at a
-// connection once every KeepAlive. Where nothing has arrived since the look
-// before, it sends a PING and ends the connection after ConnWriteTimeout
-// without an answer. A server that freezes just after a reply is thus noticed
-// after two looks and one PING at the latest: 5/6 of the command timeout,
-// which leaves a sixth for slow timers. A lone call is bounded by
-// ConnWriteTimeout directly. No timer per call is needed.
+// rueidis looks at a connection once every KeepAlive. Where nothing has arrived since
+// the look before, it sends a PING and ends the connection after ConnWriteTimeout
+// without an answer. So an idle connection costs the server one PING in each command
+// timeout, and the end of an idle one is noticed after 2.5 command timeouts at the
+// latest. Calls under way do not rely on that: see watch. A lone call is bounded by
+// ConnWriteTimeout directly.
 func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
-	look := o.CommandTimeout / 6
+	look := o.CommandTimeout
 	if o.slow {
 		look = -1 // never
 	}
