@@ -34,3 +34,26 @@ func TestIdleConnectionsPingOnceInACommandTimeout(t *testing.T) {
 		}
 	})
 }
+
+// Goal: the clients of a server that comes back do not all return at the same moment.
+// Method: the pauses between attempts to connect, which would be the same without jitter.
+func TestAttemptsToConnectHaveJitter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, n := openInBubble(t, 3*time.Second)
+		shareConnection(t, d) // so that its end is noticed before the next call
+		n.fail(errDown)
+		pauses := map[time.Duration]bool{}
+		last, dials := time.Now(), n.dials.Load()
+		for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(time.Millisecond) {
+			if now := n.dials.Load(); now != dials {
+				pauses[time.Since(last)] = true
+				last, dials = time.Now(), now
+			}
+		}
+		if len(pauses) < 20 {
+			t.Errorf("the pauses within 30 s are %v: no jitter", pauses)
+		}
+		n.recover()
+	})
+}

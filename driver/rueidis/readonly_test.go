@@ -74,29 +74,50 @@ func TestAScriptsRefusalIsRecognized(t *testing.T) {
 // with each refusal, and the pauses are of different lengths.
 func TestARefusingServerIsNotStormed(t *testing.T) {
 	t.Parallel()
+	for _, send := range []func(*rueidis.Driver) driver.Reply{
+		func(d *rueidis.Driver) driver.Reply { return d.Do(context.Background(), command("REFUSE")) },
+		func(d *rueidis.Driver) driver.Reply { return d.Apart(context.Background(), command("REFUSE"))[0] },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, n := openInBubble(t, 3*time.Second)
+			n.server.Server().Register("REFUSE", func(c *server.Peer, _ string, _ []string) {
+				c.WriteError("READONLY You can't write against a read only replica.")
+			})
+			n.dials.Store(0)
+			for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(time.Millisecond) {
+				if err := send(d).Err; !refusedWith(err, "READONLY") {
+					t.Fatalf("error %v, want READONLY", err)
+				}
+			}
+			if got := n.dials.Load(); got < 20 || got > 82 {
+				t.Errorf("%d connections within 20 s, want one or two of each kind a second", got)
+			}
+		})
+	}
+}
+
+// Goal: a call that is under way when the refusal of another one arrives is answered.
+func TestCallsUnderWayAtARefusingServerEndInPeace(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, n := openInBubble(t, 3*time.Second)
 		n.server.Server().Register("REFUSE", func(c *server.Peer, _ string, _ []string) {
+			time.Sleep(100 * time.Millisecond)
 			c.WriteError("READONLY You can't write against a read only replica.")
 		})
-		n.dials.Store(0)
-		pauses := map[time.Duration]bool{}
-		var last time.Time
-		for begin := time.Now(); time.Since(begin) < 20*time.Second; time.Sleep(time.Millisecond) {
-			before := n.dials.Load()
-			if err := d.Do(context.Background(), command("REFUSE")).Err; !refusedWith(err, "READONLY") {
-				t.Fatalf("error %v, want READONLY", err)
-			}
-			if n.dials.Load() != before {
-				pauses[time.Since(last)] = true
-				last = time.Now()
-			}
+		n.server.Server().Register("SLOW", func(c *server.Peer, _ string, _ []string) {
+			time.Sleep(time.Second)
+			c.WriteOK()
+		})
+		errs := make(chan error)
+		go func() { errs <- d.Do(t.Context(), command("REFUSE")).Err }()
+		synctest.Wait()
+		go func() { errs <- d.Do(t.Context(), command("SLOW")).Err }()
+		if err := <-errs; !refusedWith(err, "READONLY") {
+			t.Errorf("error %v, want READONLY", err)
 		}
-		if got := n.dials.Load(); got < 20 || got > 41 {
-			t.Errorf("%d connections within 20 s, want one or two a second", got)
-		}
-		if len(pauses) < 5 {
-			t.Errorf("the pauses are %v: no jitter", pauses)
+		if err := <-errs; err != nil {
+			t.Errorf("the call behind it: %v", err)
 		}
 	})
 }
