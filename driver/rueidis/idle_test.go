@@ -43,6 +43,8 @@ func TestAttemptsToConnectHaveJitter(t *testing.T) {
 		d, n := openInBubble(t, 3*time.Second)
 		shareConnection(t, d) // so that its end is noticed before the next call
 		n.fail(errDown)
+		synctest.Wait()
+		wantNotSent(t, d.Do(t.Context(), command("PING")).Err)
 		pauses := map[time.Duration]bool{}
 		last, dials := time.Now(), n.dials.Load()
 		for begin := time.Now(); time.Since(begin) < 30*time.Second; time.Sleep(time.Millisecond) {
