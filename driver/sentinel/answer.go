@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
 // answer is what a sentinel says.
@@ -18,14 +17,18 @@ type answer struct {
 	others []string
 }
 
-// ask connects to a sentinel and asks it.
-func ask(ctx context.Context, options Options, address string) (answer, error) {
-	d, err := rueidis.Open(ctx, options.sentinel(address))
+// ask asks a sentinel.
+func (c *council) ask(ctx context.Context, address string) (answer, error) {
+	master := c.options.Master
+	replies, err := c.question(ctx, address, whereIs(master), about("MASTER", master), about("SENTINELS", master))
 	if err != nil {
 		return answer{}, err
 	}
-	defer d.Close()
-	replies := d.Pipeline(ctx, whereIs(options.Master), about("MASTER", options.Master), about("SENTINELS", options.Master))
+	return readAnswer(replies, address)
+}
+
+// readAnswer reads what the sentinel at address replied to the three questions of ask.
+func readAnswer(replies []driver.Reply, address string) (answer, error) {
 	primary, err := primaryOf(replies[0])
 	if err != nil {
 		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
