@@ -16,71 +16,63 @@ func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 		reply := s.Do(ctx, command)
 		n.leave()
 		d.note(ctx, n, reply.Err)
-		if reply.Err == nil {
+		if _, elsewhere := d.redirected(n, reply.Err); !elsewhere {
 			return reply
 		}
-		b := batch{commands: []driver.Command{command}, replies: []driver.Reply{reply}}
-		d.carryOn(ctx, &b, d.astray(ctx, &b, part{node: n, places: b.all(), file: -1}), began)
-		return b.replies[0]
 	}
-	b := batch{commands: []driver.Command{command}, replies: make([]driver.Reply, 1)}
-	if err := b.unsendable(ctx); err != nil {
-		return driver.Reply{Err: err}
-	}
-	d.carryOn(ctx, &b, []part{{node: n, places: b.all(), file: -1}}, began)
-	return b.replies[0]
+	return d.pipeline(ctx, began, []driver.Command{command})[0]
 }
 
 // Pipeline sends the commands to the servers of their keys. See driver.Driver and
 // driver.Sharded. Commands without a key go with the first that has one. A command that
-// is refused because its slot is on its way, while one behind it was carried out, gets
-// the code TRYAGAIN.
+// is redirected gets the code TRYAGAIN, and goes the right way when it is sent again.
 func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	if len(commands) == 0 {
 		return nil
 	}
-	began := time.Now()
-	b := batch{commands: commands, replies: make([]driver.Reply, len(commands))}
-	if err := b.unsendable(ctx); err != nil {
-		return failAll(len(commands), err)
-	}
-	parts := d.divide(&b, b.all())
-	if len(parts) == 1 && parts[0].file < 0 && parts[0].node.server.Load() != nil {
-		d.send(ctx, &b, parts[0])
-		parts = d.astray(ctx, &b, parts[0])
-	}
-	d.carryOn(ctx, &b, parts, began)
-	return b.replies
+	return d.pipeline(ctx, time.Now(), commands)
 }
 
 // Apart sends commands of one slot on a connection of their own. See driver.Driver and
-// driver.Sharded. WAIT goes wherever the command before it has to go.
+// driver.Sharded. One command, and WAIT behind it, follow a slot that is on its way;
+// anything else that is redirected gets the code TRYAGAIN.
 func (d *Driver) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	if len(commands) == 0 {
 		return nil
 	}
-	b := batch{commands: commands, replies: make([]driver.Reply, len(commands)), apart: true}
-	if err := b.unsendable(ctx); err != nil {
+	if err := unsendable(ctx, commands); err != nil {
 		return failAll(len(commands), err)
 	}
-	d.carry(ctx, &b, []part{{node: d.home(b.firstKey()), places: b.all(), file: -1}}, 0)
-	return b.replies
+	n := d.home(firstKey(commands))
+	replies := d.exchange(ctx, n, true, commands)
+	to, elsewhere := d.redirected(n, replies[0].Err)
+	if elsewhere && to.asking && follow(commands[1:]) {
+		n = d.node(to.address)
+		replies = d.exchange(ctx, n, true, asking(commands))[1:]
+	}
+	d.refuse(n, replies)
+	return replies
 }
 
-// carryOn carries out what is left of a batch, within the time of a call that began then.
-func (d *Driver) carryOn(ctx context.Context, b *batch, parts []part, began time.Time) {
-	if len(parts) == 0 {
-		return
-	}
-	bounded, cancel := d.options.bounded(ctx, began)
-	defer cancel()
-	d.carry(bounded, b, parts, 0)
-	if ctx.Err() != nil || bounded.Err() == nil {
-		return
-	}
-	for i := range b.replies { // the caller must not think that his own context is over
-		if err := b.replies[i].Err; errors.Is(err, context.DeadlineExceeded) {
-			b.replies[i].Err = foreign{err}
+// unsendable says why nothing of a call may be sent.
+func unsendable(ctx context.Context, commands []driver.Command) error {
+	for _, command := range commands {
+		if len(command.Words) == 0 || command.Words[0] == "" {
+			return notSent(errors.New("command without a name"))
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return notSent(err)
+	}
+	return nil
+}
+
+// firstKey is the first key of some commands, if they have any.
+func firstKey(commands []driver.Command) string {
+	for _, command := range commands {
+		if command.Key != "" {
+			return command.Key
+		}
+	}
+	return ""
 }

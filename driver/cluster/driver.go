@@ -23,8 +23,10 @@ type Driver struct {
 	// slots says who has a slot; nil where nobody is known to.
 	slots   [driver.Slots]atomic.Pointer[node]
 	masters atomic.Pointer[[]*node] // whoever has slots; never empty after Open
-	transit transit
+	open    openSlots
 	kick    chan struct{} // capacity one: the map is to be asked for
+	// searchAt is when open slots are looked for again; the keeper's own.
+	searchAt time.Time
 
 	// life ends when Close begins.
 	life context.Context
@@ -162,14 +164,4 @@ func (d *Driver) anyone() *node {
 		}
 	}
 	return d.node(masters[first].address)
-}
-
-// moved takes note of who has a slot. The whole map follows in the background: slots
-// seldom move alone.
-func (d *Driver) moved(to redirection) *node {
-	n := d.node(to.address)
-	n.serving.Store(true)
-	d.slots[to.slot].Store(n)
-	d.refreshSoon(to.address)
-	return n
 }

@@ -20,53 +20,76 @@ type ear struct {
 	news     chan struct{} // capacity one: there is something to do
 
 	// Guarded by the listener's mutex.
-	size   int                 // channels that are this ear's business
-	wishes []*channel          // those of them that are to be asked for, and some that were
-	drops  map[string]struct{} // channels to end the subscription to
-	owed   map[string]int      // acknowledgements to come on the connection
+	subscriptions map[string]*subscription // by channel
+	wishes        []*subscription          // those that are to be asked for, and some that were
+	drops         map[string]struct{}      // channels to end the subscription to
+	owed          map[string]int           // acknowledgements to come on the connection
+}
+
+// subscription is what is to be heard of a channel at one server.
+type subscription struct {
+	name    string
+	channel *channel
+	// shard says that only what is published in the server's shard is.
+	shard bool
+	// wished says that it is to be asked for, asked that it was, heard that everything
+	// about it is acknowledged, and adrift that the server ended that, and the next map
+	// will tell who comes after it.
+	wished, asked, heard, adrift bool
 }
 
 func newEar(l *listener, n *node) *ear {
 	e := &ear{
-		listener: l, node: n, news: make(chan struct{}, 1),
+		listener: l, node: n, news: make(chan struct{}, 1), subscriptions: make(map[string]*subscription),
 		drops: make(map[string]struct{}), owed: make(map[string]int),
 	}
 	e.life, e.stop = context.WithCancel(l.life)
 	return e
 }
 
-// wish makes a channel one of the ear's wishes. The listener's mutex is held.
-func (e *ear) wish(c *channel) {
-	if c.ear == nil {
-		c.ear = e
-		e.size++
+// take makes a channel the ear's business. The listener's mutex is held.
+func (e *ear) take(name string, c *channel, shard bool) {
+	s := e.subscriptions[name]
+	switch {
+	case s == nil:
+		s = &subscription{name: name, channel: c, shard: shard}
+		e.subscriptions[name] = s
+		e.wish(s)
+	case s.shard && !shard:
+		s.shard = false
+		e.wish(s)
+	case s.adrift:
+		e.setback(s)
 	}
-	c.asked, c.heard, c.adrift = false, false, false
-	if !c.wished {
-		c.wished = true
-		e.wishes = append(e.wishes, c)
+}
+
+// wish makes a subscription a wish. The listener's mutex is held.
+func (e *ear) wish(s *subscription) {
+	s.asked, s.heard, s.adrift = false, false, false
+	if !s.wished {
+		s.wished = true
+		e.wishes = append(e.wishes, s)
 	}
 	e.rouse()
 }
 
 // leave takes a channel from the ear. The listener's mutex is held.
-func (e *ear) leave(c *channel) {
-	c.ear, c.wished, c.asked, c.heard, c.adrift = nil, false, false, false, false
-	e.size--
-	e.drops[c.name] = struct{}{}
+func (e *ear) leave(name string) {
+	delete(e.subscriptions, name)
+	e.drops[name] = struct{}{}
 	e.rouse()
 }
 
-// setback makes a channel that was refused or ended a wish again, for a little later.
+// setback makes a subscription that was refused or ended a wish again, for a little later.
 // The listener's mutex is held.
-func (e *ear) setback(c *channel) {
-	now := time.Now()
+func (e *ear) setback(s *subscription) {
+	c, now := s.channel, time.Now()
 	if now.Sub(c.backAt) > lastPause {
 		c.setbacks = 0
 	}
-	c.backAt = now.Add(min(firstPause<<min(c.setbacks, 10), lastPause))
+	c.backAt = now.Add(jittered(min(firstPause<<min(c.setbacks, 10), lastPause)))
 	c.setbacks++
-	e.wish(c)
+	e.wish(s)
 }
 
 func (e *ear) rouse() {
@@ -91,7 +114,7 @@ func (e *ear) run() {
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
-		rest(e.life, pause)
+		rest(e.life, jittered(pause))
 		pause = min(2*pause, lastPause)
 	}
 }
@@ -100,7 +123,7 @@ func (e *ear) run() {
 func (e *ear) await() bool {
 	for {
 		e.listener.mu.Lock()
-		size := e.size
+		size := len(e.subscriptions)
 		e.listener.mu.Unlock()
 		if size > 0 {
 			return e.life.Err() == nil
@@ -120,10 +143,8 @@ func (e *ear) deafened() {
 	defer l.mu.Unlock()
 	clear(e.owed)
 	clear(e.drops)
-	for _, c := range l.channels {
-		if c.ear == e {
-			e.wish(c)
-		}
+	for _, s := range e.subscriptions {
+		e.wish(s)
 	}
 }
 
@@ -178,10 +199,10 @@ func (e *ear) subscribed(name string) {
 	defer l.voice.Unlock()
 	l.mu.Lock()
 	e.paid(name, 1)
-	c := l.channels[name]
-	whole := !l.closed && c != nil && c.ear == e && c.asked && !c.heard && e.owed[name] == 0
+	s := e.subscriptions[name]
+	whole := !l.closed && s != nil && s.asked && !s.heard && e.owed[name] == 0
 	if whole {
-		c.heard = true
+		s.heard = true
 	}
 	l.mu.Unlock()
 	if whole && l.events.Subscribed != nil {
@@ -203,8 +224,8 @@ func (e *ear) paid(name string, n int) {
 func (e *ear) evicted(name string) {
 	l := e.listener
 	l.mu.Lock()
-	if c := l.channels[name]; c != nil && c.ear == e {
-		c.asked, c.heard, c.adrift = false, false, true
+	if s := e.subscriptions[name]; s != nil {
+		s.asked, s.heard, s.adrift = false, false, true
 	}
 	l.mu.Unlock()
 	l.driver.refreshSoon(e.node.address)
@@ -216,8 +237,8 @@ func (e *ear) message(name, payload string) {
 	l.voice.Lock()
 	defer l.voice.Unlock()
 	l.mu.Lock()
-	c := l.channels[name]
-	wanted := !l.closed && c != nil && c.ear == e && c.heard
+	s := e.subscriptions[name]
+	wanted := !l.closed && s != nil && s.heard
 	l.mu.Unlock()
 	if wanted && l.events.Message != nil {
 		l.events.Message(name, payload)

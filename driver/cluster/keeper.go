@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -11,8 +13,10 @@ import (
 const (
 	// lookEvery is the keeper's rhythm.
 	lookEvery = 250 * time.Millisecond
-	// refreshEvery is the least time between two requests for the map.
-	refreshEvery = 200 * time.Millisecond
+	// refreshPause is the least time between two requests for the map. It doubles with
+	// each, up to lastPause, and begins anew after a calm time.
+	refreshPause = 200 * time.Millisecond
+	calm         = 4 * lastPause
 	// silentLooks is how many looks in a row make a silence, and idleLooks what is a
 	// while for a server that has no slots.
 	silentLooks = 2
@@ -24,6 +28,7 @@ func (d *Driver) keep() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var last time.Time
+	pause, wait := refreshPause, refreshPause
 	wanted := false
 	for d.life.Err() == nil {
 		select {
@@ -34,11 +39,15 @@ func (d *Driver) keep() {
 		case <-d.life.Done():
 			return
 		}
-		if wanted && time.Since(last) >= refreshEvery {
-			wanted, last = false, time.Now()
+		d.findOpenSlots()
+		if since := time.Since(last); wanted && since >= wait {
+			if wanted, last = false, time.Now(); since > calm {
+				pause = refreshPause
+			}
 			// It need not be repeated after a failure: whoever cannot do without
 			// the map will ask for it again.
 			d.refresh(d.life)
+			wait, pause = jittered(pause), min(2*pause, lastPause)
 			d.reroute()
 		}
 	}
@@ -98,13 +107,13 @@ func (d *Driver) look() (doubtful bool) {
 
 // reroute has the listeners follow the map.
 func (d *Driver) reroute() {
-	d.mu.Lock()
-	listeners := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		listeners = append(listeners, l)
-	}
-	d.mu.Unlock()
-	for _, l := range listeners {
+	for _, l := range d.openListeners() {
 		l.reroute()
 	}
+}
+
+func (d *Driver) openListeners() []*listener {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Keys(d.listeners))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,10 +18,17 @@ const (
 	lastPause  = time.Second
 )
 
+// jittered is a pause that is up to half shorter, at random, so that the clients of a
+// server that comes back do not all return at the same moment.
+func jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/2+1) }
+
 // node is one server of the cluster, and the driver for it, from the first call on.
 type node struct {
 	address string
 	options Options
+	// A node is not renewed before it has been lasting for a while since it was born.
+	born    time.Time
+	lasting time.Duration
 	// spawn starts a goroutine of the Driver's, unless that is closed.
 	spawn func(func()) bool
 	// life ends when the node is closed.
@@ -39,8 +47,8 @@ type node struct {
 	calls, apart atomic.Int64
 	// heard counts signs of life.
 	heard atomic.Int64
-	// serving says that it has slots.
-	serving atomic.Bool
+	// serving says that it has slots, and searching that it is asked which are open.
+	serving, searching atomic.Bool
 
 	mu     sync.Mutex
 	reason error // why the latest attempt to connect failed
@@ -56,6 +64,7 @@ type server struct{ driver.Driver }
 func newNode(address string, options Options, spawn func(func()) bool) *node {
 	n := &node{
 		address: address, options: options, spawn: spawn,
+		born: time.Now(), lasting: jittered(2 * lastPause),
 		ready: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.life, n.end = context.WithCancel(context.Background())
@@ -105,13 +114,15 @@ func (n *node) shut() {
 	}
 }
 
-// reach waits for the connection, having it made if nobody has before. It gives up when
-// giveUp is closed, which may be nil. The error is errRetired, bare, or matches
+// reach waits for the connection, having it made if nobody has before, for the command
+// timeout at most. It gives up when giveUp is closed, which may be nil. The error is errRetired, bare, or matches
 // driver.ErrNotSent and tells why there is no connection.
 func (n *node) reach(ctx context.Context, giveUp <-chan struct{}) (driver.Driver, error) {
 	if s := n.server.Load(); s != nil {
 		return s.Driver, nil
 	}
+	ctx, cancel := n.options.bounded(ctx, time.Now())
+	defer cancel()
 	n.begin.Do(func() { n.spawn(n.connect) })
 	select {
 	case <-n.ready:
@@ -147,7 +158,7 @@ func (n *node) connect() {
 			return
 		}
 		n.fail(err)
-		rest(n.life, pause)
+		rest(n.life, jittered(pause))
 		pause = min(2*pause, lastPause)
 	}
 }

@@ -89,3 +89,35 @@ func parseRedirection(err error, asked string) (redirection, bool) {
 	host := strings.Trim(words[2][:colon], "[]")
 	return redirection{slot, join(host, words[2][colon+1:], asked), words[0] == "ASK"}, true
 }
+
+// parseOpenSlots reads the answer of the server at asked to CLUSTER NODES: which slots are
+// on their way from it to other servers. A line tells of one server,
+//
+//	id host:port@bus[,hostname] flags master ping pong epoch link slot…
+//
+// and the server's own has [slot->-id] for each such slot.
+func parseOpenSlots(text, asked string) (open []redirection) {
+	addresses := make(map[string]string) // by id
+	var own []string
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) < 8 {
+			continue
+		}
+		where, _, _ := strings.Cut(words[1], "@")
+		if colon := strings.LastIndexByte(where, ':'); colon >= 0 {
+			addresses[words[0]] = join(strings.Trim(where[:colon], "[]"), where[colon+1:], asked)
+		}
+		if strings.Contains(words[2], "myself") {
+			own = words[8:]
+		}
+	}
+	for _, word := range own {
+		number, id, found := strings.Cut(strings.Trim(word, "[]"), "->-")
+		slot, err := strconv.Atoi(number)
+		if found && err == nil && slot >= 0 && slot < driver.Slots && addresses[id] != "" {
+			open = append(open, redirection{slot, addresses[id], true})
+		}
+	}
+	return open
+}

@@ -20,12 +20,15 @@ func (e *ear) update(conn driver.Listener) (next time.Time, err error) {
 	if !e.listener.driver.shardMessages {
 		shard = nil
 	}
-	drops, wishes, next := e.changes(time.Now(), shard != nil)
+	drops, wishes, shardOnly, next := e.changes(time.Now(), shard != nil)
 	if err := e.drop(conn, shard, drops); err != nil {
 		return next, err
 	}
 	if shard != nil {
-		if wishes, err = e.askShard(shard, wishes); err != nil {
+		if _, err := e.askShard(shard, shardOnly, 1); err != nil {
+			return next, err
+		}
+		if wishes, err = e.askShard(shard, wishes, 2); err != nil {
 			return next, err
 		}
 	}
@@ -39,31 +42,35 @@ func (e *ear) update(conn driver.Listener) (next time.Time, err error) {
 
 // changes takes what is to be done. Whatever is wished for owes its acknowledgements from
 // here on.
-func (e *ear) changes(now time.Time, shard bool) (drops, wishes []string, next time.Time) {
+func (e *ear) changes(now time.Time, shard bool) (drops, wishes, shardOnly []string, next time.Time) {
 	e.listener.mu.Lock()
 	defer e.listener.mu.Unlock()
 	drops = slices.Collect(maps.Keys(e.drops))
 	clear(e.drops)
 	queue := e.wishes
 	e.wishes = nil
-	for _, c := range queue {
+	for _, s := range queue {
 		switch {
-		case c.ear != e || !c.wished: // it has left, and may have come again
-		case now.Before(c.backAt):
-			e.wishes = append(e.wishes, c)
-			if next.IsZero() || c.backAt.Before(next) {
-				next = c.backAt
+		case e.subscriptions[s.name] != s || !s.wished: // it has left, and may have come again
+		case now.Before(s.channel.backAt):
+			e.wishes = append(e.wishes, s)
+			if next.IsZero() || s.channel.backAt.Before(next) {
+				next = s.channel.backAt
 			}
+		case s.shard:
+			s.wished, s.asked = false, true
+			e.owed[s.name]++
+			shardOnly = append(shardOnly, s.name)
 		default:
-			c.wished, c.asked = false, true
-			e.owed[c.name]++
+			s.wished, s.asked = false, true
+			e.owed[s.name]++
 			if shard {
-				e.owed[c.name]++
+				e.owed[s.name]++
 			}
-			wishes = append(wishes, c.name)
+			wishes = append(wishes, s.name)
 		}
 	}
-	return drops, wishes, next
+	return drops, wishes, shardOnly, next
 }
 
 // bySlot groups channels by their slots.
@@ -114,9 +121,9 @@ func (e *ear) dropSome(unsubscribe func(context.Context, ...string) error, names
 
 // askShard asks for shard messages, slot by slot, and returns the channels that the
 // server did not refuse.
-func (e *ear) askShard(shard driver.ShardListener, wishes []string) (taken []string, err error) {
+func (e *ear) askShard(shard driver.ShardListener, wishes []string, owed int) (taken []string, err error) {
 	for _, names := range bySlot(wishes) {
-		some, err := e.ask(shard.SubscribeShard, names, 2)
+		some, err := e.ask(shard.SubscribeShard, names, owed)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +149,7 @@ func (e *ear) ask(subscribe func(context.Context, ...string) error, names []stri
 	}
 	if to, ok := parseRedirection(err, e.node.address); ok && !to.asking {
 		e.refused(names, owed)
-		e.listener.driver.moved(to)
+		e.listener.driver.moved(e.node, to)
 		e.listener.reroute()
 		return nil, nil
 	}
@@ -173,8 +180,8 @@ func (e *ear) refused(names []string, owed int) {
 	defer l.mu.Unlock()
 	for _, name := range names {
 		e.paid(name, owed)
-		if c := l.channels[name]; c != nil && c.ear == e && c.asked {
-			e.setback(c)
+		if s := e.subscriptions[name]; s != nil && s.asked {
+			e.setback(s)
 		}
 	}
 }
