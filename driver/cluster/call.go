@@ -43,15 +43,7 @@ func (d *Driver) Apart(ctx context.Context, commands ...driver.Command) []driver
 	if err := unsendable(ctx, commands); err != nil {
 		return failAll(len(commands), err)
 	}
-	n := d.home(firstKey(commands))
-	replies := d.exchange(ctx, n, true, commands)
-	to, elsewhere := d.redirected(n, replies[0].Err)
-	if elsewhere && to.asking && follow(commands[1:]) {
-		n = d.node(to.address)
-		replies = d.exchange(ctx, n, true, asking(commands))[1:]
-	}
-	d.refuse(n, replies)
-	return replies
+	return d.send(ctx, d.home(firstKey(commands)), true, commands)
 }
 
 // unsendable says why nothing of a call may be sent.

@@ -21,12 +21,11 @@ type Driver struct {
 	shardMessages bool
 
 	// slots says who has a slot; nil where nobody is known to.
-	slots   [driver.Slots]atomic.Pointer[node]
+	slots [driver.Slots]atomic.Pointer[node]
+	// open says which slots were seen to be on their way lately.
+	open [driver.Slots]atomic.Pointer[openSlot]
 	masters atomic.Pointer[[]*node] // whoever has slots; never empty after Open
-	open    openSlots
 	kick    chan struct{} // capacity one: the map is to be asked for
-	// searchAt is when open slots are looked for again; the keeper's own.
-	searchAt time.Time
 
 	// life ends when Close begins.
 	life context.Context

@@ -8,6 +8,10 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
+// searchEvery is how often a server that is listened to is asked for open slots, up to
+// half sooner at random.
+const searchEvery = time.Second
+
 var errDeaf = errors.New("subscription connection gone")
 
 // ear is a listener's subscription connection to one server, which is made anew when it
@@ -99,40 +103,19 @@ func (e *ear) rouse() {
 	}
 }
 
-// run keeps the connection while there is something to hear, with a growing pause after
-// each that broke.
+// run keeps the connection, with a growing pause after each that broke.
 func (e *ear) run() {
 	pause := firstPause
-	for e.await() {
+	for e.life.Err() == nil {
 		began := time.Now()
 		e.serve()
 		e.deafened()
-		if e.life.Err() != nil {
-			return
-		}
 		e.listener.driver.refreshSoon("")
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
 		rest(e.life, jittered(pause))
 		pause = min(2*pause, lastPause)
-	}
-}
-
-// await waits for something to hear. It is false when the ear's time is over.
-func (e *ear) await() bool {
-	for {
-		e.listener.mu.Lock()
-		size := len(e.subscriptions)
-		e.listener.mu.Unlock()
-		if size > 0 {
-			return e.life.Err() == nil
-		}
-		select {
-		case <-e.news:
-		case <-e.life.Done():
-			return false
-		}
 	}
 }
 
@@ -158,6 +141,8 @@ func (e *ear) serve() error {
 	defer conn.Close()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
+	search := time.NewTimer(jittered(searchEvery))
+	defer search.Stop()
 	for {
 		next, err := e.update(conn)
 		if err != nil {
@@ -169,10 +154,26 @@ func (e *ear) serve() error {
 		select {
 		case <-e.news:
 		case <-retry.C:
+		case <-search.C:
+			e.findOpenSlots()
+			search.Reset(jittered(searchEvery))
 		case <-conn.Done():
 			return errDeaf
 		case <-e.life.Done():
 			return nil
+		}
+	}
+}
+
+// findOpenSlots asks the server for its open slots. What is published in the shard of a
+// target does not arrive here.
+func (e *ear) findOpenSlots() {
+	ctx, cancel := context.WithTimeout(e.life, searchEvery)
+	defer cancel()
+	if s := e.node.server.Load(); s != nil && e.listener.driver.shardMessages {
+		nodes := s.Do(ctx, driver.Command{Words: []string{"CLUSTER", "NODES"}})
+		for _, to := range parseOpenSlots(nodes.Str, e.node.address) {
+			e.listener.driver.opened(to)
 		}
 	}
 }

@@ -39,7 +39,6 @@ func (d *Driver) keep() {
 		case <-d.life.Done():
 			return
 		}
-		d.findOpenSlots()
 		if since := time.Since(last); wanted && since >= wait {
 			if wanted, last = false, time.Now(); since > calm {
 				pause = refreshPause
@@ -107,13 +106,10 @@ func (d *Driver) look() (doubtful bool) {
 
 // reroute has the listeners follow the map.
 func (d *Driver) reroute() {
-	for _, l := range d.openListeners() {
+	d.mu.Lock()
+	listeners := slices.Collect(maps.Keys(d.listeners))
+	d.mu.Unlock()
+	for _, l := range listeners {
 		l.reroute()
 	}
-}
-
-func (d *Driver) openListeners() []*listener {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Collect(maps.Keys(d.listeners))
 }

@@ -118,7 +118,7 @@ func (l *listener) place(name string, c *channel) {
 	} else {
 		l.driver.refreshSoon("")
 	}
-	if address := l.driver.open.target(c.slot); address != "" && l.driver.shardMessages {
+	if address := l.driver.target(c.slot); address != "" && l.driver.shardMessages {
 		if n := l.driver.node(address); home != nil && n != home.node {
 			target = l.earAt(n)
 		}

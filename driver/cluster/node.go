@@ -47,8 +47,8 @@ type node struct {
 	calls, apart atomic.Int64
 	// heard counts signs of life.
 	heard atomic.Int64
-	// serving says that it has slots, and searching that it is asked which are open.
-	serving, searching atomic.Bool
+	// serving says that it has slots.
+	serving atomic.Bool
 
 	mu     sync.Mutex
 	reason error // why the latest attempt to connect failed

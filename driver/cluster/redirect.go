@@ -1,66 +1,30 @@
 package cluster
 
-import (
-	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/redlatch/redlatch/driver"
-)
+import "time"
 
 // openMemory is for how long a slot counts as open after that was seen.
 const openMemory = 3 * time.Second
 
-// openSlots remembers the slots that are open: on their way from the server that has them
-// to another one.
-type openSlots struct {
-	some  atomic.Bool // spares everybody the mutex while there are none
-	mu    sync.Mutex
-	slots map[int]openSlot
-}
-
+// openSlot is on its way to a target, from the server that has it as yet.
 type openSlot struct {
 	target string // address
 	until  time.Time
 }
 
-// add takes note of an open slot, and says whether that is news.
-func (o *openSlots) add(slot int, target string) (news bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.slots == nil {
-		o.slots = make(map[int]openSlot)
+// target is the address that an open slot is on its way to, empty of any other slot.
+func (d *Driver) target(slot int) string {
+	if o := d.open[slot].Load(); o != nil && time.Now().Before(o.until) {
+		return o.target
 	}
-	news = o.slots[slot].target != target
-	o.slots[slot] = openSlot{target, time.Now().Add(openMemory)}
-	o.some.Store(true)
-	return news
+	return ""
 }
-
-// target is the address of the server that an open slot is on its way to, empty of any
-// other slot.
-func (o *openSlots) target(slot int) string {
-	if !o.some.Load() {
-		return ""
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	found := o.slots[slot]
-	if found.target != "" && time.Now().After(found.until) {
-		delete(o.slots, slot)
-		o.some.Store(len(o.slots) > 0)
-		return ""
-	}
-	return found.target
-}
-
-func (o *openSlots) has(slot int) bool { return o.target(slot) != "" }
 
 // opened takes note that a slot is open. Listeners then hear its target as well.
 func (d *Driver) opened(to redirection) {
 	d.node(to.address).serving.Store(true)
-	if d.open.add(to.slot, to.address) {
+	news := d.target(to.slot) != to.address
+	d.open[to.slot].Store(&openSlot{to.address, time.Now().Add(openMemory)})
+	if news {
 		d.spawn(d.reroute)
 	}
 }
@@ -103,30 +67,4 @@ func (d *Driver) redirected(n *node, err error) (redirection, bool) {
 		d.moved(n, to)
 	}
 	return to, ok
-}
-
-// refuse leaves redirected commands to the caller, in a way that tells him what he may do.
-func (d *Driver) refuse(n *node, replies []driver.Reply) {
-	for i, reply := range replies {
-		if _, elsewhere := d.redirected(n, reply.Err); elsewhere {
-			text := "TRYAGAIN redirected: " + reply.Err.Error()
-			replies[i] = driver.Reply{Err: &driver.ServerError{Message: text}}
-		}
-	}
-}
-
-// asking are commands for the target of an open slot. ASKING holds for one.
-func asking(commands []driver.Command) []driver.Command {
-	return append([]driver.Command{{Words: []string{"ASKING"}}}, commands...)
-}
-
-// follow says that the commands act upon the one before them on their connection, and on
-// nothing else.
-func follow(commands []driver.Command) bool {
-	for _, command := range commands {
-		if name := command.Words[0]; !strings.EqualFold(name, "WAIT") && !strings.EqualFold(name, "WAITAOF") {
-			return false
-		}
-	}
-	return true
 }

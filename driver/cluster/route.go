@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,7 +27,7 @@ next:
 		to := part{node: common, slot: -1}
 		if command.Key != "" {
 			to.node = d.home(command.Key)
-			if slot := driver.Slot(command.Key); d.open.has(slot) {
+			if slot := driver.Slot(command.Key); d.target(slot) != "" {
 				to.slot = slot
 			}
 		}
@@ -50,9 +51,7 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 	}
 	parts := d.divide(commands)
 	if first := parts[0]; len(parts) == 1 && first.slot < 0 && len(commands) > 1 && first.node.server.Load() != nil {
-		replies := d.exchange(ctx, first.node, false, commands) // it bounds itself
-		d.refuse(first.node, replies)
-		return replies
+		return d.send(ctx, first.node, false, commands) // it bounds itself
 	}
 	bounded, cancel := d.options.bounded(ctx, began)
 	defer cancel()
@@ -71,38 +70,24 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 	return replies
 }
 
-// carry carries out one part of a pipeline.
+// carry carries out one part of a pipeline. The commands of an open slot go one after
+// another, each wherever its key is. When the outcome of one is not known, those behind
+// it are not sent: as on one connection.
 func (d *Driver) carry(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
-	if p.slot >= 0 || len(p.places) == 1 {
-		d.carryEach(ctx, p, commands, replies)
+	if p.slot < 0 {
+		some := make([]driver.Command, len(p.places))
+		for i, place := range p.places {
+			some[i] = commands[place]
+		}
+		for i, reply := range d.send(ctx, p.node, false, some) {
+			replies[p.places[i]] = reply
+		}
 		return
 	}
-	some := make([]driver.Command, len(p.places))
 	for i, place := range p.places {
-		some[i] = commands[place]
-	}
-	answers := d.exchange(ctx, p.node, false, some)
-	d.refuse(p.node, answers)
-	for i, place := range p.places {
-		replies[place] = answers[i]
-	}
-}
-
-// carryEach carries out the commands of a part one after another, each at the server that
-// has its key. When the outcome of one is not known, those behind it are not sent: as on
-// one connection.
-func (d *Driver) carryEach(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
-	for i, place := range p.places {
-		n, command := p.node, commands[place:place+1]
-		answers := d.exchange(ctx, n, false, command)
-		if to, elsewhere := d.redirected(n, answers[0].Err); elsewhere && to.asking {
-			n = d.node(to.address)
-			answers = d.exchange(ctx, n, false, asking(command))[1:]
-		}
-		d.refuse(n, answers)
-		replies[place] = answers[0]
+		replies[place] = d.send(ctx, p.node, false, commands[place:place+1])[0]
 		var refused *driver.ServerError
-		if err := answers[0].Err; err != nil && !errors.As(err, &refused) {
+		if err := replies[place].Err; err != nil && !errors.As(err, &refused) {
 			err = notSent(fmt.Errorf("behind a command without an answer: %w", err))
 			for _, behind := range p.places[i+1:] {
 				replies[behind].Err = err
@@ -111,6 +96,26 @@ func (d *Driver) carryEach(ctx context.Context, p part, commands []driver.Comman
 		}
 	}
 }
+
+// send has a node carry out commands. A single command whose slot is open goes on to the
+// target, with the WAIT behind it. Whatever else is redirected is the caller's to repeat.
+func (d *Driver) send(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
+	replies := d.exchange(ctx, n, apart, commands)
+	to, elsewhere := d.redirected(n, replies[0].Err)
+	if elsewhere && to.asking && !slices.ContainsFunc(commands[1:], isNotWait) {
+		n = d.node(to.address)
+		asking := driver.Command{Words: []string{"ASKING"}} // holds for one command
+		replies = d.exchange(ctx, n, apart, slices.Insert(slices.Clone(commands), 0, asking))[1:]
+	}
+	for i, reply := range replies {
+		if _, elsewhere := d.redirected(n, reply.Err); elsewhere {
+			replies[i].Err = &driver.ServerError{Message: "TRYAGAIN redirected: " + reply.Err.Error()}
+		}
+	}
+	return replies
+}
+
+func isNotWait(command driver.Command) bool { return command.Words[0] != "WAIT" }
 
 // exchange has a node carry out commands, in order and on one connection.
 func (d *Driver) exchange(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
