@@ -23,9 +23,9 @@ type Driver struct {
 	// slots says who has a slot; nil where nobody is known to.
 	slots [driver.Slots]atomic.Pointer[node]
 	// open says which slots were seen to be on their way lately.
-	open [driver.Slots]atomic.Pointer[openSlot]
+	open    [driver.Slots]atomic.Pointer[openSlot]
 	masters atomic.Pointer[[]*node] // whoever has slots; never empty after Open
-	kick    chan struct{} // capacity one: the map is to be asked for
+	kick    chan struct{}           // capacity one: the map is to be asked for
 
 	// life ends when Close begins.
 	life context.Context

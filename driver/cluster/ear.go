@@ -199,7 +199,9 @@ func (e *ear) subscribed(name string) {
 	l.voice.Lock()
 	defer l.voice.Unlock()
 	l.mu.Lock()
-	e.paid(name, 1)
+	if e.owed[name]--; e.owed[name] <= 0 {
+		delete(e.owed, name)
+	}
 	s := e.subscriptions[name]
 	whole := !l.closed && s != nil && s.asked && !s.heard && e.owed[name] == 0
 	if whole {
@@ -208,14 +210,6 @@ func (e *ear) subscribed(name string) {
 	l.mu.Unlock()
 	if whole && l.events.Subscribed != nil {
 		l.events.Subscribed(name)
-	}
-}
-
-// paid takes note that so many acknowledgements have come or will not. The listener's
-// mutex is held.
-func (e *ear) paid(name string, n int) {
-	if e.owed[name] -= n; e.owed[name] <= 0 {
-		delete(e.owed, name)
 	}
 }
 
