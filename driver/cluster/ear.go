@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -11,8 +10,6 @@ import (
 // searchEvery is how often a server that is listened to is asked for open slots, up to
 // half sooner at random.
 const searchEvery = time.Second
-
-var errDeaf = errors.New("subscription connection gone")
 
 // ear is a listener's subscription connection to one server, which is made anew when it
 // breaks. Its goroutine is the only one that talks to the server.
@@ -133,20 +130,24 @@ func (e *ear) deafened() {
 
 // serve makes a connection and keeps the subscriptions on it as they are wished for. It
 // returns when the connection is gone; no event of it can follow.
-func (e *ear) serve() error {
-	conn, err := e.connect()
+func (e *ear) serve() {
+	server, err := e.node.reach(e.life, nil)
 	if err != nil {
-		return err
+		return
+	}
+	events := driver.Events{Subscribed: e.subscribed, Evicted: e.evicted, Message: e.message}
+	conn, err := server.Listen(e.life, events)
+	if err != nil {
+		return
 	}
 	defer conn.Close()
-	retry := time.NewTimer(0)
+	retry, search := time.NewTimer(0), time.NewTimer(jittered(searchEvery))
 	defer retry.Stop()
-	search := time.NewTimer(jittered(searchEvery))
 	defer search.Stop()
 	for {
 		next, err := e.update(conn)
 		if err != nil {
-			return err
+			return
 		}
 		if retry.Stop(); !next.IsZero() {
 			retry.Reset(time.Until(next))
@@ -158,9 +159,9 @@ func (e *ear) serve() error {
 			e.findOpenSlots()
 			search.Reset(jittered(searchEvery))
 		case <-conn.Done():
-			return errDeaf
+			return
 		case <-e.life.Done():
-			return nil
+			return
 		}
 	}
 }
@@ -176,21 +177,6 @@ func (e *ear) findOpenSlots() {
 			e.listener.driver.opened(to)
 		}
 	}
-}
-
-// connect opens a subscription connection to the node.
-func (e *ear) connect() (driver.Listener, error) {
-	ctx, cancel := e.listener.driver.options.bounded(e.life, time.Now())
-	defer cancel()
-	if !e.node.enter() {
-		return nil, errRetired
-	}
-	defer e.node.leave()
-	server, err := e.node.reach(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return server.Listen(ctx, driver.Events{Subscribed: e.subscribed, Evicted: e.evicted, Message: e.message})
 }
 
 // subscribed takes an acknowledgement.

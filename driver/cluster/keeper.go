@@ -71,15 +71,13 @@ func (d *Driver) note(ctx context.Context, n *node, err error) {
 	switch {
 	case err == nil:
 		n.heard.Add(1)
-	case errors.Is(err, driver.ErrNoConnection):
-		d.refreshSoon("")
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && !errors.Is(err, driver.ErrNoConnection):
 		n.heard.Add(1)
 		if refused.Code() == "CLUSTERDOWN" {
 			d.refreshSoon("")
 		}
-	case ctx.Err() == nil:
-		d.refreshSoon("") // the connection broke, or the server was too slow
+	case ctx.Err() == nil || errors.Is(err, driver.ErrNoConnection):
+		d.refreshSoon("") // there is no connection, it broke, or the server was too slow
 	}
 }
 

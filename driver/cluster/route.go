@@ -181,15 +181,12 @@ func isNotWait(command driver.Command) bool { return command.Words[0] != "WAIT" 
 // exchange has a node carry out commands, in order and on one connection.
 func (d *Driver) exchange(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
 	if !n.enter() {
-		return failAll(len(commands), notSent(d.gone()))
+		return failAll(len(commands), notSent(errRetired))
 	}
 	defer n.leave()
 	server, err := n.reach(ctx, nil)
 	if err != nil {
 		d.note(ctx, n, err)
-		if err == errRetired {
-			err = notSent(d.gone())
-		}
 		return failAll(len(commands), err)
 	}
 	send := server.Pipeline
@@ -201,12 +198,4 @@ func (d *Driver) exchange(ctx context.Context, n *node, apart bool, commands []d
 	replies := send(ctx, commands...)
 	d.note(ctx, n, replies[0].Err)
 	return replies
-}
-
-// gone is why a node takes no more calls.
-func (d *Driver) gone() error {
-	if d.life.Err() != nil {
-		return errClosed
-	}
-	return errRetired
 }

@@ -81,9 +81,7 @@ func (e *ear) changes(now time.Time, sharded bool) (drops, wishes map[kind][]str
 // drop ends subscriptions in one way. That a server refuses this, having lost the slot,
 // is fine: it has ended them itself.
 func (e *ear) drop(unsubscribe func(context.Context, ...string) error, names []string) error {
-	ctx, cancel := e.request()
-	defer cancel()
-	err := unsubscribe(ctx, names...)
+	err := unsubscribe(e.life, names...)
 	var refused *driver.ServerError
 	if errors.As(err, &refused) {
 		return nil
@@ -95,9 +93,7 @@ func (e *ear) drop(unsubscribe func(context.Context, ...string) error, names []s
 // Where it refuses one, it refuses them all: then each is asked for by itself, unless the
 // whole slot is elsewhere.
 func (e *ear) ask(subscribe func(context.Context, ...string) error, names []string) (taken []string, err error) {
-	ctx, cancel := e.request()
-	defer cancel()
-	err = subscribe(ctx, names...)
+	err = subscribe(e.life, names...)
 	var refused *driver.ServerError
 	switch {
 	case err == nil:
@@ -124,11 +120,6 @@ func (e *ear) ask(subscribe func(context.Context, ...string) error, names []stri
 		taken = append(taken, some...)
 	}
 	return taken, nil
-}
-
-// request bounds one request on the connection.
-func (e *ear) request() (context.Context, context.CancelFunc) {
-	return e.listener.driver.options.bounded(e.life, time.Now())
 }
 
 // refused makes wishes of channels that the server refused, unless they are somebody
