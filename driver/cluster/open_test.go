@@ -76,7 +76,7 @@ func TestASlotStaysOpen(t *testing.T) {
 			}
 		}
 		for _, radio := range []*radio{r, quiet} {
-			redistest.Eventually(t, soon, func() bool {
+			redistest.Eventually(t, disturbed, func() bool {
 				shardPublish(t, to, channel, "target")
 				return radio.count(channel+" target") > 0
 			}, "what is published at the target is heard")
@@ -86,6 +86,10 @@ func TestASlotStaysOpen(t *testing.T) {
 			}
 			shardPublish(t, from, channel, "source")
 			radio.await(t, channel+" source", 1)
+		}
+		// Or what is published to all servers would arrive twice.
+		if n := to.CLI(t, "PUBSUB", "NUMSUB", channel).([]any)[1]; n != int64(0) {
+			t.Errorf("%v plain subscriptions at the target", n)
 		}
 		publishBoth(t, d, channel, "both")
 		for _, radio := range []*radio{r, quiet} {
