@@ -152,7 +152,7 @@ func (d *Driver) shunt(ctx context.Context, s *siding, commands []driver.Command
 			whole = false
 			replies[i].Err = d.derailed(ctx, s, err)
 		} else if replies[i] = convert(result); replies[i].Err != nil {
-			d.heed(s.link, replies[i].Err)
+			replies[i].Err = d.heed(s.link, replies[i].Err)
 		}
 	}
 	d.parkSiding(s, whole)

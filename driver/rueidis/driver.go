@@ -134,7 +134,7 @@ func (d *Driver) do(ctx context.Context, link *link, command driver.Command) dri
 	}
 	reply := convert(result)
 	if reply.Err != nil {
-		d.heed(link, reply.Err)
+		reply.Err = d.heed(link, reply.Err)
 	}
 	return reply
 }
@@ -152,7 +152,7 @@ func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Com
 		if err := result.NonRedisError(); err != nil {
 			replies[i].Err = d.failed(ctx, link, err)
 		} else if replies[i] = convert(result); replies[i].Err != nil {
-			d.heed(link, replies[i].Err)
+			replies[i].Err = d.heed(link, replies[i].Err)
 		}
 	}
 	return replies

@@ -68,7 +68,7 @@ func (d *Driver) adopt(l *listener, era context.Context) bool {
 // behind when it fails.
 func newListener(ctx context.Context, options Options, events driver.Events) (*listener, error) {
 	var line line
-	settings := options.client(line.dial)
+	settings := options.client(&line)
 	// The reader must run from the start. Setting the hooks starts it as well,
 	// but not if it happens in the middle of one of rueidis' PINGs.
 	settings.AlwaysPipelining = true

@@ -17,15 +17,26 @@ type readOnly struct{ refusal error }
 
 func (r readOnly) Error() string { return r.refusal.Error() }
 
-// heed looks at an error reply. READONLY means that the server has become a replica.
-// Behind a DNS name or a virtual IP there may be another server by now, which only a new
+// heed looks at an error reply, and explains it if it can.
+func (d *Driver) heed(link *link, err error) error {
+	var refused *driver.ServerError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if isReadOnly(refused) {
+		d.renew(link, refused)
+	}
+	if d.options.Explain != nil {
+		return d.options.Explain(refused)
+	}
+	return err
+}
+
+// renew is called when the server refuses writes, having become a replica. Behind a DNS name or a virtual IP there may be another server by now, which only a new
 // connection reaches. So all connections are made anew, at most once in renewEvery: the
 // address may lead to the replica still. Calls under way on the link may end in peace;
 // calls apart and listeners end.
-func (d *Driver) heed(link *link, err error) {
-	if !isReadOnly(err) {
-		return
-	}
+func (d *Driver) renew(link *link, err error) {
 	d.mu.Lock()
 	now := time.Now()
 	if d.closed || link.era.Err() != nil || now.Before(d.renewal) {
@@ -43,11 +54,9 @@ func (d *Driver) heed(link *link, err error) {
 
 // isReadOnly recognizes the refusal of a replica. Before Redis 7, an error that ended a
 // script stands behind the script's name and line.
-func isReadOnly(err error) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) &&
-		(refused.Code() == "READONLY" || strings.HasPrefix(refused.Message, "ERR Error running script") &&
-			strings.Contains(refused.Message, ": -READONLY "))
+func isReadOnly(refused *driver.ServerError) bool {
+	return refused.Code() == "READONLY" || strings.HasPrefix(refused.Message, "ERR Error running script") &&
+		strings.Contains(refused.Message, ": -READONLY ")
 }
 
 // drain closes a link when its calls have ended, or the command timeout has passed.
