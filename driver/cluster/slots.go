@@ -93,7 +93,7 @@ func parseRedirection(err error, asked string) (redirection, bool) {
 // parseAddress reads host:port, where the host may be IPv6 without brackets.
 func parseAddress(text, asked string) (address string, ok bool) {
 	colon := strings.LastIndexByte(text, ':')
-	if colon < 0 {
+	if colon < 0 || colon == len(text)-1 {
 		return "", false
 	}
 	return join(strings.Trim(text[:colon], "[]"), text[colon+1:], asked), true

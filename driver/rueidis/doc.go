@@ -32,4 +32,14 @@
 // under way do not rely on that. A connection whose calls get no answer is given up
 // within the command timeout. The pauses between attempts to connect grow from 10 ms to
 // 1 s, each shortened by up to a half at random.
+//
+// # Replies that lie
+//
+// rueidis 1.0.79 trusts the lengths in a reply. A negative or a giant one makes it panic on
+// a goroutine of its own, which ends the process; so does a reply that nobody asked for.
+// The driver therefore checks what arrives before rueidis reads it, and ends the
+// connection at the first lie. A reply may have 4,194,304 elements and be nested 32 deep,
+// and a text in it may be 512 MiB long. What is left to trust is that a subscription
+// connection gets the confirmations that were asked for, and no others: rueidis panics
+// over one more.
 package rueidis

@@ -34,9 +34,13 @@ func readAnswer(replies []driver.Reply, address string) (answer, error) {
 		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
 	}
 	a := answer{primary: primary, others: []string{address}}
-	a.epoch, _ = strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64)
+	if epoch, err := strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64); err == nil {
+		a.epoch = max(epoch, 0)
+	}
 	for _, other := range replies[2].Array {
-		a.others = append(a.others, net.JoinHostPort(property(other, "ip"), property(other, "port")))
+		if host, port := property(other, "ip"), property(other, "port"); host != "" && port != "" {
+			a.others = append(a.others, net.JoinHostPort(host, port))
+		}
 	}
 	return a, nil
 }
@@ -56,8 +60,8 @@ func primaryOf(reply driver.Reply) (address string, err error) {
 		return "", reply.Err
 	case reply.IsNil:
 		return "", errUnheardOf
-	case len(reply.Array) != 2:
-		return "", fmt.Errorf("unexpected reply %+v", reply)
+	case len(reply.Array) != 2 || reply.Array[0].Str == "" || reply.Array[1].Str == "":
+		return "", fmt.Errorf("unexpected reply of %d elements, not a host and a port", len(reply.Array))
 	}
 	return net.JoinHostPort(reply.Array[0].Str, reply.Array[1].Str), nil
 }
