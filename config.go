@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -74,6 +75,20 @@ type Config struct {
 	// rediss+sentinel or rediss+cluster: own authorities, a client certificate. It holds
 	// for all servers and sentinels. Without it, the system's authorities are trusted.
 	TLS *tls.Config
+
+	// Credentials is asked for the user and the password of a server, at each connection
+	// that Open's client makes to it, for passwords that are rotated and for tokens that
+	// expire. An empty user is the default one. The address is the server's own, before
+	// AddressMap. It must end with ctx, may be called by several goroutines, and its error
+	// ends the attempt to connect. The URL then has no user and no password. Connections
+	// that exist are not logged in again. It is not asked for sentinels.
+	Credentials func(ctx context.Context, address string) (user, password string, err error)
+
+	// AddressMap translates the addresses that the URL, sentinels and servers of a Cluster
+	// name, where they cannot be reached under these: behind NAT, or in containers. It gets
+	// and returns host:port, must not block, and may be called by several goroutines. With
+	// TLS, certificates are checked against its result.
+	AddressMap func(address string) string
 
 	// Logger is told of what no caller would see, such as a hold that was lost:
 	// slog.Default.

@@ -3,6 +3,7 @@ package redlatch
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,6 +31,11 @@ import (
 // are for the servers; ?sentinel_username=…&sentinel_password=… are for the sentinels,
 // which do without by default. An encrypted one is so on every way, to sentinels as well.
 //
+// Config.Credentials and Config.AddressMap are for passwords that change and for servers
+// behind NAT. One server takes one connection for commands, one for Pub/Sub while anyone
+// waits, and up to 8 for commands that wait for replicas; of a Cluster, each server that
+// is used. An idle connection costs one PING in each CommandTimeout.
+//
 // It blocks until the server has answered, bounded by ctx and by
 // Config.CommandTimeout. The error is a *ConfigError for a URL or a setting that
 // cannot work, and otherwise the network's or the server's, with the address and
@@ -43,9 +49,12 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := target.suits(cfg); err != nil {
+		return nil, err
+	}
 	d, err := target.connect(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("redlatch: open: %w", err)
+		return nil, fmt.Errorf("redlatch: open: %w", target.advised(err))
 	}
 	c, err := New(d, cfg)
 	if err != nil {
@@ -55,6 +64,36 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	c.owned = true
 	c.server = target.identity()
 	return c, nil
+}
+
+// suits refuses settings that the target has no use for.
+func (t target) suits(cfg Config) error {
+	switch {
+	case cfg.Credentials != nil && (t.username != "" || t.password != ""):
+		return &ConfigError{"Credentials", "the URL has a user or a password already"}
+	case cfg.Credentials != nil && t.scheme == "memory":
+		return &ConfigError{"Credentials", "nobody logs in at a memory:// server"}
+	case cfg.AddressMap != nil && t.scheme == "memory":
+		return &ConfigError{"AddressMap", "a memory:// server has no address"}
+	}
+	return nil
+}
+
+// advised adds what to do about a failure to connect.
+func (t target) advised(err error) error {
+	if errors.Is(err, rueidis.ErrNoTLS) {
+		return fmt.Errorf("%w; if its port is a plain one, the URL begins with %s://", err, strings.Replace(t.scheme, "rediss", "redis", 1))
+	}
+	return err
+}
+
+// explain says why a server that is used by itself refuses what a Cluster refuses.
+func explain(refused *driver.ServerError) error {
+	switch refused.Code() {
+	case "MOVED", "ASK", "CROSSSLOT", "CLUSTERDOWN":
+		return fmt.Errorf("%w (the server belongs to a Cluster, which is opened by redis+cluster://)", refused)
+	}
+	return refused
 }
 
 // identity is what tells servers apart: the same for everybody who gives the same URL. A
@@ -89,7 +128,9 @@ func (t target) connect(ctx context.Context, cfg Config) (driver.Driver, error) 
 			},
 		})
 	}
-	return rueidis.Open(ctx, t.server(t.addresses[0], cfg))
+	options := t.server(t.addresses[0], cfg)
+	options.Explain = explain
+	return rueidis.Open(ctx, options)
 }
 
 // server says how to talk to one of the target's servers.
@@ -99,6 +140,8 @@ func (t target) server(address string, cfg Config) rueidis.Options {
 		TLS:            t.tls(cfg),
 		Username:       t.username,
 		Password:       t.password,
+		Credentials:    cfg.Credentials,
+		AddressMap:     cfg.AddressMap,
 		DB:             t.database,
 		CommandTimeout: cfg.CommandTimeout,
 	}

@@ -187,16 +187,21 @@ func (t *target) readDatabase(text string) error {
 func (t *target) readQuery(query, fragment string) error {
 	// To a form on a page a plus is a space, but not to whoever writes a password.
 	values, err := url.ParseQuery(strings.ReplaceAll(strings.TrimPrefix(query, "?"), "+", "%2B"))
-	if strings.HasSuffix(t.scheme, "+sentinel") && err == nil && fragment == "" {
+	sentinels := strings.HasSuffix(t.scheme, "+sentinel") && err == nil && fragment == ""
+	if sentinels {
 		t.sentinelUsername, t.sentinelPassword = values.Get("sentinel_username"), values.Get("sentinel_password")
 		values.Del("sentinel_username")
 		values.Del("sentinel_password")
 		if len(values) == 0 {
 			return nil
 		}
-		return badURL("nothing is known that could follow %q but ?sentinel_username=…&sentinel_password=…", t)
 	}
-	if query != "" || fragment != "" {
+	switch {
+	case values.Has("db") || values.Has("database"):
+		return badURL("the database stands in the path, as in redis://host:port/3 or redis+sentinel://host:port/master/3")
+	case sentinels:
+		return badURL("nothing is known that could follow %q but ?sentinel_username=…&sentinel_password=…", t)
+	case query != "" || fragment != "":
 		return badURL("nothing is known that could follow %q", t)
 	}
 	return nil

@@ -97,7 +97,8 @@ type Listener interface {
 type ShardListener interface {
 	Listener
 	// SubscribeShard asks for messages of channels of one slot. The server refuses the
-	// channels of a slot that is not its own by a *ServerError with the code MOVED.
+	// channels of a slot that is neither its own nor on its way to it, by a *ServerError
+	// with the code MOVED.
 	SubscribeShard(ctx context.Context, channels ...string) error
 	// UnsubscribeShard asks for no more of them.
 	UnsubscribeShard(ctx context.Context, channels ...string) error

@@ -3,7 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,10 +21,11 @@ type Driver struct {
 	shardMessages bool
 
 	// slots says who has a slot; nil where nobody is known to.
-	slots   [driver.Slots]atomic.Pointer[node]
+	slots [driver.Slots]atomic.Pointer[node]
+	// open says which slots were seen to be on their way lately.
+	open    [driver.Slots]atomic.Pointer[openSlot]
 	masters atomic.Pointer[[]*node] // whoever has slots; never empty after Open
-	transit transit
-	kick    chan struct{} // capacity one: the map is to be asked for
+	kick    chan struct{}           // capacity one: the map is to be asked for
 
 	// life ends when Close begins.
 	life context.Context
@@ -122,7 +123,7 @@ func (d *Driver) node(address string) *node {
 	defer d.mu.Unlock()
 	n := d.nodes[address]
 	if n == nil {
-		n = newNode(address, d.options, d.spawn)
+		n = newNode(d, address)
 		if d.closed {
 			n.closeNow()
 			n.end()
@@ -154,22 +155,75 @@ func (d *Driver) home(key string) *node {
 // anyone is a node that has slots, and a connection if possible.
 func (d *Driver) anyone() *node {
 	masters := *d.masters.Load()
-	first := rand.IntN(len(masters))
-	for i := range masters {
-		n := masters[(first+i)%len(masters)]
-		if n.server.Load() != nil && n.serving.Load() && !n.closed() {
-			return n
-		}
+	at := slices.IndexFunc(masters, func(n *node) bool {
+		return n.server.Load() != nil && n.serving.Load() && !n.closed()
+	})
+	return d.node(masters[max(at, 0)].address)
+}
+
+// openMemory is for how long a slot counts as open after that was seen.
+const openMemory = 3 * time.Second
+
+// openSlot is on its way to a target, from the server that has it as yet.
+type openSlot struct {
+	target string // address
+	until  time.Time
+}
+
+// target is the address that an open slot is on its way to, empty of any other slot.
+func (d *Driver) target(slot int) string {
+	if o := d.open[slot].Load(); o != nil && time.Now().Before(o.until) {
+		return o.target
 	}
-	return d.node(masters[first].address)
+	return ""
+}
+
+// opened takes note that a slot is open. Listeners then hear its target as well.
+func (d *Driver) opened(to redirection) {
+	d.node(to.address).serving.Store(true)
+	news := d.target(to.slot) != to.address
+	d.open[to.slot].Store(&openSlot{to.address, time.Now().Add(openMemory)})
+	if news {
+		d.spawn(d.reroute)
+	}
 }
 
 // moved takes note of who has a slot. The whole map follows in the background: slots
-// seldom move alone.
-func (d *Driver) moved(to redirection) *node {
+// seldom move alone. A server that names its own address is another one than the address
+// leads to by now, and is connected to anew.
+func (d *Driver) moved(from *node, to redirection) {
+	if to.address == from.address {
+		d.renew(from)
+	}
 	n := d.node(to.address)
 	n.serving.Store(true)
 	d.slots[to.slot].Store(n)
 	d.refreshSoon(to.address)
-	return n
+}
+
+// renew closes a node whose connection leads to the wrong server, unless it is new: its
+// address may lead there still. Whoever needs the node next makes another one.
+func (d *Driver) renew(n *node) {
+	if time.Now().Before(n.fresh) || !n.closeNow() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		delete(d.nodes, n.address)
+		d.work.Go(n.shut)
+	}
+}
+
+// redirected takes in what a node said of a slot. It is false for any other reply.
+func (d *Driver) redirected(n *node, err error) (redirection, bool) {
+	to, ok := parseRedirection(err, n.address)
+	switch {
+	case !ok:
+	case to.asking:
+		d.opened(to)
+	default:
+		d.moved(n, to)
+	}
+	return to, ok
 }

@@ -2,13 +2,14 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 )
 
-var errDeaf = errors.New("subscription connection gone")
+// searchEvery is how often a server that is listened to is asked for open slots, up to
+// half sooner at random.
+const searchEvery = time.Second
 
 // ear is a listener's subscription connection to one server, which is made anew when it
 // breaks. Its goroutine is the only one that talks to the server.
@@ -20,53 +21,76 @@ type ear struct {
 	news     chan struct{} // capacity one: there is something to do
 
 	// Guarded by the listener's mutex.
-	size   int                 // channels that are this ear's business
-	wishes []*channel          // those of them that are to be asked for, and some that were
-	drops  map[string]struct{} // channels to end the subscription to
-	owed   map[string]int      // acknowledgements to come on the connection
+	subscriptions map[string]*subscription // by channel
+	wishes        []*subscription          // those that are to be asked for, and some that were
+	drops         map[string]struct{}      // channels to end the subscription to
+	owed          map[string]int           // acknowledgements to come on the connection
+}
+
+// subscription is what is to be heard of a channel at one server.
+type subscription struct {
+	name    string
+	channel *channel
+	// shard says that only what is published in the server's shard is.
+	shard bool
+	// wished says that it is to be asked for, asked that it was, heard that everything
+	// about it is acknowledged, and adrift that the server ended that, and the next map
+	// will tell who comes after it.
+	wished, asked, heard, adrift bool
 }
 
 func newEar(l *listener, n *node) *ear {
 	e := &ear{
-		listener: l, node: n, news: make(chan struct{}, 1),
+		listener: l, node: n, news: make(chan struct{}, 1), subscriptions: make(map[string]*subscription),
 		drops: make(map[string]struct{}), owed: make(map[string]int),
 	}
 	e.life, e.stop = context.WithCancel(l.life)
 	return e
 }
 
-// wish makes a channel one of the ear's wishes. The listener's mutex is held.
-func (e *ear) wish(c *channel) {
-	if c.ear == nil {
-		c.ear = e
-		e.size++
+// take makes a channel the ear's business. The listener's mutex is held.
+func (e *ear) take(name string, c *channel, shard bool) {
+	s := e.subscriptions[name]
+	switch {
+	case s == nil:
+		s = &subscription{name: name, channel: c, shard: shard}
+		e.subscriptions[name] = s
+		e.wish(s)
+	case s.shard && !shard:
+		s.shard = false
+		e.wish(s)
+	case s.adrift:
+		e.setback(s)
 	}
-	c.asked, c.heard, c.adrift = false, false, false
-	if !c.wished {
-		c.wished = true
-		e.wishes = append(e.wishes, c)
+}
+
+// wish makes a subscription a wish. The listener's mutex is held.
+func (e *ear) wish(s *subscription) {
+	s.asked, s.heard, s.adrift = false, false, false
+	if !s.wished {
+		s.wished = true
+		e.wishes = append(e.wishes, s)
 	}
 	e.rouse()
 }
 
 // leave takes a channel from the ear. The listener's mutex is held.
-func (e *ear) leave(c *channel) {
-	c.ear, c.wished, c.asked, c.heard, c.adrift = nil, false, false, false, false
-	e.size--
-	e.drops[c.name] = struct{}{}
+func (e *ear) leave(name string) {
+	delete(e.subscriptions, name)
+	e.drops[name] = struct{}{}
 	e.rouse()
 }
 
-// setback makes a channel that was refused or ended a wish again, for a little later.
+// setback makes a subscription that was refused or ended a wish again, for a little later.
 // The listener's mutex is held.
-func (e *ear) setback(c *channel) {
-	now := time.Now()
+func (e *ear) setback(s *subscription) {
+	c, now := s.channel, time.Now()
 	if now.Sub(c.backAt) > lastPause {
 		c.setbacks = 0
 	}
-	c.backAt = now.Add(min(firstPause<<min(c.setbacks, 10), lastPause))
+	c.backAt = now.Add(jittered(min(firstPause<<min(c.setbacks, 10), lastPause)))
 	c.setbacks++
-	e.wish(c)
+	e.wish(s)
 }
 
 func (e *ear) rouse() {
@@ -76,40 +100,19 @@ func (e *ear) rouse() {
 	}
 }
 
-// run keeps the connection while there is something to hear, with a growing pause after
-// each that broke.
+// run keeps the connection, with a growing pause after each that broke.
 func (e *ear) run() {
 	pause := firstPause
-	for e.await() {
+	for e.life.Err() == nil {
 		began := time.Now()
 		e.serve()
 		e.deafened()
-		if e.life.Err() != nil {
-			return
-		}
 		e.listener.driver.refreshSoon("")
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
-		rest(e.life, pause)
+		rest(e.life, jittered(pause))
 		pause = min(2*pause, lastPause)
-	}
-}
-
-// await waits for something to hear. It is false when the ear's time is over.
-func (e *ear) await() bool {
-	for {
-		e.listener.mu.Lock()
-		size := e.size
-		e.listener.mu.Unlock()
-		if size > 0 {
-			return e.life.Err() == nil
-		}
-		select {
-		case <-e.news:
-		case <-e.life.Done():
-			return false
-		}
 	}
 }
 
@@ -120,27 +123,31 @@ func (e *ear) deafened() {
 	defer l.mu.Unlock()
 	clear(e.owed)
 	clear(e.drops)
-	for _, c := range l.channels {
-		if c.ear == e {
-			e.wish(c)
-		}
+	for _, s := range e.subscriptions {
+		e.wish(s)
 	}
 }
 
 // serve makes a connection and keeps the subscriptions on it as they are wished for. It
 // returns when the connection is gone; no event of it can follow.
-func (e *ear) serve() error {
-	conn, err := e.connect()
+func (e *ear) serve() {
+	server, err := e.node.reach(e.life, nil)
 	if err != nil {
-		return err
+		return
+	}
+	events := driver.Events{Subscribed: e.subscribed, Evicted: e.evicted, Message: e.message}
+	conn, err := server.Listen(e.life, events)
+	if err != nil {
+		return
 	}
 	defer conn.Close()
-	retry := time.NewTimer(0)
+	retry, search := time.NewTimer(0), time.NewTimer(jittered(searchEvery))
 	defer retry.Stop()
+	defer search.Stop()
 	for {
 		next, err := e.update(conn)
 		if err != nil {
-			return err
+			return
 		}
 		if retry.Stop(); !next.IsZero() {
 			retry.Reset(time.Until(next))
@@ -148,27 +155,28 @@ func (e *ear) serve() error {
 		select {
 		case <-e.news:
 		case <-retry.C:
+		case <-search.C:
+			e.findOpenSlots()
+			search.Reset(jittered(searchEvery))
 		case <-conn.Done():
-			return errDeaf
+			return
 		case <-e.life.Done():
-			return nil
+			return
 		}
 	}
 }
 
-// connect opens a subscription connection to the node.
-func (e *ear) connect() (driver.Listener, error) {
-	ctx, cancel := e.listener.driver.options.bounded(e.life, time.Now())
+// findOpenSlots asks the server for its open slots. What is published in the shard of a
+// target does not arrive here.
+func (e *ear) findOpenSlots() {
+	ctx, cancel := context.WithTimeout(e.life, searchEvery)
 	defer cancel()
-	if !e.node.enter() {
-		return nil, errRetired
+	if s := e.node.server.Load(); s != nil && e.listener.driver.shardMessages {
+		nodes := s.Do(ctx, driver.Command{Words: []string{"CLUSTER", "NODES"}})
+		for _, to := range parseOpenSlots(nodes.Str, e.node.address) {
+			e.listener.driver.opened(to)
+		}
 	}
-	defer e.node.leave()
-	server, err := e.node.reach(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	return server.Listen(ctx, driver.Events{Subscribed: e.subscribed, Evicted: e.evicted, Message: e.message})
 }
 
 // subscribed takes an acknowledgement.
@@ -177,23 +185,17 @@ func (e *ear) subscribed(name string) {
 	l.voice.Lock()
 	defer l.voice.Unlock()
 	l.mu.Lock()
-	e.paid(name, 1)
-	c := l.channels[name]
-	whole := !l.closed && c != nil && c.ear == e && c.asked && !c.heard && e.owed[name] == 0
+	if e.owed[name]--; e.owed[name] <= 0 {
+		delete(e.owed, name)
+	}
+	s := e.subscriptions[name]
+	whole := !l.closed && s != nil && s.asked && !s.heard && e.owed[name] == 0
 	if whole {
-		c.heard = true
+		s.heard = true
 	}
 	l.mu.Unlock()
 	if whole && l.events.Subscribed != nil {
 		l.events.Subscribed(name)
-	}
-}
-
-// paid takes note that so many acknowledgements have come or will not. The listener's
-// mutex is held.
-func (e *ear) paid(name string, n int) {
-	if e.owed[name] -= n; e.owed[name] <= 0 {
-		delete(e.owed, name)
 	}
 }
 
@@ -203,8 +205,8 @@ func (e *ear) paid(name string, n int) {
 func (e *ear) evicted(name string) {
 	l := e.listener
 	l.mu.Lock()
-	if c := l.channels[name]; c != nil && c.ear == e {
-		c.asked, c.heard, c.adrift = false, false, true
+	if s := e.subscriptions[name]; s != nil {
+		s.asked, s.heard, s.adrift = false, false, true
 	}
 	l.mu.Unlock()
 	l.driver.refreshSoon(e.node.address)
@@ -216,8 +218,8 @@ func (e *ear) message(name, payload string) {
 	l.voice.Lock()
 	defer l.voice.Unlock()
 	l.mu.Lock()
-	c := l.channels[name]
-	wanted := !l.closed && c != nil && c.ear == e && c.heard
+	s := e.subscriptions[name]
+	wanted := !l.closed && s != nil && s.heard
 	l.mu.Unlock()
 	if wanted && l.events.Message != nil {
 		l.events.Message(name, payload)

@@ -12,9 +12,8 @@ import (
 var (
 	errClosed         = errors.New("driver closed")
 	errListenerClosed = errors.New("listener closed")
-	// errRetired is what a node answers that was closed: only another one can take the
-	// command.
-	errRetired = errors.New("server let go")
+	// errRetired is what a node answers that was closed.
+	errRetired = errors.New("server let go, or driver closed")
 )
 
 // noAnswer says that the command timeout passed.

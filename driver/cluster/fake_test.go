@@ -29,6 +29,7 @@ type fake struct {
 	// Guarded by fakes.mu.
 	spans     []fakeSpan
 	epoch     int
+	nodes     string                            // the answer to CLUSTER NODES
 	old       bool                              // without shard messages
 	refusing  error                             // of connections
 	hanging   bool                              // connections and commands
@@ -151,6 +152,9 @@ func (f *fake) reply(words []string) driver.Reply {
 	case "CLUSTER":
 		if words[1] == "INFO" {
 			return driver.Reply{Str: fmt.Sprintf("cluster_state:ok\r\ncluster_current_epoch:%d\r\ncluster_my_epoch:9\r\n", f.epoch)}
+		}
+		if words[1] == "NODES" {
+			return driver.Reply{Str: f.nodes}
 		}
 		f.asked = append(f.asked, time.Now())
 		return f.slots()

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -11,8 +13,10 @@ import (
 const (
 	// lookEvery is the keeper's rhythm.
 	lookEvery = 250 * time.Millisecond
-	// refreshEvery is the least time between two requests for the map.
-	refreshEvery = 200 * time.Millisecond
+	// refreshPause is the least time between two requests for the map. It doubles with
+	// each, up to lastPause, and begins anew after a calm time.
+	refreshPause = 200 * time.Millisecond
+	calm         = 4 * lastPause
 	// silentLooks is how many looks in a row make a silence, and idleLooks what is a
 	// while for a server that has no slots.
 	silentLooks = 2
@@ -24,6 +28,7 @@ func (d *Driver) keep() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	var last time.Time
+	pause, wait := refreshPause, refreshPause
 	wanted := false
 	for d.life.Err() == nil {
 		select {
@@ -34,11 +39,14 @@ func (d *Driver) keep() {
 		case <-d.life.Done():
 			return
 		}
-		if wanted && time.Since(last) >= refreshEvery {
-			wanted, last = false, time.Now()
+		if since := time.Since(last); wanted && since >= wait {
+			if wanted, last = false, time.Now(); since > calm {
+				pause = refreshPause
+			}
 			// It need not be repeated after a failure: whoever cannot do without
 			// the map will ask for it again.
 			d.refresh(d.life)
+			wait, pause = jittered(pause), min(2*pause, lastPause)
 			d.reroute()
 		}
 	}
@@ -63,15 +71,13 @@ func (d *Driver) note(ctx context.Context, n *node, err error) {
 	switch {
 	case err == nil:
 		n.heard.Add(1)
-	case errors.Is(err, driver.ErrNoConnection):
-		d.refreshSoon("")
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && !errors.Is(err, driver.ErrNoConnection):
 		n.heard.Add(1)
 		if refused.Code() == "CLUSTERDOWN" {
 			d.refreshSoon("")
 		}
-	case ctx.Err() == nil:
-		d.refreshSoon("") // the connection broke, or the server was too slow
+	case ctx.Err() == nil || errors.Is(err, driver.ErrNoConnection):
+		d.refreshSoon("") // there is no connection, it broke, or the server was too slow
 	}
 }
 
@@ -99,10 +105,7 @@ func (d *Driver) look() (doubtful bool) {
 // reroute has the listeners follow the map.
 func (d *Driver) reroute() {
 	d.mu.Lock()
-	listeners := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		listeners = append(listeners, l)
-	}
+	listeners := slices.Collect(maps.Keys(d.listeners))
 	d.mu.Unlock()
 	for _, l := range listeners {
 		l.reroute()

@@ -32,15 +32,11 @@ type listener struct {
 	ears     map[*node]*ear
 }
 
-// channel is one that somebody listens to. The listener's mutex guards it.
+// channel is one that somebody listens to: at the server of its slot and, while that is
+// on its way, at its target. The listener's mutex guards it.
 type channel struct {
-	name string
-	slot int
-	ear  *ear // whose business it is; nil while nobody is known to have the slot
-	// wished says that it is to be asked for there, asked that it was, heard that
-	// everything about it is acknowledged, and adrift that the server ended that, and the
-	// next map will tell who comes after it.
-	wished, asked, heard, adrift bool
+	slot         int
+	home, target *ear // nil while there is none
 
 	setbacks int       // in a row
 	backAt   time.Time // not to be asked for before
@@ -97,44 +93,51 @@ func (l *listener) change(ctx context.Context, channels []string, change func(na
 func (l *listener) wish(name string) {
 	c := l.channels[name]
 	if c == nil {
-		c = &channel{name: name, slot: driver.Slot(name)}
+		c = &channel{slot: driver.Slot(name)}
 		l.channels[name] = c
 	}
-	l.place(c)
-	if c.ear != nil {
-		c.ear.wish(c)
+	l.place(name, c)
+	if c.home != nil {
+		c.home.wish(c.home.subscriptions[name])
 	}
 }
 
 // forget ends the interest in a channel. The mutex is held.
 func (l *listener) forget(name string) {
-	c := l.channels[name]
-	if c == nil {
-		return
-	}
-	delete(l.channels, name)
-	if c.ear != nil {
-		c.ear.leave(c)
+	if c := l.channels[name]; c != nil {
+		delete(l.channels, name)
+		c.leave(name, nil, nil)
 	}
 }
 
-// place gives a channel to the ear at the server of its slot. The mutex is held.
-func (l *listener) place(c *channel) {
-	n := l.driver.slots[c.slot].Load()
-	if n == nil {
+// place gives a channel to the ears where it is to be heard. The mutex is held.
+func (l *listener) place(name string, c *channel) {
+	var home, target *ear
+	if n := l.driver.slots[c.slot].Load(); n != nil {
+		home = l.earAt(n)
+	} else {
 		l.driver.refreshSoon("")
 	}
-	switch {
-	case c.ear != nil && c.ear.node == n:
-		if c.adrift {
-			c.ear.setback(c)
+	if address := l.driver.target(c.slot); address != "" && l.driver.shardMessages {
+		if n := l.driver.node(address); home != nil && n != home.node {
+			target = l.earAt(n)
 		}
-		return
-	case c.ear != nil:
-		c.ear.leave(c)
 	}
-	if n != nil {
-		l.earAt(n).wish(c)
+	c.leave(name, home, target)
+	if c.home = home; home != nil {
+		home.take(name, c, false)
+	}
+	if c.target = target; target != nil {
+		target.take(name, c, true) // what is published to all servers is heard at home
+	}
+}
+
+// leave takes a channel from its ears, but those two.
+func (c *channel) leave(name string, home, target *ear) {
+	for _, e := range [...]*ear{c.home, c.target} {
+		if e != nil && e != home && e != target {
+			e.leave(name)
+		}
 	}
 }
 
@@ -157,11 +160,11 @@ func (l *listener) reroute() {
 	if l.closed {
 		return
 	}
-	for _, c := range l.channels {
-		l.place(c)
+	for name, c := range l.channels {
+		l.place(name, c)
 	}
 	for n, e := range l.ears {
-		if e.size == 0 && (!n.serving.Load() || n.closed()) {
+		if len(e.subscriptions) == 0 && (!n.serving.Load() || n.closed()) {
 			delete(l.ears, n)
 			e.stop()
 		}

@@ -114,8 +114,8 @@ func TestWishesDoNotWaitForServers(t *testing.T) {
 		for address := range all.servers {
 			asked += get(all, address, func(f *fake) int { return len(f.asked) })
 		}
-		// 10, 20 … 640 ms, then once a second, and each time somebody is asked for the map.
-		if asked < 20 || asked > 45 {
+		// 10, 20 … 640 ms, then once or twice a second, and each time somebody is asked.
+		if asked < 20 || asked > 65 {
 			t.Errorf("%d questions for the map within 30 s without a connection", asked)
 		}
 		all.set("a:1", func(f *fake) { f.refusing = nil })
@@ -158,7 +158,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 				tries++
 			}
 		}
-		if tries < 20 || tries > 45 {
+		if tries < 20 || tries > 65 {
 			t.Errorf("the channel was asked for %d times within 30 s", tries)
 		}
 		all.set("a:1", func(f *fake) { f.refuse = nil })
@@ -202,7 +202,7 @@ func TestSubscriptionsFollowRedirections(t *testing.T) {
 		before := len(all.asked("a:1")) + len(all.asked("c:3"))
 		r = tuneInto(t, d, channel)
 		time.Sleep(20 * time.Second)
-		if n := len(all.asked("a:1")) + len(all.asked("c:3")) - before; n > 120 {
+		if n := len(all.asked("a:1")) + len(all.asked("c:3")) - before; n > 200 {
 			t.Errorf("asked %d times within 20 s", n)
 		}
 		r.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,12 +18,16 @@ const (
 	lastPause  = time.Second
 )
 
+// jittered is a pause that is up to half shorter, at random, so that the clients of a
+// server that comes back do not all return at the same moment.
+func jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/2+1) }
+
 // node is one server of the cluster, and the driver for it, from the first call on.
 type node struct {
+	driver  *Driver
 	address string
-	options Options
-	// spawn starts a goroutine of the Driver's, unless that is closed.
-	spawn func(func()) bool
+	// fresh is until when the node is too young to be renewed.
+	fresh time.Time
 	// life ends when the node is closed.
 	life context.Context
 	end  context.CancelFunc
@@ -53,9 +58,9 @@ type node struct {
 // server is a driver that can be pointed at.
 type server struct{ driver.Driver }
 
-func newNode(address string, options Options, spawn func(func()) bool) *node {
+func newNode(d *Driver, address string) *node {
 	n := &node{
-		address: address, options: options, spawn: spawn,
+		driver: d, address: address, fresh: time.Now().Add(jittered(2 * lastPause)),
 		ready: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.life, n.end = context.WithCancel(context.Background())
@@ -105,19 +110,21 @@ func (n *node) shut() {
 	}
 }
 
-// reach waits for the connection, having it made if nobody has before. It gives up when
-// giveUp is closed, which may be nil. The error is errRetired, bare, or matches
-// driver.ErrNotSent and tells why there is no connection.
+// reach waits for the connection, having it made if nobody has before, for the command
+// timeout at most. It gives up when giveUp is closed, which may be nil. The error
+// matches driver.ErrNotSent and tells why there is no connection.
 func (n *node) reach(ctx context.Context, giveUp <-chan struct{}) (driver.Driver, error) {
 	if s := n.server.Load(); s != nil {
 		return s.Driver, nil
 	}
-	n.begin.Do(func() { n.spawn(n.connect) })
+	ctx, cancel := n.driver.options.bounded(ctx, time.Now())
+	defer cancel()
+	n.begin.Do(func() { n.driver.spawn(n.connect) })
 	select {
 	case <-n.ready:
 		return n.server.Load().Driver, nil
 	case <-n.life.Done():
-		return nil, errRetired
+		return nil, notSent(errRetired)
 	case <-giveUp:
 		return nil, n.unreached(driver.ErrNoConnection)
 	case <-ctx.Done():
@@ -139,15 +146,15 @@ func (n *node) unreached(why error) error {
 func (n *node) connect() {
 	pause := firstPause
 	for n.life.Err() == nil {
-		attempt, cancel := n.options.bounded(n.life, time.Now())
-		d, err := n.options.Connect(attempt, n.address)
+		attempt, cancel := n.driver.options.bounded(n.life, time.Now())
+		d, err := n.driver.options.Connect(attempt, n.address)
 		cancel()
 		if err == nil {
 			n.install(d)
 			return
 		}
 		n.fail(err)
-		rest(n.life, pause)
+		rest(n.life, jittered(pause))
 		pause = min(2*pause, lastPause)
 	}
 }
@@ -178,17 +185,21 @@ func (n *node) fail(err error) {
 // look is what the keeper does once in a while, to see which calls get no answers.
 func (n *node) look() {
 	heard, calls := n.heard.Load(), n.calls.Load()
-	if calls-n.apart.Load() > 0 && heard == n.seen {
-		n.silence++
-	} else {
+	if n.silence++; heard != n.seen || calls <= n.apart.Load() {
 		n.silence = 0
 	}
-	if calls == 0 {
-		n.peace++
-	} else {
+	if n.peace++; calls != 0 {
 		n.peace = 0
 	}
 	n.seen = heard
+}
+
+// doubt is 1 for a node that seems not to answer, and 0 for any other.
+func (n *node) doubt() int {
+	if n.silence >= silentLooks || n.server.Load() == nil {
+		return 1
+	}
+	return 0
 }
 
 // rest waits for a pause, or the end of ctx.

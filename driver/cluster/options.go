@@ -29,16 +29,14 @@ type Options struct {
 
 // complete fills in the defaults and refuses what cannot work.
 func (o Options) complete() (Options, error) {
-	if len(o.Addresses) == 0 {
+	switch {
+	case len(o.Addresses) == 0:
 		return o, errors.New("redis cluster: no address")
-	}
-	if o.Connect == nil {
+	case o.Connect == nil:
 		return o, errors.New("redis cluster: nothing to connect with")
-	}
-	if o.CommandTimeout < 0 {
+	case o.CommandTimeout < 0:
 		return o, fmt.Errorf("redis cluster: command timeout %v is negative", o.CommandTimeout)
-	}
-	if o.CommandTimeout == 0 {
+	case o.CommandTimeout == 0:
 		o.CommandTimeout = defaultCommandTimeout
 	}
 	return o, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -78,25 +79,14 @@ func (d *Driver) refresh(ctx context.Context) error {
 func (d *Driver) advisers() (addresses []string, epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var silent []string
-	for address, n := range d.nodes {
-		if n.silence >= silentLooks || n.server.Load() == nil {
-			silent = append(silent, address)
-		} else {
-			addresses = append(addresses, address)
-		}
+	for address := range d.nodes {
+		addresses = append(addresses, address)
 	}
-	shuffle := func(list []string) {
-		rand.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
-	}
-	shuffle(addresses)
-	shuffle(silent)
-	all := slices.Concat(addresses, silent, d.options.Addresses)
-	if d.hint != "" {
-		all = slices.Insert(all, 0, d.hint)
-		d.hint = ""
-	}
-	seen := make(map[string]bool)
+	rand.Shuffle(len(addresses), func(i, k int) { addresses[i], addresses[k] = addresses[k], addresses[i] })
+	slices.SortStableFunc(addresses, func(a, b string) int { return d.nodes[a].doubt() - d.nodes[b].doubt() })
+	all := slices.Concat([]string{d.hint}, addresses, d.options.Addresses)
+	d.hint = ""
+	seen := map[string]bool{"": true}
 	return slices.DeleteFunc(all, func(address string) bool {
 		again := seen[address]
 		seen[address] = true
@@ -140,14 +130,9 @@ func (d *Driver) install(a answer) {
 		}
 	}
 	for slot, owner := range owners {
-		if d.slots[slot].Load() != owner {
-			d.slots[slot].Store(owner)
-		}
+		d.slots[slot].Store(owner)
 	}
-	list := make([]*node, 0, len(masters))
-	for n := range masters {
-		list = append(list, n)
-	}
+	list := slices.Collect(maps.Keys(masters)) // in no order, which spreads the load
 	d.masters.Store(&list)
 	d.mu.Lock()
 	defer d.mu.Unlock()

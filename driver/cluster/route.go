@@ -2,120 +2,200 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 )
 
-// maxHops bounds how often a command is sent on. One is the rule; more is a cluster that
-// has not agreed with itself yet, and sending faster does not help it.
-const maxHops = 5
+// Do sends one command to the server of its key. See driver.Driver.
+func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
+	began := time.Now()
+	n := d.home(command.Key)
+	if s := n.server.Load(); s != nil && n.enter() {
+		reply := s.Do(ctx, command)
+		n.leave()
+		d.note(ctx, n, reply.Err)
+		if _, elsewhere := d.redirected(n, reply.Err); !elsewhere {
+			return reply
+		}
+	}
+	return d.pipeline(ctx, began, []driver.Command{command})[0]
+}
 
-// divide puts the commands at some places into parts, by the map.
-func (d *Driver) divide(b *batch, places []int) (parts []part) {
-	common := d.home(b.firstKey())
-	for _, place := range places {
-		to := part{node: common, file: -1}
-		if key := b.commands[place].Key; key != "" {
-			to.node = d.home(key)
-			if d.transit.some.Load() && d.transit.has(driver.Slot(key)) {
-				to.file = driver.Slot(key)
+// Pipeline sends the commands to the servers of their keys. See driver.Driver and
+// driver.Sharded. Commands without a key go with the first that has one. A command that
+// is redirected gets the code TRYAGAIN, and goes the right way when it is sent again.
+func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	if len(commands) == 0 {
+		return nil
+	}
+	return d.pipeline(ctx, time.Now(), commands)
+}
+
+// Apart sends commands of one slot on a connection of their own. See driver.Driver and
+// driver.Sharded. One command, and WAIT behind it, follow a slot that is on its way;
+// anything else that is redirected gets the code TRYAGAIN.
+func (d *Driver) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	if len(commands) == 0 {
+		return nil
+	}
+	if err := unsendable(ctx, commands); err != nil {
+		return failAll(len(commands), err)
+	}
+	return d.send(ctx, d.home(firstKey(commands)), true, commands)
+}
+
+// unsendable says why nothing of a call may be sent.
+func unsendable(ctx context.Context, commands []driver.Command) error {
+	for _, command := range commands {
+		if len(command.Words) == 0 || command.Words[0] == "" {
+			return notSent(errors.New("command without a name"))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return notSent(err)
+	}
+	return nil
+}
+
+// firstKey is the first key of some commands, if they have any.
+func firstKey(commands []driver.Command) string {
+	for _, command := range commands {
+		if command.Key != "" {
+			return command.Key
+		}
+	}
+	return ""
+}
+
+// part is some commands of a pipeline that go to one server together, by their places.
+type part struct {
+	node *node
+	// slot is one that is open, whose commands go one after another; -1 for other parts.
+	slot   int
+	places []int
+}
+
+// divide puts commands into parts, by the map.
+func (d *Driver) divide(commands []driver.Command) (parts []part) {
+	common := d.home(firstKey(commands))
+next:
+	for place, command := range commands {
+		to := part{node: common, slot: -1}
+		if command.Key != "" {
+			to.node = d.home(command.Key)
+			if slot := driver.Slot(command.Key); d.target(slot) != "" {
+				to.slot = slot
 			}
 		}
-		parts = to.join(parts, place)
+		for i, p := range parts {
+			if p.node == to.node && p.slot == to.slot {
+				parts[i].places = append(p.places, place)
+				continue next
+			}
+		}
+		to.places = []int{place}
+		parts = append(parts, to)
 	}
 	return parts
 }
 
-// carry carries the parts out side by side.
-func (d *Driver) carry(ctx context.Context, b *batch, parts []part, hops int) {
+// pipeline carries commands out within the time of a call that began then. Its parts go
+// side by side.
+func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []driver.Command) []driver.Reply {
+	if err := unsendable(ctx, commands); err != nil {
+		return failAll(len(commands), err)
+	}
+	parts := d.divide(commands)
+	if first := parts[0]; len(parts) == 1 && first.slot < 0 && len(commands) > 1 && first.node.server.Load() != nil {
+		return d.send(ctx, first.node, false, commands) // it bounds itself
+	}
+	bounded, cancel := d.options.bounded(ctx, began)
+	defer cancel()
+	replies := make([]driver.Reply, len(commands))
 	var others sync.WaitGroup
 	for _, p := range parts[1:] {
-		others.Go(func() { d.carryPart(ctx, b, p, hops) })
+		others.Go(func() { d.carry(bounded, p, commands, replies) })
 	}
-	d.carryPart(ctx, b, parts[0], hops)
+	d.carry(bounded, parts[0], commands, replies)
 	others.Wait()
+	for i := range replies { // the caller must not think that his own context is over
+		if err := replies[i].Err; ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			replies[i].Err = foreign{err}
+		}
+	}
+	return replies
 }
 
-// carryPart carries one part out, wherever it has to go.
-func (d *Driver) carryPart(ctx context.Context, b *batch, p part, hops int) {
-	if p.file >= 0 && len(p.places) > 1 {
-		d.carryFile(ctx, b, p)
+// carry carries out one part of a pipeline. The commands of an open slot go one after
+// another, each wherever its key is. When the outcome of one is not known, those behind
+// it are not sent: as on one connection.
+func (d *Driver) carry(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
+	if p.slot < 0 {
+		some := make([]driver.Command, len(p.places))
+		for i, place := range p.places {
+			some[i] = commands[place]
+		}
+		for i, reply := range d.send(ctx, p.node, false, some) {
+			replies[p.places[i]] = reply
+		}
 		return
 	}
-	d.send(ctx, b, p)
-	switch again := d.astray(ctx, b, p); {
-	case len(again) == 0:
-	case hops == maxHops:
-		for _, p := range again {
-			b.giveUp(p.places)
-		}
-	default:
-		d.carry(ctx, b, again, hops+1)
-	}
-}
-
-// carryFile carries out the commands of a part one after another. When the outcome of one
-// is not known, those behind it must not be sent: as on one connection.
-func (d *Driver) carryFile(ctx context.Context, b *batch, p part) {
 	for i, place := range p.places {
-		home := d.home(b.commands[place].Key) // it may have changed since the one before
-		d.carryPart(ctx, b, part{node: home, places: p.places[i : i+1], file: -1}, 0)
-		if reply := b.replies[place]; !answered(reply) {
-			b.fail(p.places[i+1:], notSent(fmt.Errorf("behind a command without an answer: %w", reply.Err)))
+		replies[place] = d.send(ctx, p.node, false, commands[place:place+1])[0]
+		var refused *driver.ServerError
+		if err := replies[place].Err; err != nil && !errors.As(err, &refused) {
+			err = notSent(fmt.Errorf("behind a command without an answer: %w", err))
+			for _, behind := range p.places[i+1:] {
+				replies[behind].Err = err
+			}
 			return
 		}
 	}
 }
 
-// send has a node carry out a part.
-func (d *Driver) send(ctx context.Context, b *batch, p part) {
-	n := p.node
+// send has a node carry out commands. A single command whose slot is open goes on to the
+// target, with the WAIT behind it. Whatever else is redirected is the caller's to repeat.
+func (d *Driver) send(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
+	replies := d.exchange(ctx, n, apart, commands)
+	to, elsewhere := d.redirected(n, replies[0].Err)
+	if elsewhere && to.asking && !slices.ContainsFunc(commands[1:], isNotWait) {
+		n = d.node(to.address)
+		asking := driver.Command{Words: []string{"ASKING"}} // holds for one command
+		replies = d.exchange(ctx, n, apart, slices.Insert(slices.Clone(commands), 0, asking))[1:]
+	}
+	for i, reply := range replies {
+		if _, elsewhere := d.redirected(n, reply.Err); elsewhere {
+			replies[i].Err = &driver.ServerError{Message: "TRYAGAIN redirected: " + reply.Err.Error()}
+		}
+	}
+	return replies
+}
+
+func isNotWait(command driver.Command) bool { return command.Words[0] != "WAIT" }
+
+// exchange has a node carry out commands, in order and on one connection.
+func (d *Driver) exchange(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
 	if !n.enter() {
-		b.fail(p.places, notSent(d.gone()))
-		return
+		return failAll(len(commands), notSent(errRetired))
 	}
 	defer n.leave()
-	server, err := d.reach(ctx, b, n)
-	if err == errRetired {
-		err = notSent(d.gone())
-	}
+	server, err := n.reach(ctx, nil)
 	if err != nil {
 		d.note(ctx, n, err)
-		b.fail(p.places, err)
-		return
+		return failAll(len(commands), err)
 	}
 	send := server.Pipeline
-	if b.apart {
+	if apart {
 		n.apart.Add(1)
 		defer n.apart.Add(-1)
 		send = server.Apart
 	}
-	if !p.asking {
-		b.take(p, send(ctx, b.pick(p)...))
-	} else {
-		b.takeAsked(p, send(ctx, b.pickAsking(p)...))
-	}
-	d.note(ctx, n, b.replies[p.places[0]].Err)
-}
-
-// reach waits for a node's connection: also for commands apart, no longer than the
-// command timeout.
-func (d *Driver) reach(ctx context.Context, b *batch, n *node) (driver.Driver, error) {
-	if b.apart {
-		var cancel context.CancelFunc
-		ctx, cancel = d.options.bounded(ctx, time.Now())
-		defer cancel()
-	}
-	return n.reach(ctx, nil)
-}
-
-// gone is why a node takes no more calls.
-func (d *Driver) gone() error {
-	if d.life.Err() != nil {
-		return errClosed
-	}
-	return errRetired
+	replies := send(ctx, commands...)
+	d.note(ctx, n, replies[0].Err)
+	return replies
 }

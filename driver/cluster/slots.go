@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -82,10 +83,36 @@ func parseRedirection(err error, asked string) (redirection, bool) {
 		return redirection{}, false
 	}
 	slot, err := strconv.Atoi(words[1])
-	colon := strings.LastIndexByte(words[2], ':') // hosts may be IPv6, without brackets
-	if err != nil || slot < 0 || slot >= driver.Slots || colon < 0 {
+	address, ok := parseAddress(words[2], asked)
+	if err != nil || slot < 0 || slot >= driver.Slots || !ok {
 		return redirection{}, false
 	}
-	host := strings.Trim(words[2][:colon], "[]")
-	return redirection{slot, join(host, words[2][colon+1:], asked), words[0] == "ASK"}, true
+	return redirection{slot, address, words[0] == "ASK"}, true
+}
+
+// parseAddress reads host:port, where the host may be IPv6 without brackets.
+func parseAddress(text, asked string) (address string, ok bool) {
+	colon := strings.LastIndexByte(text, ':')
+	if colon < 0 || colon == len(text)-1 {
+		return "", false
+	}
+	return join(strings.Trim(text[:colon], "[]"), text[colon+1:], asked), true
+}
+
+// openMark is how a server marks a slot of its own that is on its way to another one.
+var openMark = regexp.MustCompile(`\[(\d+)->-(\w+)\]`)
+
+// parseOpenSlots reads the answer of the server at asked to CLUSTER NODES: which slots are
+// on their way from it. A line of another server begins with "id host:port@".
+func parseOpenSlots(text, asked string) (open []redirection) {
+	for _, found := range openMark.FindAllStringSubmatch(text, -1) {
+		slot, err := strconv.Atoi(found[1])
+		_, line, _ := strings.Cut("\n"+text, "\n"+found[2]+" ")
+		where, _, known := strings.Cut(line, "@")
+		address, ok := parseAddress(where, asked)
+		if err == nil && slot < driver.Slots && known && ok {
+			open = append(open, redirection{slot, address, true})
+		}
+	}
+	return open
 }

@@ -3,34 +3,40 @@ package cluster
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 )
 
-// chunk is how many channels one SUBSCRIBE names.
-const chunk = 256
+// kind is what the channels of one request have in common.
+type kind struct {
+	slot  int
+	shard bool // only what is published in the server's shard is to be heard
+}
 
 // update ends and begins subscriptions as they are wished for, and returns when the next
 // wish is due; the zero time if there is none.
 func (e *ear) update(conn driver.Listener) (next time.Time, err error) {
-	shard, _ := conn.(driver.ShardListener)
-	if !e.listener.driver.shardMessages {
-		shard = nil
-	}
-	drops, wishes, next := e.changes(time.Now(), shard != nil)
-	if err := e.drop(conn, shard, drops); err != nil {
-		return next, err
-	}
-	if shard != nil {
-		if wishes, err = e.askShard(shard, wishes); err != nil {
+	shard, sharded := conn.(driver.ShardListener)
+	sharded = sharded && e.listener.driver.shardMessages
+	drops, wishes, next := e.changes(time.Now(), sharded)
+	for _, names := range drops {
+		err := e.drop(conn.Unsubscribe, names)
+		if err == nil && sharded {
+			err = e.drop(shard.UnsubscribeShard, names)
+		}
+		if err != nil {
 			return next, err
 		}
 	}
-	for names := range slices.Chunk(wishes, chunk) {
-		if _, err := e.ask(conn.Subscribe, names, 1); err != nil {
+	for kind, names := range wishes {
+		if sharded {
+			names, err = e.ask(shard.SubscribeShard, names)
+		}
+		if err == nil && !kind.shard && len(names) > 0 {
+			_, err = e.ask(conn.Subscribe, names)
+		}
+		if err != nil {
 			return next, err
 		}
 	}
@@ -38,73 +44,44 @@ func (e *ear) update(conn driver.Listener) (next time.Time, err error) {
 }
 
 // changes takes what is to be done. Whatever is wished for owes its acknowledgements from
-// here on.
-func (e *ear) changes(now time.Time, shard bool) (drops, wishes []string, next time.Time) {
+// here on: one for each way in which it is asked for.
+func (e *ear) changes(now time.Time, sharded bool) (drops, wishes map[kind][]string, next time.Time) {
 	e.listener.mu.Lock()
 	defer e.listener.mu.Unlock()
-	drops = slices.Collect(maps.Keys(e.drops))
+	drops, wishes = make(map[kind][]string), make(map[kind][]string)
+	for name := range e.drops {
+		of := kind{slot: driver.Slot(name)}
+		drops[of] = append(drops[of], name)
+	}
 	clear(e.drops)
 	queue := e.wishes
 	e.wishes = nil
-	for _, c := range queue {
+	for _, s := range queue {
+		c := s.channel
 		switch {
-		case c.ear != e || !c.wished: // it has left, and may have come again
+		case e.subscriptions[s.name] != s || !s.wished: // it has left, and may have come again
 		case now.Before(c.backAt):
-			e.wishes = append(e.wishes, c)
+			e.wishes = append(e.wishes, s)
 			if next.IsZero() || c.backAt.Before(next) {
 				next = c.backAt
 			}
 		default:
-			c.wished, c.asked = false, true
-			e.owed[c.name]++
-			if shard {
-				e.owed[c.name]++
+			s.wished, s.asked = false, true
+			e.owed[s.name]++
+			if sharded && !s.shard {
+				e.owed[s.name]++
 			}
-			wishes = append(wishes, c.name)
+			of := kind{c.slot, s.shard}
+			wishes[of] = append(wishes[of], s.name)
 		}
 	}
 	return drops, wishes, next
 }
 
-// bySlot groups channels by their slots.
-func bySlot(names []string) (groups [][]string) {
-	index := make(map[int]int)
-	for _, name := range names {
-		i, found := index[driver.Slot(name)]
-		if !found {
-			i = len(groups)
-			index[driver.Slot(name)] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], name)
-	}
-	return groups
-}
-
-// drop ends the subscriptions to channels.
-func (e *ear) drop(conn driver.Listener, shard driver.ShardListener, drops []string) error {
-	for names := range slices.Chunk(drops, chunk) {
-		if err := e.dropSome(conn.Unsubscribe, names); err != nil {
-			return err
-		}
-	}
-	if shard == nil {
-		return nil
-	}
-	for _, names := range bySlot(drops) {
-		if err := e.dropSome(shard.UnsubscribeShard, names); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dropSome ends subscriptions in one way. That a server refuses this, having lost the
-// slot, is fine: it has ended them itself.
-func (e *ear) dropSome(unsubscribe func(context.Context, ...string) error, names []string) error {
-	ctx, cancel := e.request()
-	defer cancel()
-	err := unsubscribe(ctx, names...)
+// drop ends subscriptions in one way. That a server refuses this, having lost the slot,
+// is fine: it has ended them itself.
+func (e *ear) drop(unsubscribe func(context.Context, ...string) error, names []string) error {
+	err := unsubscribe(e.life, names...)
 	var refused *driver.ServerError
 	if errors.As(err, &refused) {
 		return nil
@@ -112,27 +89,11 @@ func (e *ear) dropSome(unsubscribe func(context.Context, ...string) error, names
 	return err
 }
 
-// askShard asks for shard messages, slot by slot, and returns the channels that the
-// server did not refuse.
-func (e *ear) askShard(shard driver.ShardListener, wishes []string) (taken []string, err error) {
-	for _, names := range bySlot(wishes) {
-		some, err := e.ask(shard.SubscribeShard, names, 2)
-		if err != nil {
-			return nil, err
-		}
-		taken = append(taken, some...)
-	}
-	return taken, nil
-}
-
-// ask asks for channels, and returns those that the server did not refuse. Where it
-// refuses one, it refuses them all: then each is asked for by itself, unless the whole
-// slot is elsewhere. A channel that is refused will not get the acknowledgements that it
-// is owed.
-func (e *ear) ask(subscribe func(context.Context, ...string) error, names []string, owed int) (taken []string, err error) {
-	ctx, cancel := e.request()
-	defer cancel()
-	err = subscribe(ctx, names...)
+// ask asks for channels of one slot, and returns those that the server did not refuse.
+// Where it refuses one, it refuses them all: then each is asked for by itself, unless the
+// whole slot is elsewhere.
+func (e *ear) ask(subscribe func(context.Context, ...string) error, names []string) (taken []string, err error) {
+	err = subscribe(e.life, names...)
 	var refused *driver.ServerError
 	switch {
 	case err == nil:
@@ -140,18 +101,19 @@ func (e *ear) ask(subscribe func(context.Context, ...string) error, names []stri
 	case !errors.As(err, &refused):
 		return nil, err
 	}
-	if to, ok := parseRedirection(err, e.node.address); ok && !to.asking {
-		e.refused(names, owed)
-		e.listener.driver.moved(to)
+	to, elsewhere := parseRedirection(err, e.node.address)
+	if elsewhere || len(names) == 1 {
+		e.refused(names)
+	}
+	if elsewhere {
+		e.listener.driver.moved(e.node, to)
 		e.listener.reroute()
+	}
+	if elsewhere || len(names) == 1 {
 		return nil, nil
 	}
-	if len(names) == 1 {
-		e.refused(names, owed)
-		return nil, nil
-	}
-	for _, name := range names {
-		some, err := e.ask(subscribe, []string{name}, owed)
+	for i := range names {
+		some, err := e.ask(subscribe, names[i:i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -160,21 +122,16 @@ func (e *ear) ask(subscribe func(context.Context, ...string) error, names []stri
 	return taken, nil
 }
 
-// request bounds one request on the connection.
-func (e *ear) request() (context.Context, context.CancelFunc) {
-	return e.listener.driver.options.bounded(e.life, time.Now())
-}
-
 // refused makes wishes of channels that the server refused, unless they are somebody
-// else's business by now.
-func (e *ear) refused(names []string, owed int) {
-	l := e.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// else's business by now. They are not asked for in another way, so that no
+// acknowledgement but those of earlier requests will follow.
+func (e *ear) refused(names []string) {
+	e.listener.mu.Lock()
+	defer e.listener.mu.Unlock()
 	for _, name := range names {
-		e.paid(name, owed)
-		if c := l.channels[name]; c != nil && c.ear == e && c.asked {
-			e.setback(c)
+		delete(e.owed, name)
+		if s := e.subscriptions[name]; s != nil && s.asked {
+			e.setback(s)
 		}
 	}
 }

@@ -34,7 +34,6 @@ type yard struct {
 // connection that breaks while it is idle is known to be broken.
 type siding struct {
 	*link
-	era    context.Context
 	expiry *time.Timer // of one that is idle
 }
 
@@ -119,7 +118,8 @@ func (d *Driver) laySiding(ctx context.Context) (*siding, error) {
 	if err != nil {
 		return nil, refusal(err)
 	}
-	s := &siding{link: link, era: era}
+	link.era = era
+	s := &siding{link: link}
 	if !d.openSiding(s) {
 		s.close()
 		return nil, ended(era)
@@ -151,8 +151,8 @@ func (d *Driver) shunt(ctx context.Context, s *siding, commands []driver.Command
 		if err := result.NonRedisError(); err != nil {
 			whole = false
 			replies[i].Err = d.derailed(ctx, s, err)
-		} else {
-			replies[i] = convert(result)
+		} else if replies[i] = convert(result); replies[i].Err != nil {
+			replies[i].Err = d.heed(s.link, replies[i].Err)
 		}
 	}
 	d.parkSiding(s, whole)

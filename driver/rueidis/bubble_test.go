@@ -125,7 +125,7 @@ func TestFrozenServerEndsEverythingInTime(t *testing.T) {
 	const timeout = 3 * time.Second
 	for _, verb := range verbs {
 		for _, shared := range []bool{false, true} {
-			for phase := time.Duration(0); phase < timeout/6; phase += timeout / 50 {
+			for phase := time.Duration(0); phase < timeout; phase += timeout / 25 {
 				synctest.Test(t, func(t *testing.T) {
 					what := fmt.Sprintf("%s, shared=%v, phase %v", verb.name, shared, phase)
 					d, n := openInBubble(t, timeout)
@@ -153,7 +153,7 @@ func TestFrozenServerEndsEverythingInTime(t *testing.T) {
 					wantBetween(t, again, timeout, timeout, what+", again")
 
 					<-listener.Done()
-					wantBetween(t, begin, 0, 2*timeout, what+": listener")
+					wantBetween(t, begin, 0, timeout*5/2, what+": listener")
 					n.thaw()
 					do(t, d, "PING")
 				})
@@ -167,7 +167,7 @@ func TestFrozenServerEndsListeners(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second
 	for _, subscribed := range []bool{false, true} {
-		for phase := time.Duration(0); phase < timeout/6; phase += timeout / 50 {
+		for phase := time.Duration(0); phase < timeout; phase += timeout / 25 {
 			synctest.Test(t, func(t *testing.T) {
 				d, n := openInBubble(t, timeout)
 				listener, err := d.Listen(t.Context(), driver.Events{})
@@ -183,7 +183,7 @@ func TestFrozenServerEndsListeners(t *testing.T) {
 				n.freeze()
 				begin := time.Now()
 				<-listener.Done()
-				wantBetween(t, begin, 0, timeout, fmt.Sprintf("subscribed=%v, phase %v", subscribed, phase))
+				wantBetween(t, begin, 0, timeout*5/2, fmt.Sprintf("subscribed=%v, phase %v", subscribed, phase))
 			})
 		}
 	}
@@ -349,9 +349,10 @@ func TestOutageKeepsToItsTimes(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, errDown) || took != 3*time.Second {
 			t.Errorf("%v after %v, want %v after 3s", err, took, errDown)
 		}
-		// At 0, 10, 30, 70, 150, 310, 630 ms, and then every half second.
-		if got := n.dials.Load(); got != 11 {
-			t.Errorf("%d attempts to connect within 3s, want 11", got)
+		// At 0, 10, 30, 70, 150, 310, 630, 1270, 2270 ms at the latest, and jitter halves
+		// the pauses at most.
+		if got := n.dials.Load(); got < 9 || got > 12 {
+			t.Errorf("%d attempts to connect within 3s, want 9 to 12", got)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
@@ -364,7 +365,7 @@ func TestOutageKeepsToItsTimes(t *testing.T) {
 		n.recover()
 		begin = time.Now()
 		do(t, d, "PING")
-		if took := time.Since(begin); took > 500*time.Millisecond {
+		if took := time.Since(begin); took > time.Second {
 			t.Errorf("it took %v to find the server again", took)
 		}
 		n.dials.Store(0)
@@ -411,8 +412,8 @@ func TestServerThatHangsUpIsNotStormed(t *testing.T) {
 			synctest.Wait()
 			d.Do(ctx, command("PING"))
 		}
-		if got := n.dials.Load(); got > 101 {
-			t.Errorf("%d connections within a second, want one in 10ms at most", got)
+		if got := n.dials.Load(); got > 15 {
+			t.Errorf("%d connections within a second, want a few, with growing pauses", got)
 		}
 	})
 }

@@ -20,4 +20,26 @@
 // Where the address is not fixed (Options.Resolve), connections live in eras. Whoever
 // knows that the address has changed calls Drop, which ends the era: everything connected
 // in it is put away, and what was only being made in it is never put to use.
+//
+// A server that answers READONLY has become a replica. Then all connections are made anew,
+// once or twice a second at most, because a DNS name or a virtual IP may lead elsewhere by
+// now.
+//
+// # What an idle connection costs
+//
+// One PING in each command timeout (default: 3 s). The end of an idle connection, to a
+// frozen server for example, is noticed after 2.5 command timeouts at the latest. Calls
+// under way do not rely on that. A connection whose calls get no answer is given up
+// within the command timeout. The pauses between attempts to connect grow from 10 ms to
+// 1 s, each shortened by up to a half at random.
+//
+// # Replies that lie
+//
+// rueidis 1.0.79 trusts the lengths in a reply. A negative or a giant one makes it panic on
+// a goroutine of its own, which ends the process; so does a reply that nobody asked for.
+// The driver therefore checks what arrives before rueidis reads it, and ends the
+// connection at the first lie. A reply may have 4,194,304 elements and be nested 32 deep,
+// and a text in it may be 512 MiB long. What is left to trust is that a subscription
+// connection gets the confirmations that were asked for, and no others: rueidis panics
+// over one more.
 package rueidis

@@ -33,7 +33,9 @@ type Driver struct {
 	mu        sync.Mutex
 	closed    bool
 	era       era
-	outage    *outage // of the time without a link
+	outage    *outage       // of the time without a link
+	pause     time.Duration // before the next attempt to connect; mend's own
+	renewal   time.Time     // no earlier are connections made anew because of a read-only server
 	listeners map[*listener]struct{}
 }
 
@@ -52,10 +54,12 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to redis %s: %w", options.Address, refusal(err))
 	}
-	d := &Driver{options: options, yard: newYard(), listeners: make(map[*listener]struct{})}
+	d := &Driver{options: options, pause: firstPause, yard: newYard(), listeners: make(map[*listener]struct{})}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	d.era = newEra(d.life)
+	first.era = d.era.Context
 	d.link.Store(first)
+	d.work.Go(func() { d.watch(first) })
 	return d, nil
 }
 
@@ -128,7 +132,11 @@ func (d *Driver) do(ctx context.Context, link *link, command driver.Command) dri
 	if err := result.NonRedisError(); err != nil {
 		return driver.Reply{Err: d.failed(ctx, link, err)}
 	}
-	return convert(result)
+	reply := convert(result)
+	if reply.Err != nil {
+		reply.Err = d.heed(link, reply.Err)
+	}
+	return reply
 }
 
 // pipeline does for several commands what do does for one. Either all errors
@@ -143,8 +151,8 @@ func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Com
 	for i, result := range results {
 		if err := result.NonRedisError(); err != nil {
 			replies[i].Err = d.failed(ctx, link, err)
-		} else {
-			replies[i] = convert(result)
+		} else if replies[i] = convert(result); replies[i].Err != nil {
+			replies[i].Err = d.heed(link, replies[i].Err)
 		}
 	}
 	return replies
@@ -193,7 +201,9 @@ func (d *Driver) failed(ctx context.Context, link *link, err error) error {
 	if d.life.Err() != nil {
 		return d.options.unknown(errClosed)
 	}
-	return d.options.unknown(foreign(err))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.options.unknown(foreign(link.reason)) // the first: err may be no more than its result
 }
 
 // failAll gives n commands one error.

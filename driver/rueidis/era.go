@@ -22,25 +22,28 @@ func newEra(life context.Context) era {
 // right one. Commands under way end with an error that leaves their outcome open, and
 // listeners with Listener.Done. The reason appears in errors. Drop does not block.
 func (d *Driver) Drop(reason error) {
-	reason = dropped{reason}
 	d.mu.Lock()
+	link := d.link.Load()
+	d.endEra(dropped{reason})
+	d.mu.Unlock()
+	if link != nil {
+		d.lose(link, dropped{reason})
+	}
+}
+
+// endEra puts everything away but the link. It needs d.mu.
+func (d *Driver) endEra(reason error) {
 	if d.closed {
-		d.mu.Unlock()
 		return
 	}
 	old := d.era
 	d.era = newEra(d.life)
 	old.end(reason)
-	link := d.link.Load()
 	for l := range d.listeners {
 		l.conn.Close()
 	}
 	for _, s := range d.clearYard() {
 		d.work.Go(s.close)
-	}
-	d.mu.Unlock()
-	if link != nil {
-		d.lose(link, reason)
 	}
 }
 

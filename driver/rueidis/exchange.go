@@ -2,6 +2,7 @@ package rueidis
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 )
@@ -21,14 +22,15 @@ const places = 1000
 type queue struct {
 	taken chan struct{} // a token for each place taken
 	gone  chan struct{} // closed when the link is
+	left  atomic.Int64  // places that were given back, ever
 
 	// Guarded by Driver.mu.
 	abandoned int
 	sweeping  bool
 }
 
-func newQueue() queue {
-	return queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
+func newQueue() *queue {
+	return &queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
 }
 
 // tryEnter takes a place if there is one.
@@ -55,6 +57,7 @@ func (q *queue) enter(ctx context.Context) error {
 
 // leave gives n places back.
 func (q *queue) leave(n int) {
+	q.left.Add(int64(n))
 	for range n {
 		<-q.taken
 	}

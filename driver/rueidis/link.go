@@ -3,6 +3,7 @@ package rueidis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
@@ -18,15 +19,18 @@ type link struct {
 	client rueidis.Client
 	conn   net.Conn
 	born   time.Time
-	queue  queue
+	era    context.Context // in which it was made
+	queue  *queue
+
+	reason error // why it was given up; guarded by Driver.mu
 }
 
 // newLink connects, logs in, selects the database and asks whether the server
 // is ready. It ends with ctx, and leaves nothing behind when it fails.
 func newLink(ctx context.Context, options Options) (*link, error) {
-	var line line
+	line := line{paired: true}
 	line.allow(ctx, options)
-	settings := options.client(line.dial)
+	settings := options.client(&line)
 	// Replies look the same from every server, script or not: in RESP3, maps,
 	// sets and doubles would be added, for which redlatch has no use.
 	settings.AlwaysRESP2 = true
@@ -37,7 +41,9 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 	if err == nil && options.Primary {
 		err = primary(client)
 	}
-	if over := line.settle(); over != nil {
+	if over := line.settle(); over != nil && errors.Is(err, ErrNoTLS) {
+		err = fmt.Errorf("%w: %w", ErrNoTLS, over)
+	} else if over != nil {
 		err = over // and not what rueidis makes of a connection closed under it
 	}
 	if err != nil {
@@ -101,7 +107,10 @@ func end(client rueidis.Client, conn net.Conn) {
 // while that is allowed, and refused at any other time, so that rueidis cannot
 // connect in the middle of a caller's command.
 type line struct {
-	conn net.Conn
+	conn    net.Conn
+	address string // of the server, before AddressMap
+	// paired says that there is one reply to each command.
+	paired bool
 
 	options Options
 	ctx     context.Context // of the caller that allowed; nil while forbidden
@@ -121,14 +130,28 @@ func (l *line) dial() (net.Conn, error) {
 	if ctx == nil {
 		return nil, errGone
 	}
-	conn, err := l.options.connect(ctx)
+	var err error
+	if l.address, err = l.options.resolve(ctx); err != nil {
+		return nil, err
+	}
+	conn, err := l.options.connect(ctx, l.address)
 	if err != nil {
 		return nil, err
 	}
+	conn = newGuard(conn, l.paired)
 	// rueidis logs in without a context of ours. Closing the connection ends
 	// that as well.
 	l.conn, l.release = conn, context.AfterFunc(ctx, func() { conn.Close() })
 	return conn, nil
+}
+
+// credentials are asked for by rueidis after dial.
+func (l *line) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	username, password, err := l.options.Credentials(l.ctx, l.address)
+	if err != nil {
+		err = fmt.Errorf("credentials for %s: %w", l.address, err)
+	}
+	return rueidis.AuthCredentials{Username: username, Password: password}, err
 }
 
 // settle forbids dialling, and tells whether ctx ended meanwhile. Afterwards

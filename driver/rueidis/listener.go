@@ -68,7 +68,7 @@ func (d *Driver) adopt(l *listener, era context.Context) bool {
 // behind when it fails.
 func newListener(ctx context.Context, options Options, events driver.Events) (*listener, error) {
 	var line line
-	settings := options.client(line.dial)
+	settings := options.client(&line)
 	// The reader must run from the start. Setting the hooks starts it as well,
 	// but not if it happens in the middle of one of rueidis' PINGs.
 	settings.AlwaysPipelining = true
@@ -148,7 +148,8 @@ func (l *listener) Unsubscribe(ctx context.Context, channels ...string) error {
 	return l.ask(ctx, l.client.B().Unsubscribe().Channel(channels...).Build())
 }
 
-func (l *listener) ask(ctx context.Context, command rueidis.Completed) error {
+// ask sends commands together. What becomes of the last is what counts.
+func (l *listener) ask(ctx context.Context, commands ...rueidis.Completed) error {
 	if err := ctx.Err(); err != nil {
 		return l.options.notSent(err)
 	}
@@ -157,7 +158,8 @@ func (l *listener) ask(ctx context.Context, command rueidis.Completed) error {
 		return l.options.notSent(errListenerClosed)
 	default:
 	}
-	result := l.dedicated.Do(patient(ctx), command)
+	results := l.dedicated.DoMulti(patient(ctx), commands...)
+	result := results[len(results)-1]
 	if err := result.NonRedisError(); err != nil {
 		if over := ctx.Err(); over != nil && err == over {
 			return l.options.unknown(over)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver"
 )
 
 // defaultCommandTimeout bounds a call where Options do not say otherwise.
@@ -34,6 +35,14 @@ type Options struct {
 	// alone logs in as the default user.
 	Username string
 	Password string
+	// Credentials, when set, is asked for the two at each connection, with the server's
+	// address, and must end with ctx.
+	Credentials func(ctx context.Context, address string) (username, password string, err error)
+	// AddressMap, when set, translates each address before it is connected to.
+	AddressMap func(address string) string
+	// Explain, when set, may add to an error reply what can be done about it. Its result
+	// wraps the reply.
+	Explain func(*driver.ServerError) error
 	// DB is the number of the database.
 	DB int
 	// CommandTimeout bounds every call, the wait for a connection included,
@@ -85,14 +94,29 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// connect makes one connection, encrypted if that is asked for.
-func (o Options) connect(ctx context.Context) (net.Conn, error) {
-	address := o.Address
+// resolve says where to connect to.
+func (o Options) resolve(ctx context.Context) (address string, err error) {
 	if o.Resolve != nil {
-		var err error
-		if address, err = o.Resolve(ctx); err != nil {
-			return nil, err
+		return o.Resolve(ctx)
+	}
+	return o.Address, nil
+}
+
+// errUnmapped is an address that AddressMap could not translate.
+var errUnmapped = errors.New("AddressMap returned no host:port")
+
+// ErrNoTLS is matched by errors of encrypted connections to a server that does not speak
+// TLS on that port. A Redis server without TLS may refuse the handshake, or wait for more.
+var ErrNoTLS = errors.New("no TLS handshake with the server")
+
+// connect makes one connection, encrypted if that is asked for.
+func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
+	if o.AddressMap != nil {
+		mapped := o.AddressMap(address)
+		if _, _, err := net.SplitHostPort(mapped); err != nil {
+			return nil, fmt.Errorf("%w for %s, but %q", errUnmapped, address, mapped)
 		}
+		address = mapped
 	}
 	conn, err := o.Dial(ctx, address)
 	if err != nil || o.TLS == nil {
@@ -110,26 +134,29 @@ func (o Options) connect(ctx context.Context) (net.Conn, error) {
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		conn.Close()
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) || ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", ErrNoTLS, err)
+		}
 		return nil, err
 	}
 	return secured, nil
 }
 
-// client are the options of a rueidis client with one connection, made by dial.
+// client are the options of a rueidis client with one connection, which is line's.
 //
-// The timeouts are chosen for the bound they add up to. rueidis looks at a
-// connection once every KeepAlive. Where nothing has arrived since the look
-// before, it sends a PING and ends the connection after ConnWriteTimeout
-// without an answer. A server that freezes just after a reply is thus noticed
-// after two looks and one PING at the latest: 5/6 of the command timeout,
-// which leaves a sixth for slow timers. A lone call is bounded by
-// ConnWriteTimeout directly. No timer per call is needed.
-func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
-	look := o.CommandTimeout / 6
+// rueidis looks at a connection once every KeepAlive. Where nothing has arrived since
+// the look before, it sends a PING and ends the connection after ConnWriteTimeout
+// without an answer. So an idle connection costs the server one PING in each command
+// timeout, and the end of an idle one is noticed after 2.5 command timeouts at the
+// latest. Calls under way do not rely on that: see watch. A lone call is bounded by
+// ConnWriteTimeout directly.
+func (o Options) client(line *line) rueidis.ClientOption {
+	look := o.CommandTimeout
 	if o.slow {
 		look = -1 // never
 	}
-	return rueidis.ClientOption{
+	settings := rueidis.ClientOption{
 		InitAddress: []string{o.Address},
 		Username:    o.Username,
 		Password:    o.Password,
@@ -141,7 +168,7 @@ func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
 		Dialer:           net.Dialer{Timeout: o.CommandTimeout, KeepAlive: look},
 		ConnWriteTimeout: o.CommandTimeout / 2,
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
-			return dial()
+			return line.dial()
 		},
 
 		ForceSingleClient:   true,
@@ -153,4 +180,8 @@ func (o Options) client(dial func() (net.Conn, error)) rueidis.ClientOption {
 		ReadBufferEachConn:  bufferBytes,
 		WriteBufferEachConn: bufferBytes,
 	}
+	if o.Credentials != nil {
+		settings.AuthCredentialsFn = line.credentials
+	}
+	return settings
 }

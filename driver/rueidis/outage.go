@@ -3,6 +3,7 @@ package rueidis
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -11,8 +12,12 @@ import (
 // The pause between two attempts to connect doubles from the first to the last.
 const (
 	firstPause = 10 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
+	lastPause  = time.Second
 )
+
+// jittered is a pause that is up to half shorter, at random, so that the clients of a
+// server that comes back do not all return at the same moment.
+func jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/2+1) }
 
 // outage is a time without a link.
 type outage struct {
@@ -28,6 +33,9 @@ type outage struct {
 func (d *Driver) lose(old *link, reason error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if old.reason == nil {
+		old.reason = reason
+	}
 	if d.closed || !d.link.CompareAndSwap(old, nil) {
 		return
 	}
@@ -39,10 +47,15 @@ func (d *Driver) lose(old *link, reason error) {
 // mend connects, trying until it succeeds or the driver is closed.
 func (d *Driver) mend(old *link, outage *outage) {
 	defer close(outage.over)
-	old.close()
-	pause := firstPause
-	if time.Since(old.born) < lastPause {
-		rest(d.life, pause) // a server that accepts and hangs up must not be stormed
+	if _, gentle := old.reason.(readOnly); gentle {
+		d.work.Go(func() { d.drain(old) })
+	} else {
+		old.close()
+	}
+	if time.Since(old.born) >= lastPause {
+		d.pause = firstPause
+	} else { // a server that accepts and hangs up must not be stormed
+		d.backOff(d.life)
 	}
 	for d.life.Err() == nil {
 		era, err := d.reconnect()
@@ -52,9 +65,14 @@ func (d *Driver) mend(old *link, outage *outage) {
 		d.mu.Lock()
 		outage.reason = foreign(refusal(err))
 		d.mu.Unlock()
-		rest(era, pause)
-		pause = min(2*pause, lastPause)
+		d.backOff(era)
 	}
+}
+
+// backOff rests before the next attempt, for longer each time. Only mend calls it.
+func (d *Driver) backOff(ctx context.Context) {
+	rest(ctx, jittered(d.pause))
+	d.pause = min(2*d.pause, lastPause)
 }
 
 // reconnect makes one attempt to connect, in the era that it returns.
@@ -77,7 +95,9 @@ func (d *Driver) install(link *link, era context.Context) bool {
 		return false
 	}
 	d.outage = nil
+	link.era = era
 	d.link.Store(link)
+	d.work.Go(func() { d.watch(link) })
 	return true
 }
 

@@ -48,12 +48,13 @@ func (s *shard) left(channel string) (asked bool) {
 
 // SubscribeShard asks for what is published in the server's shard alone. It returns when
 // the server has acknowledged the first channel, or refused all: by a *driver.ServerError
-// with the code MOVED where the slot is another server's.
+// with the code MOVED where the slot is another server's, and not on its way to this one.
 func (l *listener) SubscribeShard(ctx context.Context, channels ...string) error {
 	if len(channels) == 0 {
 		return nil
 	}
-	return l.ask(ctx, l.client.B().Ssubscribe().Channel(channels...).Build())
+	// A server that does not expect the slot takes no notice of ASKING.
+	return l.ask(ctx, l.client.B().Asking().Build(), l.client.B().Ssubscribe().Channel(channels...).Build())
 }
 
 // UnsubscribeShard asks for no more of it, and returns when the server has obeyed. A

@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
 // answer is what a sentinel says.
@@ -18,22 +17,30 @@ type answer struct {
 	others []string
 }
 
-// ask connects to a sentinel and asks it.
-func ask(ctx context.Context, options Options, address string) (answer, error) {
-	d, err := rueidis.Open(ctx, options.sentinel(address))
+// ask asks a sentinel.
+func (c *council) ask(ctx context.Context, address string) (answer, error) {
+	master := c.options.Master
+	replies, err := c.question(ctx, address, whereIs(master), about("MASTER", master), about("SENTINELS", master))
 	if err != nil {
 		return answer{}, err
 	}
-	defer d.Close()
-	replies := d.Pipeline(ctx, whereIs(options.Master), about("MASTER", options.Master), about("SENTINELS", options.Master))
+	return readAnswer(replies, address)
+}
+
+// readAnswer reads what the sentinel at address replied to the three questions of ask.
+func readAnswer(replies []driver.Reply, address string) (answer, error) {
 	primary, err := primaryOf(replies[0])
 	if err != nil {
 		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
 	}
 	a := answer{primary: primary, others: []string{address}}
-	a.epoch, _ = strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64)
+	if epoch, err := strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64); err == nil {
+		a.epoch = max(epoch, 0)
+	}
 	for _, other := range replies[2].Array {
-		a.others = append(a.others, net.JoinHostPort(property(other, "ip"), property(other, "port")))
+		if host, port := property(other, "ip"), property(other, "port"); host != "" && port != "" {
+			a.others = append(a.others, net.JoinHostPort(host, port))
+		}
 	}
 	return a, nil
 }
@@ -53,8 +60,8 @@ func primaryOf(reply driver.Reply) (address string, err error) {
 		return "", reply.Err
 	case reply.IsNil:
 		return "", errUnheardOf
-	case len(reply.Array) != 2:
-		return "", fmt.Errorf("unexpected reply %+v", reply)
+	case len(reply.Array) != 2 || reply.Array[0].Str == "" || reply.Array[1].Str == "":
+		return "", fmt.Errorf("unexpected reply of %d elements, not a host and a port", len(reply.Array))
 	}
 	return net.JoinHostPort(reply.Array[0].Str, reply.Array[1].Str), nil
 }

@@ -231,6 +231,65 @@ func TestOldConfigurationIsNotGoneBackTo(t *testing.T) {
 	})
 }
 
+// Goal: a minority that is behind the times does not lead back, neither from a good
+// connection nor after one has broken. Method: it is all that answers.
+func TestAStaleMinorityIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	for _, sentinels := range [][]string{{"s:1", "s:2", "s:3"}, {"s:1"}} {
+		bubble(t, func(t *testing.T, s *stage) {
+			for _, name := range []string{"s:1", "s:2", "s:3"} {
+				s.say(name, "b:1", 2, "s:1", "s:2", "s:3")
+			}
+			d := s.open(t, sentinels...)
+			wantServer(t, d, "b:1")
+			s.freeze("s:2")
+			s.freeze("s:3")
+			s.say("s:1", "a:1", 1, "s:2", "s:3")
+			time.Sleep(30 * time.Second)
+			wantServer(t, d, "b:1")
+			d.(*sentinel.Driver).Drop(errNobody)
+			if reply := d.Do(t.Context(), command("GET", "name")); !errors.Is(reply.Err, driver.ErrNoConnection) {
+				t.Errorf("connected by a minority: %+v", reply)
+			}
+			if n := s.dialled("a:1"); n > 0 {
+				t.Errorf("the old primary was connected to %d times", n)
+			}
+			s.thaw("s:2") // a majority, and one that knows better
+			time.Sleep(2 * timeout)
+			wantServer(t, d, "b:1")
+			s.say("s:2", "a:1", 1, "s:1", "s:3") // a majority that means it
+			time.Sleep(15 * time.Second)
+			wantServer(t, d, "a:1")
+		})
+	}
+}
+
+// Goal: the sentinels are asked on connections that last. Method: 30 s in which one
+// sentinel disagrees with the others, so that all are asked again and again, and then an
+// outage of the primary.
+func TestSentinelsAreNotConnectedToAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, s *stage) {
+		s.say("s:1", "b:1", 2)
+		s.say("s:2", "b:1", 2)
+		d := s.open(t, "s:1", "s:2", "s:3")
+		time.Sleep(30 * time.Second)
+		for _, name := range []string{"s:1", "s:2"} {
+			s.say(name, "nobody:1", 3)
+		}
+		time.Sleep(30 * time.Second)
+		if reply := d.Do(t.Context(), command("PING")); !errors.Is(reply.Err, errNobody) {
+			t.Errorf("%+v without a primary", reply)
+		}
+		for _, name := range []string{"s:1", "s:2", "s:3"} {
+			// One for questions, and one for messages whenever it is this one's turn.
+			if n := s.dialled(name); n > 1+60/10 {
+				t.Errorf("%s was connected to %d times within a minute", name, n)
+			}
+		}
+	})
+}
+
 // TestSwitchIsHeardAtOnce, and seen within a second if it is not heard.
 func TestSwitchIsHeardAtOnce(t *testing.T) {
 	t.Parallel()

@@ -15,14 +15,19 @@ import (
 // errUnheardOf is a sentinel that answers, but does not know the name.
 var errUnheardOf = errors.New("it knows no master of that name")
 
+// errMinority is that those who answer are behind the times, and too few to be believed.
+var errMinority = errors.New("less than a majority answers, and names a primary of an older configuration")
+
 // council is all sentinels together, and what they have agreed upon.
 type council struct {
 	options Options
 
 	mu      sync.Mutex
-	known   answer          // the latest that was believed; empty before the first
-	learned []string        // sentinels that others told of
-	node    *rueidis.Driver // whose connections go to the primary; nil until there is one
+	known   answer             // the latest that was believed; empty before the first
+	learned []string           // sentinels that others told of
+	node    *rueidis.Driver    // whose connections go to the primary; nil until there is one
+	members map[string]*member // by address
+	closed  bool
 }
 
 // find asks for the primary, and drops the connections if it has become another one. It
@@ -30,9 +35,10 @@ type council struct {
 // well, and the next attempt to make it finds nothing new.
 func (c *council) find(ctx context.Context) (address string, err error) {
 	before, learned := c.memory()
-	found, err := c.survey(ctx, c.options.Sentinels, before)
+	all := max(len(c.options.Sentinels), len(learned))
+	found, err := c.survey(ctx, c.options.Sentinels, all, before)
 	if err != nil && ctx.Err() == nil && len(learned) > 0 {
-		if other, otherErr := c.survey(ctx, learned, before); otherErr == nil {
+		if other, otherErr := c.survey(ctx, learned, all, before); otherErr == nil {
 			found, err = other, nil
 		}
 	}
@@ -78,11 +84,12 @@ type outcome struct {
 	err    error
 }
 
-// survey asks several sentinels at the same time, and returns the newest answer of a
-// majority, or of all if those are older than what is known. Its patience is limited;
-// when that is over, whatever there is counts. It waits for its goroutines, which end
-// with the context at once.
-func (c *council) survey(ctx context.Context, sentinels []string, known answer) (answer, error) {
+// survey asks several of all sentinels at the same time, and returns the newest answer of
+// a majority, or of everybody if those are older than what is known. Its patience is
+// limited; when that is over, whatever there is counts. But an answer that is older than
+// what is known only counts if a majority of all sentinels has answered. It waits for its
+// goroutines, which end with the context at once.
+func (c *council) survey(ctx context.Context, sentinels []string, all int, known answer) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
 	outcomes := make(chan outcome, len(sentinels))
 	var asking sync.WaitGroup
@@ -90,7 +97,7 @@ func (c *council) survey(ctx context.Context, sentinels []string, known answer) 
 	defer cancel()
 	for _, address := range sentinels {
 		asking.Go(func() {
-			a, err := ask(ctx, c.options, address)
+			a, err := c.ask(ctx, address)
 			outcomes <- outcome{a, err}
 		})
 	}
@@ -110,7 +117,11 @@ func (c *council) survey(ctx context.Context, sentinels []string, known answer) 
 	if len(answers) == 0 {
 		return answer{}, failures
 	}
-	return newest(answers), nil
+	best := newest(answers)
+	if best.epoch < known.epoch && 2*len(answers) <= all {
+		return answer{}, append(failures, errMinority)
+	}
+	return best, nil
 }
 
 func newest(answers []answer) answer {

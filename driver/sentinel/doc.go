@@ -7,10 +7,14 @@
 // All sentinels are asked at the same time, for the primary and for the epoch of their
 // configuration: a number that grows with every failover. What counts is the answer with
 // the highest epoch, as soon as a majority has answered and it is not older than what is
-// known already. So one sentinel that is frozen delays nobody, and one that was cut off
-// during a failover misleads nobody as long as others answer. Who does not answer within
-// a third of the command timeout is not waited for. Where none of the configured
-// sentinels answers, those are asked that they told of earlier.
+// known already. So one sentinel that is frozen delays nobody. An older epoch counts only
+// if a majority of all sentinels has answered, and none of them knows a newer one. So a
+// minority that was cut off during a failover never leads back; only the first connection
+// is made by whoever answers. Who does not answer within a third of the command timeout
+// is not waited for. Where the configured sentinels do not settle it, those are asked
+// that they told of earlier.
+//
+// Each sentinel is asked on one connection, which lasts until a question fails.
 //
 // That is asked before every connection, and the server that is connected to has to
 // agree: one that calls itself a replica is refused, and the attempt repeated, as it is
@@ -19,11 +23,12 @@
 //
 // # When it becomes another one
 //
-// A goroutine, the watch, holds on to one sentinel, each in turn for ten seconds. It hears
-// its +switch-master and besides asks it once a second; either is only a hint, after which
-// all are asked. If the primary is another one, every connection is dropped: commands under way end with an
-// unknown outcome, listeners with Listener.Done. Nothing at all happens to existing
-// connections while no sentinel answers.
+// A goroutine, the watch, turns to one sentinel after another, to each for ten seconds.
+// It subscribes there to +switch-master, on a second connection, and besides asks once a
+// second. Either is only a hint, after which all are asked. If the primary is another
+// one, every connection is dropped: commands under way end with an unknown outcome,
+// listeners with Listener.Done. Nothing happens to existing connections while no sentinel
+// answers.
 //
 // What remains: about a second after a failover, or ten if the watch is with a sentinel
 // that was cut off as well, commands still reach a former primary that lives but was cut

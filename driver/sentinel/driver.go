@@ -12,6 +12,7 @@ var _ driver.Driver = (*Driver)(nil)
 // Driver is the connection to the primary, whichever server that is at the time.
 type Driver struct {
 	*rueidis.Driver
+	council *council
 	stop    context.CancelFunc // of the watch
 	watched chan struct{}      // closed when it has ended
 }
@@ -25,15 +26,16 @@ func Open(ctx context.Context, options Options) (driver.Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &council{options: options}
+	c := &council{options: options, members: make(map[string]*member)}
 	node := options.Node
 	node.Address, node.Resolve, node.Primary = options.String(), c.find, true
 	connection, err := rueidis.Open(ctx, node)
 	if err != nil {
+		c.close()
 		return nil, err
 	}
 	c.serve(connection)
-	d := &Driver{Driver: connection, watched: make(chan struct{})}
+	d := &Driver{Driver: connection, council: c, watched: make(chan struct{})}
 	watching, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() {
@@ -49,4 +51,5 @@ func (d *Driver) Close() {
 	d.stop()
 	<-d.watched
 	d.Driver.Close()
+	d.council.close()
 }

@@ -26,7 +26,7 @@ type Options struct {
 	// SentinelTLS, when set, encrypts the connections to the sentinels.
 	SentinelTLS *tls.Config
 	// Node says how to talk to the primary. Its Address, Resolve and Primary are set by
-	// Open. Its Dial, if there is one, makes the connections to the sentinels as well.
+	// Open. Its Dial and AddressMap, if there are any, are for the sentinels as well.
 	Node rueidis.Options
 }
 
@@ -61,6 +61,7 @@ func (o Options) sentinel(address string) rueidis.Options {
 		TLS:            o.SentinelTLS,
 		CommandTimeout: o.Node.CommandTimeout,
 		Dial:           o.Node.Dial,
+		AddressMap:     o.Node.AddressMap,
 		Unbuffered:     o.Node.Unbuffered,
 	}
 }

@@ -2,11 +2,12 @@ package sentinel
 
 import (
 	"context"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
 const (
@@ -29,7 +30,7 @@ func (c *council) watch(ctx context.Context) {
 		if time.Since(began) > lookEvery {
 			pause = firstPause
 		}
-		rest(ctx, pause)
+		rest(ctx, pause-rand.N(pause/2+1)) // so that clients do not all ask at the same moment
 		pause = min(2*pause, lookEvery)
 	}
 }
@@ -37,23 +38,26 @@ func (c *council) watch(ctx context.Context) {
 // turn is one of the sentinels, configured or learned.
 func (c *council) turn(n int) (address string) {
 	_, learned := c.memory()
-	n %= len(c.options.Sentinels) + len(learned)
-	if n < len(c.options.Sentinels) {
-		return c.options.Sentinels[n]
+	all := slices.Clone(c.options.Sentinels)
+	for _, address := range learned {
+		if !slices.Contains(all, address) {
+			all = append(all, address)
+		}
 	}
-	return learned[n-len(c.options.Sentinels)]
+	return all[n%len(all)]
 }
 
 // heed listens to one sentinel, and asks it once a second, until it is the next one's turn,
 // or this one fails to answer, or turns out to be behind the others.
 func (c *council) heed(ctx context.Context, address string) {
-	d, err := c.approach(ctx, address)
+	attempt, cancel := context.WithTimeout(ctx, c.options.patience())
+	defer cancel()
+	d, err := c.reach(attempt, address)
 	if err != nil {
 		return
 	}
-	defer d.Close()
 	news := make(chan struct{}, 1)
-	l, err := d.Listen(ctx, driver.Events{Message: func(_, payload string) {
+	l, err := d.Listen(attempt, driver.Events{Message: func(_, payload string) {
 		if strings.HasPrefix(payload, c.options.Master+" ") {
 			select {
 			case news <- struct{}{}:
@@ -61,12 +65,16 @@ func (c *council) heed(ctx context.Context, address string) {
 			}
 		}
 	}})
-	if err != nil || l.Subscribe(ctx, "+switch-master") != nil {
+	if err != nil {
+		return
+	}
+	defer l.Close()
+	if l.Subscribe(attempt, "+switch-master") != nil {
 		return
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for looks := 0; looks < looksEach && c.look(ctx, d); looks++ {
+	for looks := 0; looks < looksEach && c.look(ctx, address); looks++ {
 		select {
 		case <-tick.C:
 		case <-news:
@@ -78,19 +86,16 @@ func (c *council) heed(ctx context.Context, address string) {
 	}
 }
 
-// approach connects to a sentinel.
-func (c *council) approach(ctx context.Context, address string) (*rueidis.Driver, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.patience())
-	defer cancel()
-	return rueidis.Open(ctx, c.options.sentinel(address))
-}
-
 // look asks one sentinel, and all of them if it names another primary than the one that
 // is known. It says whether that sentinel is worth listening to any longer.
-func (c *council) look(ctx context.Context, d *rueidis.Driver) bool {
+func (c *council) look(ctx context.Context, address string) bool {
 	attempt, cancel := context.WithTimeout(ctx, c.options.patience())
 	defer cancel()
-	primary, err := primaryOf(d.Do(attempt, whereIs(c.options.Master)))
+	replies, err := c.question(attempt, address, whereIs(c.options.Master))
+	if err != nil {
+		return false
+	}
+	primary, err := primaryOf(replies[0])
 	if err != nil {
 		return false
 	}

@@ -30,7 +30,10 @@ type span struct{ first, last []byte }
 
 // carry takes a connection to the server and back, until it is cut.
 func (p *Proxy) carry(client net.Conn) {
-	server, err := net.Dial("tcp", p.upstream)
+	p.mu.Lock()
+	upstream := p.upstream
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", upstream)
 	if err != nil {
 		client.Close()
 		return

@@ -11,13 +11,13 @@ import (
 // Proxy passes TCP connections on to a server, and spoils them when told to.
 // All methods may be called at any time, from any goroutine.
 type Proxy struct {
-	upstream string
-	address  string // set once, by NewProxy
-	work     sync.WaitGroup
+	address string // set once, by NewProxy
+	work    sync.WaitGroup
 	// over is closed when the test ends.
 	over chan struct{}
 
 	mu       sync.Mutex
+	upstream string
 	listener net.Listener  // nil while connections are refused
 	accepts  chan struct{} // closed when the listener accepts no more
 	conns    map[*proxied]struct{}
@@ -78,6 +78,14 @@ func (p *Proxy) strike(s *strike) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.strikes = append(p.strikes, s)
+}
+
+// Redirect has new connections lead to another server, as a virtual IP does after a
+// failover. Those that exist go on.
+func (p *Proxy) Redirect(upstream string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.upstream = upstream
 }
 
 // Cut ends all connections.
