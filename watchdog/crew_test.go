@@ -25,10 +25,11 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 	for i := range n {
 		id := fmt.Sprintf("client-%d", i)
 		lock := "lock of " + id
-		locks, channels = append(locks, lock), append(channels, protocol.PulseChannel(id))
+		locks, channels = append(locks, lock), append(channels, protocol.PulseChannel(id, pulse))
 		calls = append(calls,
 			script.SessionNote(id, sessionTTL, script.SessionEntry{Field: id + ":1", Lock: lock, Count: 1, Lease: lease}),
 			script.Acquire(lock, id+":1", lease, 1),
+			script.SessionTouch(id, sessionTTL, pulse),
 			script.SessionBeat(id, overdueIn))
 	}
 	c.subscribe(channels...)
@@ -81,7 +82,7 @@ func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	lasts(t, lease, func() bool { return alive(t, server, locks) == n }, "every lock lives")
 	each := float64(dogs[0].Stats().Renewals+dogs[1].Stats().Renewals+dogs[2].Stats().Renewals-before) / n
 	t.Logf("each was renewed %.1f times in a lease", each)
-	if each > 8 {
+	if each > 9 { // four by its own, two by each of the others
 		t.Errorf("each was renewed %.1f times in a lease: the work is not shared", each)
 	}
 	for i := range 2 {

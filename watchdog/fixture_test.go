@@ -106,9 +106,13 @@ func newClient(t testing.TB, d driver.Driver) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.die)
-	c.subscribe(protocol.PulseChannel(c.id))
+	c.subscribe(protocol.PulseChannel(c.id, pulse))
+	c.send(script.SessionTouch(c.id, sessionTTL, pulse))
 	return c
 }
+
+// pulse is the name of these clients' pulses.
+const pulse = "the-pulse"
 
 // subscribe adds to the pulse, and waits until it is there.
 func (c *client) subscribe(channels ...string) {
@@ -159,11 +163,11 @@ func (c *client) note(entries ...script.SessionEntry) {
 // noted are the entries of the session.
 func (c *client) noted() []script.SessionEntry {
 	c.t.Helper()
-	entries, _, err := script.ReadSession(c.send(script.SessionRead(c.id))[0].Reply)
+	page, err := script.ReadSession(c.send(script.SessionRead(c.id, "0"))[0].Reply)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return entries
+	return page.Entries
 }
 
 // left are our keys on a server; those of watchdogs do not count.

@@ -67,7 +67,7 @@ func TestADeadClientsLocksEndWithTheirLeasesAndItsSessionIsRemoved(t *testing.T)
 	eventually(t, func() bool { return w.Stats().Renewals > 0 }, "the paused client is renewed for")
 	c.die()
 	eventually(t, func() bool {
-		return server.CLI(t, "PUBSUB", "NUMSUB", protocol.PulseChannel(c.id)).([]any)[1] == int64(0)
+		return server.CLI(t, "PUBSUB", "NUMSUB", protocol.PulseChannel(c.id, pulse)).([]any)[1] == int64(0)
 	}, "the pulse is gone")
 	// A renewal may be under way now; after it there is none.
 	renewals := w.Stats().Renewals + 1
@@ -144,7 +144,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 	if e := c.noted(); len(e) != 1 || e[0] != kept {
 		t.Errorf("left in the session are %v", e)
 	}
-	if n := server.CLI(t, "HLEN", protocol.SessionKey(c.id)); n != int64(1) {
+	if n := server.CLI(t, "HLEN", protocol.SessionKey(c.id)); n != int64(3) { // the entry, the pulse, and what it is not for a watchdog to know
 		t.Errorf("the session has %v fields", n)
 	}
 	for _, key := range []string{"another's", "read by others"} {
@@ -228,6 +228,7 @@ func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	odd, c := newClient(t, d), newClient(t, d)
+	server.CLI(t, "DEL", protocol.SessionKey(odd.id))
 	server.CLI(t, "SET", protocol.SessionKey(odd.id), "text")
 	odd.beat()
 	c.hold("job", lease)
@@ -237,8 +238,10 @@ func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	if s := w.Stats(); s.Watchdogs != 1 {
 		t.Errorf("it does not count itself alive: %+v", s)
 	}
-	odd.die()
-	eventually(t, func() bool { return w.Stats().Dead == 1 }, "the odd one is removed")
+	eventually(t, func() bool { return w.Stats().Dead == 1 }, "the odd one is not waited for")
+	if text := server.CLI(t, "GET", protocol.SessionKey(odd.id)); text != "text" {
+		t.Error("somebody's key was removed")
+	}
 }
 
 func TestAWatchdogRunsOnce(t *testing.T) {

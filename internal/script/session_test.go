@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -21,6 +20,7 @@ var (
 const (
 	mutexNoted  = me + " a job=exclusive 1 90000 0"
 	readerNoted = me + " book=read 2 40000 1900000000000"
+	pulsed      = "pulse=p"
 )
 
 // Goal: each script of a session leaves what its header promises, also when it is repeated.
@@ -45,10 +45,26 @@ func TestASessionSaysWhatItIsTold(t *testing.T) {
 			{"forget both", state{mutexNoted + "," + readerNoted, old}, forget(readerEntry, mutexEntry), "2", state{ttl: missing}, "0"},
 			{"forget what was not noted", state{mutexNoted, old}, forget(readerEntry), "0", state{mutexNoted, old}, "0"},
 			{"forget in a string", state{"=x", old}, forget(mutexEntry), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
-			{"touch", state{mutexNoted + "," + readerNoted, old}, touch, "2", state{mutexNoted + "," + readerNoted, lease}, "2"},
-			{"touch what has no expiry", state{mutexNoted, none}, touch, "1", state{mutexNoted, lease}, "1"},
-			{"touch nothing", state{}, touch, "0", state{ttl: missing}, "0"},
-			{"touch a string", state{"=x", old}, touch, "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
+			{"touch", state{mutexNoted + "," + readerNoted, old}, touch("p"), "2", state{mutexNoted + "," + readerNoted + "," + pulsed, lease}, "2"},
+			{"touch what has no expiry", state{mutexNoted, none}, touch("p"), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+			{"touch with another pulse", state{mutexNoted + ",pulse=q", old}, touch("p"), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+			{"touch without a pulse", state{mutexNoted + "," + pulsed, old}, touch(""), "1", state{mutexNoted, lease}, "1"},
+			{"touch nothing", state{}, touch("p"), "0", state{pulsed, lease}, "0"},
+			{"touch nothing without a pulse", state{}, touch(""), "0", state{ttl: missing}, "0"},
+			{"touch a string", state{"=x", old}, touch("p"), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
+			{"keep", state{mutexNoted + "," + pulsed, old}, keep(), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+			{"keep for less", state{mutexNoted + "," + pulsed, 2 * lease}, keep(), "1", state{mutexNoted + "," + pulsed, 2 * lease}, "1"},
+			{"keep without an expiry", state{mutexNoted + "," + pulsed, none}, keep(), "1", state{mutexNoted + "," + pulsed, none}, "1"},
+			{"keep without one", state{mutexNoted + "," + readerNoted + "," + pulsed, old}, keep(mutexEntry), "1", state{readerNoted + "," + pulsed, lease}, "1"},
+			{"keep without the last", state{mutexNoted + "," + pulsed, old}, keep(mutexEntry), "1", state{pulsed, lease}, "1"},
+			{"keep one of another pulse", state{mutexNoted + ",pulse=q", old}, keep(mutexEntry), "0", state{mutexNoted + ",pulse=q", old}, "0"},
+			{"keep one without a pulse", state{mutexNoted, old}, keep(mutexEntry), "0", state{mutexNoted, old}, "0"},
+			{"keep nothing", state{}, keep(), "0", state{ttl: missing}, "0"},
+			{"keep a string", state{"=x", old}, keep(), "0", state{"=x", old}, "0"},
+			{"remove", state{mutexNoted + "," + pulsed, old}, remove, "1", state{ttl: missing}, "0"},
+			{"remove one of another pulse", state{mutexNoted + ",pulse=q", old}, remove, "0", state{mutexNoted + ",pulse=q", old}, "0"},
+			{"remove a stranger's hash", state{"theme=dark", none}, remove, "0", state{"theme=dark", none}, "0"},
+			{"remove a string", state{"=p", old}, remove, "0", state{"=p", old}, "0"},
 			{"drop", state{mutexNoted, old}, script.SessionDrop, "1", state{ttl: missing}, "0"},
 			{"drop nothing", state{}, script.SessionDrop, "0", state{ttl: missing}, "0"},
 		} {
@@ -84,7 +100,21 @@ func forget(entries ...script.SessionEntry) func(string) script.Call {
 	}
 }
 
-func touch(client string) script.Call { return script.SessionTouch(client, lease) }
+func touch(pulse string) func(string) script.Call {
+	return func(client string) script.Call { return script.SessionTouch(client, lease, pulse) }
+}
+
+func keep(gone ...script.SessionEntry) func(string) script.Call {
+	return func(client string) script.Call {
+		var keys []string
+		for _, e := range gone {
+			keys = append(keys, e.Key())
+		}
+		return script.SessionKeep(client, "p", lease, keys...)
+	}
+}
+
+func remove(client string) script.Call { return script.SessionRemove(client, "p") }
 
 // putSession and session are put and state for fields and values with spaces in them.
 func (s *server) putSession(t *testing.T, key string, want state) {
@@ -115,229 +145,4 @@ func (s *server) session(t *testing.T, key string) state {
 	}
 	slices.Sort(fields)
 	return state{strings.Join(fields, ","), got.ttl}
-}
-
-func TestASessionIsReadBack(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		client := redistest.Name(t)
-		if entries, odd, err := script.ReadSession(s.run(t, script.SessionRead(client))); len(entries)+len(odd) > 0 || err != nil {
-			t.Errorf("a session that is not there reads as %v, %v, %v", entries, odd, err)
-		}
-		s.run(t, script.SessionNote(client, lease, mutexEntry, readerEntry))
-		s.must(t, "HSET", protocol.SessionKey(client), "nonsense", "exclusive 1 1 0", me+" job", "nonsense")
-		entries, odd, err := script.ReadSession(s.run(t, script.SessionRead(client)))
-		slices.SortFunc(entries, func(a, b script.SessionEntry) int { return strings.Compare(a.Lock, b.Lock) })
-		if want := []script.SessionEntry{mutexEntry, readerEntry}; !slices.Equal(entries, want) || err != nil {
-			t.Errorf("it reads as %v, %v; want %v", entries, err, want)
-		}
-		slices.Sort(odd)
-		if want := []string{me + " job", "nonsense"}; !slices.Equal(odd, want) {
-			t.Errorf("odd are %q, want %q", odd, want)
-		}
-		s.put(t, protocol.SessionKey(client), state{"=x", old})
-		if _, _, err := script.ReadSession(s.run(t, script.SessionRead(client))); err == nil {
-			t.Error("a string was taken for a session")
-		}
-	})
-}
-
-// Goal: what a watchdog makes of an entry is what the client itself would send.
-func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
-	t.Parallel()
-	now := time.UnixMilli(1800000000000)
-	long, soon, over := readerEntry, readerEntry, readerEntry
-	long.Until, soon.Until, over.Until = time.Time{}, now.Add(time.Second), now
-	for _, c := range []struct {
-		entry script.SessionEntry
-		lease time.Duration // 0: not at all
-	}{{mutexEntry, lease}, {long, old}, {soon, time.Second}, {over, 0}} {
-		r, ok := c.entry.Renewal(now)
-		if ok != (c.lease > 0) || ok && r.Lease != c.lease || r.Lock != c.entry.Lock || r.Field != me {
-			t.Errorf("%+v is renewed by %+v, %v; want for %v", c.entry, r, ok, c.lease)
-		}
-		if c.entry.Read && !slices.Equal(r.Holds, []string{
-			protocol.ReadTimeoutKey("book", me, 1), protocol.ReadTimeoutKey("book", me, 2),
-		}) {
-			t.Errorf("a reader's keys are %q", r.Holds)
-		}
-		if !c.entry.Read && len(r.Holds) > 0 {
-			t.Errorf("a mutex's keys are %q", r.Holds)
-		}
-	}
-	// On the server, for every kind of lock.
-	onEachServer(t, func(t *testing.T, s *server) {
-		name := redistest.Name(t)
-		for i, acquire := range []script.Call{
-			script.Acquire(name+"0", me, old, 1),
-			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, old, 1, true),
-			script.AcquireWrite(name+"2", me, old, 1),
-			script.AcquireRead(name+"3", me, old, 1),
-		} {
-			lock := fmt.Sprint(name, i)
-			s.run(t, acquire)
-			e := script.SessionEntry{Field: me, Lock: lock, Read: i == 3, Count: 1, Lease: lease}
-			if i == 2 {
-				e.Field = protocol.WriterField(me)
-			}
-			r, _ := e.Renewal(now)
-			kept, err := script.ReadRenewed(s.run(t, script.Renew([]script.Renewal{r})), 1)
-			if ttl := s.state(t, lock).ttl; err != nil || !kept[0] || ttl < lease-slack {
-				t.Errorf("lock %d: kept %v, %v, TTL %v", i, kept, err, ttl)
-			}
-		}
-	})
-}
-
-// The sets are shared by all tests of a server, so these go by what concerns them alone.
-func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		client, watchdog := redistest.Name(t), redistest.Name(t)
-		beat := func() script.Heard {
-			t.Helper()
-			heard, err := script.ReadHeard(s.run(t, script.SessionBeat(client, lease)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return heard
-		}
-		first := beat()
-		if !first.Joined || !s.near(t, first.Now) {
-			t.Errorf("the first beat heard %+v", first)
-		}
-		if due := s.score(t, protocol.Sessions, client).Sub(first.Now); due != lease {
-			t.Errorf("the next beat is due in %v, want %v", due, lease)
-		}
-		if second := beat(); second.Joined {
-			t.Errorf("the second beat heard %+v", second)
-		}
-		if ttl := s.must(t, "PTTL", protocol.Sessions).Int; ttl <= 0 {
-			t.Errorf("the set expires in %d ms", ttl)
-		}
-
-		now, ids, err := script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, lease)))
-		if err != nil || !slices.Contains(ids, watchdog) || !s.near(t, now) {
-			t.Errorf("the watchdog heard %v, %v, %v", now, ids, err)
-		}
-		if n := beat().Watchdogs; n < 1 {
-			t.Errorf("with a watchdog, %d are heard of", n)
-		}
-		if ttl := s.must(t, "PTTL", protocol.Watchdogs).Int; ttl <= 0 {
-			t.Errorf("the watchdogs expire in %d ms", ttl)
-		}
-		_, ids, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 0)))
-		if err != nil || slices.Contains(ids, watchdog) {
-			t.Errorf("after it has left the watchdogs are %v, %v", ids, err)
-		}
-		s.must(t, "ZADD", protocol.Watchdogs, "1", watchdog)
-		_, ids, _ = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog+"2", 0)))
-		if slices.Contains(ids, watchdog) {
-			t.Errorf("one that is dead counts: %v", ids)
-		}
-	})
-}
-
-func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		name := redistest.Name(t)
-		late, later, fine, dead := name+"1", name+"2", name+"3", name+"4"
-		now := s.now(t)
-		at := func(d time.Duration) string { return fmt.Sprint(now.Add(d).UnixMilli()) }
-		s.must(t, "ZADD", protocol.Sessions, at(-time.Second), late, at(-time.Minute), later, at(time.Minute), fine, at(-25*time.Hour), dead)
-
-		stalled := func() (mine []string) {
-			t.Helper()
-			clock, all, err := script.ReadStalled(s.run(t, script.SessionsStalled(1000)))
-			if err != nil || !s.near(t, clock) {
-				t.Fatal(clock, err)
-			}
-			for _, one := range all {
-				if strings.HasPrefix(one.Client, name) {
-					mine = append(mine, strings.TrimPrefix(one.Client, name)+" "+one.Due.Sub(now.Truncate(time.Millisecond)).String())
-				}
-			}
-			return mine
-		}
-		if got, want := stalled(), []string{"4 -25h0m0s", "2 -1m0s", "1 -1s"}; !slices.Equal(got, want) {
-			t.Errorf("stalled are %q, want %q", got, want)
-		}
-		if _, few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(2))); len(few) != 2 {
-			t.Errorf("with a limit of 2, %d are named", len(few))
-		}
-		s.run(t, script.SessionBeat(fine, time.Minute)) // sweeps
-		if got := stalled(); len(got) != 2 {
-			t.Errorf("after a day one is still stalled: %q", got)
-		}
-
-		for i, c := range []struct {
-			call script.Call
-			want int
-		}{
-			{script.SessionEndOverdue(late, now.Add(-2*time.Second)), 0},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 1},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 0},
-			{script.SessionEnd(later), 1},
-			{script.SessionEnd(later), 0},
-		} {
-			if n, err := script.ReadCount(s.run(t, c.call)); n != c.want || err != nil {
-				t.Errorf("end %d: %d, %v; want %d", i, n, err, c.want)
-			}
-		}
-		if got := stalled(); len(got) != 0 {
-			t.Errorf("after their end they are stalled: %q", got)
-		}
-		s.run(t, script.SessionEnd(fine))
-	})
-}
-
-func (s *server) now(t *testing.T) time.Time {
-	t.Helper()
-	words := s.must(t, "TIME").Array
-	var sec, micro int64
-	fmt.Sscan(words[0].Str, &sec)
-	fmt.Sscan(words[1].Str, &micro)
-	return time.Unix(sec, micro*1000)
-}
-
-// near says whether a moment is just about now.
-func (s *server) near(t *testing.T, at time.Time) bool {
-	t.Helper()
-	return s.now(t).Sub(at).Abs() < slack
-}
-
-func (s *server) score(t *testing.T, key, member string) time.Time {
-	t.Helper()
-	var ms int64
-	fmt.Sscan(s.must(t, "ZSCORE", key, member).Str, &ms)
-	return time.UnixMilli(ms)
-}
-
-func TestOddRepliesOfSessionsAreErrors(t *testing.T) {
-	t.Parallel()
-	for name, read := range map[string]func(driver.Reply) error{
-		"session":   func(r driver.Reply) error { _, _, err := script.ReadSession(r); return err },
-		"heard":     func(r driver.Reply) error { _, err := script.ReadHeard(r); return err },
-		"watchdogs": func(r driver.Reply) error { _, _, err := script.ReadWatchdogs(r); return err },
-		"stalled":   func(r driver.Reply) error { _, _, err := script.ReadStalled(r); return err },
-		"count":     func(r driver.Reply) error { _, err := script.ReadCount(r); return err },
-	} {
-		odd := []driver.Reply{refused("ERR no")}
-		switch name {
-		case "session":
-			odd = append(odd, driver.Reply{Array: []driver.Reply{{Str: "a"}}})
-		case "stalled":
-			odd = append(odd, driver.Reply{}, driver.Reply{Array: []driver.Reply{{Int: 1}, {Str: "c"}, {Str: "x"}}})
-		case "count":
-			odd = append(odd, driver.Reply{IsNil: true}, driver.Reply{Int: -1}, driver.Reply{Str: "1"})
-		default:
-			odd = append(odd, driver.Reply{})
-		}
-		for _, reply := range odd {
-			if read(reply) == nil {
-				t.Errorf("%s: %+v was taken for an answer", name, reply)
-			}
-		}
-	}
 }
