@@ -14,7 +14,6 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
-	"github.com/redlatch/redlatch/internal/script"
 )
 
 func TestReadyMeansThatAWatchdogCanFindTheClient(t *testing.T) {
