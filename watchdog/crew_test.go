@@ -230,23 +230,24 @@ func usage(t testing.TB, server *redistest.Server) (calls, micros float64) {
 // Goal: the user of Redis that the documentation proposes may do all that a watchdog does.
 func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/watchdog.md")
+	text, err := os.ReadFile("../docs/acl.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^ACL SETUSER watchdog on >password .*$`).FindString(string(text))
 	server := redistest.Start(t)
-	if said := server.CLI(t, strings.Fields(line)...); said != "OK" {
-		t.Fatalf("%q: %v", line, said)
+	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER watchdog .*$`).FindAllString(string(text), -1) {
+		if said := server.CLI(t, strings.Fields(line)...); said != "OK" {
+			t.Fatalf("%q: %v", line, said)
+		}
 	}
 	d := connect(t, server.Addr())
 	paused, dead := newClient(t, d), newClient(t, d)
 	for _, c := range []*client{paused, dead} {
-		c.hold("of "+c.id, time.Minute)
-		c.note(script.SessionEntry{Field: c.owner(2), Lock: "gone", Count: 1, Lease: time.Minute})
-		e := script.SessionEntry{Field: c.owner(3), Lock: "read", Read: true, Count: 1, Lease: time.Minute}
+		c.hold("orders:"+c.id, time.Minute)
+		c.note(script.SessionEntry{Field: c.owner(2), Lock: "orders:gone", Count: 1, Lease: time.Minute})
+		e := script.SessionEntry{Field: c.owner(3), Lock: "orders:read", Read: true, Count: 1, Lease: time.Minute}
 		c.note(e)
-		c.send(script.AcquireRead("read", e.Field, e.Lease, 1))
+		c.send(script.AcquireRead("orders:read", e.Field, e.Lease, 1))
 	}
 	dead.die()
 	paused.beat()
@@ -257,7 +258,7 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	if n := server.CLI(t, "EXISTS", protocol.Watchdogs); n != int64(0) {
 		t.Error("it did not take its leave")
 	}
-	if s := w.Stats(); s.Failures != 0 {
+	if s := w.Stats(); s.Failures != 0 || s.Skipped != 0 {
 		t.Errorf("counted were %+v", s)
 	}
 }
