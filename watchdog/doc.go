@@ -53,7 +53,8 @@
 //
 // # Why nobody waits for anybody
 //
-// Each stalled client is visited by a goroutine of its own, 256 at a time. A server that did
+// Each stalled client is visited by a goroutine of its own, 128 at a time. Large sessions
+// wait for each other in a lane of their own, and for nobody else. A server that did
 // not answer is asked by one request at a time until it does again. Everything else that is
 // meant for it fails at once, and is tried again at the next look.
 //

@@ -12,7 +12,10 @@ import (
 const mostStalled = 5000
 
 // mostVisits is how many clients are visited at a time.
-const mostVisits = 256
+const mostVisits = 128
+
+// leastLease is what a shorter lease is taken for when the next visit is planned.
+const leastLease = time.Second
 
 // view is what a look has seen.
 type view struct {
@@ -73,8 +76,8 @@ func (w *Watchdog) turn(ctx context.Context, next <-chan time.Time) (due bool) {
 		}
 		w.schedule.begin(one.Client)
 		w.visits.Go(func() {
-			defer func() { <-w.room }()
 			v := &visit{Watchdog: w, Stalled: one, seen: seen, mine: mine[one.Client], shortest: noLease}
+			defer v.end()
 			v.serve(ctx)
 			w.visited(v)
 		})
@@ -122,7 +125,7 @@ func (w *Watchdog) visited(v *visit) {
 	var told, warned bool
 	w.schedule.change(v.Client, func(t *turn) {
 		told, warned = t.told, t.warned
-		t.last, t.lease, t.underWay, t.seen = time.Now(), v.shortest, false, time.Now()
+		t.last, t.lease, t.underWay, t.seen = time.Now(), max(v.shortest, leastLease), false, time.Now()
 		if v.failure != nil {
 			t.lease = 0
 		}

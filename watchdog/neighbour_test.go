@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/watchdog"
 )
 
@@ -220,4 +222,48 @@ func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Goal: large sessions wait for others, not others for them. Method: there are more of them
+// than are visited at a time, and each asks for far more than one request may.
+func TestManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	sound := newClient(t, d)
+	for i := range 200 {
+		id := fmt.Sprint("nb", i)
+		var record []string
+		for j := range 100 {
+			lock := fmt.Sprintf("book-%d-%d", i, j)
+			record = append(record, id+":1 "+lock, "read 256 1000 0")
+		}
+		sound.subscribe(protocol.PulseChannel(id, neighbourPulse))
+		sound.takeReads(id, record)
+		server.CLI(t, append([]string{"HSET", "redlatch:session:{" + id + "}", "pulse", neighbourPulse}, record...)...)
+	}
+	late := []string{"ZADD", "redlatch:sessions"}
+	for i := range 200 {
+		late = append(late, strconv.FormatInt(time.Now().Add(-time.Second).UnixMilli(), 10), fmt.Sprint("nb", i))
+	}
+	server.CLI(t, late...)
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Renewals > 200 }, "the large ones are served")
+	sound.hold("sound", lease)
+	sound.beat()
+	lasts(t, 2*lease, func() bool { return server.PTTL(t, "sound") > 0 }, "the sound client's lock lives")
+	if s := w.Stats(); s.Stalled < 200 {
+		t.Errorf("counted were %+v: this test tests nothing", s)
+	}
+}
+
+// takeReads takes read locks for an hour: the odd ones of a record are entries, the even
+// ones fields.
+func (c *client) takeReads(id string, record []string) {
+	c.t.Helper()
+	var calls []script.Call
+	for i := 0; i < len(record); i += 2 {
+		_, lock, _ := strings.Cut(record[i], " ")
+		calls = append(calls, script.AcquireRead(lock, id+":1", time.Hour, 1))
+	}
+	c.send(calls...)
 }

@@ -10,9 +10,14 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// mostParts bounds how much of one session is served: 100,000 entries, roughly. A part is
-// what one request reads.
-const mostParts = 200
+// The bounds of what one client can make a watchdog do. A lock is one key, and so is each
+// hold of a reader.
+const (
+	mostKeys  = 100_000 // of one session, at one visit
+	mostParts = 1000    // that one session is read in
+	lightKeys = 100     // of a session that is not large
+	partKeys  = 1000    // of one request for a large one, roughly
+)
 
 // noLease is the lease of a client that holds nothing: it is visited to see it die.
 const noLease = 8 * time.Second
@@ -29,10 +34,12 @@ type visit struct {
 	mine bool
 
 	pulse             string // that the session names
+	keys              int    // that were asked for
 	holds, skipped    int    // entries that were renewed, and that are not to be
 	shortest, longest time.Duration
 	failure           error // the first thing that could not be done
 	over              bool  // the client is not waited for any more
+	large             bool  // it has a place in the lane, and none among the others
 }
 
 // serve does what is to be done for the client. What could not be done is its failure.
@@ -61,10 +68,13 @@ func (v *visit) serve(ctx context.Context) {
 // pulse: then it runs again.
 func (v *visit) renewAll(ctx context.Context, page script.SessionPage) {
 	for range mostParts {
-		v.renew(ctx, page)
+		v.renewPart(ctx, page)
 		from, more := page.Next()
 		if !more {
 			return
+		}
+		if v.keys >= mostKeys || v.failure == errBusy {
+			break
 		}
 		var err error
 		if page, err = v.read(ctx, from); err != nil {
@@ -88,14 +98,40 @@ func (v *visit) read(ctx context.Context, from string) (script.SessionPage, erro
 	return page, err
 }
 
-// renew raises the leases of one part, each only for an owner of this client, and takes out
-// of the session what is no use any more.
-func (v *visit) renew(ctx context.Context, page script.SessionPage) {
-	now := v.seen.now.Add(time.Since(v.seen.at))
+// renewPart renews what one part speaks of, some keys at a time, and takes out of the
+// session what is no use any more.
+func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
 	v.skipped += page.Skipped + len(page.Odd)
-	var gone, keys []string
+	var gone []string
+	for rest := page.Entries; len(rest) > 0; {
+		n, keys := 0, 0
+		for n < len(rest) && keys < partKeys {
+			keys += rest[n].Keys()
+			n++
+		}
+		if v.keys += keys; v.keys > mostKeys {
+			v.skipped += len(rest)
+			break
+		}
+		if v.keys > lightKeys && !v.isLarge() {
+			v.fail(errBusy)
+			break
+		}
+		leave := v.enterLane(keys)
+		gone = append(gone, v.renew(ctx, rest[:n])...)
+		leave(ctx)
+		rest = rest[n:]
+	}
+	v.keep(ctx, gone)
+}
+
+// renew raises the leases of some entries, each only for an owner of this client, and
+// returns the keys of those that are no use any more.
+func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone []string) {
+	now := v.seen.now.Add(time.Since(v.seen.at))
+	var keys []string
 	var questions []question
-	for _, e := range page.Entries {
+	for _, e := range entries {
 		if !protocol.OwnField(v.Client, e.Field) {
 			v.skipped++
 			continue
@@ -124,7 +160,7 @@ func (v *visit) renew(ctx context.Context, page script.SessionPage) {
 		s.Gone += int64(len(gone))
 		s.Renewals += int64(renewed)
 	})
-	v.keep(ctx, gone)
+	return gone
 }
 
 // refused takes note of a renewal that failed. One that the server forbids will not succeed

@@ -28,7 +28,8 @@ type Watchdog struct {
 	schedule schedule
 	servers  servers
 	masters  masters
-	room     chan struct{}  // one for each visit under way
+	room     chan struct{} // one for each visit under way that is not in the lane
+	lane     lane
 	visits   sync.WaitGroup // the goroutines of those
 	served   atomic.Bool    // since the last look a visit went well,
 	denied   atomic.Bool    // or was forbidden
@@ -56,6 +57,7 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		schedule: schedule{turns: make(map[string]turn)},
 		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
 		room:     make(chan struct{}, mostVisits),
+		lane:     newLane(),
 		tally:    tally{Stats: Stats{Started: time.Now()}},
 		able:     true,
 	}, nil

@@ -37,6 +37,14 @@ func (e SessionEntry) Bounded() SessionEntry {
 	return e
 }
 
+// Keys is how many keys a renewal of the entry touches.
+func (e SessionEntry) Keys() int {
+	if e.Read {
+		return 1 + e.Count
+	}
+	return 1
+}
+
 func (e SessionEntry) value() string {
 	v := protocol.SessionEntry{Read: e.Read, Count: e.Count, LeaseMillis: e.Lease.Milliseconds()}
 	if !e.Until.IsZero() {
