@@ -221,6 +221,24 @@ func TestAClientThatComesBackIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Goal: a connection that the client has given up, but that Redis takes for open, keeps
+// nothing alive. Method: it stays on the channel of a former pulse while the client dies.
+func TestAFormerConnectionDoesNotKeepTheDead(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	c, halfOpen := newClient(t, d), newClient(t, d)
+	halfOpen.subscribe("redlatch:pulse:{"+c.id+"}", protocol.PulseChannel(c.id, "former"))
+	c.hold("job", lease)
+	c.die()
+	c.beat()
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Dead == 1 }, "its death is seen")
+	if n := w.Stats().Renewals; n > 0 {
+		t.Errorf("%d renewals for the dead", n)
+	}
+}
+
 // A key in the place of a session that is none must neither stop the watchdog nor stay
 // listed for ever.
 func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
