@@ -100,9 +100,7 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 			t.Errorf("after a day one is still stalled: %q", got)
 		}
 
-		overdue := func(client string, d time.Duration) script.Stalled {
-			return script.Stalled{Client: client, Score: at(d)}
-		}
+		overdue := func(client string, d time.Duration) script.Stalled { return script.Stalled{Client: client, Score: at(d)} }
 		s.must(t, "ZADD", protocol.Sessions, "-inf", dead, "1.5", fine)
 		for i, c := range []struct {
 			call script.Call
