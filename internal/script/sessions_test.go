@@ -100,15 +100,15 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 			t.Errorf("after a day one is still stalled: %q", got)
 		}
 
-		overdue := func(client string, d time.Duration) script.Stalled { return script.Stalled{Client: client, Score: at(d)} }
+		earlier, right := script.Stalled{Client: late, Score: at(-2 * time.Second)}, script.Stalled{Client: late, Score: at(-time.Second)}
 		s.must(t, "ZADD", protocol.Sessions, "-inf", dead, "1.5", fine)
 		for i, c := range []struct {
 			call script.Call
 			want int
 		}{
-			{script.SessionEndOverdue(overdue(late, -2*time.Second)), 0},
-			{script.SessionEndOverdue(overdue(late, -time.Second)), 1},
-			{script.SessionEndOverdue(overdue(late, -time.Second)), 0},
+			{script.SessionEndOverdue(earlier), 0},
+			{script.SessionEndOverdue(right), 1},
+			{script.SessionEndOverdue(right), 0},
 			{script.SessionEndOverdue(script.Stalled{Client: dead, Score: "-inf"}), 1},
 			{script.SessionEndOverdue(script.Stalled{Client: fine, Score: "1.5"}), 1},
 			{script.SessionEnd(later), 1},
