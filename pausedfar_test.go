@@ -34,8 +34,9 @@ func TestAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 		sentinels.AwaitFailover(t, former)
 		ask := func(words ...string) driver.Reply { return d.Do(t.Context(), driver.Command{Words: words}) }
 		redistest.Eventually(t, 8*time.Second, func() bool {
-			heard := ask("PUBSUB", "NUMSUB", protocol.PulseChannel(client))
-			return len(heard.Array) == 2 && heard.Array[1].Int == 1 && ask("HLEN", protocol.SessionKey(client)).Int > 0
+			pulse := ask("HGET", protocol.SessionKey(client), protocol.SessionPulse).Str
+			heard := ask("PUBSUB", "NUMSUB", protocol.PulseChannel(client, pulse))
+			return len(heard.Array) == 2 && heard.Array[1].Int == 1 && ask("HLEN", protocol.SessionKey(client)).Int > 1
 		}, "the new primary has the pulse and the session")
 		// The client hears of the watchdog, which has followed as well, by its next heartbeat.
 		beat := func() string { return ask("ZSCORE", protocol.Sessions, client).Str }

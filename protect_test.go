@@ -28,15 +28,9 @@ func protected(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *sta
 	t.Helper()
 	cfg.Protect = true
 	story(t, cfg, func(t *testing.T, s *stage) {
-		alive := func(d time.Duration) {
-			runner := script.NewRunner(s.memory, time.Second)
-			if _, err := runner.Run(context.WithoutCancel(t.Context()), script.WatchdogBeat("w", d)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		alive(1000 * time.Hour)
+		end := watchdogInName(t, s)
 		defer func() {
-			alive(0)
+			end()
 			for _, c := range s.others {
 				_ = c.Close(context.Background())
 			}
@@ -44,6 +38,33 @@ func protected(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *sta
 		}()
 		tell(t, s)
 	})
+}
+
+// watchdogInName says that a watchdog is alive, until end is called.
+func watchdogInName(t *testing.T, s *stage) (end func()) {
+	alive := func(d time.Duration) {
+		runner := script.NewRunner(s.memory, time.Second)
+		if _, err := runner.Run(context.WithoutCancel(t.Context()), script.WatchdogBeat("w", d)); err != nil {
+			t.Error(err)
+		}
+	}
+	over := make(chan struct{})
+	var beating sync.WaitGroup
+	alive(10 * time.Second)
+	beating.Go(func() {
+		beat := time.NewTicker(4 * time.Second)
+		defer beat.Stop()
+		for {
+			select {
+			case <-beat.C:
+				alive(10 * time.Second)
+			case <-over:
+				alive(0)
+				return
+			}
+		}
+	})
+	return func() { close(over); beating.Wait() }
 }
 
 // wantNothingLeft fails if a session or a heartbeat is left in Redis.
@@ -65,6 +86,9 @@ func session(m *memory.Driver, c *redlatch.Client) map[string]string {
 	}
 	fields, _ := m.Miniredis().HKeys(key)
 	for _, field := range fields {
+		if field == protocol.SessionPulse {
+			continue
+		}
 		all[field] = m.Miniredis().HGet(key, field)
 	}
 	return all

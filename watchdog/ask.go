@@ -2,10 +2,11 @@ package watchdog
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -15,68 +16,112 @@ type question struct {
 	call script.Call
 }
 
-// ask sends questions and returns a reply for each. Those for one server go in one write,
-// in order; several servers are asked side by side, so that one that does not answer holds
-// up nobody but itself.
-func (w *Watchdog) ask(ctx context.Context, questions []question) []driver.Reply {
-	replies := make([]driver.Reply, len(questions))
+// ask sends questions that do not depend on one another, and returns a result for each.
+// Several servers are asked side by side. It blocks for at most Config.CommandTimeout. A
+// server that did not answer a moment ago is not asked.
+func (w *Watchdog) ask(ctx context.Context, questions ...question) []script.Result {
+	results := make([]script.Result, len(questions))
 	var asking sync.WaitGroup
-	for _, part := range w.byServer(questions) {
-		asking.Go(func() {
-			calls := make([]script.Call, len(part))
-			for i, at := range part {
-				calls[i] = questions[at].call
-			}
-			results, err := w.runner.RunAll(ctx, calls...)
-			for i, at := range part {
-				replies[at] = results[i].Reply
-				if unanswered := results[i].Or(err); unanswered != nil {
-					replies[at].Err = unanswered
-				}
-			}
-		})
+	for server, part := range w.byServer(questions) {
+		asking.Go(func() { w.askServer(ctx, server, questions, part, results) })
 	}
 	asking.Wait()
-	return replies
+	return results
+}
+
+// askServer asks one server those questions whose indices are in part.
+func (w *Watchdog) askServer(ctx context.Context, server string, questions []question, part []int, results []script.Result) {
+	if !w.servers.admit(server) {
+		for _, at := range part {
+			results[at].Reply.Err = errSilent
+		}
+		return
+	}
+	calls := make([]script.Call, len(part))
+	for i, at := range part {
+		calls[i] = questions[at].call
+	}
+	answered := false
+	for i, result := range w.runner.RunEach(ctx, calls...) {
+		results[part[i]] = result
+		answered = answered || isAnswer(result.Reply.Err)
+	}
+	w.noteServer(ctx, server, answered)
 }
 
 // byServer divides questions, by their indices, among the servers.
 func (w *Watchdog) byServer(questions []question) map[string][]int {
 	parts := make(map[string][]int)
-	sharded, _ := w.driver.(driver.Sharded)
 	for i, q := range questions {
-		server := ""
-		if sharded != nil {
-			server = sharded.Shard(q.key)
-		}
+		server := w.serverOf(q.key)
 		parts[server] = append(parts[server], i)
 	}
 	return parts
 }
 
-// slot is what keys must have in common for one script to touch them.
-func (w *Watchdog) slot(key string) int {
-	if _, sharded := w.driver.(driver.Sharded); sharded {
-		return driver.Slot(key)
+// serverOf names the server that has a key. Where there is only one, it has no name.
+func (w *Watchdog) serverOf(key string) string {
+	if sharded, ok := w.driver.(driver.Sharded); ok {
+		return sharded.Shard(key)
 	}
-	return 0
+	return ""
 }
 
-// pulses asks of each client how many are subscribed to its pulse.
-func (w *Watchdog) pulses(ctx context.Context, clients []string) []driver.Reply {
-	count := "NUMSUB"
-	if sharded, ok := w.driver.(driver.Sharded); ok && sharded.ShardMessages() {
-		count = "SHARDNUMSUB"
-	}
-	commands := make([]driver.Command, len(clients))
-	for i, client := range clients {
-		channel := protocol.PulseChannel(client)
-		commands[i] = driver.Command{Words: []string{"PUBSUB", count, channel}, Key: channel}
-	}
-	ctx, cancel := context.WithTimeout(ctx, w.config.CommandTimeout)
-	defer cancel()
-	return w.driver.Pipeline(ctx, commands...)
+// isAnswer says whether an error, or none, shows that a server answers.
+func isAnswer(err error) bool {
+	var refused *driver.ServerError
+	return err == nil || errors.As(err, &refused)
 }
 
-// beats says whether a reply of pulses tells of a subscriber.
-func beats(r driver.Reply) bool { return len(r.Array) == 2 && r.Array[1].Int > 0 }
+// errSilent is the error of what was not asked.
+var errSilent = errors.New("the server did not answer a moment ago")
+
+// servers are those that do not answer. While one of them does not, only one request at a
+// time finds out whether it does again, so that it holds up nobody's work on the others.
+type servers struct {
+	mu     sync.Mutex
+	silent map[string]time.Time // nobody asks before
+	wait   time.Duration        // between two attempts
+	bound  time.Duration        // of one
+}
+
+// admit says whether a server may be asked now. Note has to follow.
+func (s *servers) admit(server string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, silent := s.silent[server]
+	if !silent {
+		return true
+	}
+	now := time.Now()
+	if now.Before(until) {
+		return false
+	}
+	s.silent[server] = now.Add(s.bound + s.wait) // this one finds out
+	return true
+}
+
+// note takes note of whether a server has answered, and reports whether that is news.
+func (s *servers) note(server string, answered bool) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, silent := s.silent[server]
+	if answered {
+		delete(s.silent, server)
+	} else {
+		s.silent[server] = time.Now().Add(s.wait)
+	}
+	return silent == answered
+}
+
+// noteServer is servers.note with a line in the log for each change.
+func (w *Watchdog) noteServer(ctx context.Context, server string, answered bool) {
+	if ctx.Err() != nil || !w.servers.note(server, answered) {
+		return
+	}
+	if answered {
+		w.log.Info("server answers again", "server", shown(server))
+	} else {
+		w.log.Error("server does not answer: what it has is not renewed", "server", shown(server))
+	}
+}

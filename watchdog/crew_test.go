@@ -25,10 +25,11 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 	for i := range n {
 		id := fmt.Sprintf("client-%d", i)
 		lock := "lock of " + id
-		locks, channels = append(locks, lock), append(channels, protocol.PulseChannel(id))
+		locks, channels = append(locks, lock), append(channels, protocol.PulseChannel(id, pulse))
 		calls = append(calls,
 			script.SessionNote(id, sessionTTL, script.SessionEntry{Field: id + ":1", Lock: lock, Count: 1, Lease: lease}),
 			script.Acquire(lock, id+":1", lease, 1),
+			script.SessionTouch(id, sessionTTL, pulse),
 			script.SessionBeat(id, overdueIn))
 	}
 	c.subscribe(channels...)
@@ -81,7 +82,7 @@ func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	lasts(t, lease, func() bool { return alive(t, server, locks) == n }, "every lock lives")
 	each := float64(dogs[0].Stats().Renewals+dogs[1].Stats().Renewals+dogs[2].Stats().Renewals-before) / n
 	t.Logf("each was renewed %.1f times in a lease", each)
-	if each > 8 {
+	if each > 9 { // four by its own, two by each of the others
 		t.Errorf("each was renewed %.1f times in a lease: the work is not shared", each)
 	}
 	for i := range 2 {
@@ -229,23 +230,24 @@ func usage(t testing.TB, server *redistest.Server) (calls, micros float64) {
 // Goal: the user of Redis that the documentation proposes may do all that a watchdog does.
 func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/watchdog.md")
+	text, err := os.ReadFile("../docs/acl.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^ACL SETUSER watchdog on >password .*$`).FindString(string(text))
 	server := redistest.Start(t)
-	if said := server.CLI(t, strings.Fields(line)...); said != "OK" {
-		t.Fatalf("%q: %v", line, said)
+	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER watchdog .*$`).FindAllString(string(text), -1) {
+		if said := server.CLI(t, strings.Fields(line)...); said != "OK" {
+			t.Fatalf("%q: %v", line, said)
+		}
 	}
 	d := connect(t, server.Addr())
 	paused, dead := newClient(t, d), newClient(t, d)
 	for _, c := range []*client{paused, dead} {
-		c.hold("of "+c.id, time.Minute)
-		c.note(script.SessionEntry{Field: c.owner(2), Lock: "gone", Count: 1, Lease: time.Minute})
-		e := script.SessionEntry{Field: c.owner(3), Lock: "read", Read: true, Count: 1, Lease: time.Minute}
+		c.hold("orders:"+c.id, time.Minute)
+		c.note(script.SessionEntry{Field: c.owner(2), Lock: "orders:gone", Count: 1, Lease: time.Minute})
+		e := script.SessionEntry{Field: c.owner(3), Lock: "orders:read", Read: true, Count: 1, Lease: time.Minute}
 		c.note(e)
-		c.send(script.AcquireRead("read", e.Field, e.Lease, 1))
+		c.send(script.AcquireRW("orders:read", e.Field, script.Counts{Reads: 1}, e.Lease))
 	}
 	dead.die()
 	paused.beat()
@@ -256,7 +258,7 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	if n := server.CLI(t, "EXISTS", protocol.Watchdogs); n != int64(0) {
 		t.Error("it did not take its leave")
 	}
-	if s := w.Stats(); s.Failures != 0 {
+	if s := w.Stats(); s.Failures != 0 || s.Skipped != 0 {
 		t.Errorf("counted were %+v", s)
 	}
 }

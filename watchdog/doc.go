@@ -13,9 +13,12 @@
 // Redis itself counts the subscribers. And each client says regularly that it runs, its
 // heartbeat. Three things about a client are in Redis:
 //
-//	redlatch:sessions          its heartbeat: when the next one is due, by Redis's clock
-//	redlatch:pulse:{client}    its pulse: a channel with one subscriber
-//	redlatch:session:{client}  its holds: what has to be renewed, and how
+//	redlatch:sessions             its heartbeat: when the next one is due, by Redis's clock
+//	redlatch:session:{client}     its holds: what has to be renewed, and how; and a name
+//	redlatch:pulse:{client}:name  its pulse: a channel with one subscriber
+//
+// Each connection that is a pulse has a channel with a fresh name. A former connection that
+// Redis still takes for open says nothing about the client.
 //
 // A watchdog looks some times a second at the heartbeats that are overdue, and at nothing
 // else: what it costs does not grow with the number of locks, nor of clients that run.
@@ -29,18 +32,31 @@
 //
 // # Why there is no leader, no claim and no consensus
 //
-// To renew is to set the full lease again if the owner still stands in the lock. That two
-// watchdogs do it, or a watchdog and the client itself, or one of them twice, is the same
-// as once. What would need consensus is to take a lock away, and no watchdog ever does
-// that: it can only renew, or not renew and let time pass. So nothing safe rests on their
-// agreeing. They share the work by arithmetic alone: each look tells which of them are
-// alive (redlatch:watchdogs:{redlatch:sessions}), and of these the one with the highest
-// hash of itself and the client serves that client (rendezvous hashing). When one dies,
-// its clients, and no others, go to the ones that remain.
+// To renew is to raise the lease if the owner still stands in the lock. That two watchdogs
+// do it, or a watchdog and the client itself, or one of them twice, is the same as once.
+// What would need consensus is to take a lock away, and no watchdog ever does that: it can
+// only renew, or not renew and let time pass. So nothing safe rests on their agreeing. They
+// share the work by arithmetic alone: each look tells which of them are alive
+// (redlatch:watchdogs:{redlatch:sessions}), and of these the one with the highest hash of
+// itself and the client serves that client (rendezvous hashing). It visits the client every
+// quarter of its lease. All others visit the client every half, in case that one fails at
+// it, or does not exist.
 //
-// A watchdog whose own work fails, because it cannot reach a part of a cluster or may not
-// read a key, does not count itself alive until it succeeds again, so that others take
-// over from it, too. It still tries.
+// A watchdog that Redis forbids to do its work does not count itself alive.
+//
+// # What a watchdog does not trust
+//
+// A client may write its own session as it likes, and a watchdog has more rights than it. So
+// a watchdog renews only fields of that very client, upwards, for an hour at most, by one
+// short script for each lock, and removes only a session that names the pulse it has asked
+// for. What a session, a name or a number out of bounds costs, it costs its client alone.
+//
+// # Why nobody waits for anybody
+//
+// Each stalled client is visited by a goroutine of its own, 128 at a time. Large sessions
+// wait for each other in a lane of their own, and for nobody else. A server that did
+// not answer is asked by one request at a time until it does again. Everything else that is
+// meant for it fails at once, and is tried again at the next look.
 //
 // # Between any two lines
 //
@@ -48,7 +64,8 @@
 // reads anew each time. What it remembers is when a session was served last, so as not to
 // do so too often.
 //
-//	it dies                          others serve its sessions, two to three looks later
+//	it dies                          others visit its clients all along, and more often two
+//	                                 to three looks later
 //	it is paused                     the same; when it goes on it renews once more what
 //	                                 may have changed hands, and is refused by the owner's
 //	                                 absence
@@ -62,7 +79,8 @@
 //	Redis restarts with its data     no client has a pulse any more: those that run come
 //	                                 back, sessions of the others are removed
 //	a session is removed while its   the client finds it missing at its next heartbeat, and
-//	client goes on                   writes it anew
+//	client goes on                   writes it anew; one that has another pulse by then stays
+//	the client's slot moves          its pulse is found on the former master
 //
 // # Times
 //
@@ -76,8 +94,8 @@
 //	           heartbeat was now    finds it
 //
 // That leaves 5L/12 for the look and the first renewal: 830 ms of a lease of two seconds.
-// From then on a session is served every quarter of its shortest lease, and the death of a
-// watchdog has three quarters of it to be noticed.
+// From then on a client is visited every quarter of its shortest lease by one watchdog, and
+// every half by each other one.
 //
 // A session expires by itself a while after it was last written, beaten for or served: by
 // then its locks are gone, too. So nothing of a client outlives it, even where no watchdog

@@ -44,7 +44,13 @@ type dog struct {
 // run runs a watchdog until the end of the test.
 func run(t testing.TB, d driver.Driver, cfg watchdog.Config) dog {
 	t.Helper()
-	cfg.Logger = slog.New(slog.DiscardHandler)
+	return runWith(t, d, cfg, slog.New(slog.DiscardHandler))
+}
+
+// runWith is run with a log.
+func runWith(t testing.TB, d driver.Driver, cfg watchdog.Config, log *slog.Logger) dog {
+	t.Helper()
+	cfg.Logger = log
 	w, err := watchdog.New(d, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +105,26 @@ const overdueIn = 20 * time.Millisecond
 // newClient makes one with a pulse. Its heartbeat is not there yet.
 func newClient(t testing.TB, d driver.Driver) *client {
 	t.Helper()
+	return newClientBy(t, d, d)
+}
+
+// newClientBy is newClient with a pulse by way of another connection.
+func newClientBy(t testing.TB, d, by driver.Driver) *client {
+	t.Helper()
 	c := &client{t: t, id: uuid.NewString(), driver: d, runner: script.NewRunner(d, 3*time.Second)}
 	var err error
-	c.pulse, err = d.Listen(t.Context(), driver.Events{Subscribed: func(string) { c.heard.Add(1) }})
+	c.pulse, err = by.Listen(t.Context(), driver.Events{Subscribed: func(string) { c.heard.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.die)
-	c.subscribe(protocol.PulseChannel(c.id))
+	c.subscribe(protocol.PulseChannel(c.id, pulse))
+	c.send(script.SessionTouch(c.id, sessionTTL, pulse))
 	return c
 }
+
+// pulse is the name of these clients' pulses.
+const pulse = "the-pulse"
 
 // subscribe adds to the pulse, and waits until it is there.
 func (c *client) subscribe(channels ...string) {
@@ -159,11 +175,11 @@ func (c *client) note(entries ...script.SessionEntry) {
 // noted are the entries of the session.
 func (c *client) noted() []script.SessionEntry {
 	c.t.Helper()
-	entries, _, err := script.ReadSession(c.send(script.SessionRead(c.id))[0].Reply)
+	page, err := script.ReadSession(c.send(script.SessionRead(c.id, "0"))[0].Reply)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return entries
+	return page.Entries
 }
 
 // left are our keys on a server; those of watchdogs do not count.

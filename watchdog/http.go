@@ -17,17 +17,22 @@ const readyFor = 3 * time.Second
 //	/metrics   Stats, for Prometheus
 //
 // It never blocks, and asks Redis nothing.
-func (w *Watchdog) Handler() http.Handler {
+func (w *Watchdog) Handler() http.Handler { return Handler(w.Stats) }
+
+// Handler is Watchdog.Handler for whoever has no watchdog yet, because there is no
+// connection to Redis: it serves the Stats of a function, which must not block. The age of
+// the last look counts from Stats.Started until there is one.
+func Handler(stats func() Stats) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(out http.ResponseWriter, _ *http.Request) { fmt.Fprintln(out, "ok") })
 	mux.HandleFunc("GET /readyz", func(out http.ResponseWriter, _ *http.Request) {
-		if why := w.Stats().unready(time.Now()); why != "" {
+		if why := stats().unready(time.Now()); why != "" {
 			http.Error(out, why, http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(out, "ok")
 	})
-	mux.Handle("GET /metrics", metrics{w.Stats}.handler())
+	mux.Handle("GET /metrics", metrics{stats}.handler())
 	return mux
 }
 

@@ -7,21 +7,23 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// maxStalled is how many stalled clients a look can see; those that are overdue for
-// longest. When half a cluster stands still there may be more, who then are seen when some
-// of these have come back or were let go.
-const maxStalled = 20_000
+// mostStalled is how many stalled clients one look sees. Where there are more, the next
+// look sees those that follow.
+const mostStalled = 5000
 
-// roundSize is how many sessions are served between two looks. If there are more, the next
-// look follows at once: a watchdog that is busy must not seem dead.
-const roundSize = 200
+// mostVisits is how many clients are visited at a time.
+const mostVisits = 128
+
+// leastLease is what a shorter lease is taken for when the next visit is planned.
+const leastLease = time.Second
 
 // view is what a look has seen.
 type view struct {
 	at      time.Time // on this machine's clock, before the look left
 	now     time.Time // by Redis's clock
-	alive   []string  // watchdogs
-	stalled []script.Stalled
+	alive   script.Alive
+	stalled script.StalledPage
+	whole   bool // all of the stalled were seen
 }
 
 // look is one look at Redis. It costs the same for any number of locks and clients, as
@@ -31,61 +33,125 @@ func (w *Watchdog) look(ctx context.Context) (view, error) {
 	if !w.able {
 		aliveFor = 0
 	}
-	results, err := w.runner.RunAll(ctx, script.WatchdogBeat(w.id, aliveFor), script.SessionsStalled(maxStalled))
+	results, err := w.runner.RunAll(ctx, script.WatchdogBeat(w.id, aliveFor), script.SessionsStalled(w.pass, mostStalled))
 	if err != nil {
 		return view{}, err
 	}
 	seen := view{at: results[0].Asked}
-	if _, seen.alive, err = script.ReadWatchdogs(results[0].Reply); err != nil {
+	if seen.alive, err = script.ReadWatchdogs(results[0].Reply); err != nil {
 		return view{}, err
 	}
-	seen.now, seen.stalled, err = script.ReadStalled(results[1].Reply)
-	return seen, err
+	if seen.stalled, err = script.ReadStalled(results[1].Reply); err != nil {
+		return view{}, err
+	}
+	seen.now = seen.stalled.Now
+	seen.whole = w.pass == 0 && seen.stalled.All <= mostStalled
+	if w.pass += mostStalled; w.pass >= seen.stalled.All {
+		w.pass = 0
+	}
+	return seen, nil
 }
 
-// turn is a look and what follows from it. It reports whether there is more to do at once.
-func (w *Watchdog) turn(ctx context.Context) (more bool) {
+// turn is a look and what follows from it. It ends when the next look is due, which it then
+// reports, and does not wait for the visits that it began.
+func (w *Watchdog) turn(ctx context.Context, next <-chan time.Time) (due bool) {
 	seen, err := w.look(ctx)
 	if ctx.Err() != nil {
 		return false
 	}
-	w.see(err)
+	w.setReachable(err)
 	if err != nil {
 		return false
 	}
-	for _, client := range w.schedule.retain(seen.stalled) {
-		w.log.Info("client is not stalled any more", "client", client)
-	}
 	mine := w.share(seen)
+	w.take(seen, len(mine))
+	ripe := w.schedule.ripe(seen.stalled.Clients, time.Now(), func(client string) bool { return mine[client] })
+	for _, one := range ripe {
+		select {
+		case w.room <- struct{}{}:
+		case <-next:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+		w.schedule.begin(one.Client)
+		w.visits.Go(func() {
+			v := &visit{Watchdog: w, Stalled: one, seen: seen, mine: mine[one.Client], shortest: noLease}
+			defer v.end()
+			v.serve(ctx)
+			w.visited(v)
+		})
+	}
+	return false
+}
+
+// take takes note of what a look has seen.
+func (w *Watchdog) take(seen view, mine int) {
+	for _, client := range w.schedule.retain(seen.stalled.Clients, seen.whole, time.Now()) {
+		w.log.Info("client is not stalled any more", "client", shown(client))
+	}
+	w.setAble(seen.stalled.All > 0)
 	w.tally.note(func(s *Stats) {
 		s.Looks++
 		s.LastLook = time.Now()
-		s.Watchdogs, s.Stalled, s.Serving = len(seen.alive), len(seen.stalled), len(mine)
+		s.Skipped += int64(seen.stalled.Skipped)
+		s.Watchdogs, s.Stalled, s.Serving = seen.alive.Count, seen.stalled.All, mine
 	})
-	ripe := w.schedule.ripe(seen.stalled, time.Now(), func(client string) bool { return mine[client] })
-	batch := ripe[:min(len(ripe), roundSize)]
-	w.judge(w.round(ctx, seen, batch, mine))
-	return w.able && len(ripe) > len(batch)
 }
 
 // share is what this watchdog serves of what it has seen.
 func (w *Watchdog) share(seen view) map[string]bool {
 	mine := make(map[string]bool)
-	for _, one := range seen.stalled {
-		if serves(w.id, seen.alive, one.Client) {
+	for _, one := range seen.stalled.Clients {
+		if serves(w.id, seen.alive.IDs, one.Client) {
 			mine[one.Client] = true
 		}
 	}
 	return mine
 }
 
-// see notes whether looks are answered, with one line in the log for each change.
-func (w *Watchdog) see(err error) {
+// visited takes note of a visit, and says in the log what is new about the client.
+func (w *Watchdog) visited(v *visit) {
+	if isCode(v.failure, "NOPERM") {
+		w.denied.Store(true)
+	} else if v.failure == nil {
+		w.served.Store(true)
+	}
+	w.tally.note(func(s *Stats) { s.Skipped += int64(v.skipped) })
+	if v.over {
+		w.schedule.forget(v.Client)
+		return
+	}
+	var told, warned bool
+	w.schedule.change(v.Client, func(t *turn) {
+		told, warned = t.told, t.warned
+		t.last, t.lease, t.underWay, t.seen = time.Now(), max(v.shortest, leastLease), false, time.Now()
+		if v.failure != nil {
+			t.lease = 0
+		}
+		t.told = told || v.mine && v.pulse != ""
+		t.warned = warned || v.failure != nil || v.skipped > 0
+		told, warned = t.told && !told, t.warned && !warned
+	})
+	if told {
+		w.log.Info("client is paused: renewing its holds", "client", shown(v.Client), "holds", v.holds)
+	}
+	switch {
+	case warned && v.failure != nil:
+		w.log.Error("a client cannot be served: trying on", "client", shown(v.Client), "reason", shown(v.failure.Error()))
+	case warned:
+		w.log.Warn("some entries of a session are not renewed: not the client's, out of bounds, or forbidden",
+			"client", shown(v.Client), "entries", v.skipped)
+	}
+}
+
+// setReachable notes whether looks are answered, with one line in the log for each change.
+func (w *Watchdog) setReachable(err error) {
 	switch {
 	case err != nil:
 		w.failed(1)
 		if !w.blind {
-			w.log.Error("Redis does not answer: nobody's holds are renewed", "reason", err.Error())
+			w.log.Error("Redis does not answer: nobody's holds are renewed", "reason", shown(err.Error()))
 		}
 	case w.blind:
 		w.log.Info("Redis answers again")
@@ -93,15 +159,25 @@ func (w *Watchdog) see(err error) {
 	w.blind = err != nil
 }
 
-// judge notes whether this watchdog can do its work, with one line for each change.
-func (w *Watchdog) judge(err error) {
-	switch able := err == nil; {
-	case able && !w.able:
-		w.log.Info("all stalled clients can be served again")
-	case !able && w.able:
-		w.log.Error("a stalled client cannot be served: leaving it to other watchdogs, and trying on", "reason", err.Error())
+// setAble notes whether this watchdog may do its work, with one line for each change. One
+// that Redis forbids to do it counts itself out. One that cannot reach a server does not:
+// what is there, the clients miss by themselves, and the others are served.
+func (w *Watchdog) setAble(stalled bool) {
+	served, denied := w.served.Swap(false), w.denied.Swap(false)
+	able := w.able
+	switch {
+	case served || !stalled:
+		able = true
+	case denied:
+		able = false
 	}
-	w.able = err == nil
+	switch {
+	case able && !w.able:
+		w.log.Info("stalled clients can be served again")
+	case !able && w.able:
+		w.log.Error("Redis forbids to serve stalled clients: leaving them to other watchdogs, and trying on")
+	}
+	w.able = able
 }
 
 // failed counts requests that were refused or not answered.

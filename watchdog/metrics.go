@@ -37,8 +37,8 @@ func asFloat(value func(s Stats) int64) func(s Stats) float64 {
 
 var removed = describe("removed_sessions_total", "Sessions removed, by reason.", "reason")
 
-var shown = []metric{
-	gauge("last_look_age_seconds", "Time since the last look that was answered; -1 before the first.", Stats.age),
+var metricsShown = []metric{
+	gauge("last_look_age_seconds", "Time since the last look that was answered; before the first, since the start.", Stats.age),
 	gauge("alive", "Watchdogs alive at the last look, this one included.", func(s Stats) float64 { return float64(s.Watchdogs) }),
 	gauge("stalled_sessions", "Clients whose heartbeat was overdue at the last look.", func(s Stats) float64 { return float64(s.Stalled) }),
 	gauge("served_sessions", "Of these, those that this watchdog serves.", func(s Stats) float64 { return float64(s.Serving) }),
@@ -46,15 +46,17 @@ var shown = []metric{
 	counter("failures_total", "Requests that were refused or not answered.", func(s Stats) int64 { return s.Failures }),
 	counter("renewals_total", "Leases extended.", func(s Stats) int64 { return s.Renewals }),
 	counter("gone_holds_total", "Holds that were not there any more.", func(s Stats) int64 { return s.Gone }),
+	counter("skipped_total", "Entries and names out of bounds or forbidden, counted at each visit.", func(s Stats) int64 { return s.Skipped }),
 	{removed, prometheus.CounterValue, "dead", asFloat(func(s Stats) int64 { return s.Dead })},
 	{removed, prometheus.CounterValue, "paused too long", asFloat(func(s Stats) int64 { return s.LetGo })},
 }
 
 func (s Stats) age() float64 {
-	if s.LastLook.IsZero() {
-		return -1
+	since := s.LastLook
+	if since.IsZero() {
+		since = s.Started
 	}
-	return time.Since(s.LastLook).Seconds()
+	return time.Since(since).Seconds()
 }
 
 // Describe and Collect make it a prometheus.Collector.
@@ -62,7 +64,7 @@ func (m metrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCol
 
 func (m metrics) Collect(to chan<- prometheus.Metric) {
 	stats := m.stats()
-	for _, one := range shown {
+	for _, one := range metricsShown {
 		var labels []string
 		if one.label != "" {
 			labels = []string{one.label}

@@ -19,30 +19,41 @@ func names(all []script.Stalled) []string {
 func everybody(string) bool { return true }
 func nobody(string) bool    { return false }
 
-func TestWhoWasNeverServedComesFirstWhoeverIsToServeIt(t *testing.T) {
+func TestNewAndKnownClientsAreVisitedInTurn(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	in := func(d time.Duration) visit { return visit{at: now.Add(d)} }
-	s := schedule{"early": in(-2 * time.Second), "late": in(-time.Second), "later": in(time.Second)}
+	// A lease of 8 s: every 2 s by its own watchdog, every 4 s by others.
+	ago := func(d time.Duration) turn { return turn{last: now.Add(-d), lease: 8 * time.Second} }
+	failed := ago(time.Second)
+	failed.lease = 0
+	busy := ago(time.Hour)
+	busy.underWay = true
+	s := schedule{turns: map[string]turn{
+		"early": ago(5 * time.Second), "late": ago(3 * time.Second), "later": ago(time.Second), "failed": failed, "busy": busy,
+	}}
 	all := []script.Stalled{
-		{Client: "late"}, {Client: "later"}, {Client: "early"},
+		{Client: "late"}, {Client: "later"}, {Client: "early"}, {Client: "busy"}, {Client: "failed"},
 		{Client: "new", Due: now}, {Client: "older", Due: now.Add(-time.Minute)},
 	}
-	if got, want := names(s.ripe(all, now, everybody)), []string{"older", "new", "early", "late"}; !slices.Equal(got, want) {
+	if got, want := names(s.ripe(all, now, everybody)), []string{"older", "early", "new", "late", "failed"}; !slices.Equal(got, want) {
 		t.Errorf("to be served are %v, want %v", got, want)
 	}
-	if got, want := names(s.ripe(all, now, nobody)), []string{"older", "new"}; !slices.Equal(got, want) {
+	if got, want := names(s.ripe(all, now, nobody)), []string{"older", "early", "new", "failed"}; !slices.Equal(got, want) {
 		t.Errorf("of those that others serve, to be served are %v, want %v", got, want)
 	}
 }
 
 func TestWhoIsStalledNoLongerIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := schedule{"back": {mine: true}, "another's": {}, "still": {mine: true}}
-	if back := s.retain([]script.Stalled{{Client: "still"}, {Client: "new"}}); !slices.Equal(back, []string{"back"}) {
+	now := time.Now()
+	s := schedule{turns: map[string]turn{"back": {told: true, seen: now}, "another's": {}, "still": {told: true}, "busy": {underWay: true, told: true}}}
+	if back := s.retain([]script.Stalled{{Client: "still"}, {Client: "new"}}, false, now); len(back) > 0 {
+		t.Errorf("back are %v though not all were seen", back)
+	}
+	if back := s.retain([]script.Stalled{{Client: "still"}, {Client: "new"}}, true, now); !slices.Equal(back, []string{"back"}) {
 		t.Errorf("back are %v", back)
 	}
-	if _, known := s["still"]; !known || len(s) != 1 {
-		t.Errorf("remembered are %v", s)
+	if len(s.turns) != 2 {
+		t.Errorf("remembered are %v", s.turns)
 	}
 }

@@ -17,7 +17,9 @@ type Stats struct {
 	Gone     int64 // holds that were not there any more, in total
 	Dead     int64 // sessions removed because the pulse was gone, in total
 	LetGo    int64 // sessions removed because the pause was too long, in total
+	Skipped  int64 // entries and names that are out of bounds or forbidden, at each visit
 
+	Started  time.Time // when the watchdog was made
 	LastLook time.Time // when the last look was answered; zero before the first
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,10 +25,19 @@ type Watchdog struct {
 	tally  tally
 	began  atomic.Bool
 
-	// Of the goroutine that runs it.
 	schedule schedule
-	able     bool // the last work went well
-	blind    bool // the last look was not answered
+	servers  servers
+	masters  masters
+	room     chan struct{} // one for each visit under way that is not in the lane
+	lane     lane
+	visits   sync.WaitGroup // the goroutines of those
+	served   atomic.Bool    // since the last look a visit went well,
+	denied   atomic.Bool    // or was forbidden
+
+	// Of the goroutine that runs it.
+	able  bool // Redis does not forbid the work
+	blind bool // the last look was not answered
+	pass  int  // how many of the stalled the next look passes over
 }
 
 // New returns a watchdog on a connection of the caller's, which outlives it. It sends
@@ -44,7 +54,11 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		log:      cfg.Logger.With("watchdog", id),
-		schedule: schedule{},
+		schedule: schedule{turns: make(map[string]turn)},
+		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
+		room:     make(chan struct{}, mostVisits),
+		lane:     newLane(),
+		tally:    tally{Stats: Stats{Started: time.Now()}},
 		able:     true,
 	}, nil
 }
@@ -60,10 +74,11 @@ func (w *Watchdog) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer w.leave()
+	defer w.visits.Wait()
 	ticker := time.NewTicker(w.config.Look)
 	defer ticker.Stop()
 	for {
-		if more := w.turn(ctx); more && ctx.Err() == nil {
+		if due := w.turn(ctx, ticker.C); due {
 			continue
 		}
 		select {

@@ -33,8 +33,8 @@ func TestAPausedClientKeepsHoldsOfEveryKind(t *testing.T) {
 	c.send(
 		script.Acquire(mutex, c.owner(1), lease, 1),
 		script.Acquire(again, c.owner(2), lease, 1), script.Acquire(again, c.owner(2), lease, 2),
-		script.AcquireRead(read, c.owner(3), lease, 1), script.AcquireRead(read, c.owner(3), lease, 2),
-		script.AcquireWrite(write, c.owner(4), lease, 1),
+		script.AcquireRW(read, c.owner(3), script.Counts{Reads: 1}, lease), script.AcquireRW(read, c.owner(3), script.Counts{Reads: 2}, lease),
+		script.AcquireRW(write, c.owner(4), script.Counts{Writes: 1}, lease),
 	)
 	c.beat()
 	run(t, d, watchdog.Config{})
@@ -67,7 +67,7 @@ func TestADeadClientsLocksEndWithTheirLeasesAndItsSessionIsRemoved(t *testing.T)
 	eventually(t, func() bool { return w.Stats().Renewals > 0 }, "the paused client is renewed for")
 	c.die()
 	eventually(t, func() bool {
-		return server.CLI(t, "PUBSUB", "NUMSUB", protocol.PulseChannel(c.id)).([]any)[1] == int64(0)
+		return server.CLI(t, "PUBSUB", "NUMSUB", protocol.PulseChannel(c.id, pulse)).([]any)[1] == int64(0)
 	}, "the pulse is gone")
 	// A renewal may be under way now; after it there is none.
 	renewals := w.Stats().Renewals + 1
@@ -134,7 +134,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 		script.SessionEntry{Field: c.owner(4), Lock: "of another type", Count: 1, Lease: time.Hour},
 		script.SessionEntry{Field: c.owner(5), Lock: "read by others", Read: true, Count: 3, Lease: time.Hour},
 	)
-	c.send(script.Acquire("another's", "somebody:1", time.Minute, 1), script.AcquireRead("read by others", "somebody:2", time.Minute, 1))
+	c.send(script.Acquire("another's", "somebody:1", time.Minute, 1), script.AcquireRW("read by others", "somebody:2", script.Counts{Reads: 1}, time.Minute))
 	server.CLI(t, "SET", "of another type", "text")
 	server.CLI(t, "HSET", protocol.SessionKey(c.id), "nonsense", "of no version")
 	c.beat()
@@ -144,7 +144,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 	if e := c.noted(); len(e) != 1 || e[0] != kept {
 		t.Errorf("left in the session are %v", e)
 	}
-	if n := server.CLI(t, "HLEN", protocol.SessionKey(c.id)); n != int64(1) {
+	if n := server.CLI(t, "HLEN", protocol.SessionKey(c.id)); n != int64(3) { // the entry, the pulse, and what it is not for a watchdog to know
 		t.Errorf("the session has %v fields", n)
 	}
 	for _, key := range []string{"another's", "read by others"} {
@@ -221,6 +221,24 @@ func TestAClientThatComesBackIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Goal: a connection that the client has given up, but that Redis takes for open, keeps
+// nothing alive. Method: it stays on the channel of a former pulse while the client dies.
+func TestAFormerConnectionDoesNotKeepTheDead(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	c, halfOpen := newClient(t, d), newClient(t, d)
+	halfOpen.subscribe("redlatch:pulse:{"+c.id+"}", protocol.PulseChannel(c.id, "former"))
+	c.hold("job", lease)
+	c.die()
+	c.beat()
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Dead == 1 }, "its death is seen")
+	if n := w.Stats().Renewals; n > 0 {
+		t.Errorf("%d renewals for the dead", n)
+	}
+}
+
 // A key in the place of a session that is none must neither stop the watchdog nor stay
 // listed for ever.
 func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
@@ -228,6 +246,7 @@ func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	odd, c := newClient(t, d), newClient(t, d)
+	server.CLI(t, "DEL", protocol.SessionKey(odd.id))
 	server.CLI(t, "SET", protocol.SessionKey(odd.id), "text")
 	odd.beat()
 	c.hold("job", lease)
@@ -237,8 +256,10 @@ func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	if s := w.Stats(); s.Watchdogs != 1 {
 		t.Errorf("it does not count itself alive: %+v", s)
 	}
-	odd.die()
-	eventually(t, func() bool { return w.Stats().Dead == 1 }, "the odd one is removed")
+	eventually(t, func() bool { return w.Stats().Dead == 1 }, "the odd one is not waited for")
+	if text := server.CLI(t, "GET", protocol.SessionKey(odd.id)); text != "text" {
+		t.Error("somebody's key was removed")
+	}
 }
 
 func TestAWatchdogRunsOnce(t *testing.T) {

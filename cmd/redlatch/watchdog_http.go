@@ -13,16 +13,18 @@ import (
 )
 
 // health is the watchdog's HTTP server. It serves from the start, before there is a
-// connection to Redis; until then the watchdog is alive and not ready.
+// connection to Redis. Until then the watchdog is alive and not ready, and its last look
+// grows old.
 type health struct {
 	server *http.Server // nil without an address
 	ended  chan struct{}
+	began  time.Time
 	dog    atomic.Pointer[watchdog.Watchdog]
 }
 
 // serveHealth serves on an address, or nowhere if it is empty.
 func serveHealth(address string, log *slog.Logger) (*health, error) {
-	h := &health{ended: make(chan struct{})}
+	h := &health{ended: make(chan struct{}), began: time.Now()}
 	if address == "" {
 		close(h.ended)
 		return h, nil
@@ -32,7 +34,7 @@ func serveHealth(address string, log *slog.Logger) (*health, error) {
 		return nil, err
 	}
 	log.Info("health and metrics", "address", listener.Addr().String())
-	h.server = &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	h.server = &http.Server{Handler: watchdog.Handler(h.stats), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() {
 		defer close(h.ended)
 		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -45,17 +47,12 @@ func serveHealth(address string, log *slog.Logger) (*health, error) {
 // show is called when there is a watchdog.
 func (h *health) show(w *watchdog.Watchdog) { h.dog.Store(w) }
 
-// ServeHTTP is the watchdog's own handler, once there is one.
-func (h *health) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+// stats are the watchdog's, once there is one.
+func (h *health) stats() watchdog.Stats {
 	if w := h.dog.Load(); w != nil {
-		w.Handler().ServeHTTP(out, in)
-		return
+		return w.Stats()
 	}
-	if in.URL.Path == "/healthz" {
-		out.WriteHeader(http.StatusOK)
-		return
-	}
-	http.Error(out, "no connection to Redis yet", http.StatusServiceUnavailable)
+	return watchdog.Stats{Started: h.began}
 }
 
 // close ends it, whoever is still connected.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,6 +175,10 @@ func TestAWatchdogOutlivesItsServer(t *testing.T) {
 		t.Errorf("without a server /healthz says %d", code)
 	}
 	d.awaitReady(false)
+	redistest.Eventually(t, 20*time.Second, func() bool {
+		age, err := strconv.ParseFloat(d.metric("redlatch_watchdog_last_look_age_seconds"), 64)
+		return err == nil && age > 0.5
+	}, "the last look grows old before there was one")
 	server.Restart(t)
 	d.awaitReady(true)
 	server.Kill()

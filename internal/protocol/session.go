@@ -19,13 +19,31 @@ const Watchdogs = "redlatch:watchdogs:{" + Sessions + "}"
 // SessionKey is the hash of what a client holds: SessionField to SessionEntry.
 func SessionKey(client string) string { return "redlatch:session:{" + client + "}" }
 
-// PulseChannel is the channel to which a client is subscribed for as long as its process
-// lives, running or paused. Nothing is published on it.
-func PulseChannel(client string) string { return "redlatch:pulse:{" + client + "}" }
+// PulseChannel is the channel to which one connection of a client is subscribed for as
+// long as its process lives, running or paused. Nothing is published on it. Each connection
+// has a pulse name of its own, which the session has at SessionPulse: a connection that the
+// client has given up, but that the server takes for open, counts for no other.
+func PulseChannel(client, pulse string) string { return "redlatch:pulse:{" + client + "}:" + pulse }
+
+// SessionPulse is the field of a session that names the client's pulse. No SessionField is
+// like it: those have a space.
+const SessionPulse = "pulse"
+
+// MaxClientLen is the longest name of a client, of a pulse or of a watchdog, in bytes.
+// Those of this library are no longer than a UUID.
+const MaxClientLen = 64
 
 // SessionField names one tenure in a session: the field that its owner has in the lock's
 // hash, and the lock. An owner has no space in it, a lock may have.
 func SessionField(field, lock string) string { return field + " " + lock }
+
+// OwnField says whether a field of a lock is one that a client of this name writes. A
+// session may speak of no other.
+func OwnField(client, field string) bool {
+	owner, _ := ParseField(field)
+	name, _, ok := ParseOwner(owner)
+	return ok && name == client
+}
 
 // ParseSessionField is the reverse of SessionField.
 func ParseSessionField(text string) (field, lock string, ok bool) {
@@ -61,8 +79,9 @@ func (e SessionEntry) String() string {
 	return string(b)
 }
 
-// maxSessionCount bounds what a record can make a watchdog ask for: one key for each hold.
-const maxSessionCount = 1 << 16
+// MaxSessionCount bounds the holds of one entry: a renewal touches one key for each. Of an
+// owner who has more of a lock, these are renewed, and keep the lock.
+const MaxSessionCount = 256
 
 // ParseSessionEntry is the reverse of String. It reports false for what no version of it
 // writes.
@@ -76,7 +95,7 @@ func ParseSessionEntry(text string) (SessionEntry, bool) {
 	e.Count, err[0] = strconv.Atoi(words[1])
 	e.LeaseMillis, err[1] = strconv.ParseInt(words[2], 10, 64)
 	e.UntilMillis, err[2] = strconv.ParseInt(words[3], 10, 64)
-	if err != [3]error{} || e.Count < 1 || e.Count > maxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
+	if err != [3]error{} || e.Count < 1 || e.Count > MaxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
 		return SessionEntry{}, false
 	}
 	return e, true

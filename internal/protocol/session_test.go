@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
@@ -39,7 +40,7 @@ func TestAnEntryOfASessionIsReadBack(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "exclusive", "write 1 1 0", "read 0 1 0", "read 1 0 0", "read 1 1 -1", "read 1 1 0 0",
-		"read x 1 0", "read 1 x 0", "read 1 1 x", "read 1000000 1 0", "read  1 1",
+		"read 257 1 0", "read x 1 0", "read 1 x 0", "read 1 1 x", "read 1000000 1 0", "read  1 1",
 	} {
 		if got, ok := protocol.ParseSessionEntry(text); ok {
 			t.Errorf("%q was taken for %+v", text, got)
@@ -53,6 +54,54 @@ func TestSessionsAndWatchdogsShareASlot(t *testing.T) {
 	if driver.Slot(protocol.Sessions) != driver.Slot(protocol.Watchdogs) {
 		t.Error("they do not")
 	}
+}
+
+// A session speaks of its own client's owners alone.
+func TestAnOwnFieldIsOfExactlyThatClient(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		client, field string
+		own           bool
+	}{
+		{"c", "c:1", true},
+		{"c", "c:1:write", true},
+		{"c", "c:-1", true},
+		{"c", "cc:1", false},
+		{"c", "c", false},
+		{"c", "c:", false},
+		{"c", "c:1:2", false},
+		{"c", "c:x", false},
+		{"c", "mode", false},
+		{"", ":1", false},
+		{"c:1", "c:1", false},
+		{"c:1", "c:1:write", false}, // the writer of c
+		{"c:1", "c:1:2", true},
+	} {
+		if got := protocol.OwnField(c.client, c.field); got != c.own {
+			t.Errorf("%q of client %q is its own: %v", c.field, c.client, got)
+		}
+	}
+}
+
+func FuzzOwnField(f *testing.F) {
+	f.Add("c", "c:1:write")
+	f.Add("c:1", "c:1:2")
+	f.Fuzz(func(t *testing.T, client, field string) {
+		if protocol.OwnField(client, field) && (client == "" || !strings.HasPrefix(field, client+":")) {
+			t.Errorf("%q counts as a field of client %q", field, client)
+		}
+	})
+}
+
+func FuzzParseSessionField(f *testing.F) {
+	f.Add("c:1 job")
+	f.Add(" c:1  job ")
+	f.Fuzz(func(t *testing.T, text string) {
+		field, lock, ok := protocol.ParseSessionField(text)
+		if ok && (field == "" || lock == "" || protocol.SessionField(field, lock) != text) {
+			t.Errorf("%q reads as %q of %q", text, field, lock)
+		}
+	})
 }
 
 func FuzzParseSessionEntry(f *testing.F) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -164,9 +165,16 @@ func oneOfEach(key string) []script.Call {
 		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat("c", []string{"c:1"}, nil),
 		fair.Force(), fair.Queue(), script.AcquireAll([]string{key}, []string{"c:1"}, second),
 		script.SessionNote(key, second, script.SessionEntry{Field: "c:1", Lock: key, Count: 1, Lease: second}),
-		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second), script.SessionRead(key), script.SessionDrop(key),
-		script.SessionBeat(key, second), script.SessionEnd(key), script.SessionsStalled(1), script.WatchdogBeat(key, second),
+		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second, "p"), script.SessionRead(key, "0"), script.SessionDrop(key),
+		script.SessionBeat(key, second), script.SessionEnd(key), script.SessionsStalled(0, 1), script.WatchdogBeat(key, second),
+		script.SessionKeep(key, "p", second), script.SessionRemove(key, "p"), renewed(script.SessionEntry{Field: "c:1", Lock: key, Lease: second}),
 	}
+}
+
+// renewed is the call that renews an entry without an end.
+func renewed(e script.SessionEntry) script.Call {
+	call, _ := script.SessionRenew(e, time.Time{})
+	return call
 }
 
 func TestEveryScriptHasACall(t *testing.T) {

@@ -10,3 +10,6 @@ func (c Call) Script() string { return c.script.name }
 
 // Source is the text of that script.
 func (c Call) Source() string { return c.script.text }
+
+// Words is the command.
+func (c Call) Words() []string { return c.command.Words }

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -31,20 +30,19 @@ type SessionEntry struct {
 // Key names the entry within its session.
 func (e SessionEntry) Key() string { return protocol.SessionField(e.Field, e.Lock) }
 
-// Renewal is how the entry is renewed at a moment of the server's clock. It reports false
-// if that is over.
-func (e SessionEntry) Renewal(now time.Time) (Renewal, bool) {
-	r := Renewal{Lock: e.Lock, Field: e.Field, Lease: e.Lease}
-	if !e.Until.IsZero() {
-		r.Lease = min(e.Lease, e.Until.Sub(now))
-	}
+// Bounded is the entry as a watchdog takes it: no more holds than
+// protocol.MaxSessionCount, and no longer lease than an hour.
+func (e SessionEntry) Bounded() SessionEntry {
+	e.Count, e.Lease = min(e.Count, protocol.MaxSessionCount), min(e.Lease, longestLease)
+	return e
+}
+
+// Keys is how many keys a renewal of the entry touches.
+func (e SessionEntry) Keys() int {
 	if e.Read {
-		r.Holds = make([]string, e.Count)
-		for i := range r.Holds {
-			r.Holds[i] = protocol.ReadTimeoutKey(e.Lock, e.Field, i+1)
-		}
+		return 1 + e.Count
 	}
-	return r, r.Lease >= time.Millisecond // a lease of 0 would free the lock
+	return 1
 }
 
 func (e SessionEntry) value() string {
@@ -72,18 +70,14 @@ func SessionForget(client string, keys ...string) Call {
 	return sessionForgetScript.call(1, append(words, keys...)...)
 }
 
-// SessionTouch lets a client's session outlive the call by ttl. ReadCount reads the reply:
-// how many entries it has.
-func SessionTouch(client string, ttl time.Duration) Call {
-	return sessionTouchScript.call(1, protocol.SessionKey(client), millis(ttl))
+// SessionTouch is a client's own: it names the client's pulse, "" for none, and lets its
+// session outlive the call by ttl. ReadCount reads the reply: how many entries it has.
+func SessionTouch(client string, ttl time.Duration, pulse string) Call {
+	return sessionTouchScript.call(1, protocol.SessionKey(client), millis(ttl), pulse)
 }
 
-// SessionRead reads a client's session.
-func SessionRead(client string) Call {
-	return sessionReadScript.call(1, protocol.SessionKey(client))
-}
-
-// SessionDrop removes a client's session. ReadCount reads the reply: whether there was one.
+// SessionDrop is a client's own: it removes its session. ReadCount reads the reply: whether
+// there was one.
 func SessionDrop(client string) Call {
 	return sessionDropScript.call(1, protocol.SessionKey(client))
 }
@@ -97,32 +91,6 @@ func ReadCount(r driver.Reply) (int, error) {
 		return int(n), nil
 	}
 	return 0, unexpected(sessionTouchScript, r)
-}
-
-// ReadSession reads the reply of SessionRead. Odd are the keys of entries that no version
-// of this library writes.
-func ReadSession(r driver.Reply) (entries []SessionEntry, odd []string, err error) {
-	if r.Err != nil {
-		return nil, nil, r.Err
-	}
-	if len(r.Array)%2 != 0 {
-		return nil, nil, unexpected(sessionReadScript, r)
-	}
-	for i := 0; i < len(r.Array); i += 2 {
-		key := r.Array[i].Str
-		field, lock, named := protocol.ParseSessionField(key)
-		v, written := protocol.ParseSessionEntry(r.Array[i+1].Str)
-		if !named || !written {
-			odd = append(odd, key)
-			continue
-		}
-		e := SessionEntry{Field: field, Lock: lock, Read: v.Read, Count: v.Count, Lease: time.Duration(v.LeaseMillis) * time.Millisecond}
-		if v.UntilMillis != 0 {
-			e.Until = time.UnixMilli(v.UntilMillis)
-		}
-		entries = append(entries, e)
-	}
-	return entries, odd, nil
 }
 
 // SessionBeat says that a client runs, and will say so again before due has passed.
@@ -156,9 +124,4 @@ func ReadHeard(r driver.Reply) (Heard, error) {
 // reads the reply: whether it was.
 func SessionEnd(client string) Call {
 	return sessionEndScript.call(1, protocol.Sessions, client, "")
-}
-
-// SessionEndOverdue is SessionEnd unless the client has beaten since its beat was due.
-func SessionEndOverdue(client string, due time.Time) Call {
-	return sessionEndScript.call(1, protocol.Sessions, client, strconv.FormatInt(due.UnixMilli(), 10))
 }

@@ -10,12 +10,13 @@
 --   watchdogs  how many of them are alive
 --   joined     1 if the client was not in the set, 0 if it was
 --
--- Clients that nobody has heard of for a day are removed: where no watchdog runs, nobody
--- else would. The set itself outlives the last beat of all by two days.
+-- Clients that nobody has heard of for a day are removed, some of them by each call: where
+-- no watchdog runs, nobody else would. So are those whose beat is due in more than a day.
+-- The set itself outlives the last beat of all by two days.
 --
 -- Redisson: has nothing like it.
 
-local day = 24 * 60 * 60 * 1000
+local day, few = 24 * 60 * 60 * 1000, 100
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -25,7 +26,15 @@ local function ms(t)
   return string.format('%.0f', t)
 end
 
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms(now - day))
+local function remove(from, to)
+  local some = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', 0, few)
+  if #some > 0 then
+    redis.call('ZREM', KEYS[1], unpack(some))
+  end
+end
+
+remove('-inf', ms(now - day))
+remove('(' .. ms(now + day), '+inf')
 local joined = redis.call('ZADD', KEYS[1], ms(now + ARGV[2]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ms(2 * day))
-return {now, redis.call('ZCOUNT', KEYS[2], ms(now), '+inf'), joined}
+return {now, redis.call('ZCOUNT', KEYS[2], ms(now), ms(now + 10000)), joined}

@@ -2,16 +2,13 @@
 --
 -- KEYS[1]  the sorted set of clients: when the next beat of each is due
 -- ARGV[1]  the client
--- ARGV[2]  only if its beat was due then, in absolute milliseconds; "" for whenever
+-- ARGV[2]  only if its beat was due then, as sessions_stalled gives it; "" for whenever
 --
 -- Reply: 1, or 0 if it was not in the set, or has beaten meanwhile
 --
 -- Redisson: has nothing like it.
 
-if ARGV[2] ~= '' then
-  local due = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not due or tonumber(due) ~= tonumber(ARGV[2]) then
-    return 0
-  end
+if ARGV[2] ~= '' and redis.call('ZSCORE', KEYS[1], ARGV[1]) ~= ARGV[2] then
+  return 0
 end
 return redis.call('ZREM', KEYS[1], ARGV[1])

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -21,53 +20,77 @@ var (
 const (
 	mutexNoted  = me + " a job=exclusive 1 90000 0"
 	readerNoted = me + " book=read 2 40000 1900000000000"
+	pulsed      = "pulse=p"
 )
+
+// sessionRow is one call of a session's script: what is given, and what must come of it.
+type sessionRow struct {
+	what  string
+	given state
+	call  func(client string) script.Call
+	reply string
+	then  state
+	again string // the reply to the same call
+}
+
+var sessionRows = []sessionRow{
+	{"note the first", state{}, note(mutexEntry), "1", state{mutexNoted, lease}, "1"},
+	{"note two", state{}, note(mutexEntry, readerEntry), "1", state{mutexNoted + "," + readerNoted, lease}, "1"},
+	{"note another", state{mutexNoted, old}, note(readerEntry), "1", state{mutexNoted + "," + readerNoted, lease}, "1"},
+	{"note with another count", state{me + " book=read 1 40000 0", old}, note(readerEntry), "1", state{readerNoted, lease}, "1"},
+	{"note in a string", state{"=x", old}, note(mutexEntry), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
+	{"forget one of two", state{mutexNoted + "," + readerNoted, old}, forget(mutexEntry), "1", state{readerNoted, old}, "0"},
+	{"forget the last", state{mutexNoted, old}, forget(mutexEntry), "1", state{ttl: missing}, "0"},
+	{"forget both", state{mutexNoted + "," + readerNoted, old}, forget(readerEntry, mutexEntry), "2", state{ttl: missing}, "0"},
+	{"forget what was not noted", state{mutexNoted, old}, forget(readerEntry), "0", state{mutexNoted, old}, "0"},
+	{"forget in a string", state{"=x", old}, forget(mutexEntry), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
+	{"touch", state{mutexNoted + "," + readerNoted, old}, touch("p"), "2", state{mutexNoted + "," + readerNoted + "," + pulsed, lease}, "2"},
+	{"touch what has no expiry", state{mutexNoted, none}, touch("p"), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+	{"touch with another pulse", state{mutexNoted + ",pulse=q", old}, touch("p"), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+	{"touch without a pulse", state{mutexNoted + "," + pulsed, old}, touch(""), "1", state{mutexNoted, lease}, "1"},
+	{"touch nothing", state{}, touch("p"), "0", state{pulsed, lease}, "0"},
+	{"touch nothing without a pulse", state{}, touch(""), "0", state{ttl: missing}, "0"},
+	{"touch a string", state{"=x", old}, touch("p"), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
+	{"keep", state{mutexNoted + "," + pulsed, old}, keep(), "1", state{mutexNoted + "," + pulsed, lease}, "1"},
+	{"keep for less", state{mutexNoted + "," + pulsed, 2 * lease}, keep(), "1", state{mutexNoted + "," + pulsed, 2 * lease}, "1"},
+	{"keep without an expiry", state{mutexNoted + "," + pulsed, none}, keep(), "1", state{mutexNoted + "," + pulsed, none}, "1"},
+	{"keep without one", state{mutexNoted + "," + readerNoted + "," + pulsed, old}, keep(mutexEntry), "1", state{readerNoted + "," + pulsed, lease}, "1"},
+	{"keep without the last", state{mutexNoted + "," + pulsed, old}, keep(mutexEntry), "1", state{pulsed, lease}, "1"},
+	{"keep one of another pulse", state{mutexNoted + ",pulse=q", old}, keep(mutexEntry), "0", state{mutexNoted + ",pulse=q", old}, "0"},
+	{"keep one without a pulse", state{mutexNoted, old}, keep(mutexEntry), "0", state{mutexNoted, old}, "0"},
+	{"keep nothing", state{}, keep(), "0", state{ttl: missing}, "0"},
+	{"keep a string", state{"=x", old}, keep(), "0", state{"=x", old}, "0"},
+	{"remove", state{mutexNoted + "," + pulsed, old}, remove, "1", state{ttl: missing}, "0"},
+	{"remove one of another pulse", state{mutexNoted + ",pulse=q", old}, remove, "0", state{mutexNoted + ",pulse=q", old}, "0"},
+	{"remove a stranger's hash", state{"theme=dark", none}, remove, "0", state{"theme=dark", none}, "0"},
+	{"remove a string", state{"=p", old}, remove, "0", state{"=p", old}, "0"},
+	{"drop", state{mutexNoted, old}, script.SessionDrop, "1", state{ttl: missing}, "0"},
+	{"drop nothing", state{}, script.SessionDrop, "0", state{ttl: missing}, "0"},
+}
 
 // Goal: each script of a session leaves what its header promises, also when it is repeated.
 func TestASessionSaysWhatItIsTold(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
-		for _, r := range []struct {
-			what  string
-			given state
-			call  func(client string) script.Call
-			reply string
-			then  state
-			again string
-		}{
-			{"note the first", state{}, note(mutexEntry), "1", state{mutexNoted, lease}, "1"},
-			{"note two", state{}, note(mutexEntry, readerEntry), "1", state{mutexNoted + "," + readerNoted, lease}, "1"},
-			{"note another", state{mutexNoted, old}, note(readerEntry), "1", state{mutexNoted + "," + readerNoted, lease}, "1"},
-			{"note with another count", state{me + " book=read 1 40000 0", old}, note(readerEntry), "1", state{readerNoted, lease}, "1"},
-			{"note in a string", state{"=x", old}, note(mutexEntry), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
-			{"forget one of two", state{mutexNoted + "," + readerNoted, old}, forget(mutexEntry), "1", state{readerNoted, old}, "0"},
-			{"forget the last", state{mutexNoted, old}, forget(mutexEntry), "1", state{ttl: missing}, "0"},
-			{"forget both", state{mutexNoted + "," + readerNoted, old}, forget(readerEntry, mutexEntry), "2", state{ttl: missing}, "0"},
-			{"forget what was not noted", state{mutexNoted, old}, forget(readerEntry), "0", state{mutexNoted, old}, "0"},
-			{"forget in a string", state{"=x", old}, forget(mutexEntry), "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
-			{"touch", state{mutexNoted + "," + readerNoted, old}, touch, "2", state{mutexNoted + "," + readerNoted, lease}, "2"},
-			{"touch what has no expiry", state{mutexNoted, none}, touch, "1", state{mutexNoted, lease}, "1"},
-			{"touch nothing", state{}, touch, "0", state{ttl: missing}, "0"},
-			{"touch a string", state{"=x", old}, touch, "error WRONGTYPE", state{"=x", old}, "error WRONGTYPE"},
-			{"drop", state{mutexNoted, old}, script.SessionDrop, "1", state{ttl: missing}, "0"},
-			{"drop nothing", state{}, script.SessionDrop, "0", state{ttl: missing}, "0"},
-		} {
-			t.Run(r.what, func(t *testing.T) {
-				client := redistest.Name(t)
-				key := protocol.SessionKey(client)
-				s.putSession(t, key, r.given)
-				for i, want := range []string{r.reply, r.again} {
-					call := r.call(client)
-					if got := label(call, s.run(t, call)); got != want {
-						t.Errorf("the reply to run %d is %s, want %s", i, got, want)
-					}
-					if got := s.session(t, key); !got.is(r.then) {
-						t.Errorf("run %d left %v, want %v", i, got, r.then)
-					}
-				}
-			})
+		for _, r := range sessionRows {
+			t.Run(r.what, func(t *testing.T) { s.runTwice(t, r) })
 		}
 	})
+}
+
+func (s *server) runTwice(t *testing.T, r sessionRow) {
+	client := redistest.Name(t)
+	key := protocol.SessionKey(client)
+	s.putSession(t, key, r.given)
+	for i, want := range []string{r.reply, r.again} {
+		call := r.call(client)
+		if got := label(call, s.run(t, call)); got != want {
+			t.Errorf("the reply to run %d is %s, want %s", i, got, want)
+		}
+		if got := s.session(t, key); !got.is(r.then) {
+			t.Errorf("run %d left %v, want %v", i, got, r.then)
+		}
+	}
 }
 
 func note(entries ...script.SessionEntry) func(string) script.Call {
@@ -84,7 +107,21 @@ func forget(entries ...script.SessionEntry) func(string) script.Call {
 	}
 }
 
-func touch(client string) script.Call { return script.SessionTouch(client, lease) }
+func touch(pulse string) func(string) script.Call {
+	return func(client string) script.Call { return script.SessionTouch(client, lease, pulse) }
+}
+
+func keep(gone ...script.SessionEntry) func(string) script.Call {
+	return func(client string) script.Call {
+		var keys []string
+		for _, e := range gone {
+			keys = append(keys, e.Key())
+		}
+		return script.SessionKeep(client, "p", lease, keys...)
+	}
+}
+
+func remove(client string) script.Call { return script.SessionRemove(client, "p") }
 
 // putSession and session are put and state for fields and values with spaces in them.
 func (s *server) putSession(t *testing.T, key string, want state) {
@@ -115,104 +152,4 @@ func (s *server) session(t *testing.T, key string) state {
 	}
 	slices.Sort(fields)
 	return state{strings.Join(fields, ","), got.ttl}
-}
-
-func TestASessionIsReadBack(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		client := redistest.Name(t)
-		if entries, odd, err := script.ReadSession(s.run(t, script.SessionRead(client))); len(entries)+len(odd) > 0 || err != nil {
-			t.Errorf("a session that is not there reads as %v, %v, %v", entries, odd, err)
-		}
-		s.run(t, script.SessionNote(client, lease, mutexEntry, readerEntry))
-		s.must(t, "HSET", protocol.SessionKey(client), "nonsense", "exclusive 1 1 0", me+" job", "nonsense")
-		entries, odd, err := script.ReadSession(s.run(t, script.SessionRead(client)))
-		slices.SortFunc(entries, func(a, b script.SessionEntry) int { return strings.Compare(a.Lock, b.Lock) })
-		if want := []script.SessionEntry{mutexEntry, readerEntry}; !slices.Equal(entries, want) || err != nil {
-			t.Errorf("it reads as %v, %v; want %v", entries, err, want)
-		}
-		slices.Sort(odd)
-		if want := []string{me + " job", "nonsense"}; !slices.Equal(odd, want) {
-			t.Errorf("odd are %q, want %q", odd, want)
-		}
-		s.put(t, protocol.SessionKey(client), state{"=x", old})
-		if _, _, err := script.ReadSession(s.run(t, script.SessionRead(client))); err == nil {
-			t.Error("a string was taken for a session")
-		}
-	})
-}
-
-// Goal: what a watchdog makes of an entry is what the client itself would send.
-func TestAnEntryIsRenewedAsItsClientWould(t *testing.T) {
-	t.Parallel()
-	now := time.UnixMilli(1800000000000)
-	long, soon, over := readerEntry, readerEntry, readerEntry
-	long.Until, soon.Until, over.Until = time.Time{}, now.Add(time.Second), now
-	for _, c := range []struct {
-		entry script.SessionEntry
-		lease time.Duration // 0: not at all
-	}{{mutexEntry, lease}, {long, old}, {soon, time.Second}, {over, 0}} {
-		r, ok := c.entry.Renewal(now)
-		if ok != (c.lease > 0) || ok && r.Lease != c.lease || r.Lock != c.entry.Lock || r.Field != me {
-			t.Errorf("%+v is renewed by %+v, %v; want for %v", c.entry, r, ok, c.lease)
-		}
-		if c.entry.Read && !slices.Equal(r.Holds, []string{
-			protocol.ReadTimeoutKey("book", me, 1), protocol.ReadTimeoutKey("book", me, 2),
-		}) {
-			t.Errorf("a reader's keys are %q", r.Holds)
-		}
-		if !c.entry.Read && len(r.Holds) > 0 {
-			t.Errorf("a mutex's keys are %q", r.Holds)
-		}
-	}
-	// On the server, for every kind of lock.
-	onEachServer(t, func(t *testing.T, s *server) {
-		name := redistest.Name(t)
-		for i, acquire := range []script.Call{
-			script.Acquire(name+"0", me, old, 1),
-			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, old, 1, true),
-			script.AcquireRW(name+"2", me, script.Counts{Writes: 1}, old),
-			script.AcquireRW(name+"3", me, script.Counts{Reads: 1}, old),
-		} {
-			lock := fmt.Sprint(name, i)
-			s.run(t, acquire)
-			e := script.SessionEntry{Field: me, Lock: lock, Read: i == 3, Count: 1, Lease: lease}
-			if i == 2 {
-				e.Field = protocol.WriterField(me)
-			}
-			r, _ := e.Renewal(now)
-			kept, err := script.ReadRenewed(s.run(t, script.Renew([]script.Renewal{r})), 1)
-			if ttl := s.state(t, lock).ttl; err != nil || !kept[0].Held || ttl < lease-slack {
-				t.Errorf("lock %d: kept %v, %v, TTL %v", i, kept, err, ttl)
-			}
-		}
-	})
-}
-
-func TestOddRepliesOfSessionsAreErrors(t *testing.T) {
-	t.Parallel()
-	for name, read := range map[string]func(driver.Reply) error{
-		"session":   func(r driver.Reply) error { _, _, err := script.ReadSession(r); return err },
-		"heard":     func(r driver.Reply) error { _, err := script.ReadHeard(r); return err },
-		"watchdogs": func(r driver.Reply) error { _, _, err := script.ReadWatchdogs(r); return err },
-		"stalled":   func(r driver.Reply) error { _, _, err := script.ReadStalled(r); return err },
-		"count":     func(r driver.Reply) error { _, err := script.ReadCount(r); return err },
-	} {
-		odd := []driver.Reply{refused("ERR no")}
-		switch name {
-		case "session":
-			odd = append(odd, driver.Reply{Array: []driver.Reply{{Str: "a"}}})
-		case "stalled":
-			odd = append(odd, driver.Reply{}, driver.Reply{Array: []driver.Reply{{Int: 1}, {Str: "c"}, {Str: "x"}}})
-		case "count":
-			odd = append(odd, driver.Reply{IsNil: true}, driver.Reply{Int: -1}, driver.Reply{Str: "1"})
-		default:
-			odd = append(odd, driver.Reply{})
-		}
-		for _, reply := range odd {
-			if read(reply) == nil {
-				t.Errorf("%s: %+v was taken for an answer", name, reply)
-			}
-		}
-	}
 }

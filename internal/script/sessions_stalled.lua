@@ -1,21 +1,30 @@
 -- sessions_stalled: which clients' heartbeats are overdue. Reads only.
 --
 -- KEYS[1]  the sorted set of clients: when the next beat of each is due
--- ARGV[1]  how many clients the reply may name
+-- ARGV[1]  how many of the overdue to pass over
+-- ARGV[2]  how many clients the reply may name
+-- ARGV[3]  the longest name of a client, in bytes
 --
--- Reply: {now, client, due, client, due, …}, the one that is overdue for longest first
---   now  the server's clock in milliseconds
---   due  in absolute milliseconds, as text
+-- Reply: {now, all, skipped, client, due, client, due, …}, the one that is overdue for
+-- longest first
+--   now      the server's clock in milliseconds
+--   all      how many are overdue
+--   skipped  how many of those that it would name have too long a name
+--   due      in absolute milliseconds, as text, as it stands in the set
 --
 -- Redisson: has nothing like it.
 
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 
-local reply = {now}
-local stalled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', now),
-  'WITHSCORES', 'LIMIT', 0, ARGV[1])
-for _, word in ipairs(stalled) do
-  reply[#reply + 1] = word
+local reply = {tonumber(now), redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. now), 0}
+local stalled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
+for i = 1, #stalled, 2 do
+  if #stalled[i] > tonumber(ARGV[3]) then
+    reply[3] = reply[3] + 1
+  else
+    reply[#reply + 1] = stalled[i]
+    reply[#reply + 1] = stalled[i + 1]
+  end
 end
 return reply

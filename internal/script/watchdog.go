@@ -1,6 +1,7 @@
 package script
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -11,55 +12,119 @@ import (
 var (
 	watchdogBeatScript    = load("watchdog_beat")
 	sessionsStalledScript = load("sessions_stalled")
+	sessionKeepScript     = load("session_keep")
+	sessionRenewScript    = load("session_renew")
+	sessionRemoveScript   = load("session_remove")
 )
 
-// WatchdogBeat says that a watchdog counts as alive for a while from now on; 0 that it
-// does not.
+// MaxWatchdogs is how many watchdogs a reply of WatchdogBeat names at most.
+const MaxWatchdogs = 16
+
+// WatchdogBeat says that a watchdog counts as alive for a while from now on, ten seconds at
+// most; 0 that it does not.
 func WatchdogBeat(id string, alive time.Duration) Call {
-	return watchdogBeatScript.call(1, protocol.Watchdogs, id, millis(alive))
+	return watchdogBeatScript.call(1, protocol.Watchdogs, id, millis(alive),
+		strconv.Itoa(MaxWatchdogs), strconv.Itoa(protocol.MaxClientLen))
 }
 
-// ReadWatchdogs reads the reply of WatchdogBeat: the server's clock, and the watchdogs that
-// are alive.
-func ReadWatchdogs(r driver.Reply) (now time.Time, ids []string, err error) {
+// Alive is what WatchdogBeat found.
+type Alive struct {
+	Now   time.Time // by the server's clock
+	Count int       // of all watchdogs
+	IDs   []string  // of some of them, MaxWatchdogs at most
+}
+
+// ReadWatchdogs reads the reply of WatchdogBeat.
+func ReadWatchdogs(r driver.Reply) (Alive, error) {
 	if r.Err != nil {
-		return now, nil, r.Err
+		return Alive{}, r.Err
 	}
-	if len(r.Array) < 1 {
-		return now, nil, unexpected(watchdogBeatScript, r)
+	if len(r.Array) < 2 || r.Array[0].Int == 0 {
+		return Alive{}, unexpected(watchdogBeatScript, r)
 	}
-	for _, id := range r.Array[1:] {
-		ids = append(ids, id.Str)
+	alive := Alive{Now: time.UnixMilli(r.Array[0].Int), Count: int(r.Array[1].Int)}
+	for _, id := range r.Array[2:] {
+		alive.IDs = append(alive.IDs, id.Str)
 	}
-	return time.UnixMilli(r.Array[0].Int), ids, nil
+	return alive, nil
 }
 
-// SessionsStalled asks which clients' heartbeats are overdue, for at most limit of them.
-func SessionsStalled(limit int) Call {
-	return sessionsStalledScript.call(1, protocol.Sessions, strconv.Itoa(limit))
+// SessionsStalled asks which clients' heartbeats are overdue, for at most limit of them
+// behind the first so many.
+func SessionsStalled(pass, limit int) Call {
+	return sessionsStalledScript.call(1, protocol.Sessions, strconv.Itoa(pass), strconv.Itoa(limit),
+		strconv.Itoa(protocol.MaxClientLen))
 }
 
 // Stalled is a client whose heartbeat is overdue.
 type Stalled struct {
 	Client string
 	Due    time.Time // by the server's clock
+	Score  string    // the same, as it stands in Redis
 }
 
-// ReadStalled reads the reply of SessionsStalled, with the server's clock. The one that is
-// overdue for longest comes first.
-func ReadStalled(r driver.Reply) (now time.Time, stalled []Stalled, err error) {
+// StalledPage are some of those whose heartbeats are overdue.
+type StalledPage struct {
+	Now     time.Time // by the server's clock
+	All     int       // how many are overdue
+	Skipped int       // how many of this page have a name that no client has
+	Clients []Stalled // the one that is overdue for longest first
+}
+
+// ReadStalled reads the reply of SessionsStalled. A moment that makes no sense is one that
+// is long past.
+func ReadStalled(r driver.Reply) (StalledPage, error) {
 	if r.Err != nil {
-		return now, nil, r.Err
+		return StalledPage{}, r.Err
 	}
-	if len(r.Array)%2 != 1 {
-		return now, nil, unexpected(sessionsStalledScript, r)
+	if len(r.Array) < 3 || len(r.Array)%2 == 0 || r.Array[0].Int == 0 {
+		return StalledPage{}, unexpected(sessionsStalledScript, r)
 	}
-	for i := 1; i < len(r.Array); i += 2 {
-		due, err := strconv.ParseFloat(r.Array[i+1].Str, 64)
-		if err != nil {
-			return now, nil, unexpected(sessionsStalledScript, r)
+	page := StalledPage{Now: time.UnixMilli(r.Array[0].Int), All: int(r.Array[1].Int), Skipped: int(r.Array[2].Int)}
+	for i := 3; i < len(r.Array); i += 2 {
+		one := Stalled{Client: r.Array[i].Str, Score: r.Array[i+1].Str, Due: time.UnixMilli(0)}
+		if ms, err := strconv.ParseFloat(one.Score, 64); err == nil && ms > 0 && ms < math.MaxInt64 {
+			one.Due = time.UnixMilli(int64(ms))
 		}
-		stalled = append(stalled, Stalled{Client: r.Array[i].Str, Due: time.UnixMilli(int64(due))})
+		page.Clients = append(page.Clients, one)
 	}
-	return time.UnixMilli(r.Array[0].Int), stalled, nil
+	return page, nil
+}
+
+// SessionEndOverdue is SessionEnd unless the client has beaten since it was found stalled.
+func SessionEndOverdue(one Stalled) Call {
+	return sessionEndScript.call(1, protocol.Sessions, one.Client, one.Score)
+}
+
+// SessionKeep lets a client's session that names a pulse outlive the call by ttl at least,
+// and removes entries, by their keys. ReadCount reads the reply: 0 if there is no such session.
+func SessionKeep(client, pulse string, ttl time.Duration, gone ...string) Call {
+	words := append([]string{protocol.SessionKey(client), pulse, millis(ttl)}, gone...)
+	return sessionKeepScript.call(1, words...)
+}
+
+// SessionRemove removes a client's session that names a pulse. ReadCount reads the reply:
+// 0 if there is no such session.
+func SessionRemove(client, pulse string) Call {
+	return sessionRemoveScript.call(1, protocol.SessionKey(client), pulse)
+}
+
+// SessionRenew extends the lease of an entry at a moment of the server's clock, if its
+// owner holds the lock. It reports false if the entry is not to be renewed any more.
+// ReadCount reads the reply: 0 if the owner does not hold it.
+func SessionRenew(e SessionEntry, now time.Time) (Call, bool) {
+	lease := e.Lease
+	if !e.Until.IsZero() {
+		lease = min(lease, e.Until.Sub(now))
+	}
+	if lease < time.Millisecond {
+		return Call{}, false
+	}
+	words := []string{e.Lock}
+	if e.Read {
+		for n := range min(e.Count, protocol.MaxSessionCount) {
+			words = append(words, protocol.ReadTimeoutKey(e.Lock, e.Field, n+1))
+		}
+	}
+	return sessionRenewScript.call(len(words), append(words, e.Field, millis(lease))...), true
 }

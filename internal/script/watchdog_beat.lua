@@ -3,14 +3,20 @@
 -- KEYS[1]  the sorted set of watchdogs: until when each counts as alive
 -- ARGV[1]  the watchdog
 -- ARGV[2]  for how many milliseconds it counts as alive from now on; 0 not to be counted
+-- ARGV[3]  how many watchdogs the reply may name
+-- ARGV[4]  the longest name of a watchdog, in bytes
 --
--- Reply: {now, watchdog, watchdog, …}
+-- Reply: {now, alive, watchdog, watchdog, …}
 --   now       the server's clock in milliseconds
---   watchdog  those that are alive, itself included
+--   alive     how many are, this one included
+--   watchdog  some of them
 --
--- Those whose time is over are removed. The set expires with the last of them.
+-- Those whose time is over, or further away than ten seconds, are none. Some of them are
+-- removed. The set expires ten seconds after the last call.
 --
 -- Redisson: has nothing like it.
+
+local span, few = 10000, 100
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -20,19 +26,26 @@ local function ms(t)
   return string.format('%.0f', t)
 end
 
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ms(now))
+local function remove(from, to)
+  local some = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', 0, few)
+  if #some > 0 then
+    redis.call('ZREM', KEYS[1], unpack(some))
+  end
+end
+
+remove('-inf', '(' .. ms(now))
+remove('(' .. ms(now + span), '+inf')
 if ARGV[2] == '0' then
   redis.call('ZREM', KEYS[1], ARGV[1])
 else
   redis.call('ZADD', KEYS[1], ms(now + ARGV[2]), ARGV[1])
 end
+redis.call('PEXPIRE', KEYS[1], ms(span))
 
-local reply = {now}
-for _, watchdog in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  reply[#reply + 1] = watchdog
-end
-local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
-if last then
-  redis.call('PEXPIREAT', KEYS[1], ms(last + 1))
+local reply = {now, redis.call('ZCOUNT', KEYS[1], ms(now), ms(now + span))}
+for _, watchdog in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], ms(now), ms(now + span), 'LIMIT', 0, ARGV[3])) do
+  if #watchdog <= tonumber(ARGV[4]) then
+    reply[#reply + 1] = watchdog
+  end
 end
 return reply

@@ -9,6 +9,9 @@ import (
 // most is how many keys one request tells of.
 const most = 500
 
+// mostParts bounds how much of a session is read: a million entries.
+const mostParts = 2000
+
 // loop beats, and tells Redis what it may not know, until the session ends.
 func (s *Session) loop() {
 	interval := s.settings.Lease / 6
@@ -20,6 +23,9 @@ func (s *Session) loop() {
 			timer.Reset(interval)
 			s.beat()
 		case <-s.kick:
+			if pulse, _ := s.currentPulse(); pulse != s.told {
+				s.beat()
+			}
 		case <-s.ctx.Done():
 			return
 		}
@@ -27,13 +33,15 @@ func (s *Session) loop() {
 	}
 }
 
-// beat says that the process runs, and looks whether Redis has the session.
+// beat says that the process runs and names its pulse, and looks whether Redis has the
+// session.
 func (s *Session) beat() {
 	since := s.registry.mark()
 	known := s.beating.Load()
+	pulse, why := s.currentPulse()
 	results, err := s.settings.Runner.RunAll(s.ctx,
 		script.SessionBeat(s.settings.Client, s.settings.Lease/4),
-		script.SessionTouch(s.settings.Client, s.ttl()))
+		script.SessionTouch(s.settings.Client, s.ttl(), pulse))
 	arrived := time.Now()
 	var heard script.Heard
 	var size int
@@ -51,7 +59,8 @@ func (s *Session) beat() {
 	s.now, s.nowAt = heard.Now, arrived
 	s.mu.Unlock()
 	s.beating.Store(true)
-	s.count(heard.Watchdogs, known)
+	s.told = pulse
+	s.count(heard.Watchdogs, known, why)
 	s.acknowledge()
 	// What was entered while nothing was told is not under way.
 	if heard.Joined || !known || s.registry.differs(since, size) {
@@ -63,45 +72,65 @@ func (s *Session) beat() {
 // holds: where it is another server of a cluster that does not answer, they would wait for
 // it.
 func (s *Session) missed(err error) {
-	if s.beating.Swap(false) && s.ctx.Err() == nil {
-		s.settings.Logger.Warn("redlatch: without protection: no answer to the heartbeat", "client", s.settings.Client, "error", err)
+	s.beating.Store(false)
+	if s.ctx.Err() == nil {
+		s.report("no answer to the heartbeat", err)
 	}
 }
 
-// quietBeats is after how many beats in a row that knew no watchdog there is none: together
-// half of a lease. One that is late for a moment, on a busy machine, is not dead, and to
-// believe for too long in one that is costs a paused holder no more than the question
-// whether it still has its locks.
+// quietBeats is after how many beats in a row that knew no watchdog, or had no pulse, there
+// is none: together half of a lease. One that is late for a moment, on a busy machine, is
+// not dead, and to believe for too long in one that is costs a paused holder no more than
+// the question whether it still has its locks.
 const quietBeats = 3
 
 // count takes note of how many watchdogs are alive, and says so when the last one has gone
-// and when one is back.
-func (s *Session) count(watchdogs int, known bool) {
+// and when one is back. Without a pulse none of them can renew for this client.
+func (s *Session) count(watchdogs int, known bool, why error) {
 	s.watchdogs.Store(int64(watchdogs))
 	switch {
-	case watchdogs > 0:
+	case watchdogs > 0 && s.told != "":
 		s.quiet = 0
 	case known:
 		s.quiet++
 	default:
 		s.quiet = quietBeats
 	}
-	guarded := s.quiet < quietBeats
-	before := s.guarded.Swap(guarded)
-	log := s.settings.Logger
+	s.guarded.Store(s.quiet < quietBeats)
 	switch {
-	case !guarded && (before || !known):
-		log.Warn("redlatch: without protection: no watchdog is alive", "client", s.settings.Client)
-	case guarded && (!before || !known):
-		log.Info("redlatch: protected", "client", s.settings.Client, "watchdogs", watchdogs)
+	case s.told == "" && (why != nil || known): // it may still be on its way to the first one
+		s.report("no pulse", why)
+	case s.told == "":
+	case watchdogs > 0:
+		s.report(isProtected, nil)
+	case s.quiet >= quietBeats:
+		s.report("no watchdog is alive", nil)
+	}
+}
+
+const isProtected = "protected"
+
+// report says in the log whether the client is protected, and if not, why. It says nothing
+// twice in a row.
+func (s *Session) report(state string, why error) {
+	if state == s.state {
+		return
+	}
+	s.state = state
+	log := s.settings.Logger.With("client", s.settings.Client)
+	switch {
+	case state == isProtected:
+		log.Info("redlatch: protected", "watchdogs", s.watchdogs.Load())
+	case why == nil:
+		log.Warn("redlatch: without protection: " + state)
+	default:
+		log.Warn("redlatch: without protection: "+state, "error", why)
 	}
 }
 
 // acknowledge lets the acquisitions go that wait for the session.
 func (s *Session) acknowledge() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.pulsing.Load() || !s.beating.Load() {
+	if s.told == "" {
 		return
 	}
 	select {
@@ -114,15 +143,24 @@ func (s *Session) acknowledge() {
 // read finds out what Redis does not know.
 func (s *Session) read() {
 	since := s.registry.mark()
-	result, err := s.settings.Runner.Run(s.ctx, script.SessionRead(s.settings.Client))
-	if err != nil {
-		s.missed(err)
-		return
-	}
-	entries, odd, err := script.ReadSession(result.Reply)
-	if err != nil {
-		s.missed(err)
-		return
+	var entries []script.SessionEntry
+	var odd []string
+	from, more := "0", true
+	for range mostParts {
+		result, err := s.settings.Runner.Run(s.ctx, script.SessionRead(s.settings.Client, from))
+		if err != nil {
+			s.missed(err)
+			return
+		}
+		page, err := script.ReadSession(result.Reply)
+		if err != nil {
+			s.missed(err)
+			return
+		}
+		entries, odd = append(entries, page.Entries...), append(odd, page.Odd...)
+		if from, more = page.Next(); !more {
+			break
+		}
 	}
 	s.registry.compare(since, entries, odd)
 }

@@ -3,7 +3,8 @@
 //
 // A client has a pulse, a heartbeat and a session. The pulse is a connection that is
 // subscribed to a channel of the client's own: the kernel keeps it while the process is
-// paused and closes it when the process dies. The heartbeat says every sixth of a lease
+// paused and closes it when the process dies. Each connection has a channel with a fresh
+// name, which the heartbeat tells. The heartbeat says every sixth of a lease
 // that the process runs, and is missed after a quarter. The session is a hash of what the
 // client holds.
 //
@@ -24,6 +25,9 @@
 //	                                       and every key that differs is unsure
 //	Redis cannot be reached                nothing is told; when a beat is answered again,
 //	                                       the session is read
+//	the pulse breaks                       the next connection has another channel; until
+//	                                       Redis knows its name, the client says that it
+//	                                       is not protected
 //	the process dies                       the watchdog removes the session, or it expires
 //	                                       two leases after the last beat
 //

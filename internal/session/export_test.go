@@ -3,6 +3,12 @@ package session
 // Keys are what the session is to speak of.
 func (s *Session) Keys() []string { return s.registry.keys() }
 
+// Pulse is the name of the pulse that is acknowledged.
+func (s *Session) Pulse() string {
+	name, _ := s.currentPulse()
+	return name
+}
+
 // Settled says that Redis is not owed anything.
 func (s *Session) Settled() bool {
 	s.registry.mu.Lock()

@@ -105,12 +105,34 @@ func (s *stage) do(words ...string) driver.Reply {
 	return reply
 }
 
+// listeners is how many are subscribed to a pulse of the client.
+func (s *stage) listeners(pulse string) int64 {
+	s.Helper()
+	return s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client, pulse)).Array[1].Int
+}
+
+// named is the pulse that the session in Redis names.
+func (s *stage) named() string {
+	s.Helper()
+	return s.do("HGET", protocol.SessionKey(s.client), protocol.SessionPulse).Str
+}
+
+// watchdog makes one count as alive for a while, ten seconds at most.
+func (s *stage) watchdog(alive time.Duration) {
+	s.Helper()
+	if _, err := s.runner.Run(context.Background(), script.WatchdogBeat("w", alive)); err != nil {
+		s.Fatal(err)
+	}
+}
+
 // inRedis are the keys of which the session in Redis speaks, in order.
 func (s *stage) inRedis() []string {
 	s.Helper()
 	var keys []string
 	for _, key := range s.do("HKEYS", protocol.SessionKey(s.client)).Array {
-		keys = append(keys, key.Str)
+		if key.Str != protocol.SessionPulse {
+			keys = append(keys, key.Str)
+		}
 	}
 	slices.Sort(keys)
 	return keys
@@ -154,6 +176,41 @@ type flaky struct {
 	lose func() (request, reply bool)
 	// before is called with what is about to be sent.
 	before func(commands []driver.Command)
+	deaf   bool // it opens no listener
+	events driver.Events
+	heard  string
+}
+
+// deafen makes it open no listener, or end that.
+func (d *flaky) deafen(on bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.deaf = on
+}
+
+func (d *flaky) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.deaf {
+		return nil, errCut
+	}
+	d.events = events
+	return d.Driver.Listen(ctx, driver.Events{Subscribed: func(channel string) {
+		d.mu.Lock()
+		d.heard = channel
+		d.mu.Unlock()
+		if events.Subscribed != nil {
+			events.Subscribed(channel)
+		}
+	}, Message: events.Message})
+}
+
+// again acknowledges the last subscription once more.
+func (d *flaky) again() {
+	d.mu.Lock()
+	events, channel := d.events, d.heard
+	d.mu.Unlock()
+	events.Subscribed(channel)
 }
 
 var errCut = errors.New("connection cut")

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -14,44 +15,83 @@ const (
 )
 
 // pulse keeps the connection that dies with the process, and opens it again when it
-// breaks, until the session ends.
+// breaks, until the session ends. Each connection has a channel with a fresh name: the
+// server may take a former one for open long after it broke.
 func (s *Session) pulse() {
-	pause, said := firstPause, false
-	for s.ctx.Err() == nil {
-		err := s.live()
-		if s.pulsing.Swap(false) {
-			pause, said = firstPause, false
-		}
-		if s.ctx.Err() == nil && !said {
-			s.settings.Logger.Warn("redlatch: without protection: no pulse", "client", s.settings.Client, "error", err)
-			said = true
+	var current driver.Listener
+	for pause := firstPause; s.ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		var err error
+		current, err = s.live(current)
+		broken := current == nil && s.setPulse("", err)
+		if broken || err == nil {
+			pause = firstPause
 		}
 		s.rest(pause)
-		pause = min(2*pause, lastPause)
+	}
+	if current != nil {
+		current.Close()
 	}
 }
 
 var errGone = errors.New("its connection is gone")
 
-// live has a pulse for as long as one connection lasts.
-func (s *Session) live() error {
+// live opens a pulse, closes the former one when the new one is acknowledged, and lasts
+// until another is needed. It returns the pulse that is open then, nil if there is none. A
+// listener on a cluster subscribes anew by itself when a connection breaks: a second
+// acknowledgement tells that the channel's name is used up.
+func (s *Session) live(former driver.Listener) (open driver.Listener, err error) {
+	heard := make(chan struct{}, 2)
 	listener, err := s.settings.Listen(s.ctx, driver.Events{Subscribed: func(string) {
-		s.pulsing.Store(true)
-		s.acknowledge()
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
 	}})
 	if err != nil {
-		return err
+		return former, err
 	}
-	defer listener.Close()
-	if err := listener.Subscribe(s.ctx, protocol.PulseChannel(s.settings.Client)); err != nil {
-		return err
+	name := rand.Text()
+	if err := listener.Subscribe(s.ctx, protocol.PulseChannel(s.settings.Client, name)); err != nil {
+		listener.Close()
+		return former, err
 	}
-	select {
-	case <-listener.Done():
-		return errGone
-	case <-s.ctx.Done():
-		return nil
+	for acknowledged := false; ; acknowledged = true {
+		select {
+		case <-heard:
+		case <-listener.Done():
+			listener.Close()
+			return former, errGone
+		case <-s.ctx.Done():
+			listener.Close()
+			return former, nil
+		}
+		if acknowledged {
+			return listener, nil
+		}
+		s.setPulse(name, nil)
+		if former != nil {
+			former.Close()
+			former = nil
+		}
 	}
+}
+
+// setPulse takes note of the pulse, "" for none, and of why there is none. The loop tells
+// Redis. It reports whether there was one before.
+func (s *Session) setPulse(name string, err error) (was bool) {
+	s.mu.Lock()
+	was = s.pulseName != ""
+	s.pulseName, s.pulseErr = name, err
+	s.mu.Unlock()
+	s.rouse()
+	return was
+}
+
+// currentPulse is the name of the pulse, or why there is none.
+func (s *Session) currentPulse() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pulseName, s.pulseErr
 }
 
 // rest waits for d, or until the session ends.

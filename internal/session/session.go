@@ -27,15 +27,20 @@ type Session struct {
 	stop context.CancelFunc
 	done sync.WaitGroup // the loop and the pulse
 
-	pulsing   atomic.Bool
 	beating   atomic.Bool // the last beat was answered; otherwise Redis is not told anything
 	watchdogs atomic.Int64
 	guarded   atomic.Bool
-	quiet     int // beats in a row that knew no watchdog; of the beating goroutine
 
-	mu    sync.Mutex
-	now   time.Time // by the server's clock,
-	nowAt time.Time // at this moment or before it
+	// Of the loop.
+	quiet int    // beats in a row after which no watchdog would renew
+	told  string // the pulse that Redis knows of
+	state string // what was logged last
+
+	mu        sync.Mutex
+	now       time.Time // by the server's clock,
+	nowAt     time.Time // at this moment or before it
+	pulseName string    // of the pulse that is acknowledged, "" if there is none
+	pulseErr  error     // why there is none
 }
 
 // Settings are a session's. All of them are needed.
@@ -77,8 +82,9 @@ func (s *Session) Ready(ctx context.Context) {
 	case <-s.ready:
 	case <-timer.C:
 		s.warn.Do(func() {
+			pulse, err := s.currentPulse()
 			s.settings.Logger.Warn("redlatch: going on without protection: the session is not acknowledged yet",
-				"client", s.settings.Client, "pulse", s.pulsing.Load(), "heartbeat", s.beating.Load())
+				"client", s.settings.Client, "pulse", pulse != "", "heartbeat", s.beating.Load(), "error", err)
 		})
 	case <-ctx.Done():
 	case <-s.ctx.Done():
@@ -109,6 +115,7 @@ func (s *Session) Stop(ctx context.Context) error {
 // is to be sent before the request that the entry is about, and Answered to follow; without
 // one there is nothing to send.
 func (s *Session) Enter(key string, e script.SessionEntry) (note script.Call, send bool) {
+	e = e.Bounded()
 	if !s.registry.enter(key, e) {
 		return note, false
 	}
@@ -149,7 +156,8 @@ func (s *Session) Drop(key string) {
 // Watchdogs is how many of them were alive at the last beat that was answered.
 func (s *Session) Watchdogs() int { return int(s.watchdogs.Load()) }
 
-// Guarded says whether there was one then, or a moment before.
+// Guarded says whether one would have renewed for this client then, or a moment before: one
+// was alive, and Redis knew of the pulse.
 func (s *Session) Guarded() bool { return s.guarded.Load() }
 
 func (s *Session) rouse() {

@@ -14,14 +14,13 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
-	"github.com/redlatch/redlatch/internal/script"
 )
 
 func TestReadyMeansThatAWatchdogCanFindTheClient(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
-		if n := s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client)).Array[1].Int; n != 1 {
-			t.Errorf("the pulse has %d subscribers", n)
+		if n := s.listeners(s.named()); n != 1 {
+			t.Errorf("the pulse %q has %d subscribers", s.named(), n)
 		}
 		due := score(s)
 		if in := time.Until(due); in <= 0 || in > lease/4 {
@@ -66,9 +65,6 @@ func TestTheSessionSaysWhatIsEnteredAndNotWhatHasLeft(t *testing.T) {
 		s.Drop("c:1 b")
 		synctest.Wait()
 		s.wantInRedis("after the other was dropped")
-		if s.memory.Miniredis().Exists(protocol.SessionKey(s.client)) {
-			t.Error("the empty session is still there")
-		}
 	})
 }
 
@@ -182,13 +178,14 @@ func TestNothingIsLeftAfterStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
 		s.enter("a")
+		pulse := s.Pulse()
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if keys := s.memory.Miniredis().Keys(); len(keys) > 0 {
 			t.Errorf("left are %q", keys)
 		}
-		if n := s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client)).Array[1].Int; n != 0 {
+		if n := s.listeners(pulse); n != 0 {
 			t.Errorf("the pulse has %d subscribers", n)
 		}
 	})
@@ -244,61 +241,6 @@ func TestReadyGoesOnWithoutProtectionAndSaysSoOnce(t *testing.T) {
 	})
 }
 
-func TestItSaysWhenTheLastWatchdogGoesAndWhenOneIsBack(t *testing.T) {
-	bubble(t, func(t *testing.T, s *stage) {
-		watchdogs := func(alive time.Duration) {
-			if _, err := s.runner.Run(t.Context(), script.WatchdogBeat("w", alive)); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * second)
-		}
-		s.Ready(t.Context())
-		for i := range 3 {
-			time.Sleep(5 * second)
-			if s.Guarded() || s.Watchdogs() != 0 || s.log.count("no watchdog is alive") != i+1 {
-				t.Errorf("round %d: without a watchdog: %d, said %d times", i, s.Watchdogs(), s.log.count("no watchdog is alive"))
-			}
-			watchdogs(time.Hour)
-			if !s.Guarded() || s.Watchdogs() != 1 || s.log.count("redlatch: protected") != i+1 {
-				t.Errorf("round %d: with a watchdog: %d, said %d times", i, s.Watchdogs(), s.log.count("redlatch: protected"))
-			}
-			watchdogs(0)
-		}
-	})
-}
-
-// Goal: a watchdog that is late for a moment costs nobody the protection, and one that is
-// gone does after half a lease. Method: one is away for two beats and back, and then for good.
-func TestAWatchdogThatIsLateForAMomentIsNotTakenForDead(t *testing.T) {
-	bubble(t, func(t *testing.T, s *stage) {
-		watchdog := func(alive time.Duration) {
-			if _, err := s.runner.Run(t.Context(), script.WatchdogBeat("w", alive)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		watchdog(time.Hour)
-		s.Ready(t.Context())
-		time.Sleep(lease / 12) // between two beats, from here on
-		for _, away := range []int{2, 3} {
-			watchdog(0)
-			time.Sleep(time.Duration(away) * lease / 6)
-			synctest.Wait()
-			if s.Watchdogs() != 0 {
-				t.Errorf("%d watchdogs after %d beats without one", s.Watchdogs(), away)
-			}
-			if s.Guarded() != (away < 3) || s.log.count("no watchdog is alive") != away-2 {
-				t.Errorf("after %d beats without a watchdog: guarded %v, said %d times", away, s.Guarded(), s.log.count("no watchdog is alive"))
-			}
-			watchdog(time.Hour)
-			time.Sleep(lease / 6)
-			synctest.Wait()
-			if !s.Guarded() {
-				t.Error("not guarded though one is back")
-			}
-		}
-	})
-}
-
 // Redis's clock may be any; the end of a hold is told by it.
 func TestTheEndOfAnEntryIsToldByTheServersClock(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
@@ -318,21 +260,6 @@ func TestTheEndOfAnEntryIsToldByTheServersClock(t *testing.T) {
 	})
 }
 
-func TestThePulseIsBackAfterItsConnectionWasCut(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	s := on(t, server)
-	s.Ready(t.Context())
-	pulse := func() bool { return s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client)).Array[1].Int == 1 }
-	if !pulse() {
-		t.Fatal("no pulse")
-	}
-	for range 3 {
-		s.do("CLIENT", "KILL", "TYPE", "pubsub")
-		redistest.Eventually(t, 5*second, pulse, "there is a pulse again")
-	}
-}
-
 func TestASessionComesBackWithRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -342,7 +269,7 @@ func TestASessionComesBackWithRedis(t *testing.T) {
 	server.Restart(t)
 	redistest.Eventually(t, 20*second, func() bool {
 		reply := s.driver.Driver.Do(t.Context(), driver.Command{Words: []string{"HKEYS", protocol.SessionKey(s.client)}})
-		return reply.Err == nil && len(reply.Array) == 1 && s.do("PUBSUB", "NUMSUB", protocol.PulseChannel(s.client)).Array[1].Int == 1
+		return reply.Err == nil && len(reply.Array) == 2 && s.listeners(s.named()) == 1
 	}, "session and pulse are back")
 }
 

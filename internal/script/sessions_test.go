@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
-		client, watchdog := redistest.Name(t), redistest.Name(t)
+		client, watchdog := redistest.Name(t), rand.Text()
 		beat := func() script.Heard {
 			t.Helper()
 			heard, err := script.ReadHeard(s.run(t, script.SessionBeat(client, lease)))
@@ -39,9 +40,9 @@ func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
 			t.Errorf("the set expires in %d ms", ttl)
 		}
 
-		now, ids, err := script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, lease)))
-		if err != nil || !slices.Contains(ids, watchdog) || !s.near(t, now) {
-			t.Errorf("the watchdog heard %v, %v, %v", now, ids, err)
+		alive, err := script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 5*time.Second)))
+		if err != nil || !slices.Contains(alive.IDs, watchdog) || alive.Count < 1 || !s.near(t, alive.Now) {
+			t.Errorf("the watchdog heard %v, %v", alive, err)
 		}
 		if n := beat().Watchdogs; n < 1 {
 			t.Errorf("with a watchdog, %d are heard of", n)
@@ -49,14 +50,16 @@ func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
 		if ttl := s.must(t, "PTTL", protocol.Watchdogs).Int; ttl <= 0 {
 			t.Errorf("the watchdogs expire in %d ms", ttl)
 		}
-		_, ids, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 0)))
-		if err != nil || slices.Contains(ids, watchdog) {
-			t.Errorf("after it has left the watchdogs are %v, %v", ids, err)
+		alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 0)))
+		if err != nil || slices.Contains(alive.IDs, watchdog) {
+			t.Errorf("after it has left the watchdogs are %v, %v", alive, err)
 		}
-		s.must(t, "ZADD", protocol.Watchdogs, "1", watchdog)
-		_, ids, _ = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog+"2", 0)))
-		if slices.Contains(ids, watchdog) {
-			t.Errorf("one that is dead counts: %v", ids)
+		for _, score := range []string{"1", "-inf", "+inf", "9e300", fmt.Sprint(s.now(t).Add(time.Minute).UnixMilli())} {
+			s.must(t, "ZADD", protocol.Watchdogs, score, watchdog)
+			alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog+"2", 0)))
+			if err != nil || slices.Contains(alive.IDs, watchdog) {
+				t.Errorf("one of score %s counts: %v, %v", score, alive, err)
+			}
 		}
 	})
 }
@@ -72,11 +75,11 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 
 		stalled := func() (mine []string) {
 			t.Helper()
-			clock, all, err := script.ReadStalled(s.run(t, script.SessionsStalled(1000)))
-			if err != nil || !s.near(t, clock) {
-				t.Fatal(clock, err)
+			page, err := script.ReadStalled(s.run(t, script.SessionsStalled(0, 1000)))
+			if err != nil || !s.near(t, page.Now) || page.All < len(page.Clients) {
+				t.Fatal(page.Now, page.All, err)
 			}
-			for _, one := range all {
+			for _, one := range page.Clients {
 				if strings.HasPrefix(one.Client, name) {
 					mine = append(mine, strings.TrimPrefix(one.Client, name)+" "+one.Due.Sub(now.Truncate(time.Millisecond)).String())
 				}
@@ -86,21 +89,28 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 		if got, want := stalled(), []string{"4 -25h0m0s", "2 -1m0s", "1 -1s"}; !slices.Equal(got, want) {
 			t.Errorf("stalled are %q, want %q", got, want)
 		}
-		if _, few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(2))); len(few) != 2 {
-			t.Errorf("with a limit of 2, %d are named", len(few))
+		for pass := range 2 {
+			few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(pass, 2)))
+			if len(few.Clients) != 2 || few.All < 3 {
+				t.Errorf("with a limit of 2, %d are named of %d", len(few.Clients), few.All)
+			}
 		}
 		s.run(t, script.SessionBeat(fine, time.Minute)) // sweeps
 		if got := stalled(); len(got) != 2 {
 			t.Errorf("after a day one is still stalled: %q", got)
 		}
 
+		earlier, right := script.Stalled{Client: late, Score: at(-2 * time.Second)}, script.Stalled{Client: late, Score: at(-time.Second)}
+		s.must(t, "ZADD", protocol.Sessions, "-inf", dead, "1.5", fine)
 		for i, c := range []struct {
 			call script.Call
 			want int
 		}{
-			{script.SessionEndOverdue(late, now.Add(-2*time.Second)), 0},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 1},
-			{script.SessionEndOverdue(late, now.Add(-time.Second)), 0},
+			{script.SessionEndOverdue(earlier), 0},
+			{script.SessionEndOverdue(right), 1},
+			{script.SessionEndOverdue(right), 0},
+			{script.SessionEndOverdue(script.Stalled{Client: dead, Score: "-inf"}), 1},
+			{script.SessionEndOverdue(script.Stalled{Client: fine, Score: "1.5"}), 1},
 			{script.SessionEnd(later), 1},
 			{script.SessionEnd(later), 0},
 		} {
@@ -111,7 +121,6 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 		if got := stalled(); len(got) != 0 {
 			t.Errorf("after their end they are stalled: %q", got)
 		}
-		s.run(t, script.SessionEnd(fine))
 	})
 }
 
