@@ -296,6 +296,7 @@ func TestAServerThatLeftIsNotLetGoUnderACall(t *testing.T) {
 		all.set("b:2", func(f *fake) { f.hanging, f.hang = true, 30*time.Second })
 		done := make(chan error)
 		go func() { done <- d.Apart(context.Background(), command("WAIT", keyOf(true)))[0].Err }()
+		synctest.Wait() // the call is under way
 		all.divide([]fakeSpan{{0, 8191, "a", 1}, {8192, 16383, "c", 3}}, 2)
 		all.set("a:1", func(f *fake) {
 			f.answer = func([]string) driver.Reply { f.answer = nil; return driver.Reply{Err: errCut} }

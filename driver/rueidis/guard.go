@@ -38,7 +38,7 @@ func (g *guard) Read(p []byte) (int, error) {
 		return 0, g.broken
 	}
 	n, err := g.Conn.Read(p)
-	if g.broken = g.replies.take(p[:n]); g.broken == nil && g.paired && g.replies.whole > g.sent.Load() {
+	if g.broken = g.replies.take(p[:n]); g.broken == nil && g.paired && (g.replies.whole > g.sent.Load() || g.replies.pushed) {
 		g.broken = fmt.Errorf("%w: more replies than requests", errLie)
 	}
 	if g.broken != nil {
@@ -62,6 +62,7 @@ type stream struct {
 
 	kind   byte // of the line that has begun, 0 in between
 	push   bool // the value is a push
+	pushed bool // there has been one
 	minus  bool
 	number int64
 	size   int     // of the line so far
@@ -141,6 +142,7 @@ func (s *stream) line() error {
 			s.number *= 2
 		}
 		s.push = s.push && len(s.open) > 0 || s.kind == '>' && len(s.open) == 0
+		s.pushed = s.pushed || s.push
 		if s.sum += s.number; s.sum > maxElements || len(s.open) == maxDepth {
 			return fmt.Errorf("%w: too many elements", errLie)
 		}

@@ -17,7 +17,7 @@ var lies = []string{
 	"$-7\r\n", "$99999999999\r\n", "%-1\r\n", "~-3\r\n", ">-1\r\n", "!-2\r\n", "=-2\r\n", "*-\r\n",
 	"*4000000\r\n*4000000\r\n*4000000\r\n*4000000\r\n",
 	strings.Repeat("*1\r\n", 100),
-	"+OK\r\n+OK\r\n+OK\r\n",
+	"+OK\r\n+OK\r\n+OK\r\n", ">3\r\n+subscribe\r\n+x\r\n:1\r\n+OK\r\n",
 	"|1\r\n+a\r\n+b\r\n", "*?\r\n", "$?\r\n", "+\n", "_\nX*99999999999\r\n", "#\n\n$-9\r\n", "*3\n", "\r\n", "HTTP/1.1 200 OK\r\n",
 }
 
