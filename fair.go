@@ -53,8 +53,8 @@ func (m *FairMutex) Name() string { return m.point.name }
 // Beside the hash of a Mutex, Redis has, while somebody waits, the list
 // "redisson_lock_queue:{name}" of owners, the sorted set "redisson_lock_timeout:{name}" of
 // their deadlines, and "redlatch:fair:{name}" with the last sign of life of each client of
-// this library that waits. If the last to wait is a Java process, the latter stays for an
-// hour.
+// this library that waits. Where more than 64 Java threads are the last to wait, the latter
+// may stay for an hour.
 //
 // Source: Redisson's RFairLock, and its algorithm since 3.11.1.
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {

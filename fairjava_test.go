@@ -143,8 +143,8 @@ func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 			t.Errorf("%s was served, want ours 3", got)
 		}
 		j.await(fourth, time.Second, 0)
-		if len(j.queue()) != 0 {
-			t.Errorf("left in the queue: %v", j.queue())
+		if keys := j.redis.Keys(); len(keys) != 0 {
+			t.Errorf("left over: %v", keys)
 		}
 	})
 }

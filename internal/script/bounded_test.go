@@ -39,7 +39,7 @@ func TestNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
 			"force a mutex": force, "status of a mutex": status,
 		} {
 			best := time.Hour
-			for range 3 {
+			for range 8 {
 				s.must(t, "UNLINK", "job")
 				s.must(t, "COPY", "template", "job")
 				s.must(t, "CONFIG", "RESETSTAT")
