@@ -19,7 +19,7 @@ func fairOrder(t *testing.T, r rig) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := settings{watchdog: 30 * time.Second, fairWait: 5 * time.Minute}
 	first := newClient(t, r.latch, s)
-	clients := []actor{newClient(t, r.java, s), newClient(t, r.java, s), newClient(t, r.latch, s), newClient(t, r.latch, s)}
+	clients := []actor{newClient(t, r.theirs, s), newClient(t, r.theirs, s), newClient(t, r.latch, s), newClient(t, r.latch, s)}
 	var waiters []actor
 	for _, c := range clients {
 		for thread := range 3 {
@@ -67,12 +67,12 @@ func fairDead(t *testing.T, r rig) {
 		within time.Duration
 	}{
 		// We know after 3.5 s that one of ours is dead, and tell whoever is next.
-		{"Go dies before Java and Go", func() *process { return startLatches(t) }, []peer{r.java, r.latch}, 8 * time.Second},
+		{"Go dies before Java and Go", func() *process { return startLatches(t) }, []peer{r.theirs, r.latch}, 8 * time.Second},
 		// Java knows nothing but the deadline: our slot after the lock's expiry.
-		{"Go dies before Java", func() *process { return startLatches(t) }, []peer{r.java}, 20 * time.Second},
+		{"Go dies before Java", func() *process { return startLatches(t) }, []peer{r.theirs}, 20 * time.Second},
 		// The same holds for everybody when it is Java that dies.
 		{"Java dies before Go", func() *process { return startJava(t, r.version) }, []peer{r.latch}, 10 * time.Second},
-		{"Java dies before Java and Go", func() *process { return startJava(t, r.version) }, []peer{r.java, r.latch}, 10 * time.Second},
+		{"Java dies before Java and Go", func() *process { return startJava(t, r.version) }, []peer{r.theirs, r.latch}, 10 * time.Second},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()

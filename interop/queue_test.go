@@ -15,7 +15,7 @@ import (
 // Goal: waiters of either side stand in the same list and the same sorted set, with the
 // same deadlines but for one known difference, and leave them alike.
 func sameQueue(t *testing.T, r rig) {
-	theirs, ours := queueTranscript(t, r.java), queueTranscript(t, r.latch)
+	theirs, ours := queueTranscript(t, r.theirs), queueTranscript(t, r.latch)
 	// Redisson's waiters take their slots off all others when they acquire, and so each has a
 	// slot more than the one before. Ours take nothing off.
 	theirs[1] = strings.Replace(theirs[1], "O3 in 2m30s", "O3 in 1m30s", 1)
