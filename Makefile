@@ -66,9 +66,10 @@ valkey: ## run the tests that need a server on Valkey
 	REDLATCH_SERVER=valkey-server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
 
 .PHONY: interop
-interop: ## contend with real Redisson clients, which needs a JDK and Maven
-	scripts/need go gcc redis-server javac java mvn
+interop: ## contend with clients that others wrote, which needs a JDK, Maven, Node and npm
+	scripts/need go gcc redis-server javac java mvn node npm
 	interop/java/build
+	interop/node/build
 	go vet -tags interop ./interop
 	$(STATICCHECK) -tags interop ./interop
 	go test -race -tags interop -count=1 -v -parallel 8 -timeout $(TEST_LIMIT) ./interop

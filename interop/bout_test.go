@@ -32,7 +32,7 @@ func (b *bout) do(c command) bool {
 	case got.Error == died:
 		b.died = true
 		return false
-	case unheard(c, got):
+	case unheard(c, got), unanswered(c, got):
 		return false
 	case got.Error != "":
 		b.h.trouble("%s %s: %s of %s: %s (%s), from %v to %v", b.actor, b.id, c.Verb, c.Kind, got.Error, got.Why, got.from(), got.at())
@@ -51,6 +51,13 @@ func (b *bout) do(c command) bool {
 func unheard(c command, got answer) bool {
 	return (c.Verb == "tryLock" || c.Verb == "lock") &&
 		(strings.Contains(got.Error, "CancellationException") || strings.Contains(got.Error, "Unable to acquire subscription lock"))
+}
+
+// unanswered says that a wait of ours was over while Redis had not answered yet, and did not
+// answer the release of what may have been taken within the grace either: a machine that is
+// busy enough does that.
+func unanswered(c command, got answer) bool {
+	return c.Verb == "tryLock" && c.Wait >= 0 && strings.Contains(got.Error, "outcome unknown")
 }
 
 func (b *bout) chance(percent int) bool { return b.random.IntN(100) < percent }

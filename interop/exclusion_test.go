@@ -59,7 +59,7 @@ func (c contest) locks(t testing.TB) (held, wanted string) {
 func (r rig) eachContest(t *testing.T, test func(t *testing.T, c contest, holder, waiter peer)) {
 	t.Helper()
 	for _, c := range contests {
-		if c.has("fenced") && !r.fences(t) {
+		if !r.has(t, c.held) || !r.has(t, c.wanted) {
 			continue
 		}
 		t.Run(c.String(), func(t *testing.T) {
@@ -114,7 +114,7 @@ func leaseEnds(t *testing.T, r rig) {
 		held := h.must(t, lock(c.held, holds).leased(lease))
 		wanted := lock(c.wanted, name)
 		got := w.start(wanted)
-		if c.held == "fair" && waiter == r.java && r.oversleeps(t) {
+		if c.held == "fair" && waiter == r.theirs && r.oversleeps(t) {
 			defer standBehind(t, r, name)()
 		}
 		entered := w.await(t, wanted, got)
@@ -189,13 +189,13 @@ func forced(t *testing.T, r rig) {
 func renewsSideBySide(t *testing.T, r rig) {
 	const watchdog = 6 * time.Second // longer than others can keep the machine busy
 	t.Parallel()
-	java := newClient(t, r.java, settings{watchdog: watchdog})
+	java := newClient(t, r.theirs, settings{watchdog: watchdog})
 	latch := newClient(t, r.latch, settings{watchdog: watchdog})
 	other := newClient(t, r.latch, settings{watchdog: watchdog})
 	server := redistest.Shared(t)
 	names := map[string]string{}
 	kinds := []string{"mutex", "fair", "write", "multi"}
-	if r.fences(t) {
+	if r.has(t, "fenced") {
 		kinds = append(kinds, "fenced")
 	}
 	for _, kind := range kinds {

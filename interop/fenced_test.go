@@ -18,7 +18,7 @@ import (
 func tokens(t *testing.T, r rig) {
 	random := rand.New(rand.NewPCG(seedOf(t), 0))
 	s := settings{watchdog: 30 * time.Second}
-	java, latch := newClient(t, r.java, s), newClient(t, r.latch, s)
+	java, latch := newClient(t, r.theirs, s), newClient(t, r.latch, s)
 	all := []actor{java, latch, java.thread(2), latch.thread(2)}
 	name := redistest.Name(t)
 	last := int64(0)
@@ -114,7 +114,7 @@ func keptOff(t *testing.T, name string, all []actor) {
 // Goal: where our tokens follow the clock, Java's go on from them, and ours from Java's.
 func tokensByTheClock(t *testing.T, r rig) {
 	s := settings{watchdog: 30 * time.Second, tokenClock: true}
-	java, latch := newClient(t, r.java, s), newClient(t, r.latch, s)
+	java, latch := newClient(t, r.theirs, s), newClient(t, r.latch, s)
 	name := redistest.Name(t)
 	take := func(a actor) int64 {
 		token := a.must(t, tryLock("fenced", name)).Value

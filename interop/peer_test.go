@@ -101,6 +101,18 @@ func startJava(t testing.TB, version string) *process {
 		"-cp", dir+"/classes:"+strings.TrimSpace(string(path)), "redlatch.interop.Probe"))
 }
 
+// startNode starts a probe with node-redisson.
+func startNode(t testing.TB) *process {
+	t.Helper()
+	const packages = "node/target/node_modules"
+	if _, err := os.Stat(packages); err != nil {
+		t.Fatalf("the probe is not built (make interop does it): %v", err)
+	}
+	cmd := exec.Command("node", "node/probe.js")
+	cmd.Env = append(os.Environ(), "NODE_PATH="+packages)
+	return startProcess(t, "Node", cmd)
+}
+
 // startLatches starts a process of this library.
 func startLatches(t testing.TB) *process {
 	t.Helper()

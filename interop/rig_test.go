@@ -5,20 +5,25 @@ package interop_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// rig is what a test has: one release of Redisson in a probe, and this library.
+// rig is what a test has: another library in a probe, and this one.
 type rig struct {
-	version string
-	java    peer
-	latch   peer
-	url     string // of the servers, where it is not the shared one
+	version   string                      // of Redisson, or the name of another library
+	kinds     []string                    // of locks that the other library has; nil: all that its version has
+	start     func(t testing.TB) *process // a probe with it
+	theirs    peer                        // one that was started
+	latch     peer
+	otherwise string // the form of names from which the other library derives other keys
+	url       string // of the servers, where it is not the shared one
 }
 
 func newRig(t *testing.T, version string) rig {
-	return rig{version: version, java: startJava(t, version), latch: here{newLatches()}}
+	start := func(t testing.TB) *process { return startJava(t, version) }
+	return rig{version: version, start: start, theirs: start(t), latch: here{newLatches()}}
 }
 
 // newest says whether the release is the first of the list: the long tests run longer
@@ -35,8 +40,14 @@ func (r rig) before(t testing.TB, major, minor int) bool {
 	return m < major || m == major && n < minor
 }
 
-// fences says whether the release has fenced locks.
-func (r rig) fences(t testing.TB) bool { return !r.before(t, 3, 19) }
+// has says whether the other library has locks of a kind.
+func (r rig) has(t testing.TB, kind string) bool {
+	t.Helper()
+	if r.kinds != nil {
+		return slices.Contains(r.kinds, kind)
+	}
+	return kind != "fenced" || !r.before(t, 3, 19)
+}
 
 // versions are the releases that the probe is built with, the newest first.
 func versions(t testing.TB) []string {
@@ -49,12 +60,13 @@ func versions(t testing.TB) []string {
 	return all
 }
 
-// bothWays runs a test twice: with Java as the one and Go as the other, and the other
-// way round.
+// bothWays runs a test twice: with the other library as the one and ours as the other, and
+// the other way round.
 func (r rig) bothWays(t *testing.T, test func(t *testing.T, one, other peer)) {
 	t.Helper()
-	t.Run("Java-then-Go", func(t *testing.T) { test(t, r.java, r.latch) })
-	t.Run("Go-then-Java", func(t *testing.T) { test(t, r.latch, r.java) })
+	theirs, ours := r.theirs.language(), r.latch.language()
+	t.Run(theirs+"-then-"+ours, func(t *testing.T) { test(t, r.theirs, r.latch) })
+	t.Run(ours+"-then-"+theirs, func(t *testing.T) { test(t, r.latch, r.theirs) })
 }
 
 // trial is something that is to be shown of every release.
@@ -79,7 +91,7 @@ func TestWithRedisson(t *testing.T) {
 				{"a multi-lock is all or nothing", allOrNothing},
 				{"a fair queue keeps its order", fairOrder},
 			}
-			if r.fences(t) {
+			if r.has(t, "fenced") {
 				trials = append(trials,
 					trial{"fencing tokens grow by one", tokens},
 					trial{"fencing tokens grow by the clock", tokensByTheClock})

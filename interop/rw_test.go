@@ -14,7 +14,7 @@ import (
 // left, in whatever order they leave. Method: two Java and two Go readers, every order in
 // which the sides can leave, and after each step a writer of each side that must not get in.
 func mixedReaders(t *testing.T, r rig) {
-	java := newClient(t, r.java, settings{watchdog: 30 * time.Second})
+	java := newClient(t, r.theirs, settings{watchdog: 30 * time.Second})
 	latch := newClient(t, r.latch, settings{watchdog: 30 * time.Second})
 	readers := []actor{java.thread(1), latch.thread(1), java.thread(2), latch.thread(2)}
 	writers := []actor{java.thread(9), latch.thread(9)}
@@ -76,8 +76,8 @@ func downgraded(t *testing.T, r rig) {
 		writer, reader peer
 		within         time.Duration
 	}{
-		{r.latch, r.java, 250 * time.Millisecond},
-		{r.java, r.latch, 5500 * time.Millisecond},
+		{r.latch, r.theirs, 250 * time.Millisecond},
+		{r.theirs, r.latch, 5500 * time.Millisecond},
 	} {
 		t.Run(c.writer.language()+" downgrades", func(t *testing.T) {
 			w := newClient(t, c.writer, settings{watchdog: 30 * time.Second, url: r.url})
