@@ -30,6 +30,8 @@ func TestAFairQueueHealsItself(t *testing.T) {
 		redistest.Eventually(t, 5*time.Second, func() bool {
 			return do(t, d, "ZSCORE", deadlines, first).Str != "" && do(t, d, "LLEN", list).Int == 2
 		}, "whoever waits is in the queue once, with a deadline")
+		do(t, d, "LREM", list, "0", second) // a deadline without a place
+		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 2 }, "it queues again")
 		_ = h.Unlock(t.Context())
 		q.want(1, 2)
 		swept(t, d, name)
