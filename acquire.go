@@ -114,8 +114,12 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want
 	}
 	request := t.raise(p.read, want)
 	result, err := c.run(limited, c.runner, request)
-	if err != nil {
+	var unknown *script.UnknownError
+	switch {
+	case errors.As(err, &unknown):
 		return nil, withCause(failure("lock", p.name, err), ctx)
+	case err != nil:
+		return nil, c.refusal(ctx, limited, p, answer{err: err})
 	}
 	got, err := script.ReadAcquired(result.Reply)
 	if err != nil {
@@ -212,22 +216,28 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 
 // verdict is the error that says how the attempts of a tenure ended.
 func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
+	if !t.unsettled {
+		return c.refusal(t.parent, limited, t.point, a)
+	}
+	err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
+	if a.err != nil {
+		err = fmt.Errorf("%w: %w", err, bare(a.err))
+	}
+	return withCause(err, t.parent)
+}
+
+// refusal is the error of an attempt that is known to have taken nothing.
+func (c *Client) refusal(ctx, limited context.Context, p *point, a answer) error {
 	var refused *driver.ServerError
 	switch {
-	case t.unsettled:
-		err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
-		if a.err != nil {
-			err = fmt.Errorf("%w: %w", err, bare(a.err))
-		}
-		return withCause(err, t.parent)
 	case a.err == nil:
-		return c.notAcquired(t.parent, t.point, a)
+		return c.notAcquired(ctx, p, a)
 	case errors.As(a.err, &refused) && a.holder != "":
-		return fmt.Errorf("%w: %w", c.notAcquired(t.parent, t.point, a), bare(a.err))
+		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), bare(a.err))
 	case refused == nil && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
-		return c.notAcquired(t.parent, t.point, a)
+		return c.notAcquired(ctx, p, a)
 	}
-	return withCause(failure("lock", t.point.name, bare(a.err)), t.parent)
+	return withCause(failure("lock", p.name, bare(a.err)), ctx)
 }
 
 // bare strips the mark of an unknown outcome from an error, once it is resolved or
@@ -256,6 +266,9 @@ func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
 	c.background.Go(func() {
 		_, err := c.runAll(context.Background(), c.releases, calls...)
 		done <- err
+		for _, t := range ts {
+			c.hub.Look(t.point.channel, t.waiter)
+		}
 	})
 	return within(grace, done, func(err error) bool { return err == nil })
 }
@@ -277,6 +290,8 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	err := fmt.Errorf("redlatch: lock %q: %w", p.name, ErrNotAcquired)
 	switch {
 	case a.holder == "":
+	case a.ttl < 0 && p.kind.queues(): // only the next in turn is told
+		err = fmt.Errorf("%w: held by %s", err, a.holder)
 	case a.ttl < 0:
 		err = fmt.Errorf("%w: held by %s, which never expires", err, a.holder)
 	default:

@@ -154,31 +154,22 @@ func (c *Client) releaseAll() error {
 			ended = append(ended, t)
 		}
 	}
-	var mu sync.Mutex
-	var failed []error
-	var shards sync.WaitGroup
-	for _, ts := range byShard(c, ended, func(t *tenure) string { return t.point.name }) {
-		shards.Go(func() {
-			calls := make([]script.Call, len(ts))
-			for i, t := range ts {
-				calls[i] = t.freeing()
-			}
-			for i, result := range c.releases.RunEach(ctx, calls...) {
-				err := result.Failed()
-				if err == nil {
-					err = result.Reply.Err
-				}
-				if err != nil {
-					mu.Lock()
-					failed = append(failed, failure("unlock", ts[i].point.name, err))
-					mu.Unlock()
-				}
-			}
-		})
+	calls := make([]script.Call, len(ended))
+	for i, t := range ended {
+		calls[i] = t.freeing()
 	}
-	shards.Wait()
+	var failed []error
+	for i, result := range c.releases.RunEach(ctx, calls...) {
+		err := result.Failed()
+		if err == nil {
+			err = result.Reply.Err
+		}
+		if err != nil {
+			failed = append(failed, failure("unlock", ended[i].point.name, err))
+		}
+	}
 	if len(failed) > 0 {
-		return fmt.Errorf("redlatch: close: %d locks stay until their leases end, among them: %w", len(failed), failed[0])
+		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])
 	}
 	return nil
 }

@@ -127,6 +127,11 @@ func (h *Hold) Context() context.Context {
 // The hold is over and no longer renewed whatever Unlock returns. A second call is
 // nil and sends nothing, also if the first one failed.
 //
+// Nil says that nothing of the hold is left. After a lost reply the request is repeated, and
+// then nobody can tell a lock that the first one freed from one that was forced open a moment
+// before. Once the client has begun to close, Unlock waits for that and is nil: Close tells what
+// could not be released.
+//
 // Errors: ErrLost, if the lock was not held any more; then somebody else may have
 // held it meanwhile. ErrUnknownOutcome and errors of the network and the server:
 // the lock may stand in Redis until its TTL ends.

@@ -79,14 +79,15 @@ func (o *owner) upgrades(p *point) bool {
 }
 
 // takeTurn waits for the turn to make the owner's next request for the lock of a tenure. The
-// requests set counts, so they follow one another.
+// requests set counts, so they follow one another. Who does not want to wait for the lock waits
+// for a request about a lock that the owner holds, which is bounded.
 func (c *Client) takeTurn(ctx, limited context.Context, t *tenure, wait bool) error {
 	select {
 	case t.turn <- struct{}{}:
 		return nil
 	default:
 	}
-	if !wait {
+	if !wait && t.asked() {
 		return fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", t.point.name, ErrNotAcquired)
 	}
 	select {
@@ -99,17 +100,23 @@ func (c *Client) takeTurn(ctx, limited context.Context, t *tenure, wait bool) er
 	}
 }
 
-// takeTurnToRelease waits for the turn, and returns how to give it back. If the owner's other
-// request hangs, it goes on without: the hold has to end, and each request sets the counts
-// anew.
-func (c *Client) takeTurnToRelease(t *tenure) (give func()) {
-	timer := time.NewTimer(c.config.ReleaseTimeout)
+// takeTurnToRelease waits for the turn, and returns how to give it back, and a context that
+// bounds what follows so that Config.ReleaseTimeout is enough for both. If the owner's other
+// request hangs, it goes on without: the hold has to end, and each request sets the counts anew.
+func (c *Client) takeTurnToRelease(ctx context.Context, t *tenure) (limited context.Context, give func()) {
+	select {
+	case t.turn <- struct{}{}:
+		return ctx, func() { <-t.turn }
+	default:
+	}
+	limited, cancel := context.WithTimeout(ctx, c.config.ReleaseTimeout)
+	timer := time.NewTimer(c.config.ReleaseTimeout / 2)
 	defer timer.Stop()
 	select {
 	case t.turn <- struct{}{}:
-		return func() { <-t.turn }
+		return limited, func() { cancel(); <-t.turn }
 	case <-timer.C:
-		return func() {}
+		return limited, cancel
 	}
 }
 

@@ -17,10 +17,13 @@ func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
 	} else {
 		defer c.gate.leave()
 	}
+	ctx = detached(ctx)
 	if t.shared != nil && !t.ended() {
-		defer c.takeTurnToRelease(t)()
+		limited, give := c.takeTurnToRelease(ctx, t)
+		defer give()
+		ctx = limited
 	}
-	return c.releaseInTurn(detached(ctx), t, h)
+	return c.releaseInTurn(ctx, t, h)
 }
 
 // releaseInTurn is release for who has the owner's turn, and a context that does not end.
@@ -127,7 +130,7 @@ func (c *Client) freeAll(ctx context.Context, all []departure) []error {
 // know.
 func (c *Client) freed(t *tenure, claimed bool, result script.Result, err error) error {
 	released, err := c.readFreed(t, result, err)
-	if err != nil || released.Freed {
+	if err != nil || released.Freed || !released.Held {
 		c.hub.Released(t.point.channel, claimed, released.Told, yield(result.Asked))
 	}
 	return err
@@ -146,6 +149,7 @@ func (c *Client) giveBack(t *tenure, a answer) {
 	case t.unsettled:
 		_, err := c.runAll(context.Background(), c.releases, t.lower(t.point.read))
 		nothing = err == nil
+		c.hub.Look(t.point.channel, t.waiter)
 	default:
 		t.unprotect()
 	}

@@ -41,19 +41,6 @@ func (t *tenure) Shard() string {
 	return t.client.sharded.Shard(t.point.name)
 }
 
-// byShard divides what concerns locks, by their names, among the servers that have them.
-func byShard[T any](c *Client, all []T, name func(T) string) map[string][]T {
-	if c.sharded == nil {
-		return map[string][]T{"": all}
-	}
-	shards := make(map[string][]T)
-	for _, one := range all {
-		shard := c.sharded.Shard(name(one))
-		shards[shard] = append(shards[shard], one)
-	}
-	return shards
-}
-
 // renew extends the leases of a batch of tenures. The engine calls it. Where one server has
 // all of them, one script does, unless the server refuses that: it may refuse one of them. In
 // a cluster each has its own, for the keys of a slot on the move are on two servers.

@@ -74,12 +74,19 @@ func (t *tenure) ended() bool {
 	if end != nil || asking {
 		return end != nil
 	}
-	term, now := t.Term(), time.Now()
-	if !term.Over(now) || t.doubtful(term, now) {
+	now := time.Now() // before the term, which may be confirmed anew meanwhile
+	if term := t.Term(); !term.Over(now) || t.doubtful(term, now) {
 		return false
 	}
 	t.Lost(renew.ErrExpired)
 	return true
+}
+
+// asked says that the tenure is not granted yet.
+func (t *tenure) asked() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.end == nil && len(t.holds) == 0
 }
 
 // counts are the holds of each side. The mutex is held.
@@ -288,10 +295,13 @@ func (t *tenure) leave() {
 	}
 }
 
-// cancel ends a tenure that was not granted. What may still be granted to it goes back.
+// cancel ends a tenure that was not granted. What may still be granted to it goes back, and what
+// was granted meanwhile goes back by itself.
 func (t *tenure) cancel() {
 	t.mu.Lock()
-	t.end = errNotHeld
+	if len(t.holds) == 0 && t.end == nil {
+		t.end = errNotHeld
+	}
 	t.mu.Unlock()
 	t.shared.drop(t)
 }

@@ -14,7 +14,6 @@ import (
 // front of the line asks Redis; a release of this process may ask for it.
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
 	w := c.join(t)
-	t.waiter = w
 	if t.queued() {
 		c.heart.add(t, w)
 		defer c.heart.remove(t)
@@ -53,6 +52,9 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 		w.Tried(time.Now().Add(nap.after(a.ttl)))
 	}
 }
+
+// Joined makes the waiter known to whoever claims it.
+func (t *tenure) Joined(w *wake.Waiter) { t.waiter = w }
 
 // pollCap is the longest nap of a contender. Waiters in a queue are woken by the beats
 // of their process as well, and would all be contenders: they look more seldom.

@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	fairAcquireScript = load("fair_acquire", "token", "fair_queue")
-	fairReleaseScript = load("fair_release", "announce", "fair_queue")
-	fairBeatScript    = load("fair_beat", "announce", "fair_queue")
-	fairForceScript   = load("fair_force", "announce", "fair_queue")
+	fairAcquireScript = load("fair_acquire", "shape", "exclusive", "token", "fair_queue")
+	fairReleaseScript = load("fair_release", "shape", "exclusive", "announce", "fair_queue")
+	fairBeatScript    = load("fair_beat", "shape", "exclusive", "announce", "fair_queue")
+	fairForceScript   = load("fair_force", "shape", "exclusive", "announce", "fair_queue")
 	fairStatusScript  = load("fair_status")
 )
 

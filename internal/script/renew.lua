@@ -33,6 +33,7 @@ for i = 1, #ARGV / 5 do
     if here == 1 and over == '1' and redis.call('HEXISTS', lock, writer) == 1 then
       redis.call('HSET', lock, 'mode', 'read')
       redis.call('HDEL', lock, writer)
+      lease = ms(redis.call('PTTL', lock)) -- what was confirmed to the writer
     end
     local reads = holds > 0 and redis.call('HGET', lock, field) or 0
     for hold = key + 1, key + math.min(holds, tonumber(reads) or 0) do

@@ -80,6 +80,9 @@ if writes == 0 and reads > 1 then
   redis.call('HDEL', lock, writer) -- if its release was lost
 end
 raise(lock, lease)
+if mode == 'write' and writes == 0 then
+  lease = ms(redis.call('PTTL', lock)) -- what was confirmed to the writer
+end
 for hold = 2, reads + 1 do
   keep(KEYS[hold], lease)
 end

@@ -22,7 +22,8 @@
 --   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- An owner that reads inside its write hold and gives the write hold back becomes a reader.
+-- An owner that reads inside its write hold and gives the write hold back becomes a reader,
+-- who lives for as long as the writer would have.
 -- The lock's TTL is never lowered; whoever waits for the rest of it is told when the lock
 -- becomes free. All that may fail is done before anything is written.
 --
@@ -61,6 +62,9 @@ if reads > 0 then
   redis.call('HSET', lock, owner, reads)
 else
   redis.call('HDEL', lock, owner)
+end
+if writing and writes == 0 then
+  lease = ms(math.max(redis.call('PTTL', lock), tonumber(lease))) -- what was confirmed to the writer
 end
 for hold = 2, reads + 1 do
   keep(KEYS[hold], lease)

@@ -126,6 +126,9 @@ func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 		h.put(l)
 	}
 	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
+	if b, ok := bid.(interface{ Joined(w *Waiter) }); ok {
+		b.Joined(w) // before anybody can claim it
+	}
 	l.waiters = append(l.waiters, w)
 	h.waiting++
 	return w
