@@ -273,6 +273,8 @@ func TestNeitherAPlanNorALateShortSpanIsAPause(t *testing.T) {
 		plan := renew.Term{Lease: time.Hour, Every: 20 * time.Minute}
 		e.Set(&other.Item, plan)
 		e.Set(&other.Item, confirmed(plan, time.Now().Add(-second), second))
+		time.Sleep(time.Until(deadline))
+		e.Set(&h.Item, renew.Term{Lease: 30 * second, Every: 10 * second}) // maybe before the loop looks
 		time.Sleep(time.Minute)
 		wantLoss(t, h, renew.ErrExpired, deadline)
 	})

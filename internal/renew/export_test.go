@@ -12,6 +12,13 @@ func (e *Engine) AfterPause(now time.Time) (lost, due []*Item) { return e.after(
 // Start is StartGuarded without a guard.
 func Start(renew Renew) *Engine { return StartGuarded(renew, Guard{}) }
 
+// WhileOneLands calls f as if the engine were taking note of an answer.
+func (e *Engine) WhileOneLands(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f()
+}
+
 // after is what the loop finds when it wakes at a moment.
 func (e *Engine) after(now time.Time, jumped bool) (lost, due []*Item) {
 	e.look(now, jumped)

@@ -57,24 +57,6 @@ type server struct {
 	mostAtATime int
 }
 
-// moment is a time that several goroutines set.
-type moment struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (m *moment) set(at time.Time) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.at = at
-}
-
-func (m *moment) get() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.at
-}
-
 type request struct {
 	at    time.Time
 	limit time.Time // of its context

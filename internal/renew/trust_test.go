@@ -3,6 +3,7 @@ package renew_test
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -203,23 +204,25 @@ func TestAConfirmationOfALongSpanDoesNotPostponeARenewalNorBringAStorm(t *testin
 	})
 }
 
-// Goal: a renewal that lands does not put back a plan that was changed in the same moment.
-// Method: many renewals, one after another, beside many changes of the plan.
-func TestTheLastPlanStandsHoweverManyRenewalsLand(t *testing.T) {
+// Goal: a renewal that lands does not put back a plan that is changed in the same moment. Method:
+// the engine reads a term and writes it back under its mutex; no plan may change in between.
+func TestAPlanDoesNotChangeWhileARenewalLands(t *testing.T) {
 	t.Parallel()
-	e := start(t, func(_ context.Context, batch []renew.Renewal) []renew.Answer {
-		return same(batch, renew.Answer{Held: true, Asked: time.Now()})
-	})
+	e := start(t, newServer().renew)
 	h := newHolder()
-	now := time.Now()
-	plan := renew.Term{Lease: time.Hour, Every: 1} // due as soon as it has been renewed
-	e.Set(&h.Item, confirmed(plan, now, time.Hour))
-	for i := 0; e.Counts().Renewals < 3000 && time.Since(now) < time.Minute; i++ {
-		plan.Until = now.Add(2*time.Hour + time.Duration(i))
-		e.Set(&h.Item, plan)
-		if got := h.Term().Until; !got.Equal(plan.Until) {
-			t.Fatalf("change %d was put back", i)
+	e.Set(&h.Item, term(time.Hour))
+	before, plan, done := h.Term(), renew.Term{Lease: time.Minute}, make(chan struct{})
+	e.WhileOneLands(func() {
+		go func() { e.Set(&h.Item, plan); close(done) }()
+		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); runtime.Gosched() {
+			if h.Term() != before {
+				t.Fatal("the plan was changed")
+			}
 		}
+	})
+	<-done
+	if got := h.Term(); got.Every != 0 || got.Lease != plan.Lease {
+		t.Errorf("afterwards the plan is %+v", got)
 	}
 }
 

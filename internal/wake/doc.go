@@ -25,7 +25,8 @@
 // After a number of local hand-overs in a row the lock is offered to others: it is
 // released without a request, and the local contender holds back for a moment. This is
 // done only when the last release told somebody else, because otherwise nobody
-// would take it.
+// would take it. The contender holds back from Release on: the message of the release
+// may be here before its answer.
 //
 // # Held here is heard here
 //
@@ -35,4 +36,12 @@
 // line looks for itself when that ends: at the release (Released), at the loss (Look), and
 // when a claimed waiter was refused and a message was ignored meanwhile (Settle). Nothing is
 // counted that could be lost.
+//
+// Readers are let in beside readers. So when a reader of a company is let in, whoever of them
+// stands in front of it and was refused looks again at once (Settle).
+//
+// A hold may be lost before its waiter knows that it was granted. Then Look or Release comes
+// before Enter, and Enter counts for nothing. A line without waiters may be dropped while
+// somebody is inside. A later line for the same channel knows nothing of that, and hears
+// messages that it need not hear.
 package wake

@@ -26,6 +26,7 @@ type process struct {
 	mu         sync.Mutex
 	holder     int // in Redis: a number from 1, 0 if free, or foreign
 	others     int // subscribers elsewhere
+	snatch     int // how soon, in ms, another process gives back what it snatches next; 0 if nothing
 	last       int // the last number given
 	waiting    map[int]context.CancelFunc
 	held       []hold // by this process, as it believes
@@ -96,6 +97,10 @@ func (p *process) take(s step) {
 		if p.holder > 0 {
 			p.holder = foreign
 		}
+		p.mu.Unlock()
+	case "snatch": // another process is there at once when the lock is freed, or granted to us
+		p.mu.Lock()
+		p.snatch = s.pick
 		p.mu.Unlock()
 	case "force":
 		p.force()
@@ -262,10 +267,23 @@ func (p *process) release(h hold) {
 func (p *process) acquire(number int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.holder == 0 {
-		p.holder = number
+	if p.holder != 0 {
+		return p.holder == number
 	}
-	return p.holder == number
+	if p.holder = number; number != foreign && p.snatch%2 == 1 {
+		p.snatched() // it expired, before we know that it was granted
+	}
+	return true
+}
+
+// snatched gives the lock to another process for a moment. The mutex is held.
+func (p *process) snatched() {
+	span := time.Duration(p.snatch)*ms/2 + apart(p.snatch)
+	p.holder, p.snatch = foreign, 0
+	p.work.Go(func() {
+		time.Sleep(span)
+		p.free(foreign)
+	})
 }
 
 func (p *process) free(number int) (told int) {
@@ -275,7 +293,11 @@ func (p *process) free(number int) (told int) {
 		return 0
 	}
 	p.holder = 0
-	return p.station.publish(channel) + p.others
+	told = p.station.publish(channel) + p.others
+	if p.snatch > 0 {
+		p.snatched()
+	}
+	return told
 }
 
 func (p *process) force() {

@@ -32,7 +32,7 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	return step{
 		verb: rapid.SampledFrom([]string{
 			"join", "join", "join", "release", "release", "release", "leave",
-			"take", "take", "give", "give", "steal", "notice", "force", "grab", "cut", "down", "up", "up",
+			"take", "take", "give", "give", "steal", "snatch", "snatch", "notice", "force", "grab", "cut", "down", "up", "up",
 			"settle", "far", "near", "late", "soon", "lose", "hear",
 		}).Draw(t, "verb"),
 		pick: rapid.IntRange(0, 7).Draw(t, "pick"),

@@ -118,7 +118,7 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 			t.Fatal("the contender looks at the lock before Released")
 		}
 		h.Released(channel, false, told, 5*ms)
-		if turn := w.Turn(time.Now()); turn.Try || turn.At.Sub(time.Now()) != 5*ms {
+		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != 5*ms {
 			t.Errorf("after Released it has the turn %+v", turn)
 		}
 	})
