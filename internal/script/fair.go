@@ -12,7 +12,7 @@ var (
 	fairAcquireScript = load("fair_acquire", "shape", "exclusive", "token", "fair_queue")
 	fairReleaseScript = load("fair_release", "shape", "exclusive", "announce", "fair_queue")
 	fairBeatScript    = load("fair_beat", "shape", "exclusive", "announce", "fair_queue")
-	fairForceScript   = load("fair_force", "shape", "exclusive", "announce", "fair_queue")
+	fairForceScript   = load("fair_force", "shape", "exclusive", "force", "announce", "fair_queue")
 	fairStatusScript  = load("fair_status")
 )
 

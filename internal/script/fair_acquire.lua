@@ -50,9 +50,7 @@ local function grant()
     withdraw(owner)
   end
   redis.call('HSET', lock, owner, count)
-  if not holder or redis.call('PTTL', lock) < tonumber(lease) then
-    redis.call('PEXPIRE', lock, lease)
-  end
+  raise(lock, lease)
   settle(slot)
   return granted
 end

@@ -33,7 +33,10 @@ if wrong then
   return wrong
 end
 hear(client)
-redis.call('ZREMRANGEBYSCORE', beats, 0, ms(now - 86400000)) -- silent for a day
+local old = redis.call('ZRANGEBYSCORE', beats, 0, ms(now - 86400000), 'LIMIT', 0, 100) -- silent for a day
+if old[1] then
+  redis.call('ZREM', beats, unpack(old))
+end
 for i = 6 + count, #ARGV do
   withdraw(ARGV[i])
 end
@@ -43,10 +46,11 @@ local length = redis.call('LLEN', queue)
 if length > 0 and not in_step() then
   -- Somebody else has had a hand in it. What is looked at here is put right: the later one
   -- of two, whoever can never be told to be dead, and a deadline without a place.
-  local known = {}
+  local known, mended = {}, 0
   for _, owner in ipairs(front) do
-    if known[owner] then
+    if known[owner] and mended < 4 then
       redis.call('LREM', queue, -1, owner)
+      mended = mended + 1
     elseif not seen(owner) and not redis.call('ZSCORE', deadlines, owner) then
       redis.call('LREM', queue, 0, owner)
     end

@@ -31,14 +31,9 @@ end
 if not holder or only and only ~= holder then
   return 0
 end
-if not only then
-  local hex4 = string.rep('%x', 4)
-  if not string.find(holder, '^' .. hex4 .. string.rep(hex4 .. '%-', 4) .. string.rep(hex4, 3)) then
-    return redis.error_reply('NOTLOCK the holder does not begin with a UUID; name it to free the lock')
-  end
-  if redis.call('PTTL', lock) < 0 then
-    return redis.error_reply('NOTLOCK the key has no TTL; name the holder to free the lock')
-  end
+local doubt = not only and doubtful(redis.call('PTTL', lock), holder)
+if doubt then
+  return doubt
 end
 redis.call('DEL', lock)
 local first = head(redis.call('LINDEX', queue, 0))

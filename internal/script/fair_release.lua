@@ -12,9 +12,10 @@
 -- ARGV[6]  the plan that announces a free lock
 --
 -- Replies
---   n >= 0           done; n subscribers were told (0 when holds remain or nobody waits)
+--   n >= 0           the lock is free; n subscribers were told (0 when nobody waits)
 --   -1               the owner does not hold the lock; it is not in the queue any more
 --   -2               freed, but the server refused to publish
+--   -3               holds remain; the TTL is at least ARGV[3]
 --   error NOTLOCK    the key is a hash, but no such lock; it is as it was, and the owner is
 --                    not in the queue any more
 --   error WRONGTYPE  the key is no hash; as above
@@ -31,11 +32,12 @@ local owner = ARGV[1]
 local holder, wrong = inspect()
 local held = holder == owner
 if ARGV[2] ~= '0' and held then
+  raise(lock, ARGV[3])
   redis.call('HSET', lock, owner, ARGV[2])
-  if redis.call('PTTL', lock) < tonumber(ARGV[3]) then
-    redis.call('PEXPIRE', lock, ARGV[3])
-  end
-  return 0
+  return -3
+end
+if redis.call('LLEN', queue) > longest then
+  return wrong
 end
 
 local first, was = redis.call('LINDEX', queue, 0), nil

@@ -154,8 +154,8 @@ func fairTable() []fairRow {
 		{"acquire what somebody of any name has", held("redi:go:17", 3, old), take(me, 1), "{-1 redi:go:17}", held("redi:go:17", 3, old)},
 		{"acquire what a name without a number has", state{"anything=1", old}, take(me, 1), "{-1 anything}", state{"anything=1", old}},
 		{"release the last hold", held(me, 2, old), free(me, 0), "0", gone},
-		{"release one hold of two", held(me, 2, old), free(me, 1), "0", held(me, 1, lease)},
-		{"release one hold for a shorter lease", held(me, 2, long), free(me, 1), "0", held(me, 1, long)},
+		{"release one hold of two", held(me, 2, old), free(me, 1), "-3", held(me, 1, lease)},
+		{"release one hold for a shorter lease", held(me, 2, long), free(me, 1), "-3", held(me, 1, long)},
 		{"release what another has", held(other, 1, old), free(me, 0), "-1", held(other, 1, old)},
 		{"release what is gone", state{}, free(me, 1), "-1", gone},
 		{"force a free lock", state{}, force, "0", gone},
@@ -249,8 +249,8 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 				t.Errorf("the TTL is %v, want 0 to ask again", got.TTL)
 			}
 		}
-		if calls != 2 {
-			t.Errorf("%d calls did not do for 25,000 dead, want 2", calls)
+		if calls != 4 {
+			t.Errorf("%d calls did not do for 25,000 dead, want 4", calls)
 		}
 		s.must(t, "DEL", key)
 		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairBeats(key)).Int != 0 {

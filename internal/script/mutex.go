@@ -14,7 +14,7 @@ var (
 	releaseScript = load("release", "shape", "announce")
 	renewScript   = load("renew", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
-	statusScript  = load("status", "shape", "exclusive")
+	statusScript  = load("status", "shape", "exclusive", "last")
 )
 
 // Acquire takes lock for owner, so that the owner's count is count afterwards.

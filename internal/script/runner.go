@@ -191,7 +191,7 @@ const (
 
 	// leastTry is the least time that a request must have before the bound. One that
 	// is cut off is worse than none: it turns a clear refusal into an unknown outcome.
-	leastTry = 20 * time.Millisecond
+	leastTry = 50 * time.Millisecond
 )
 
 // rest waits a while. It fails at once when ctx or bound would end before.

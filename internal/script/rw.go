@@ -12,7 +12,7 @@ var (
 	rwAcquireScript = load("rw_acquire", "shape", "rw", "token")
 	rwReleaseScript = load("rw_release", "shape", "rw", "announce")
 	rwForceScript   = load("rw_force", "shape", "rw", "force", "announce")
-	rwStatusScript  = load("rw_status", "shape", "rw")
+	rwStatusScript  = load("rw_status", "shape", "rw", "last")
 )
 
 // Counts are an owner's holds of the two sides of a read-write lock. The holds of any other

@@ -59,7 +59,7 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
     if holder then
       return {left, holder}
     end
-    redis.call('DEL', lock)
+    redis.call('UNLINK', lock)
   end
 end
 

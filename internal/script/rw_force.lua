@@ -62,7 +62,7 @@ for i = 1, #fields, 2 do
   end
 end
 if not only or not living(prefix, only, only .. ':write') then
-  redis.call('DEL', lock)
+  redis.call('UNLINK', lock)
   announce(ARGV[2], mode == 'read' and ARGV[3] or ARGV[4])
   return 1
 end

@@ -48,7 +48,7 @@ for hold = reads + 2, #KEYS do
   redis.call('DEL', KEYS[hold])
 end
 if not remain then
-  redis.call('DEL', lock)
+  redis.call('UNLINK', lock)
   return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])
 end
 

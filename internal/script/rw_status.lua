@@ -21,7 +21,7 @@ if wrong then
   return wrong
 end
 
-local reply = {whole(), redis.call('GET', tokens) or '0', mode or ''}
+local reply = {whole(), last_token(tokens), mode or ''}
 local fields = mode and redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2] or {}
 for i = 1, #fields, 2 do
   local field, value = fields[i], fields[i + 1]

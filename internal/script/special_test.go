@@ -155,8 +155,8 @@ func TestStatusReadsTheLastToken(t *testing.T) {
 			}
 		}
 		s.must(t, "SET", protocol.TokenKey(key), "no number")
-		if got, err := script.ReadStatus(s.run(t, status(key))); err == nil {
-			t.Errorf("a counter that is no number was read as %+v", got)
+		if got, err := script.ReadStatus(s.run(t, status(key))); err != nil || got.Token != 0 {
+			t.Errorf("beside a counter that is no number: %+v, %v; want no token", got, err)
 		}
 	})
 }

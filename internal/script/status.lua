@@ -15,7 +15,7 @@ local found = held(lock)
 if type(found) == 'table' and found.err then
   return found
 end
-local reply = {redis.call('PTTL', lock), redis.call('GET', tokens) or '0'}
+local reply = {redis.call('PTTL', lock), last_token(tokens)}
 for _, word in ipairs(found and redis.call('HGETALL', lock) or {}) do
   reply[#reply + 1] = word
 end
