@@ -25,6 +25,28 @@ func (c *Client) acquireOn(ctx context.Context, p *point, want request) (*Hold, 
 	if p.err != nil {
 		return nil, p.err
 	}
+	began := time.Now()
+	h, err := c.obtain(ctx, p, want)
+	if c.config.Observer == nil {
+		return h, err
+	}
+	told := false
+	defer func() {
+		if !told && h != nil { // the observer panics, and nobody will have the hold
+			_ = h.Unlock(ctx)
+		}
+	}()
+	if err != nil {
+		c.observe(NotAcquired, p, "", time.Since(began), err)
+	} else {
+		c.observe(Acquired, p, h.Owner(), time.Since(began), nil)
+	}
+	told = true
+	return h, err
+}
+
+// obtain takes the lock, and has it confirmed by replicas if that is asked for.
+func (c *Client) obtain(ctx context.Context, p *point, want request) (*Hold, error) {
 	if !c.gate.enter() {
 		return nil, fmt.Errorf("redlatch: lock %q: %w", p.name, ErrClosed)
 	}
@@ -32,22 +54,6 @@ func (c *Client) acquireOn(ctx context.Context, p *point, want request) (*Hold, 
 	if ctx.Err() != nil {
 		return nil, c.notAcquired(ctx, p, answer{})
 	}
-
-	if c.config.Observer == nil {
-		return c.obtain(ctx, p, want)
-	}
-	began := time.Now()
-	h, err := c.obtain(ctx, p, want)
-	if err != nil {
-		c.observe(NotAcquired, p, "", time.Since(began), err)
-	} else {
-		c.observe(Acquired, p, h.Owner(), time.Since(began), nil)
-	}
-	return h, err
-}
-
-// obtain takes the lock, and has it confirmed by replicas if that is asked for.
-func (c *Client) obtain(ctx context.Context, p *point, want request) (*Hold, error) {
 	h, err := c.acquireAs(ctx, p, want)
 	if err != nil || want.replicas == 0 {
 		return h, err
@@ -109,8 +115,11 @@ func (c *Client) acquireShared(ctx, limited context.Context, p *point, shared *o
 // reenter takes one more hold of a tenure. A request whose outcome stays unknown
 // needs no compensation: every later request of the owner sets the counts anew.
 func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want request) (*Hold, error) {
-	if !p.read && t.reads() {
+	switch n := t.held(); {
+	case !p.read && t.reads():
 		return nil, errUpgrade(p)
+	case n >= maxHolds:
+		return nil, fmt.Errorf("redlatch: lock %q: %w: its owner has %d holds of it", p.name, ErrUnsupported, n)
 	}
 	request := t.raise(p.read, want)
 	result, err := c.run(limited, c.runner, request)
@@ -136,6 +145,9 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want
 	t.Lost(errOuterGone)
 	return nil, fmt.Errorf("redlatch: lock %q: %w: %w", p.name, ErrLost, errOuterGone)
 }
+
+// maxHolds is the highest count that the scripts take for one.
+const maxHolds = 65536
 
 var errOuterGone = errors.New("the owner's outer hold was gone when it re-entered")
 

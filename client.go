@@ -43,7 +43,7 @@ type Client struct {
 
 	gate       gate
 	reporter   reporter
-	background sync.WaitGroup // compensations and reports
+	background sync.WaitGroup // compensations
 	closeOnce  sync.Once
 	life       context.Context // ends when the client begins to close
 	end        context.CancelFunc
@@ -123,6 +123,7 @@ func (c *Client) shut(empty <-chan struct{}) {
 	c.background.Wait()
 	c.unprotect()
 	c.hub.Stop()
+	c.reporter.wait(c.config.ReleaseTimeout)
 	if c.owned {
 		c.driver.Close()
 	}

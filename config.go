@@ -102,6 +102,12 @@ type Config struct {
 // no time to work.
 const minLease = 10 * time.Millisecond
 
+// longest is the longest of all times: more is a mistake, and sums of it would overflow.
+const longest = 10 * 365 * 24 * time.Hour
+
+// minRenewInterval keeps renewals from becoming a load on the server.
+const minRenewInterval = time.Millisecond
+
 // minProtected leaves a watchdog time to notice a pause before the lease ends.
 const minProtected = time.Second
 
@@ -123,6 +129,14 @@ func (c Config) withDefaults() (Config, error) {
 		c.Logger = slog.Default()
 	}
 
+	for field, d := range map[string]time.Duration{
+		"LeaseTime": c.LeaseTime, "FairWait": c.FairWait, "PollCap": c.PollCap, "RestartDelay": c.RestartDelay,
+		"CommandTimeout": c.CommandTimeout, "ReleaseTimeout": c.ReleaseTimeout,
+	} {
+		if d > longest {
+			return c, &ConfigError{field, fmt.Sprintf("%v is above %v", d, longest)}
+		}
+	}
 	if c.LeaseTime < minLease {
 		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease, %v", c.LeaseTime, minLease)}
 	}
@@ -130,8 +144,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease that can be protected, %v", c.LeaseTime, minProtected)}
 	}
 	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
-	if c.RenewInterval < 0 || c.RenewInterval > c.LeaseTime/2 {
-		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between 0 and half of LeaseTime, %v", c.RenewInterval, c.LeaseTime/2)}
+	if c.RenewInterval < minRenewInterval || c.RenewInterval > c.LeaseTime/2 {
+		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between %v and half of LeaseTime, %v", c.RenewInterval, minRenewInterval, c.LeaseTime/2)}
 	}
 	c.RestartDelay = orDefault(c.RestartDelay, c.LeaseTime)
 	if c.RestartDelay >= 0 && c.RestartDelay < c.LeaseTime {

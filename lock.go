@@ -104,8 +104,8 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 	for _, opt := range opts {
 		switch opt.kind {
 		case leaseOption:
-			if opt.d < minLease {
-				return r, &ConfigError{"WithLease", fmt.Sprintf("%v is below the shortest lease, %v", opt.d, minLease)}
+			if opt.d < minLease || opt.d > longest {
+				return r, &ConfigError{"WithLease", fmt.Sprintf("%v is not between %v and %v", opt.d, minLease, longest)}
 			}
 			r.lease, r.fixed = opt.d, true
 		case waitOption:
@@ -119,10 +119,10 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			if opt.n < 1 || opt.d < time.Millisecond {
 				return r, &ConfigError{"WithReplicas", fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
 			}
-			r.replicas, r.confirm = opt.n, opt.d
+			r.replicas, r.confirm = opt.n, min(opt.d, longest)
 		case maxHoldOption:
-			if opt.d < minLease {
-				return r, &ConfigError{"WithMaxHold", fmt.Sprintf("%v is below the shortest lease, %v", opt.d, minLease)}
+			if opt.d < minLease || opt.d > longest {
+				return r, &ConfigError{"WithMaxHold", fmt.Sprintf("%v is not between %v and %v", opt.d, minLease, longest)}
 			}
 			r.most = opt.d
 		default:

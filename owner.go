@@ -87,7 +87,7 @@ func (c *Client) takeTurn(ctx, limited context.Context, t *tenure, wait bool) er
 		return nil
 	default:
 	}
-	if !wait && t.asked() {
+	if !wait && t.held() == 0 {
 		return fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", t.point.name, ErrNotAcquired)
 	}
 	select {

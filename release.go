@@ -12,6 +12,14 @@ import (
 
 // release gives one hold back.
 func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
+	released, err := c.releaseOne(ctx, t, h)
+	if released {
+		c.observe(Released, t.point, t.owner, time.Since(h.since), err)
+	}
+	return err
+}
+
+func (c *Client) releaseOne(ctx context.Context, t *tenure, h *Hold) (released bool, err error) {
 	if !c.gate.enterToRelease() {
 		<-c.closed // Close gives every hold back
 	} else {
@@ -26,22 +34,20 @@ func (c *Client) release(ctx context.Context, t *tenure, h *Hold) error {
 	return c.releaseInTurn(ctx, t, h)
 }
 
-// releaseInTurn is release for who has the owner's turn, and a context that does not end.
-func (c *Client) releaseInTurn(ctx context.Context, t *tenure, h *Hold) error {
+// releaseInTurn is releaseOne for who has the owner's turn, and a context that does not end. It
+// reports whether the hold was held until then.
+func (c *Client) releaseInTurn(ctx context.Context, t *tenure, h *Hold) (released bool, err error) {
 	remaining, err := t.drop(h)
 	switch {
 	case errors.Is(err, ErrReleased):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	case remaining > 0:
-		err = c.lower(ctx, t, h)
-	default:
-		t.leave()
-		err = c.free(ctx, t, h)
+		return true, c.lower(ctx, t, h)
 	}
-	c.observe(Released, t.point, t.owner, time.Since(h.since), err)
-	return err
+	t.leave()
+	return true, c.free(ctx, t, h)
 }
 
 // detached is a context that does not end with ctx. What bounds a release is the runner.
@@ -144,7 +150,8 @@ func (c *Client) giveBack(t *tenure, a answer) {
 	case a.hold != nil:
 		if c.gate.enterToRelease() { // otherwise Close gives it back, and waits for this
 			defer c.gate.leave()
-			nothing = c.releaseInTurn(context.Background(), t, a.hold) == nil
+			_, err := c.releaseInTurn(context.Background(), t, a.hold)
+			nothing = err == nil
 		}
 	case t.unsettled:
 		_, err := c.runAll(context.Background(), c.releases, t.lower(t.point.read))

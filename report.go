@@ -1,24 +1,26 @@
 package redlatch
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // reporter calls the logger and the observer for goroutines that must not wait for them: a
 // slow handler delays reports, and neither renewals nor whoever learns of a loss.
 type reporter struct {
 	mu      sync.Mutex
 	reports []func()
-	running bool
+	ended   chan struct{} // of the goroutine that reports; nil while there is none
 }
 
-// report has fn called soon, in the order of the reports.
-func (c *Client) report(fn func()) {
-	r := &c.reporter
+// add has fn called soon, in the order of the reports.
+func (r *reporter) add(fn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reports = append(r.reports, fn)
-	if !r.running {
-		r.running = true
-		c.background.Go(r.run)
+	if r.ended == nil {
+		r.ended = make(chan struct{})
+		go r.run()
 	}
 }
 
@@ -28,13 +30,26 @@ func (r *reporter) run() {
 		r.mu.Lock()
 		reports := r.reports
 		r.reports = nil
-		r.running = len(reports) > 0
-		r.mu.Unlock()
 		if len(reports) == 0 {
+			close(r.ended)
+			r.ended = nil
+			r.mu.Unlock()
 			return
 		}
+		r.mu.Unlock()
 		for _, report := range reports {
 			report()
 		}
+	}
+}
+
+// wait waits for the last report, but no longer than d: a handler may hang, or wait for whoever
+// waits here.
+func (r *reporter) wait(d time.Duration) {
+	r.mu.Lock()
+	ended := r.ended
+	r.mu.Unlock()
+	if ended != nil {
+		within(d, ended, func(struct{}) bool { return true })
 	}
 }

@@ -82,11 +82,11 @@ func (t *tenure) ended() bool {
 	return true
 }
 
-// asked says that the tenure is not granted yet.
-func (t *tenure) asked() bool {
+// held is how many holds there are: none before the tenure is granted, and after it has ended.
+func (t *tenure) held() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.end == nil && len(t.holds) == 0
+	return len(t.holds)
 }
 
 // counts are the holds of each side. The mutex is held.
@@ -351,7 +351,7 @@ func (t *tenure) lose(why error) {
 	err := fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, why)
 	c.losses.Add(1) // before anybody can learn of the loss and look at the count
 	t.finish(err)
-	c.report(func() {
+	c.reporter.add(func() {
 		c.config.Logger.Warn("redlatch: hold lost", "lock", t.point.name, "owner", t.owner, "held", held, "reason", why)
 		c.observe(Lost, t.point, t.owner, held, err)
 	})

@@ -53,7 +53,7 @@ type each struct {
 }
 
 // eachChunk is how many calls go in one request. A longer one would leave no time to repeat it.
-const eachChunk = 1000
+const eachChunk = 10_000
 
 // run sends the calls of one server until they are answered.
 func (e *each) run(ctx context.Context, open []int) {
