@@ -1,0 +1,227 @@
+package script_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Hostile reading, role one: a neighbour that may write any key. No script of ours may keep
+// the server for more than 20 ms. Red where one does.
+
+func hostB(t *testing.T) *server {
+	return connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 60 * second})
+}
+
+// bulk has the server itself write n things, quickly.
+func (s *server) bulk(t *testing.T, command string, n int, key, args string) {
+	t.Helper()
+	s.must(t, "EVAL", `for i = 1, ARGV[1] do redis.call('`+command+`', KEYS[1], `+args+`) end`, "1", key, fmt.Sprint(n))
+}
+
+// costs runs a call three times on what prepare makes, and fails if each took too long.
+func (s *server) costs(t *testing.T, what string, prepare func(), call func() script.Call) {
+	t.Helper()
+	best := time.Hour
+	for range 2 {
+		s.must(t, "FLUSHALL", "ASYNC")
+		prepare()
+		s.must(t, "CONFIG", "RESETSTAT")
+		result, err := script.NewRunner(s, 60*second).Run(t.Context(), call())
+		if err != nil {
+			t.Log(what, err)
+		} else if result.Reply.Err != nil {
+			t.Logf("%s: %.120v", what, result.Reply.Err)
+		}
+		if best = min(best, s.slowest(t)); best <= 20*ms {
+			break
+		}
+	}
+	if best > 20*ms {
+		t.Errorf("%s: the script kept the server for %v", what, best)
+	}
+}
+
+// A hash of one field that is huge, in its name or in its value; a huge counter of tokens.
+func TestHostBHugeFields(t *testing.T) {
+	s := hostB(t)
+	const huge = "x"
+	grow := "local x = string.rep('x', 1024) for i = 1, 16 do x = x .. x end " // 64 MB
+	set := func(lua string) func() {
+		return func() { s.must(t, "EVAL", grow+lua, "1", "job") }
+	}
+	name := set(`redis.call('HSET', KEYS[1], ` + huge + `, '1')`)
+	value := set(`redis.call('HSET', KEYS[1], 'x', ` + huge + `)`)
+	mode := set(`redis.call('HSET', KEYS[1], 'mode', ` + huge + `, 'x', '1')`)
+	reader := set(`redis.call('HSET', KEYS[1], 'mode', 'read', ` + huge + `, '1') redis.call('PEXPIRE', KEYS[1], 60000)`)
+	for what, prepare := range map[string]func(){"64 MB name": name, "64 MB value": value} {
+		s.costs(t, "acquire, "+what, prepare, func() script.Call { return acquire(me, 1)("job") })
+		s.costs(t, "status, "+what, prepare, func() script.Call { return status("job") })
+	}
+	s.costs(t, "rw acquire, 64 MB mode", mode, func() script.Call { return rwAcquire("A", 0, 1)("job") })
+	s.costs(t, "rw acquire, 64 MB reader", reader, func() script.Call { return rwAcquire("A", 1, 0)("job") })
+	s.costs(t, "acquire with token, 64 MB counter", func() {
+		s.must(t, "EVAL", grow+`redis.call('SET', KEYS[1], `+huge+`)`, "1", protocol.TokenKey("job"))
+	}, func() script.Call { return acquire(me, 1)("job").WithToken(protocol.TokenKey("job"), false) })
+}
+
+const hostBOwner = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+
+func fairOfHostB() script.Fair { return script.NewFair("job", 5*time.Minute, protocol.Plain) }
+
+// A queue, deadlines and beats that somebody else has filled.
+func TestHostBFullQueues(t *testing.T) {
+	s := hostB(t)
+	f := fairOfHostB()
+	mine := hostBOwner + ":1"
+	held := func() {
+		s.must(t, "HSET", "job", "x:1", "1")
+		s.must(t, "PEXPIRE", "job", "60000")
+	}
+	queue := protocol.FairQueue("job")
+	acquire := func() script.Call { return f.Acquire(mine, lease, 1, true) }
+	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
+	release := func() script.Call { return f.Release(mine, 0, lease) }
+	beat := func() script.Call { return f.Beat(hostBOwner, []string{mine}, nil) }
+	s.costs(t, "acquire behind 2,000,000 in the queue", func() {
+		held()
+		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
+	}, acquire)
+	s.costs(t, "withdrawal from 2,000,000 in the queue", func() {
+		held()
+		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
+	}, release)
+	s.costs(t, "beat, the first 64 of 500,000 are one", func() {
+		held()
+		s.bulk(t, "RPUSH", 64, queue, "'x:1'")
+		s.bulk(t, "RPUSH", 500_000, queue, "'y:' .. i")
+	}, beat)
+	s.costs(t, "try, 10,000 dead in the queue and the lock free", func() {
+		s.bulk(t, "RPUSH", 10_000, queue, "'y:' .. i")
+	}, try)
+}
+
+// Deadlines and beats alone.
+func TestHostBFullDeadlinesAndBeats(t *testing.T) {
+	s := hostB(t)
+	f := fairOfHostB()
+	mine := hostBOwner + ":1"
+	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
+	beat := func() script.Call { return f.Beat(hostBOwner, []string{mine}, nil) }
+	held := func() {
+		s.must(t, "HSET", "job", "x:1", "1")
+		s.must(t, "PEXPIRE", "job", "60000")
+	}
+	s.costs(t, "try, no queue and 200,000 deadlines", func() {
+		s.bulk(t, "ZADD", 200_000, protocol.FairDeadlines("job"), "i, 'y:' .. i")
+	}, try)
+	s.costs(t, "try, no queue and 200,000 beats", func() {
+		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
+	}, try)
+	s.costs(t, "beat, 200,000 old beats", func() {
+		held()
+		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
+	}, beat)
+}
+
+// The records of the sessions and the watchdogs.
+func TestHostBFullSessions(t *testing.T) {
+	s := hostB(t)
+	s.costs(t, "heartbeat, 500,000 old ones", func() {
+		s.bulk(t, "ZADD", 500_000, protocol.Sessions, "i, 'y' .. i")
+	}, func() script.Call { return script.SessionBeat(hostBOwner, second) })
+	record := func() { s.bulk(t, "HSET", 500_000, protocol.SessionKey(hostBOwner), "'f' .. i, 'v'") }
+	s.costs(t, "read a session of 500,000", record, func() script.Call { return script.SessionRead(hostBOwner) })
+	s.costs(t, "drop a session of 500,000", record, func() script.Call { return script.SessionDrop(hostBOwner) })
+	s.costs(t, "watchdogs, 200,000", func() {
+		s.bulk(t, "ZADD", 200_000, protocol.Watchdogs, "'9999999999999', 'y' .. i")
+	}, func() script.Call { return script.WatchdogBeat(hostBOwner, second) })
+	s.costs(t, "watchdogs, 200,000 of old", func() {
+		s.bulk(t, "ZADD", 200_000, protocol.Watchdogs, "i, 'y' .. i")
+	}, func() script.Call { return script.WatchdogBeat(hostBOwner, second) })
+}
+
+// A Multi of many members on one server is one script.
+func TestHostBAMultiOfMany(t *testing.T) {
+	s := hostB(t)
+	for _, n := range []int{1000, 5000, 20_000} {
+		locks, owners := make([]string, n), make([]string, n)
+		for i := range locks {
+			locks[i], owners[i] = fmt.Sprint("job", i), fmt.Sprint(hostBOwner, ":", i)
+		}
+		s.costs(t, fmt.Sprint("all of ", n), func() {}, func() script.Call { return script.AcquireAll(locks, owners, lease) })
+	}
+}
+
+// Counters by user: {uuid: count} with a TTL. They have never been a lock.
+func TestHostBForcedUnlocksLeaveCountersByUUIDAlone(t *testing.T) {
+	s := hostB(t)
+	for what, c := range map[string]struct {
+		field string
+		call  script.Call
+	}{
+		"fair, a UUID":                {hostBOwner, fairOfHostB().Force()},
+		"fair, a UUID and more":       {hostBOwner + ":clicks", fairOfHostB().Force()},
+		"mutex, a UUID":               {hostBOwner, force("job")},
+		"mutex, a UUID and more":      {hostBOwner + ":clicks", force("job")},
+		"write lock, a UUID and more": {hostBOwner + ":clicks", rwAcquire("A", 1, 0)("job")},
+	} {
+		s.must(t, "FLUSHALL")
+		s.must(t, "HSET", "job", c.field, "3")
+		if strings.HasPrefix(what, "write") {
+			s.must(t, "HSET", "job", "mode", "read")
+		}
+		s.must(t, "PEXPIRE", "job", "60000")
+		reply := s.run(t, c.call)
+		if s.must(t, "HGET", "job", c.field).Str != "3" {
+			t.Errorf("%s: the hash {%s: 3} is deleted, reply %+v", what, c.field, reply)
+		}
+	}
+}
+
+// An inner hold of a fair lock is given back while the server is out of memory.
+func TestHostBAnInnerReleaseNeedsNoMemory(t *testing.T) {
+	s := hostB(t)
+	f := fairOfHostB()
+	mine := hostBOwner + ":1"
+	for what, calls := range map[string][3]script.Call{
+		"fair":  {f.Acquire(mine, lease, 1, false), f.Acquire(mine, lease, 2, false), f.Release(mine, 1, lease)},
+		"mutex": {script.Acquire("job", mine, lease, 1), script.Acquire("job", mine, lease, 2), script.Release("job", "c", mine, 1, lease, protocol.Plain)},
+	} {
+		s.must(t, "FLUSHALL")
+		s.run(t, calls[0])
+		s.run(t, calls[1])
+		s.run(t, calls[2]) // known to the server
+		s.run(t, calls[1])
+		s.must(t, "CONFIG", "SET", "maxmemory", "1")
+		reply := s.run(t, calls[2])
+		s.must(t, "CONFIG", "SET", "maxmemory", "0")
+		if reply.Err != nil {
+			t.Errorf("%s: %v", what, reply.Err)
+		}
+	}
+}
+
+// Operators look at a lock whose counter of tokens is not one.
+func TestHostBStatusDoesNotDependOnTheCounter(t *testing.T) {
+	s := hostB(t)
+	for what, words := range map[string][]string{
+		"text": {"SET", protocol.TokenKey("job"), "abc"},
+		"list": {"RPUSH", protocol.TokenKey("job"), "abc"},
+	} {
+		s.must(t, "FLUSHALL")
+		s.must(t, words...)
+		s.run(t, script.Acquire("job", hostBOwner+":1", lease, 1))
+		state, err := script.ReadStatus(s.run(t, script.Status("job", protocol.TokenKey("job"))))
+		if err != nil {
+			t.Errorf("the counter is a %s: status of a sound mutex: %v", what, err)
+		}
+		_ = state
+	}
+}
