@@ -17,7 +17,7 @@ import (
 // where leases are short, that it is alive. The waiters of a process that has not been heard
 // of for 3.5 s are passed over. After an outage, in which nobody was heard, every process
 // has 3.5 s to be heard again. A Java waiter at the head is passed over when its deadline has
-// passed, after at most Config.FairWait of a free lock. A Mutex of the same name is excluded
+// passed, after at most Config.FairWait and at most 10 s of a free lock. A Mutex of the same name is excluded
 // as well, but does not queue.
 //
 // A FairMutex holds no state; see Mutex.

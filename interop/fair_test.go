@@ -59,7 +59,7 @@ func fairOrder(t *testing.T, r rig) {
 // others off for good.
 func fairDead(t *testing.T, r rig) {
 	s := settings{watchdog: 3 * time.Second, fairWait: 10 * time.Second}
-	const javaWait = 2 * time.Second
+	const doomedWait = 2 * time.Second
 	for _, c := range []struct {
 		title  string
 		head   func() *process
@@ -70,9 +70,9 @@ func fairDead(t *testing.T, r rig) {
 		{"Go dies before Java and Go", func() *process { return startLatches(t) }, []peer{r.theirs, r.latch}, 8 * time.Second},
 		// Java knows nothing but the deadline: our slot after the lock's expiry.
 		{"Go dies before Java", func() *process { return startLatches(t) }, []peer{r.theirs}, 20 * time.Second},
-		// The same holds for everybody when it is Java that dies.
-		{"Java dies before Go", func() *process { return startJava(t, r.version) }, []peer{r.latch}, 10 * time.Second},
-		{"Java dies before Java and Go", func() *process { return startJava(t, r.version) }, []peer{r.theirs, r.latch}, 10 * time.Second},
+		// The same holds for everybody when it is Java that dies, and for ours 10 s are enough.
+		{"Java dies before Go", func() *process { return startJava(t, r.version) }, []peer{r.latch}, 13 * time.Second},
+		{"Java dies before Java and Go", func() *process { return startJava(t, r.version) }, []peer{r.theirs, r.latch}, 13 * time.Second},
 	} {
 		t.Run(c.title, func(t *testing.T) {
 			t.Parallel()
@@ -80,15 +80,16 @@ func fairDead(t *testing.T, r rig) {
 			holder := newClient(t, r.latch, s)
 			dead := c.head()
 			doomed := openOn(t, dead, redistest.Shared(t).URL(), s)
+			var living []actor // open before the doomed waits, which is not for long
+			for _, p := range c.behind {
+				living = append(living, newClient(t, p, s))
+			}
 			holder.must(t, lock("fair", name))
-			doomed.start(tryLock("fair", name).waiting(javaWait))
+			doomed.start(tryLock("fair", name).waiting(doomedWait))
 			redistest.Eventually(t, 20*time.Second, func() bool { return len(queue(t, name)) == 1 }, "the head is queued")
 			var entered []<-chan answer
-			var living []actor
 			wanted := tryLock("fair", name).waiting(time.Minute)
-			for i, p := range c.behind {
-				w := newClient(t, p, s)
-				living = append(living, w)
+			for i, w := range living {
 				entered = append(entered, w.start(wanted))
 				redistest.Eventually(t, 20*time.Second, func() bool { return len(queue(t, name)) == i+2 }, "the living are queued")
 			}
