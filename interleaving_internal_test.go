@@ -100,12 +100,6 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 	}
 }
 
-func (t *tenure) alive() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.end == nil
-}
-
 // A shared owner's waiter is claimed, granted, and has left; its call returns after grace
 // and cancels the tenure, and Close drains the gate before giveBack runs.
 func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // Hostile reading, role one: a neighbour that may write any key. No script of ours may keep
 // the server for more than 20 ms. Red where one does.
 
-func hostB(t *testing.T) *server {
+func ownServer(t *testing.T) *server {
 	return connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 60 * second})
 }
 
@@ -49,8 +49,8 @@ func (s *server) costs(t *testing.T, what string, prepare func(), call func() sc
 }
 
 // A hash of one field that is huge, in its name or in its value; a huge counter of tokens.
-func TestHostBHugeFields(t *testing.T) {
-	s := hostB(t)
+func TestHugeFields(t *testing.T) {
+	s := ownServer(t)
 	const huge = "x"
 	grow := "local x = string.rep('x', 1024) for i = 1, 16 do x = x .. x end " // 64 MB
 	set := func(lua string) func() {
@@ -71,15 +71,15 @@ func TestHostBHugeFields(t *testing.T) {
 	}, func() script.Call { return acquire(me, 1)("job").WithToken(protocol.TokenKey("job"), false) })
 }
 
-const hostBOwner = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+const plainOwner = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
 func fairOfHostB() script.Fair { return script.NewFair("job", 5*time.Minute, protocol.Plain) }
 
 // A queue, deadlines and beats that somebody else has filled.
-func TestHostBFullQueues(t *testing.T) {
-	s := hostB(t)
+func TestFullQueues(t *testing.T) {
+	s := ownServer(t)
 	f := fairOfHostB()
-	mine := hostBOwner + ":1"
+	mine := plainOwner + ":1"
 	held := func() {
 		s.must(t, "HSET", "job", "x:1", "1")
 		s.must(t, "PEXPIRE", "job", "60000")
@@ -88,7 +88,7 @@ func TestHostBFullQueues(t *testing.T) {
 	acquire := func() script.Call { return f.Acquire(mine, lease, 1, true) }
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
 	release := func() script.Call { return f.Release(mine, 0, lease) }
-	beat := func() script.Call { return f.Beat(hostBOwner, []string{mine}, nil) }
+	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
 	s.costs(t, "acquire behind 2,000,000 in the queue", func() {
 		held()
 		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
@@ -108,12 +108,12 @@ func TestHostBFullQueues(t *testing.T) {
 }
 
 // Deadlines and beats alone.
-func TestHostBFullDeadlinesAndBeats(t *testing.T) {
-	s := hostB(t)
+func TestFullDeadlinesAndBeats(t *testing.T) {
+	s := ownServer(t)
 	f := fairOfHostB()
-	mine := hostBOwner + ":1"
+	mine := plainOwner + ":1"
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
-	beat := func() script.Call { return f.Beat(hostBOwner, []string{mine}, nil) }
+	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
 	held := func() {
 		s.must(t, "HSET", "job", "x:1", "1")
 		s.must(t, "PEXPIRE", "job", "60000")
@@ -130,47 +130,18 @@ func TestHostBFullDeadlinesAndBeats(t *testing.T) {
 	}, beat)
 }
 
-// The records of the sessions and the watchdogs.
-func TestHostBFullSessions(t *testing.T) {
-	s := hostB(t)
-	s.costs(t, "heartbeat, 500,000 old ones", func() {
-		s.bulk(t, "ZADD", 500_000, protocol.Sessions, "i, 'y' .. i")
-	}, func() script.Call { return script.SessionBeat(hostBOwner, second) })
-	record := func() { s.bulk(t, "HSET", 500_000, protocol.SessionKey(hostBOwner), "'f' .. i, 'v'") }
-	s.costs(t, "read a session of 500,000", record, func() script.Call { return script.SessionRead(hostBOwner) })
-	s.costs(t, "drop a session of 500,000", record, func() script.Call { return script.SessionDrop(hostBOwner) })
-	s.costs(t, "watchdogs, 200,000", func() {
-		s.bulk(t, "ZADD", 200_000, protocol.Watchdogs, "'9999999999999', 'y' .. i")
-	}, func() script.Call { return script.WatchdogBeat(hostBOwner, second) })
-	s.costs(t, "watchdogs, 200,000 of old", func() {
-		s.bulk(t, "ZADD", 200_000, protocol.Watchdogs, "i, 'y' .. i")
-	}, func() script.Call { return script.WatchdogBeat(hostBOwner, second) })
-}
-
-// A Multi of many members on one server is one script.
-func TestHostBAMultiOfMany(t *testing.T) {
-	s := hostB(t)
-	for _, n := range []int{1000, 5000, 20_000} {
-		locks, owners := make([]string, n), make([]string, n)
-		for i := range locks {
-			locks[i], owners[i] = fmt.Sprint("job", i), fmt.Sprint(hostBOwner, ":", i)
-		}
-		s.costs(t, fmt.Sprint("all of ", n), func() {}, func() script.Call { return script.AcquireAll(locks, owners, lease) })
-	}
-}
-
 // Counters by user: {uuid: count} with a TTL. They have never been a lock.
-func TestHostBForcedUnlocksLeaveCountersByUUIDAlone(t *testing.T) {
-	s := hostB(t)
+func TestForcedUnlocksLeaveCountersByUUIDAlone(t *testing.T) {
+	s := ownServer(t)
 	for what, c := range map[string]struct {
 		field string
 		call  script.Call
 	}{
-		"fair, a UUID":                {hostBOwner, fairOfHostB().Force()},
-		"fair, a UUID and more":       {hostBOwner + ":clicks", fairOfHostB().Force()},
-		"mutex, a UUID":               {hostBOwner, force("job")},
-		"mutex, a UUID and more":      {hostBOwner + ":clicks", force("job")},
-		"write lock, a UUID and more": {hostBOwner + ":clicks", rwAcquire("A", 1, 0)("job")},
+		"fair, a UUID":                {plainOwner, fairOfHostB().Force()},
+		"fair, a UUID and more":       {plainOwner + ":clicks", fairOfHostB().Force()},
+		"mutex, a UUID":               {plainOwner, force("job")},
+		"mutex, a UUID and more":      {plainOwner + ":clicks", force("job")},
+		"write lock, a UUID and more": {plainOwner + ":clicks", rwAcquire("A", 1, 0)("job")},
 	} {
 		s.must(t, "FLUSHALL")
 		s.must(t, "HSET", "job", c.field, "3")
@@ -186,10 +157,10 @@ func TestHostBForcedUnlocksLeaveCountersByUUIDAlone(t *testing.T) {
 }
 
 // An inner hold of a fair lock is given back while the server is out of memory.
-func TestHostBAnInnerReleaseNeedsNoMemory(t *testing.T) {
-	s := hostB(t)
+func TestAnInnerReleaseNeedsNoMemory(t *testing.T) {
+	s := ownServer(t)
 	f := fairOfHostB()
-	mine := hostBOwner + ":1"
+	mine := plainOwner + ":1"
 	for what, calls := range map[string][3]script.Call{
 		"fair":  {f.Acquire(mine, lease, 1, false), f.Acquire(mine, lease, 2, false), f.Release(mine, 1, lease)},
 		"mutex": {script.Acquire("job", mine, lease, 1), script.Acquire("job", mine, lease, 2), script.Release("job", "c", mine, 1, lease, protocol.Plain)},
@@ -209,15 +180,15 @@ func TestHostBAnInnerReleaseNeedsNoMemory(t *testing.T) {
 }
 
 // Operators look at a lock whose counter of tokens is not one.
-func TestHostBStatusDoesNotDependOnTheCounter(t *testing.T) {
-	s := hostB(t)
+func TestStatusDoesNotDependOnTheCounter(t *testing.T) {
+	s := ownServer(t)
 	for what, words := range map[string][]string{
 		"text": {"SET", protocol.TokenKey("job"), "abc"},
 		"list": {"RPUSH", protocol.TokenKey("job"), "abc"},
 	} {
 		s.must(t, "FLUSHALL")
 		s.must(t, words...)
-		s.run(t, script.Acquire("job", hostBOwner+":1", lease, 1))
+		s.run(t, script.Acquire("job", plainOwner+":1", lease, 1))
 		state, err := script.ReadStatus(s.run(t, script.Status("job", protocol.TokenKey("job"))))
 		if err != nil {
 			t.Errorf("the counter is a %s: status of a sound mutex: %v", what, err)
