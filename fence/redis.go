@@ -106,13 +106,13 @@ func verdict(token int64, reply driver.Reply) (driver.Reply, error) {
 	case reply.Err != nil:
 		return driver.Reply{}, reply.Err
 	case len(reply.Array) != 2:
-		return driver.Reply{}, fmt.Errorf("script guarded: unexpected reply %+v", reply)
+		return driver.Reply{}, fmt.Errorf("script guarded: unexpected reply %v", reply)
 	case reply.Array[0].Int == 1:
 		return reply.Array[1], nil
 	}
 	last, err := strconv.ParseInt(reply.Array[1].Str, 10, 64)
 	if err != nil {
-		return driver.Reply{}, fmt.Errorf("what is remembered is not a token: %w", err)
+		return driver.Reply{}, fmt.Errorf("what is remembered is not a token: %s", protocol.Show(reply.Array[1].Str))
 	}
 	return driver.Reply{}, &StaleError{Token: token, Last: last}
 }

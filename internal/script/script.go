@@ -93,5 +93,5 @@ func number(r driver.Reply) (int64, bool) {
 
 // unexpected reports a reply that no version of the script gives.
 func unexpected(s *source, r driver.Reply) error {
-	return fmt.Errorf("script %s: unexpected reply %+v", s.name, r)
+	return fmt.Errorf("script %s: unexpected reply %v", s.name, r)
 }
