@@ -2,9 +2,7 @@ package fence
 
 import (
 	"context"
-	"crypto/sha1"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,10 +33,7 @@ var _ Store = Redis{}
 var guarded string
 
 // guardedDigest is what the server knows the script by.
-var guardedDigest = func() string {
-	digest := sha1.Sum([]byte(guarded))
-	return hex.EncodeToString(digest[:])
-}()
+var guardedDigest = protocol.Digest(guarded)
 
 // Set is Do for the command SET, without options.
 func (r Redis) Set(ctx context.Context, token int64, key, value string) error {

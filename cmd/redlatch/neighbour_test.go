@@ -20,10 +20,16 @@ import (
 // ask runs the command and returns what it says, on stdout and stderr, and its exit code.
 func ask(t *testing.T, server *redistest.Server, arguments ...string) (said string, code int) {
 	t.Helper()
+	return askWith(t, commandEnv(t, server), arguments...)
+}
+
+// askWith is ask with something in the environment.
+func askWith(t *testing.T, env []string, arguments ...string) (said string, code int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec redlatch "$@"`, "sh"}, arguments...)...)
-	command.Env = append(os.Environ(), commandEnv(t, server)...)
+	command.Env = append(os.Environ(), env...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()

@@ -1,15 +1,14 @@
 package script
 
 import (
-	"crypto/sha1"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 //go:embed *.lua *.inc
@@ -27,8 +26,7 @@ func load(name string, common ...string) *source {
 		text += read(part + ".inc")
 	}
 	text += read(name + ".lua")
-	digest := sha1.Sum([]byte(text))
-	return &source{name: name, text: text, digest: hex.EncodeToString(digest[:])}
+	return &source{name: name, text: text, digest: protocol.Digest(text)}
 }
 
 func read(file string) string {
