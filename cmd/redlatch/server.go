@@ -61,7 +61,7 @@ func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Cl
 		return nil, err
 	}
 	if strings.HasPrefix(strings.ToLower(url), "memory:") {
-		return nil, exit(exitUsage, "a memory:// server lives inside one process, which is this one")
+		return nil, exit(exitUsage, "memory:// lives inside one process, which is this one")
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	client, err := redlatch.Open(ctx, url, cfg)
