@@ -62,7 +62,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	var used runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&used)
-	if used.HeapAlloc > 100<<20 {
+	if used.HeapAlloc > 40<<20 {
 		t.Errorf("it uses %d MB", used.HeapAlloc>>20)
 	}
 	runtime.KeepAlive(&m)
