@@ -38,6 +38,17 @@ lint: ## gofmt, go vet and staticcheck over every module; changes nothing
 		(cd "$$module" && go vet ./... && $(STATICCHECK) ./...) || exit 1; \
 	done
 
+# Where the library and the command also run. Not a part of lint: the first time it takes two
+# minutes of a processor for each.
+SYSTEMS := windows darwin
+
+.PHONY: cross
+cross: ## build and vet for the other systems: windows, darwin
+	@for system in $(SYSTEMS); do \
+		echo "cross $$system"; \
+		CGO_ENABLED=0 GOOS=$$system go build ./... && CGO_ENABLED=0 GOOS=$$system go vet ./... || exit 1; \
+	done
+
 .PHONY: fix
 fix: ## format the code
 	gofmt -w .

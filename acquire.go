@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -305,9 +306,9 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	case a.ttl < 0 && p.kind.queues(): // only the next in turn is told
 		err = fmt.Errorf("%w: held by %s", err, a.holder)
 	case a.ttl < 0:
-		err = fmt.Errorf("%w: held by %s, which never expires", err, a.holder)
+		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(a.holder))
 	default:
-		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, a.holder, a.ttl)
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, protocol.Show(a.holder), a.ttl)
 	}
 	return withCause(err, ctx)
 }

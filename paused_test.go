@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -142,12 +141,12 @@ func pausedProcess(t *testing.T, address string, lease time.Duration, meanwhile 
 	name := redistest.Name(t)
 	p := startProcess(t, pausedEnv, proxy.URL(), name, lease)
 	client := strings.TrimPrefix(p.line(t), "held ")
-	p.signal(t, syscall.SIGSTOP)
+	p.signal(t, redistest.SIGSTOP)
 	pause := time.NewTimer(2 * lease)
 	<-pause.C
 	meanwhile(name)
 	proxy.Delay(300 * time.Millisecond) // each request, one after another
-	p.signal(t, syscall.SIGCONT)
+	p.signal(t, redistest.SIGCONT)
 	first, then = p.line(t), p.line(t)
 	proxy.Delay(0)
 	unlocked = p.line(t)

@@ -3,7 +3,6 @@ package redlatch_test
 import (
 	"io"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -57,7 +56,7 @@ func keepsItsHolds(t *testing.T, url string, lease, pause time.Duration, before 
 	p := startProcess(t, pausedEnv, url, name, lease)
 	client := strings.TrimPrefix(p.line(t), "held ")
 	before(c.Driver(), client)
-	p.signal(t, syscall.SIGSTOP)
+	p.signal(t, redistest.SIGSTOP)
 	over := time.NewTimer(pause)
 	<-over.C
 	for what, l := range map[string]redlatch.Lock{
@@ -66,7 +65,7 @@ func keepsItsHolds(t *testing.T, url string, lease, pause time.Duration, before 
 		_, err := l.TryLock(t.Context())
 		is(t, "a rival for the "+what+" lock", err, redlatch.ErrNotAcquired)
 	}
-	p.signal(t, syscall.SIGCONT)
+	p.signal(t, redistest.SIGCONT)
 	_, then, unlocked := p.line(t), p.line(t), p.line(t)
 	_, _ = io.Copy(io.Discard, p.out)
 	if want := "then valid valid valid valid valid lost"; !strings.HasPrefix(then, want) {

@@ -149,9 +149,8 @@ func (h *holder) signal(t *testing.T, s syscall.Signal) {
 	if err := h.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	if s == syscall.SIGSTOP {
-		var status syscall.WaitStatus
-		if _, err := syscall.Wait4(h.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil {
+	if s == redistest.SIGSTOP {
+		if err := redistest.AwaitStopped(h.Process.Pid); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,12 +181,12 @@ func TestAPausedProcessLearnsOfItsLossBeforeItCanAct(t *testing.T) {
 	url, name := redistest.Shared(t).URL(), redistest.Name(t)
 	c := open(t, url, redlatch.Config{})
 	paused := startHolder(t, url, name, 300*time.Millisecond)
-	paused.signal(t, syscall.SIGSTOP)
+	paused.signal(t, redistest.SIGSTOP)
 	rival, err := c.Mutex(name).Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	paused.signal(t, syscall.SIGCONT)
+	paused.signal(t, redistest.SIGCONT)
 	if got := paused.line(t); got != "ended true" {
 		t.Errorf("the paused holder says %q, want \"ended true\"", got)
 	}

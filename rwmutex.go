@@ -141,7 +141,7 @@ func rwStatus(name string, state script.RWState) (Status, error) {
 		owner, write := protocol.ParseField(h.Field)
 		count, err := strconv.Atoi(h.Count)
 		if err != nil {
-			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, h.Field, h.Count)
+			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %s with the value %s", name, ErrWrongType, protocol.Show(h.Field), protocol.Show(h.Count))
 		}
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
 	}

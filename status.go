@@ -70,7 +70,7 @@ func mutexStatus(name string, state script.State) (Status, error) {
 	for owner, value := range state.Fields {
 		count, err := strconv.Atoi(value)
 		if err != nil {
-			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %q with the value %q", name, ErrWrongType, owner, value)
+			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %s with the value %s", name, ErrWrongType, protocol.Show(owner), protocol.Show(value))
 		}
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, TTL: status.TTL})
 	}

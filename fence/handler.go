@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // HTTPConfig says how a Handler guards. Its zero value is the documented default.
@@ -15,6 +17,10 @@ type HTTPConfig struct {
 	Store Store
 	// Resource names what a request writes. Nil means the path of its URL.
 	Resource func(*http.Request) string
+	// MaxToken is the highest token that can be genuine. A higher one is refused and not
+	// remembered, because nobody could pass after it. Default: this machine's time in
+	// microseconds since 1970, and one day: locks count below that (redlatch.Config.TokenClock).
+	MaxToken int64
 	// Logger hears of a store that fails. Nil means slog.Default.
 	Logger *slog.Logger
 }
@@ -30,8 +36,12 @@ type HTTPConfig struct {
 //
 //	409 Conflict              the token is stale; the header has the newest that passed
 //	428 Precondition Required there is no token
-//	400 Bad Request           the header is not one number
+//	400 Bad Request           the header is not one number, or beyond HTTPConfig.MaxToken
 //	503 Service Unavailable   the store failed, or the client left before its turn
+//
+// A token is a number and proves nothing about who sends it. Authenticate and authorise
+// clients before a Handler: whoever may send it a token can refuse those of all others, and
+// have it remember resources.
 //
 // Within this Handler check and effect are one: while a request runs, those with other
 // tokens for its resource wait, so a newer one never overtakes an older one that has
@@ -64,6 +74,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if highest := cmp.Or(h.cfg.MaxToken, time.Now().Add(24*time.Hour).UnixMicro()); token > highest {
+		http.Error(w, fmt.Sprintf("the token %d is higher than any genuine one", token), http.StatusBadRequest)
 		return
 	}
 	resource := h.cfg.Resource(r)

@@ -88,7 +88,7 @@ func (p *postgres) leaveRoot(t *testing.T) {
 	gid, err := strconv.Atoi(who.Gid)
 	must(t, err)
 	must(t, os.Chown(p.dir, uid, gid))
-	p.as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	runAs(p.as, uint32(uid), uint32(gid))
 }
 
 // initialise makes an empty cluster, which asks for a password: other users of the

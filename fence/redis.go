@@ -2,9 +2,7 @@ package fence
 
 import (
 	"context"
-	"crypto/sha1"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,10 +33,7 @@ var _ Store = Redis{}
 var guarded string
 
 // guardedDigest is what the server knows the script by.
-var guardedDigest = func() string {
-	digest := sha1.Sum([]byte(guarded))
-	return hex.EncodeToString(digest[:])
-}()
+var guardedDigest = protocol.Digest(guarded)
 
 // Set is Do for the command SET, without options.
 func (r Redis) Set(ctx context.Context, token int64, key, value string) error {
@@ -106,13 +101,13 @@ func verdict(token int64, reply driver.Reply) (driver.Reply, error) {
 	case reply.Err != nil:
 		return driver.Reply{}, reply.Err
 	case len(reply.Array) != 2:
-		return driver.Reply{}, fmt.Errorf("script guarded: unexpected reply %+v", reply)
+		return driver.Reply{}, fmt.Errorf("script guarded: unexpected reply %v", reply)
 	case reply.Array[0].Int == 1:
 		return reply.Array[1], nil
 	}
 	last, err := strconv.ParseInt(reply.Array[1].Str, 10, 64)
 	if err != nil {
-		return driver.Reply{}, fmt.Errorf("what is remembered is not a token: %w", err)
+		return driver.Reply{}, fmt.Errorf("what is remembered is not a token: %s", protocol.Show(reply.Array[1].Str))
 	}
 	return driver.Reply{}, &StaleError{Token: token, Last: last}
 }

@@ -2,6 +2,7 @@ package fence
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 )
 
@@ -19,27 +20,42 @@ type Store interface {
 // and it is safe for concurrent use.
 //
 // It forgets everything when the process ends: after that, a stale token passes until a
-// newer one has. It keeps one number for each resource that it has ever seen.
+// newer one has. It also forgets a resource when more than 100,000 others have passed since.
 type Memory struct {
-	mu   sync.Mutex
-	last map[string]int64
+	mu sync.Mutex
+	// Both map a resource to its last token. What passes goes into recent; a full recent
+	// becomes older, and what was older is forgotten.
+	recent, older map[string]int64
 }
 
 var _ Store = (*Memory)(nil)
+
+// fullMemory is how many resources Memory.recent has at most.
+const fullMemory = 100_000
 
 // Pass is Store.Pass. It does not block, whatever becomes of its context.
 func (m *Memory) Pass(_ context.Context, token int64, resource string) error {
 	if err := check(token); err != nil {
 		return err
 	}
+	key := short(resource)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if last := m.last[resource]; token < last {
+	if last := max(m.recent[key], m.older[key]); token < last {
 		return &StaleError{Token: token, Last: last}
 	}
-	if m.last == nil {
-		m.last = make(map[string]int64)
+	if _, there := m.recent[key]; !there && len(m.recent) >= fullMemory || m.recent == nil {
+		m.recent, m.older = make(map[string]int64), m.recent
 	}
-	m.last[resource] = token
+	m.recent[key] = token
 	return nil
+}
+
+// short is a resource as Memory remembers it. A client chooses the length of a path.
+func short(resource string) string {
+	if len(resource) <= sha256.Size {
+		return resource
+	}
+	digest := sha256.Sum256([]byte(resource))
+	return string(digest[:]) + "#" // no short one has this length
 }

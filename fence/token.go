@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // Header is the header of HTTP that carries a token: in a request the one that it was
@@ -35,7 +38,7 @@ func tokenOf(header http.Header) (int64, error) {
 	}
 	token, err := strconv.ParseInt(values[0], 10, 64)
 	if len(values) > 1 || err != nil || strconv.FormatInt(token, 10) != values[0] {
-		return 0, fmt.Errorf("the header %s must be one number, not %q", Header, values)
+		return 0, fmt.Errorf("the header %s must be one number, not %s", Header, protocol.Show(strings.Join(values, ", ")))
 	}
 	return token, check(token)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // What a command is told of the lock that it runs under.
@@ -96,5 +97,5 @@ func (h handed) environment(hold handedHold, deadline time.Time) []string {
 // errNested is what a command gets that asks for the lock it runs under.
 func errNested(hold *handedHold) error {
 	return exit(exitFailure, "lock %q is held by %s, under which this command runs: waiting would never end; --reentrant runs it under that hold",
-		hold.Lock, hold.Owner)
+		hold.Lock, protocol.Show(hold.Owner))
 }

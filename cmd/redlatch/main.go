@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 func main() {
@@ -35,5 +37,5 @@ func run(ctx context.Context, args []string) int {
 // tell writes one line about what went wrong. The library's errors begin with the
 // library's name, which is the command's.
 func tell(err error) {
-	fmt.Fprintln(os.Stderr, "redlatch:", strings.TrimPrefix(err.Error(), "redlatch: "))
+	fmt.Fprintln(os.Stderr, "redlatch:", protocol.Line(strings.TrimPrefix(err.Error(), "redlatch: ")))
 }

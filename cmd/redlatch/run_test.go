@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -164,9 +166,9 @@ func TestARedlatchThatIsPausedStopsTheCommandWhenItGoesOn(t *testing.T) {
 	server := redistest.Start(t)
 	r := startRunning(t, server, "--lease-time 1s job", stubborn)
 	r.awaitStubborn()
-	r.command.Process.Signal(syscall.SIGSTOP)
+	r.command.Process.Signal(redistest.SIGSTOP)
 	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
-	r.command.Process.Signal(syscall.SIGCONT)
+	r.command.Process.Signal(redistest.SIGCONT)
 	woken := time.Now()
 	if took := r.kin.AwaitGone(10 * time.Second).Sub(woken); took > time.Second {
 		t.Errorf("it took %v", took)

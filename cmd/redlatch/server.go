@@ -14,30 +14,57 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// Where the server is, unless --redis says so.
+// Where the server is, unless a flag says so.
 const (
 	serverVariable = "REDLATCH_REDIS"
 	serverDefault  = "redis://127.0.0.1:6379"
 )
 
 // server is the one that a verb talks to.
-type server struct{ flag string }
+type server struct{ flag, file string }
 
-// register gives a verb the flag --redis.
+// register gives a verb the flags that name the server. A command line can be read by
+// everybody on the machine, so there is a way for a password besides it.
 func (s *server) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.flag, "redis", "", "`URL` of the server (default $"+serverVariable+", or "+serverDefault+")")
+	cmd.Flags().StringVar(&s.file, "redis-file", "", "`FILE` that has the URL of the server, for one with a password")
+	cmd.MarkFlagsMutuallyExclusive("redis", "redis-file")
 }
 
-func (s *server) url() string { return cmp.Or(s.flag, os.Getenv(serverVariable), serverDefault) }
+// url is the server's URL. It may hold a password: no message shows it.
+func (s *server) url() (string, error) {
+	if s.file == "" {
+		return cmp.Or(s.flag, os.Getenv(serverVariable), serverDefault), nil
+	}
+	text, err := os.ReadFile(s.file)
+	if err != nil {
+		return "", exit(exitUsage, "--redis-file: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// withoutSecrets is a URL that Open has accepted, for people to read. It leaves out the user
+// and what follows a question mark, which may be the password for the sentinels.
+func withoutSecrets(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	if at := strings.IndexAny(rest, "?#"); at >= 0 {
+		rest = rest[:at]
+	}
+	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+}
 
 // connect connects to the server. The client logs nothing: what is worth a line is told
 // by the verb, and the rest of stderr is the command's that runs.
 func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Client, error) {
-	if strings.HasPrefix(s.url(), "memory:") {
-		return nil, exit(exitUsage, "%s lives inside one process, which is this one", s.url())
+	url, err := s.url()
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(strings.ToLower(url), "memory:") {
+		return nil, exit(exitUsage, "memory:// lives inside one process, which is this one")
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	client, err := redlatch.Open(ctx, s.url(), cfg)
+	client, err := redlatch.Open(ctx, url, cfg)
 	if err != nil {
 		return nil, failed(err)
 	}

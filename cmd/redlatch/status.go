@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 func newStatus() *cobra.Command {
@@ -38,9 +41,13 @@ failed or the key is no lock.`,
 				return failed(err)
 			}
 			if asJSON {
-				return printed(json.NewEncoder(cmd.OutOrStdout()).Encode(newStatusReport(args[0], status)))
+				text, err := json.Marshal(newStatusReport(args[0], status))
+				if err == nil {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(text))
+				}
+				return printed(err)
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), args[0]+": "+describe(status)+"\n"+details(status))
+			_, err = fmt.Fprint(cmd.OutOrStdout(), protocol.Show(args[0])+": "+describe(status)+"\n"+details(status))
 			return printed(err)
 		},
 	}
@@ -68,17 +75,20 @@ func lookAt(ctx context.Context, client *redlatch.Client, name string) (redlatch
 	return status, err
 }
 
-// describe is a status in words.
+// describe is a status in words, on one line.
 func describe(status redlatch.Status) string {
-	if !status.Locked {
+	n := len(status.Holders)
+	switch {
+	case !status.Locked:
 		return "free"
-	}
-	if n := len(status.Holders); status.Mode == "read" && n > 1 {
+	case status.Mode == "read" && n > 1:
 		return fmt.Sprintf("held by %d readers, %s", n, left(status.TTL))
+	case n == 0 || n > 2: // a writer reads beside itself, and nobody else does
+		return fmt.Sprintf("held by %d owners, %s", n, left(status.TTL))
 	}
 	var holders []string
 	for _, h := range status.Holders {
-		text := fmt.Sprintf("%s, count %d", h.Owner, h.Count)
+		text := fmt.Sprintf("%s, count %d", protocol.Show(h.Owner), h.Count)
 		if status.Mode != "exclusive" {
 			text += map[bool]string{true: ", writing", false: ", reading"}[h.Write]
 		}
@@ -92,13 +102,29 @@ func details(status redlatch.Status) string {
 	var lines strings.Builder
 	if len(status.Holders) > 1 {
 		for _, h := range status.Holders {
-			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], h.Owner, h.Count, left(h.TTL))
+			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], protocol.Show(h.Owner), h.Count, left(h.TTL))
 		}
 	}
 	for i, w := range status.Queue {
-		fmt.Fprintf(&lines, "  waits %d. %s, counts as alive until %s\n", i+1, w.Owner, w.Deadline.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&lines, "  waits %d. %s, counts as alive until %s\n", i+1, protocol.Show(w.Owner), w.Deadline.UTC().Format(time.RFC3339))
 	}
 	return lines.String()
+}
+
+// printable is JSON in which what a terminal might obey is escaped. Outside of its strings
+// JSON has no such characters.
+func printable(text []byte) string {
+	var out strings.Builder
+	for _, r := range string(text) {
+		if strconv.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
 }
 
 // left is a remaining time to live in words.

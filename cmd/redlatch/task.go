@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // task is a command to run under a lock.
@@ -181,5 +182,8 @@ func (t *task) now(client *redlatch.Client) string {
 	case !status.Locked:
 		return "it is free now"
 	}
-	return "it is held by " + status.Holders[0].Owner + " now"
+	if len(status.Holders) == 0 { // of very many fields the server may name none
+		return "it is held now"
+	}
+	return "it is held by " + protocol.Show(status.Holders[0].Owner) + " now"
 }

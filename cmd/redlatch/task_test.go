@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,15 +56,25 @@ func TestTheDeadlineThatIsHandedDownLiesBeforeTheEndInRedis(t *testing.T) {
 func TestTheServerIsTheFlagsOrTheEnvironmentsOrTheDefault(t *testing.T) {
 	s := server{flag: "redis://flag"}
 	t.Setenv(serverVariable, "redis://environment")
-	if got := s.url(); got != "redis://flag" {
+	if got, _ := s.url(); got != "redis://flag" {
 		t.Error(got)
 	}
-	s.flag = ""
-	if got := s.url(); got != "redis://environment" {
+	s.flag, s.file = "", filepath.Join(t.TempDir(), "url")
+	if got, err := s.url(); err == nil {
+		t.Errorf("without the file it is %q", got)
+	}
+	if err := os.WriteFile(s.file, []byte("redis://file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.url(); got != "redis://file" {
+		t.Error(got, err)
+	}
+	s.file = ""
+	if got, _ := s.url(); got != "redis://environment" {
 		t.Error(got)
 	}
 	os.Unsetenv(serverVariable)
-	if got := s.url(); got != "redis://127.0.0.1:6379" {
+	if got, _ := s.url(); got != "redis://127.0.0.1:6379" {
 		t.Error(got)
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // unlockFlags are the flags of unlock.
@@ -74,11 +76,16 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 		return failed(err)
 	}
 	_, held := status.HeldBy(f.owner)
+	if as, err := strconv.Unquote(f.owner); err == nil && !held {
+		if _, held = status.HeldBy(as); held {
+			f.owner = as // status quotes a name that is no printable word
+		}
+	}
 	switch {
 	case !status.Locked:
 		return f.free(cmd, name)
 	case f.owner != "" && !held:
-		return exit(exitHeld, "lock %q is not held by %s but %s; it was left alone", name, f.owner, describe(status))
+		return exit(exitHeld, "lock %q is not held by %s but %s; it was left alone", name, protocol.Show(f.owner), describe(status))
 	case !f.yes && !f.ask(cmd, name, status):
 		return exit(exitHeld, "lock %q was left alone", name)
 	}
@@ -87,11 +94,11 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 		return failed(err)
 	}
 	if forced && f.owner != "" && len(status.Holders) > 1 {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: taken from %s; it was %s\n", name, f.owner, describe(status))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: taken from %s; it was %s\n", protocol.Show(name), protocol.Show(f.owner), describe(status))
 		return printed(err)
 	}
 	if forced {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: freed; it was %s\n", name, describe(status))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: freed; it was %s\n", protocol.Show(name), describe(status))
 		return printed(err)
 	}
 	return f.changed(cmd, client, name)
@@ -148,6 +155,6 @@ func (f unlockFlags) changed(cmd *cobra.Command, client *redlatch.Client, name s
 }
 
 func (f unlockFlags) free(cmd *cobra.Command, name string) error {
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: it was free already\n", name)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: it was free already\n", protocol.Show(name))
 	return printed(err)
 }

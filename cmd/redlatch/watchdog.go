@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -89,19 +88,11 @@ func (d *watchdogService) run(ctx context.Context) error {
 		return failed(err)
 	}
 	health.show(w)
-	d.config.Logger.Info("watchdog runs", "redis", shown(d.server.url()), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())
+	url, _ := d.server.url()
+	d.config.Logger.Info("watchdog runs", "redis", withoutSecrets(url), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())
 	err = w.Run(ctx)
 	d.config.Logger.Info("watchdog ends")
 	return err
-}
-
-// shown is a URL for a log, without what must not stand there.
-func shown(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "several servers"
-	}
-	return u.Redacted()
 }
 
 // The pauses between two attempts to connect double from the first to the last.

@@ -44,7 +44,7 @@ func Open(ctx context.Context, name string, options ...Option) (*Driver, error) 
 	settings := rueidis.Options{
 		Address: "memory:" + name,
 		Dial: func(context.Context, string) (net.Conn, error) {
-			return lease.server.Dial()
+			return dial(lease.server)
 		},
 		Unbuffered: true, // the connection is a net.Pipe
 	}

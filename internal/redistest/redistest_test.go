@@ -143,7 +143,7 @@ func TestServersEndWithTheTest(t *testing.T) {
 		pid, _ = strconv.Atoi(number)
 		directory = server.CLI(t, "CONFIG", "GET", "dir").([]any)[1].(string)
 	})
-	if pid == 0 || syscall.Kill(pid, 0) == nil {
+	if process, err := os.FindProcess(pid); pid == 0 || err == nil && process.Signal(syscall.Signal(0)) == nil {
 		t.Errorf("process %d is alive", pid)
 	}
 	if _, err := os.Stat(directory); !errors.Is(err, os.ErrNotExist) {

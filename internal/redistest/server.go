@@ -176,13 +176,13 @@ func (s *Server) URL() string { return "redis://" + s.Addr() }
 // kernel keeps its connections open and accepts new ones.
 func (s *Server) Freeze() {
 	s.frozen = true
-	s.signal(syscall.SIGSTOP)
+	s.signal(SIGSTOP)
 }
 
 // Thaw lets a frozen process go on.
 func (s *Server) Thaw() {
 	s.frozen = false
-	s.signal(syscall.SIGCONT)
+	s.signal(SIGCONT)
 }
 
 // Kill ends the process at once, and with it all data. It returns when the

@@ -1,15 +1,14 @@
 package script
 
 import (
-	"crypto/sha1"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 //go:embed *.lua *.inc
@@ -27,8 +26,7 @@ func load(name string, common ...string) *source {
 		text += read(part + ".inc")
 	}
 	text += read(name + ".lua")
-	digest := sha1.Sum([]byte(text))
-	return &source{name: name, text: text, digest: hex.EncodeToString(digest[:])}
+	return &source{name: name, text: text, digest: protocol.Digest(text)}
 }
 
 func read(file string) string {
@@ -93,5 +91,5 @@ func number(r driver.Reply) (int64, bool) {
 
 // unexpected reports a reply that no version of the script gives.
 func unexpected(s *source, r driver.Reply) error {
-	return fmt.Errorf("script %s: unexpected reply %+v", s.name, r)
+	return fmt.Errorf("script %s: unexpected reply %v", s.name, r)
 }

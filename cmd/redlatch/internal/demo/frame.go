@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // The frame needs fixedLines besides the workers and the notes, and is not worth
@@ -55,7 +57,7 @@ func (s *scene) holderLines() []line {
 	case s.sample.owner == "":
 		holder = holder.and(faint, "nobody")
 	default:
-		holder = holder.and(s.holderMood(), "%-8s", s.holder()).and(faint, "  %s  count %d", s.sample.owner, s.sample.count)
+		holder = holder.and(s.holderMood(), "%-8s", s.holder()).and(faint, "  %s  count %d", protocol.Show(s.sample.owner), s.sample.count)
 	}
 	lines := []line{holder, s.ttlLine()}
 	if s.settings.Fair {

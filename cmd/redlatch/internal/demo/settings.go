@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,8 +40,8 @@ func (s Settings) Check() error {
 		return fmt.Errorf("--for %v: with --lease %v it takes at least %v to see renewals and a recovery", s.For, s.Lease, minLeases*s.Lease)
 	case s.Work < 0 || s.Work > s.Lease:
 		return fmt.Errorf("--work %v: from 0 up to the lease, %v", s.Work, s.Lease)
-	case strings.HasPrefix(s.Redis, "memory:"):
-		return fmt.Errorf("--redis %s: that server lives inside one process; leave --redis out to run one that the workers can reach", s.Redis)
+	case strings.HasPrefix(strings.ToLower(s.Redis), "memory:"):
+		return errors.New("--redis: a memory:// server lives inside one process; leave --redis out to run one that the workers can reach")
 	}
 	return nil
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestURLsAreShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"redis://host:1/3":              "redis://host:1/3",
+		"redis://me:secret@host":        "redis://host",
+		"redis://me:se@cret@host:1":     "redis://host:1",
+		"redis+cluster://:secret@a:1,b": "redis+cluster://a:1,b",
+		"rediss+sentinel://u:secret@a,b/m/2?sentinel_username=x&sentinel_password=secret": "rediss+sentinel://a,b/m/2",
+	} {
+		if got := withoutSecrets(url); got != want {
+			t.Errorf("%s is shown as %s, want %s", url, got, want)
+		}
+	}
+}
+
+// Goal: no password is told. Method: the word secret stands where one stands, and is looked for
+// in the help and in what every verb says of URLs that it cannot use.
+func TestNoVerbTellsAPassword(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	wrong := []string{
+		"memory://me:secret@name", "MEMORY://me:secret@name", "memory://x?secret", "redis://me:secret@" + server.Addr(),
+		"redis+sentinel://" + server.Addr() + "/m?sentinel_password=secret", "redis://127.0.0.1:1/?password=secret",
+		"http://me:secret@host", "redis://me:100%secret@host",
+	}
+	verbs := [][]string{{"status", "job"}, {"wait", "job"}, {"run", "job", "--", "true"}, {"unlock", "--force", "--yes", "job"}, {"demo"}, {"demo", "--pause"}}
+	for _, url := range wrong {
+		file := filepath.Join(t.TempDir(), "url")
+		if err := os.WriteFile(file, []byte(url), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range verbs {
+			flags := [][]string{{"--redis", url}, {"--redis-file", file}}
+			if verb[0] == "demo" {
+				flags = flags[:1]
+			}
+			for _, flag := range flags {
+				wantNoSecret(t, commandEnv(t, server), append([]string{verb[0], flag[0], flag[1]}, verb[1:]...), false)
+			}
+		}
+	}
+	env := append(commandEnv(t, server), serverVariable+"=redis://me:secret@host")
+	for _, verb := range verbs {
+		wantNoSecret(t, env, []string{verb[0], "--help"}, true)
+	}
+}
+
+func wantNoSecret(t *testing.T, env, arguments []string, good bool) {
+	t.Helper()
+	said, code := askWith(t, env, arguments...)
+	if good != (code == 0) {
+		t.Errorf("%q: exit code %d: %s", arguments, code, said)
+	}
+	if strings.Contains(said, "secret") {
+		t.Errorf("%q tells the password: %s", arguments, said)
+	}
+}
+
+// The log of a watchdog names its server, and no more.
+func TestTheWatchdogLogsNoPassword(t *testing.T) {
+	t.Parallel()
+	sentinels := redistest.StartSentinels(t)
+	d := startDog(t, "redis+sentinel://"+strings.Join(sentinels.Addrs(), ",")+"/"+sentinels.Name+"?sentinel_username=&sentinel_password=")
+	d.awaitReady(true)
+	if log := d.log.String(); !strings.Contains(log, "/"+sentinels.Name+" ") || strings.Contains(log, "sentinel_password") {
+		t.Errorf("the log is %s", log)
+	}
+}
