@@ -50,7 +50,7 @@ func (s *served) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 func TestHandlerRefusesAStaleHolder(t *testing.T) {
 	t.Parallel()
 	var writes served
-	guarded := fence.Handler(&writes, fence.HTTPConfig{})
+	guarded := fence.Handler(&writes, alone())
 	for _, c := range []struct {
 		path, token string
 		status      int
@@ -107,7 +107,7 @@ func handleAtRandom(t *testing.T, seed uint64) {
 		time.Sleep(pause)
 		writes.ServeHTTP(w, r)
 	})
-	guarded := fence.Handler(slow, fence.HTTPConfig{})
+	guarded := fence.Handler(slow, alone())
 	var done sync.WaitGroup
 	var mu sync.Mutex
 	count := make(map[int]int)
@@ -153,7 +153,7 @@ func (g *gate) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 func TestANewerRequestWaitsForAnOlderOneThatHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		go answer(guarded, put(t.Context(), "/r", "33")) // the same holder, at the same time
 		synctest.Wait()
@@ -175,7 +175,7 @@ func TestANewerRequestWaitsForAnOlderOneThatHasPassed(t *testing.T) {
 func TestAnOlderHolderGetsNoFurtherRequestInBeforeANewerOneThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		status := make(chan int, 2)
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		synctest.Wait()
@@ -199,7 +199,7 @@ func TestAnOlderHolderGetsNoFurtherRequestInBeforeANewerOneThatWaits(t *testing.
 func TestAnOlderRequestIsRefusedWhileANewerOneIsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "34"))
 		synctest.Wait()
 		response := answer(guarded, put(t.Context(), "/r", "33"))
@@ -213,7 +213,7 @@ func TestAnOlderRequestIsRefusedWhileANewerOneIsAtWork(t *testing.T) {
 func TestARequestThatEndsBeforeItsTurnIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		synctest.Wait()
 		<-g.entered
@@ -240,7 +240,7 @@ func TestAHandlerThatPanicsLeavesItsTurn(t *testing.T) {
 			first = false
 			panic(http.ErrAbortHandler)
 		}
-	}), fence.HTTPConfig{})
+	}), alone())
 	func() {
 		defer func() { recover() }()
 		answer(guarded, put(t.Context(), "/r", "33"))
