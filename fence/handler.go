@@ -40,7 +40,7 @@ type HTTPConfig struct {
 // tokens for its resource wait, so a newer one never overtakes an older one that has
 // passed. They wait until it returns or their own request ends, so bound what you guard.
 // What it leaves at work when it returns is not guarded, so http.TimeoutHandler belongs
-// around a Handler and not inside. Handler panics if it is next, or if the store cannot be
+// around a Handler and not inside. Handler panics if next is one, or if the store cannot be
 // compared.
 //
 // Two processes that share a store are not kept apart like this. There a request that

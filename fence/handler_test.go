@@ -86,7 +86,7 @@ func TestHandlerRefusesAStaleHolder(t *testing.T) {
 
 // Goal: nobody writes after somebody newer has.
 // Method: a handler that takes its time between the check and the effect, as every
-// handler does, and many requests with random tokens.
+// handler does, and many requests with random tokens at two Handlers of one store.
 func TestHandlerNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	for range stretch(5) {
@@ -107,7 +107,8 @@ func handleAtRandom(t *testing.T, seed uint64) {
 		time.Sleep(pause)
 		writes.ServeHTTP(w, r)
 	})
-	guarded := fence.Handler(slow, alone())
+	cfg := alone()
+	guarded := []http.Handler{fence.Handler(slow, cfg), fence.Handler(slow, cfg)}
 	var done sync.WaitGroup
 	var mu sync.Mutex
 	count := make(map[int]int)
@@ -121,7 +122,7 @@ func handleAtRandom(t *testing.T, seed uint64) {
 			defer leave()
 		}
 		done.Go(func() {
-			status := answer(guarded, put(ctx, "/r?pause="+pause.String(), token)).StatusCode
+			status := answer(guarded[i%2], put(ctx, "/r?pause="+pause.String(), token)).StatusCode
 			mu.Lock()
 			defer mu.Unlock()
 			count[status]++
