@@ -36,12 +36,13 @@ type HTTPConfig struct {
 //	400 Bad Request           the header is not one number
 //	503 Service Unavailable   the store failed, or the client left before its turn
 //
-// Within the Handlers of one store, in one process, check and effect are one: while a request runs, those with other
-// tokens for its resource wait, so a newer one never overtakes an older one that has
-// passed. They wait until it returns or their own request ends, so bound what you guard.
-// What it leaves at work when it returns is not guarded, so http.TimeoutHandler belongs
-// around a Handler and not inside. Handler panics if next is one, or if the store cannot be
-// compared.
+// Within the Handlers of one store, in one process, check and effect are one. While a
+// request runs, those with other tokens for its resource wait, so a newer one never
+// overtakes an older one that has passed. They wait until it returns or their own request
+// ends, so bound what you guard. What next leaves at work when it returns is not guarded:
+// put http.TimeoutHandler around a Handler and not inside.
+//
+// Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.
 //
 // Two processes that share a store are not kept apart like this. There a request that
 // has passed can still be overtaken on its way to what it writes, which must then be
