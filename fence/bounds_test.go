@@ -17,7 +17,7 @@ import (
 func TestHandlerRefusesATokenThatNoLockIssues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the clock stands
-		clock, own := fence.HTTPConfig{}, fence.HTTPConfig{MaxToken: 1000}
+		clock, own := fence.HTTPConfig{Store: new(fence.Memory)}, fence.HTTPConfig{Store: new(fence.Memory), MaxToken: 1000}
 		day := time.Now().Add(24 * time.Hour).UnixMicro()
 		for highest, cfg := range map[int64]fence.HTTPConfig{day: clock, 1000: own} {
 			var writes served

@@ -1,22 +1,24 @@
 -- guarded: run a command on a key with a token that is not older than the last.
 --
--- KEYS[1]   the guarded key: the first argument of the command
--- KEYS[2]   the last token that passed, a decimal string
+-- KEYS[1]   the last token that passed, a decimal string
+-- KEYS[2]   the guarded key: the first argument of the command; missing: there is no
+--           command, the token just passes
 -- ARGV[1]   the token: a positive decimal number without leading zeros
 -- ARGV[2]   for how long to remember it, in milliseconds; 0: for ever
--- ARGV[3]   the command; empty: none, the token just passes
--- ARGV[4+]  what follows the key in the command
+-- ARGV[3]   the command; only with KEYS[2]
+-- ARGV[4+]  what follows the key in the command, at most 4,000 words: Lua's stack ends
+--           below 8,000, and the command would fail after its token has passed
 --
 -- Replies
---   {1, reply}       passed; KEYS[2] is ARGV[1], reply is the command's (nil: none)
+--   {1, reply}       passed; KEYS[1] is ARGV[1], reply is the command's (nil: none)
 --   {0, last}        refused, last is newer; nothing changed
---   error NOTTOKEN   KEYS[2] is not a token; nothing changed
---   error WRONGTYPE  KEYS[2] is not a string and nothing changed, or the command's own
+--   error NOTTOKEN   KEYS[1] is not a token; nothing changed
+--   error WRONGTYPE  KEYS[1] is not a string and nothing changed, or the command's own
 --   any other error  the command's own; the token may have passed
 --
--- Java's Redisson has nothing like it, and no other script reads KEYS[2].
+-- Java's Redisson has nothing like it, and no other script reads KEYS[1].
 
-local key, fence, token, keep, command = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
+local fence, key, token, keep, command = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 
 local last = redis.pcall('GET', fence)
 if type(last) == 'table' then
@@ -39,7 +41,7 @@ if keep == '0' then
 else
   redis.call('SET', fence, token, 'PX', keep)
 end
-if command == '' then
+if not key then
   return {1, false}
 end
 local reply = redis.pcall(command, key, unpack(ARGV, 4))

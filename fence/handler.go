@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 )
 
 // HTTPConfig says how a Handler guards. Its zero value is the documented default.
 type HTTPConfig struct {
-	// Store remembers the last tokens. Nil means a Memory of the Handler's own.
+	// Store remembers the last tokens. Nil means one Memory, which all Handlers of the
+	// process share that have no other. Its value must be comparable, as pointers are:
+	// Handlers with equal stores guard together.
 	Store Store
-	// Resource names what a request writes. Nil means the path of its URL.
+	// Resource names what a request writes. Nil means PathResource.
 	Resource func(*http.Request) string
 	// MaxToken is the highest token that can be genuine. A higher one is refused and not
 	// remembered, because nobody could pass after it. Default: this machine's time in
@@ -43,27 +46,42 @@ type HTTPConfig struct {
 // clients before a Handler: whoever may send it a token can refuse those of all others, and
 // have it remember resources.
 //
-// Within this Handler check and effect are one: while a request runs, those with other
-// tokens for its resource wait, so a newer one never overtakes an older one that has
-// passed. They wait until it returns or their own request ends, so bound what you guard.
+// Within the Handlers of one store, in one process, check and effect are one. While a
+// request runs, those with other tokens for its resource wait, so a newer one never
+// overtakes an older one that has passed. They wait until it returns or their own request
+// ends, so bound what you guard. What next leaves at work when it returns is not guarded:
+// put http.TimeoutHandler around a Handler and not inside.
+//
+// Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.
+//
 // Two processes that share a store are not kept apart like this. There a request that
 // has passed can still be overtaken on its way to what it writes, which must then be
 // guarded itself: hand TokenFrom on to Row.Update, Ledger.PassIn or Redis.Do.
 func Handler(next http.Handler, cfg HTTPConfig) http.Handler {
 	if cfg.Store == nil {
-		cfg.Store = new(Memory)
+		cfg.Store = &processMemory
 	}
 	if cfg.Resource == nil {
-		cfg.Resource = func(r *http.Request) string { return r.URL.Path }
+		cfg.Resource = PathResource
+	}
+	switch {
+	case reflect.TypeOf(next) == reflect.TypeOf(http.TimeoutHandler(nil, 0, "")):
+		panic("fence: http.TimeoutHandler returns before its handler does: put it around the Handler")
+	case !reflect.ValueOf(cfg.Store).Comparable():
+		panic("fence: the store of a Handler must be comparable: use a pointer to it")
 	}
 	return &handler{next: next, cfg: cfg}
 }
 
 type handler struct {
-	next  http.Handler
-	cfg   HTTPConfig
-	turns turns
+	next http.Handler
+	cfg  HTTPConfig
 }
+
+var (
+	processMemory Memory
+	processTurns  turns
+)
 
 // ServeHTTP runs the guarded handler, or refuses.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,24 +98,24 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("the token %d is higher than any genuine one", token), http.StatusBadRequest)
 		return
 	}
-	resource := h.cfg.Resource(r)
-	if err := h.turns.enter(r.Context(), token, resource); err != nil {
+	at := resource{h.cfg.Store, h.cfg.Resource(r)}
+	if err := processTurns.enter(r.Context(), token, at); err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	defer h.turns.leave(resource)
+	defer processTurns.leave(at)
 	ctx := WithToken(r.Context(), token)
-	if err := h.pass(ctx, token, resource); err != nil {
+	if err := pass(ctx, token, at); err != nil {
 		h.refuse(w, r, err)
 		return
 	}
 	h.next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-func (h *handler) pass(ctx context.Context, token int64, resource string) error {
-	err := h.cfg.Store.Pass(ctx, token, resource)
+func pass(ctx context.Context, token int64, at resource) error {
+	err := at.store.Pass(ctx, token, at.name)
 	if err == nil {
-		h.turns.pass(resource)
+		processTurns.pass(at)
 	}
 	return err
 }

@@ -50,7 +50,7 @@ func (s *served) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 func TestHandlerRefusesAStaleHolder(t *testing.T) {
 	t.Parallel()
 	var writes served
-	guarded := fence.Handler(&writes, fence.HTTPConfig{})
+	guarded := fence.Handler(&writes, alone())
 	for _, c := range []struct {
 		path, token string
 		status      int
@@ -86,7 +86,7 @@ func TestHandlerRefusesAStaleHolder(t *testing.T) {
 
 // Goal: nobody writes after somebody newer has.
 // Method: a handler that takes its time between the check and the effect, as every
-// handler does, and many requests with random tokens.
+// handler does, and many requests with random tokens at two Handlers of one store.
 func TestHandlerNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	for range stretch(5) {
@@ -107,7 +107,8 @@ func handleAtRandom(t *testing.T, seed uint64) {
 		time.Sleep(pause)
 		writes.ServeHTTP(w, r)
 	})
-	guarded := fence.Handler(slow, fence.HTTPConfig{})
+	cfg := alone()
+	guarded := []http.Handler{fence.Handler(slow, cfg), fence.Handler(slow, cfg)}
 	var done sync.WaitGroup
 	var mu sync.Mutex
 	count := make(map[int]int)
@@ -121,7 +122,7 @@ func handleAtRandom(t *testing.T, seed uint64) {
 			defer leave()
 		}
 		done.Go(func() {
-			status := answer(guarded, put(ctx, "/r?pause="+pause.String(), token)).StatusCode
+			status := answer(guarded[i%2], put(ctx, "/r?pause="+pause.String(), token)).StatusCode
 			mu.Lock()
 			defer mu.Unlock()
 			count[status]++
@@ -153,7 +154,7 @@ func (g *gate) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 func TestANewerRequestWaitsForAnOlderOneThatHasPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		go answer(guarded, put(t.Context(), "/r", "33")) // the same holder, at the same time
 		synctest.Wait()
@@ -175,7 +176,7 @@ func TestANewerRequestWaitsForAnOlderOneThatHasPassed(t *testing.T) {
 func TestAnOlderHolderGetsNoFurtherRequestInBeforeANewerOneThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		status := make(chan int, 2)
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		synctest.Wait()
@@ -199,7 +200,7 @@ func TestAnOlderHolderGetsNoFurtherRequestInBeforeANewerOneThatWaits(t *testing.
 func TestAnOlderRequestIsRefusedWhileANewerOneIsAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "34"))
 		synctest.Wait()
 		response := answer(guarded, put(t.Context(), "/r", "33"))
@@ -213,7 +214,7 @@ func TestAnOlderRequestIsRefusedWhileANewerOneIsAtWork(t *testing.T) {
 func TestARequestThatEndsBeforeItsTurnIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		guarded := fence.Handler(g, fence.HTTPConfig{})
+		guarded := fence.Handler(g, alone())
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		synctest.Wait()
 		<-g.entered
@@ -240,7 +241,7 @@ func TestAHandlerThatPanicsLeavesItsTurn(t *testing.T) {
 			first = false
 			panic(http.ErrAbortHandler)
 		}
-	}), fence.HTTPConfig{})
+	}), alone())
 	func() {
 		defer func() { recover() }()
 		answer(guarded, put(t.Context(), "/r", "33"))

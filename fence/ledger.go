@@ -55,8 +55,8 @@ func (l Ledger) PassIn(ctx context.Context, tx DB, token int64, resource string)
 func (l Ledger) pass(ctx context.Context, tx DB, token int64, resource string) error {
 	s := &statement{style: l.Style}
 	s.add("INSERT INTO ", quoteTable(l.table()), " (resource, token) VALUES (", s.arg(resource), ", ", s.arg(token),
-		") ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE ",
-		column(l.table(), "token"), " <= excluded.token")
+		") ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE COALESCE(",
+		column(l.table(), "token"), ", 0) <= excluded.token")
 	if n, err := s.exec(ctx, tx); err != nil || n > 0 {
 		return err
 	}

@@ -67,6 +67,9 @@ func wantStale(t *testing.T, err error, token, last int64) {
 	}
 }
 
+// errUndone is what a writer of a crowd returns that has passed and was rolled back.
+var errUndone = errors.New("rolled back")
+
 // crowd has writers pass with random tokens at the same time. Nobody may pass after
 // somebody newer is through, and nobody who is refused may be as new as all others. It
 // returns how many passed and the newest that did.
@@ -89,6 +92,7 @@ func crowd(t *testing.T, writers, rounds int, pass passFunc) (passed, newest int
 				case err == nil:
 					count.Add(1)
 					raise(&through, token)
+				case errors.Is(err, errUndone):
 				default:
 					if complaint := unfair(err, token); complaint != "" {
 						t.Error(complaint)

@@ -5,7 +5,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -13,7 +15,12 @@ import (
 )
 
 // Redis guards keys in Redis. Beside each guarded key stands another one with the last
-// token that passed, redlatch:fence:{key}, which lies in the same slot of a cluster.
+// token that passed. It is redlatch:fence:{key}, or redlatch:fence:{tag}:key if the key
+// has a hash tag. Both lie in one slot of a cluster.
+//
+// While that slot moves to another server, Do is refused with TRYAGAIN if the two keys are
+// not on one server. Nothing has passed then. Repeat the call until the slot has moved.
+// Pass uses one key and is not affected.
 //
 // The guard is as good as what the server keeps. A failover to a replica without the
 // newest writes, or an eviction, takes the last token back; use a maxmemory-policy that
@@ -42,9 +49,13 @@ func (r Redis) Set(ctx context.Context, token int64, key, value string) error {
 }
 
 // Do runs a command on a key if no newer token has passed for this key, and returns
-// its reply. It may be any command that knows one key, as its first argument:
+// its reply. It may be any command that knows one key, as its first argument, with up to
+// 4,000 further arguments:
 //
 //	reply, err := guard.Do(ctx, hold.Token(), "HSET", "order:7", "state", "paid")
+//
+// A key that is empty, or has a closing brace but no hash tag, is refused: its token could
+// not lie in its slot.
 //
 // Check and command are one script. It blocks until the server has answered, and ends
 // with ctx or the driver's timeout. The errors are ErrStale, ErrNoToken, a
@@ -52,34 +63,60 @@ func (r Redis) Set(ctx context.Context, token int64, key, value string) error {
 // say whether the request was sent. It is never sent a second time: after an error
 // that leaves this open, repeating the call is harmless where repeating the command is.
 func (r Redis) Do(ctx context.Context, token int64, command, key string, args ...string) (driver.Reply, error) {
-	if command == "" {
-		return driver.Reply{}, fmt.Errorf("fence: key %q: the command is empty", key)
+	beside := tokenKeyOf(key)
+	var err error
+	switch {
+	case command == "":
+		err = errors.New("the command is empty")
+	case len(args) > mostArguments:
+		err = fmt.Errorf("the command has %d arguments, more than %d", len(args), mostArguments)
+	case driver.Slot(beside) != driver.Slot(key):
+		err = errors.New("the key has no hash tag that its token could share")
+	default:
+		return r.run(ctx, token, key, []string{"2", beside, key}, append([]string{command}, args...))
 	}
-	return r.run(ctx, token, command, key, args)
+	return driver.Reply{}, fmt.Errorf("fence: key %q: %w", key, err)
 }
 
 // Pass is Store.Pass, with the resource for the guarded key, which is not touched. It
 // blocks and ends as Do does.
 func (r Redis) Pass(ctx context.Context, token int64, resource string) error {
-	_, err := r.run(ctx, token, "", resource, nil)
+	_, err := r.run(ctx, token, resource, []string{"1", tokenKeyOf(resource)}, nil)
 	return err
 }
 
-func (r Redis) run(ctx context.Context, token int64, command, key string, args []string) (driver.Reply, error) {
+// mostArguments is the limit of the script for the arguments behind the key.
+const mostArguments = 4000
+
+// tokenKeyOf is where the last token of a key stands. It has the hash tag of the key, and
+// is the token of no other key.
+func tokenKeyOf(key string) string {
+	tag := key // what Redis takes as the tag if there is none
+	if strings.Contains(key, "}") {
+		_, rest, _ := strings.Cut(key, "{")
+		tag, _, _ = strings.Cut(rest, "}")
+	}
+	name := "redlatch:fence:{" + tag + "}"
+	if tag != key {
+		name += ":" + key
+	}
+	return name
+}
+
+// run has the script check a token, with these keys, and then run the command. What names
+// the guarded key in errors.
+func (r Redis) run(ctx context.Context, token int64, what string, keys, command []string) (driver.Reply, error) {
 	err := check(token)
 	if err == nil && r.Keep != 0 && r.Keep < time.Millisecond {
 		err = errors.New("Redis.Keep is less than 1ms")
 	}
 	if err != nil {
-		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", key, err)
+		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", what, err)
 	}
-	words := append([]string{
-		"2", key, protocol.Prefixed("redlatch:fence", key),
-		strconv.FormatInt(token, 10), strconv.FormatInt(r.Keep.Milliseconds(), 10), command,
-	}, args...)
-	reply, err := verdict(token, r.eval(ctx, key, words))
+	words := slices.Concat(keys, []string{strconv.FormatInt(token, 10), strconv.FormatInt(r.Keep.Milliseconds(), 10)}, command)
+	reply, err := verdict(token, r.eval(ctx, keys[1], words))
 	if err != nil {
-		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", key, err)
+		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", what, err)
 	}
 	return reply, nil
 }

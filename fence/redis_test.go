@@ -152,7 +152,7 @@ func TestRedisRemembersTheTokenBesideTheKey(t *testing.T) {
 		tagged := "a{" + key + "}b"
 		for name, beside := range map[string]string{
 			key:    "redlatch:fence:{" + key + "}",
-			tagged: "redlatch:fence:" + tagged,
+			tagged: "redlatch:fence:{" + key + "}:" + tagged,
 		} {
 			must(t, guard.Set(t.Context(), 12, name, "v"))
 			if got := ask(t, guard, "GET", beside).Str; got != "12" {
@@ -214,14 +214,18 @@ func TestRedisLeavesAloneWhatIsNoToken(t *testing.T) {
 	})
 }
 
-// spy notes the first words of the commands that go through.
+// spy notes the first words of the commands that go through, and the keys of their scripts.
 type spy struct {
 	driver.Driver
-	sent []string
+	sent, keys []string
 }
 
 func (s *spy) Do(ctx context.Context, command driver.Command) driver.Reply {
 	s.sent = append(s.sent, fmt.Sprint(command.Words[0], " ", command.Key))
+	if strings.HasPrefix(command.Words[0], "EVAL") {
+		n, _ := strconv.Atoi(command.Words[2])
+		s.keys = append(s.keys, command.Words[3:3+n]...)
+	}
 	return s.Driver.Do(ctx, command)
 }
 
@@ -231,11 +235,11 @@ func TestRedisSendsTheScriptOnceAndThenItsDigest(t *testing.T) {
 	d, err := memory.Open(t.Context(), "")
 	must(t, err)
 	defer d.Close()
-	seen := &spy{Driver: d}
+	seen, beside := &spy{Driver: d}, "redlatch:fence:{k}"
 	guard := fence.Redis{Driver: seen}
 	must(t, guard.Set(t.Context(), 1, "k", "v"))
 	must(t, guard.Set(t.Context(), 1, "k", "v"))
-	if want := []string{"EVALSHA k", "EVAL k", "EVALSHA k"}; !slices.Equal(seen.sent, want) {
+	if want := []string{"EVALSHA " + beside, "EVAL " + beside, "EVALSHA " + beside}; !slices.Equal(seen.sent, want) {
 		t.Errorf("sent %q, want %q", seen.sent, want)
 	}
 	must(t, d.Do(t.Context(), driver.Command{Words: []string{"SCRIPT", "FLUSH"}}).Err)

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
@@ -58,9 +56,13 @@ func guardsOf(t *testing.T, db database) {
 	t.Run("keys of several columns and odd names", db.oddNames)
 	t.Run("a key that is not unique", db.ambiguousKey)
 	t.Run("mistakes are told", db.mistakes)
+	t.Run("nothing cuts off the guard", db.nothingCutsOff)
 	t.Run("a version refuses who comes second", db.version)
+	t.Run("a version that is not there yet counts as 0", db.rowWithoutVersion)
+	t.Run("an error leaves the version as it was read", db.versionAfterError)
 	t.Run("no increment by version is lost", db.versionsUnderLoad)
 	t.Run("a ledger is a store", func(t *testing.T) { storeKeeps(t, db.ledger(t)) })
+	t.Run("a ledger with a token that is not there yet", db.ledgerWithoutToken)
 	t.Run("a ledger orders transactions", db.ledgerOrdersTransactions)
 }
 
@@ -68,7 +70,7 @@ func guardsOf(t *testing.T, db database) {
 func (db database) stock(t *testing.T) fence.Table {
 	t.Helper()
 	name := tableName(t)
-	db.must(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, n BIGINT NOT NULL, fence BIGINT, version BIGINT NOT NULL DEFAULT 0)")
+	db.must(t, "CREATE TABLE "+name+" (id BIGINT PRIMARY KEY, n BIGINT NOT NULL, fence BIGINT, version BIGINT DEFAULT 0)")
 	db.must(t, "INSERT INTO "+name+" (id, n, fence) VALUES (1, 10, 0), (2, 10, 0)")
 	for _, statement := range db.witness {
 		db.must(t, fmt.Sprintf(statement, name))
@@ -206,6 +208,35 @@ func (db database) mistakes(t *testing.T) {
 	}
 }
 
+// Whatever set holds by mistake, no row is written without the guard, and no other row.
+func (db database) nothingCutsOff(t *testing.T) {
+	stock := db.stock(t)
+	for what, set := range map[string]string{
+		"a comment": "n = 0 --", "a comment that stays open": "n = 0 /*", "a semicolon": "n = 0;",
+		"a comment and a line": "n = 0 -- none\n", "a zero byte": "n = 0\x00", "a condition": "n = 0 WHERE 1 = 1",
+		"nothing": "", "an open quote": "n = '0", "an open name": `"n`, "an open bracket": "n = (0",
+	} {
+		if err := stock.Row(1).Update(t.Context(), db, 7, set); err == nil {
+			t.Errorf("%s: Update accepted %q", what, set)
+		}
+		if _, err := stock.Row(1).UpdateIf(t.Context(), db, 0, set); err == nil {
+			t.Errorf("%s: UpdateIf accepted %q", what, set)
+		}
+	}
+	// With its arguments shifted by one, the statement would look for row 1 with token 1.
+	if err := stock.Row(2).Update(t.Context(), db, 1, "n = 0", 5); err == nil {
+		t.Error("an argument without a mark was accepted")
+	}
+	if err := stock.Row(1).Update(t.Context(), db, 1, db.marks("n = ?, version = ?"), 5); err == nil {
+		t.Error("a mark without an argument was accepted")
+	}
+	for id := range 2 {
+		if n, token := db.read(t, stock, "n", 1+id), db.read(t, stock, "fence", 1+id); n != 10 || token != 0 {
+			t.Errorf("row %d has n %d and fence %d, want 10 and 0", 1+id, n, token)
+		}
+	}
+}
+
 func (db database) misspeltKey(t *testing.T) {
 	stock := db.stock(t)
 	stock.Key = []string{"idd"}
@@ -215,140 +246,6 @@ func (db database) misspeltKey(t *testing.T) {
 	if n := db.read(t, stock, "n", 1); n != 10 {
 		t.Errorf("n is %d, want 10", n)
 	}
-}
-
-func (db database) version(t *testing.T) {
-	stock := db.stock(t)
-	row := stock.Row(1)
-	next, err := row.UpdateIf(t.Context(), db, 0, db.marks("n = ?"), 5)
-	if err != nil || next != 1 {
-		t.Fatalf("the first update: version %d, %v", next, err)
-	}
-	if _, err := row.UpdateIf(t.Context(), db, 0, db.marks("n = ?"), 6); !errors.Is(err, fence.ErrConflict) {
-		t.Errorf("the second update of version 0: %v, want ErrConflict", err)
-	}
-	if n := db.read(t, stock, "n", 1); n != 5 {
-		t.Errorf("n is %d, want 5", n)
-	}
-	if next, err = row.UpdateIf(t.Context(), db, next, "n = n"); err != nil || next != 2 {
-		t.Errorf("with the version that the first update returned: %d, %v", next, err)
-	}
-}
-
-// Each worker reads, adds one and writes, without a lock. It tries again on a conflict.
-func (db database) versionsUnderLoad(t *testing.T) {
-	stock := db.stock(t)
-	const workers = 6
-	rounds := stretch(10)
-	var done sync.WaitGroup
-	for range workers {
-		done.Go(func() {
-			for range rounds {
-				if err := db.addOne(t.Context(), stock); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	done.Wait()
-	if n, want := db.read(t, stock, "n", 1), int64(10+workers*rounds); n != want {
-		t.Errorf("n is %d, want %d", n, want)
-	}
-}
-
-func (db database) addOne(ctx context.Context, stock fence.Table) error {
-	for {
-		var n, version int64
-		if err := db.QueryRowContext(ctx, "SELECT n, version FROM "+stock.Name+" WHERE id = 1").Scan(&n, &version); err != nil {
-			return err
-		}
-		_, err := stock.Row(1).UpdateIf(ctx, db, version, db.marks("n = ?"), n+1)
-		if !errors.Is(err, fence.ErrConflict) {
-			return err
-		}
-	}
-}
-
-// Goal: everything that a transaction writes is guarded by its pass.
-// Method: transactions with random tokens write them into a log, whose order is the
-// order in which they had the resource, and never goes back.
-func (db database) ledgerOrdersTransactions(t *testing.T) {
-	ledger, log := db.ledger(t), tableName(t)
-	id := "INTEGER PRIMARY KEY AUTOINCREMENT"
-	if db.style == fence.Dollar {
-		id = "BIGSERIAL PRIMARY KEY"
-	}
-	db.must(t, "CREATE TABLE "+log+" (id "+id+", token BIGINT NOT NULL)")
-	passed, _ := crowd(t, 6, 25, func(token int64) error {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if err := ledger.PassIn(t.Context(), tx, token, "log"); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(db.marks("INSERT INTO "+log+" (token) VALUES (?)"), token); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
-	var rows, back int64
-	must(t, db.QueryRow("SELECT COUNT(*) FROM "+log).Scan(&rows))
-	must(t, db.QueryRow("SELECT COUNT(*) FROM "+log+" a JOIN "+log+" b ON a.id < b.id AND a.token > b.token").Scan(&back))
-	if rows != passed || back != 0 {
-		t.Errorf("%d passed and %d wrote; %d pairs are in the wrong order", passed, rows, back)
-	}
-}
-
-func (db database) staleUpdateThatWaited(t *testing.T) {
-	stock := db.stock(t)
-	db.staleThatWaited(t, func(on fence.DB, token int64) error {
-		return stock.Row(1).Update(t.Context(), on, token, db.marks("n = ?"), token)
-	})
-	if n := db.read(t, stock, "n", 1); n != 34 {
-		t.Errorf("n is %d, want 34", n)
-	}
-}
-
-func (db database) stalePassThatWaited(t *testing.T) {
-	ledger := db.ledger(t)
-	db.staleThatWaited(t, func(on fence.DB, token int64) error {
-		return ledger.PassIn(t.Context(), on, token, "r")
-	})
-}
-
-// staleThatWaited has an older token come while a newer one has passed in a transaction
-// that is still open: it waits, and is judged by what the transaction leaves behind.
-func (db database) staleThatWaited(t *testing.T, pass func(on fence.DB, token int64) error) {
-	tx, err := db.BeginTx(t.Context(), nil)
-	must(t, err)
-	defer tx.Rollback()
-	must(t, pass(tx, 34))
-	stale := make(chan error, 1)
-	go func() { stale <- pass(db, 33) }()
-	redistest.Eventually(t, 10*time.Second, func() bool {
-		var waiting int
-		must(t, db.QueryRow("SELECT COUNT(*) FROM pg_locks WHERE NOT granted").Scan(&waiting))
-		return waiting > 0
-	}, "the older one waits for the row")
-	must(t, tx.Commit())
-	wantStale(t, <-stale, 33, 34)
-}
-
-func (db database) tableInASchema(t *testing.T) {
-	schema := tableName(t)
-	db.must(t, "CREATE SCHEMA "+schema)
-	db.must(t, "CREATE TABLE "+schema+".stock (id BIGINT PRIMARY KEY, n BIGINT, fence BIGINT NOT NULL DEFAULT 0)")
-	db.must(t, "INSERT INTO "+schema+".stock VALUES (1, 10)")
-	stock := fence.Table{Name: schema + ".stock", Style: db.style}
-	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
-	storeKeeps(t, func() fence.Ledger {
-		l := fence.Ledger{DB: db.DB, Table: schema + ".fences", Style: db.style}
-		db.must(t, l.Schema())
-		return l
-	}())
 }
 
 // marks writes the arguments of a text in the style of the database.

@@ -3,6 +3,7 @@ package fence
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -21,6 +22,22 @@ const (
 	Question Style = iota // ?
 	Dollar                // $1, $2, …
 )
+
+// dollarMark is a mark of the style Dollar.
+var dollarMark = regexp.MustCompile(`\$(\d+)`)
+
+// marks counts the arguments that a text has marks for. If it has others than it is given,
+// those of the guard would take their places.
+func (s Style) marks(text string) (count int) {
+	if s == Question {
+		return strings.Count(text, "?")
+	}
+	for _, mark := range dollarMark.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(mark[1]) // too great a number is one that nobody has given
+		count = max(count, n)
+	}
+	return count
+}
 
 // statement is a statement under construction, with the arguments so far.
 type statement struct {

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 )
 
 // Table is a table whose rows guard themselves: each has a column with the last token
@@ -45,8 +47,10 @@ func (t Table) Row(key ...any) Row {
 //
 //	err := stock.Row(7).Update(ctx, db, hold.Token(), "n = n - ?", 3)
 //
-// In the style Dollar its marks begin at $1. It is part of the statement: never build it
-// from what others have sent.
+// In the style Question it has one ? for each of args, in the style Dollar $1 is the first
+// of them and the highest mark the last. A set with a semicolon, a zero byte or the beginning of a comment is refused, also
+// where it stands in quotes: hand texts over in args. Set is part of the statement: never
+// build it from what others have sent.
 //
 // Check and write are one statement. Two that meet are ordered by the database; at an
 // isolation above READ COMMITTED it may instead fail one of them, with its own error.
@@ -59,23 +63,9 @@ func (t Table) Row(key ...any) Row {
 func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ...any) error {
 	err := check(token)
 	if err == nil {
-		err = r.update(ctx, db, token, set, args)
+		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, set, args)
 	}
 	return r.failure(err)
-}
-
-func (r Row) update(ctx context.Context, db DB, token int64, set string, args []any) error {
-	written, err := r.write(ctx, db, r.table.Token, token, set, args, func(s *statement) string {
-		return "COALESCE(" + column(r.table.Name, r.table.Token) + ", 0) <= " + s.arg(token)
-	})
-	if err != nil || written {
-		return err
-	}
-	last, err := r.read(ctx, db, r.table.Token)
-	if err == nil && last > token {
-		return &StaleError{Token: token, Last: last}
-	}
-	return cmp.Or(err, errUnexplained)
 }
 
 // UpdateIf writes the row if it still has the version with which it was read, and gives
@@ -84,46 +74,60 @@ func (r Row) update(ctx context.Context, db DB, token int64, set string, args []
 //	ALTER TABLE stock ADD COLUMN version BIGINT NOT NULL DEFAULT 0
 //
 // Whoever comes second gets ErrConflict, reads the row again and decides anew. Set and
-// args, and the order of two that meet, are as in Update. The errors are ErrConflict,
-// ErrNoRow, or the database's, wrapped: after one of these the row may be written if db
-// is no transaction, and a repetition that finds it written is an ErrConflict.
+// args, and the order of two that meet, are as in Update. NULL is version 0.
+//
+// With an error it returns version as it was given. The errors are ErrConflict, ErrNoRow,
+// or the database's, wrapped: after one of these the row may be written if db is no
+// transaction, and a repetition that finds it written is an ErrConflict.
 func (r Row) UpdateIf(ctx context.Context, db DB, version int64, set string, args ...any) (int64, error) {
-	written, err := r.write(ctx, db, r.table.Version, version+1, set, args, func(s *statement) string {
-		return column(r.table.Name, r.table.Version) + " = " + s.arg(version)
-	})
-	if err != nil || written {
-		return version + 1, r.failure(err)
+	err := r.write(ctx, db, guard{column: r.table.Version, passes: "=", now: version, next: version + 1}, set, args)
+	if err != nil {
+		return version, r.failure(err)
 	}
-	now, err := r.read(ctx, db, r.table.Version)
+	return version + 1, nil
+}
+
+// guard is the condition of an update: what stands in a column, where NULL is 0, compared
+// with a number. The update leaves another number there.
+type guard struct {
+	column, passes string
+	now, next      int64
+}
+
+// refusal is why a row that has this number in its column was not written.
+func (g guard) refusal(has int64) error {
 	switch {
-	case err != nil:
-	case now != version:
-		err = fmt.Errorf("%w: %d, and the row has %d", ErrConflict, version, now)
-	default:
-		err = errUnexplained
+	case g.passes == "=" && has != g.now:
+		return fmt.Errorf("%w: %d, and the row has %d", ErrConflict, g.now, has)
+	case has > g.now:
+		return &StaleError{Token: g.now, Last: has}
 	}
-	return 0, r.failure(err)
+	return errUnexplained
 }
 
 // errUnexplained: the row came into being after the update had looked for it, or a
 // trigger or a policy of the database has kept the update from it.
 var errUnexplained = errors.New("not written, though nothing newer has written the row: try again")
 
-// write updates the row where the condition holds, with one more column set to mark. It
-// reports whether there was such a row.
-func (r Row) write(ctx context.Context, db DB, mark string, value int64, set string, args []any, condition func(*statement) string) (bool, error) {
-	if err := r.valid(); err != nil {
-		return false, err
+// write updates the row where the guard lets it pass.
+func (r Row) write(ctx context.Context, db DB, g guard, set string, args []any) error {
+	if err := r.valid(set, args); err != nil {
+		return err
 	}
-	s := &statement{style: r.table.Style, args: append([]any(nil), args...)}
-	s.add("UPDATE ", quoteTable(r.table.Name), " SET ", set, ", ", quote(mark), " = ", s.arg(value))
+	s := &statement{style: r.table.Style, args: slices.Clone(args)}
+	// A condition in set is a syntax error, because a column follows it.
+	s.add("UPDATE ", quoteTable(r.table.Name), " SET ", set, ", ", quote(g.column), " = ", s.arg(g.next))
 	r.where(s)
-	s.add(" AND ", condition(s))
+	s.add(" AND COALESCE(", column(r.table.Name, g.column), ", 0) ", g.passes, " ", s.arg(g.now))
 	n, err := s.exec(ctx, db)
-	if err == nil && n > 1 {
-		err = fmt.Errorf("the key is not unique: %d rows were written", n)
+	switch {
+	case err != nil || n == 1:
+		return err
+	case n > 1:
+		return fmt.Errorf("the key is not unique: %d rows were written", n)
 	}
-	return n == 1, err
+	has, err := r.read(ctx, db, g.column)
+	return cmp.Or(err, g.refusal(has))
 }
 
 // read returns a number of the row.
@@ -149,15 +153,23 @@ func (r Row) where(s *statement) {
 	}
 }
 
-func (r Row) valid() error {
+func (r Row) valid(set string, args []any) error {
 	switch {
 	case r.table.Name == "":
 		return errors.New("Table.Name is empty")
 	case len(r.key) != len(r.table.Key):
 		return fmt.Errorf("Row has %d values for the %d columns of Table.Key", len(r.key), len(r.table.Key))
+	case cutsOff.MatchString(set):
+		return errors.New("set has a semicolon, a zero byte or the beginning of a comment: hand texts over in args")
+	case r.table.Style.marks(set) != len(args):
+		return fmt.Errorf("set has %d marks for %d arguments", r.table.Style.marks(set), len(args))
 	}
 	return nil
 }
+
+// cutsOff is what keeps a database from reading the condition that follows set. Some
+// drivers of SQLite then write every row.
+var cutsOff = regexp.MustCompile(`[;\x00]|--|/\*`)
 
 // failure says which row an error is about.
 func (r Row) failure(err error) error {

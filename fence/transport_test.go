@@ -15,7 +15,7 @@ import (
 // guardedServer is a server whose every path is guarded, and a client that sends tokens.
 func guardedServer(t *testing.T, writes http.Handler) (url string, client *http.Client) {
 	t.Helper()
-	server := httptest.NewServer(fence.Handler(writes, fence.HTTPConfig{}))
+	server := httptest.NewServer(fence.Handler(writes, alone()))
 	t.Cleanup(server.Close)
 	client = server.Client()
 	client.Transport = &fence.Transport{Base: client.Transport}

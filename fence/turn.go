@@ -7,10 +7,17 @@ import (
 )
 
 // turns keeps apart, for each resource, those who come with different tokens. Those
-// with the same one belong to one holder and go together.
+// with the same one belong to one holder and go together. All Handlers of the process share
+// one, because several may guard one resource.
 type turns struct {
 	mu    sync.Mutex
-	rooms map[string]*room
+	rooms map[resource]*room
+}
+
+// resource is what a store knows by a name.
+type resource struct {
+	store Store
+	name  string
 }
 
 // room is one resource while somebody is inside or waits. Its fields are guarded by
@@ -26,15 +33,15 @@ type room struct {
 // enter waits until nobody with another token is inside, and nobody with a newer one
 // waits. The error is a *StaleError as soon as a newer one has passed, or the cause
 // for which ctx has ended. Without an error, leave must follow.
-func (t *turns) enter(ctx context.Context, token int64, resource string) error {
+func (t *turns) enter(ctx context.Context, token int64, at resource) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.room(resource)
+	r := t.room(at)
 	r.waiting = append(r.waiting, token)
-	defer t.settle(resource, r)
+	defer t.settle(at, r)
 	defer func() {
-		at := slices.Index(r.waiting, token)
-		r.waiting = slices.Delete(r.waiting, at, at+1)
+		i := slices.Index(r.waiting, token)
+		r.waiting = slices.Delete(r.waiting, i, i+1)
 	}()
 	for !r.admits(token) {
 		if token < r.passed {
@@ -50,14 +57,14 @@ func (t *turns) enter(ctx context.Context, token int64, resource string) error {
 	return nil
 }
 
-func (t *turns) room(resource string) *room {
+func (t *turns) room(at resource) *room {
 	if t.rooms == nil {
-		t.rooms = make(map[string]*room)
+		t.rooms = make(map[resource]*room)
 	}
-	r := t.rooms[resource]
+	r := t.rooms[at]
 	if r == nil {
 		r = &room{changed: make(chan struct{})}
-		t.rooms[resource] = r
+		t.rooms[at] = r
 	}
 	return r
 }
@@ -78,28 +85,28 @@ func (t *turns) await(ctx context.Context, changed <-chan struct{}) {
 }
 
 // pass notes that the store has let those inside pass.
-func (t *turns) pass(resource string) {
+func (t *turns) pass(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.rooms[resource]
+	r := t.rooms[at]
 	r.passed = max(r.passed, r.token)
-	t.settle(resource, r)
+	t.settle(at, r)
 }
 
 // leave is the way out of enter.
-func (t *turns) leave(resource string) {
+func (t *turns) leave(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.rooms[resource]
+	r := t.rooms[at]
 	r.inside--
-	t.settle(resource, r)
+	t.settle(at, r)
 }
 
 // settle tells those who wait that the room has changed, and clears an empty one away.
-func (t *turns) settle(resource string, r *room) {
+func (t *turns) settle(at resource, r *room) {
 	close(r.changed)
 	r.changed = make(chan struct{})
 	if r.inside == 0 && len(r.waiting) == 0 {
-		delete(t.rooms, resource)
+		delete(t.rooms, at)
 	}
 }
