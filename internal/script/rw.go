@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	rwAcquireScript = load("rw_acquire", "shape", "rw", "token")
-	rwReleaseScript = load("rw_release", "shape", "rw", "announce")
-	rwForceScript   = load("rw_force", "shape", "rw", "force", "announce")
-	rwStatusScript  = load("rw_status", "shape", "rw")
+	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "rw", "token")
+	rwReleaseScript = load("rw_release", "undeclared", "shape", "rw", "announce")
+	rwForceScript   = load("rw_force", "undeclared", "shape", "rw", "force", "announce")
+	rwStatusScript  = load("rw_status", "undeclared", "shape", "rw")
 )
 
 // Counts are an owner's holds of the two sides of a read-write lock. The holds of any other
