@@ -39,7 +39,8 @@ import (
 // It blocks until the server has answered, bounded by ctx and by
 // Config.CommandTimeout. The error is a *ConfigError for a URL or a setting that
 // cannot work, and otherwise the network's or the server's, with the address and
-// never with the password. After an error nothing is left behind.
+// never with the password. It is ErrUnsupported for a server whose scripts are not atomic, as
+// far as the server tells (docs/servers.md). After an error nothing is left behind.
 func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	target, err := parseURL(url)
 	if err != nil {
@@ -56,10 +57,16 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redlatch: open: %w", target.advised(err))
 	}
-	c, err := New(d, cfg)
+	if target.scheme != "memory" {
+		err = refusal(ctx, d)
+	}
+	var c *Client
+	if err == nil {
+		c, err = New(d, cfg)
+	}
 	if err != nil {
 		d.Close()
-		return nil, err
+		return nil, fmt.Errorf("redlatch: open: %w", err)
 	}
 	c.owned = true
 	c.server = target.identity()

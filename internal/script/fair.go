@@ -89,7 +89,7 @@ func ReadBeaten(r driver.Reply) (Beaten, error) {
 	if len(r.Array) != 4 {
 		return Beaten{}, unexpected(fairBeatScript, r)
 	}
-	b := Beaten{Free: r.Array[0].Int == -2, TTL: time.Duration(r.Array[0].Int) * time.Millisecond, First: r.Array[1].Str}
+	b := Beaten{Free: r.Array[0].Int == -2, TTL: duration(r.Array[0].Int), First: r.Array[1].Str}
 	for _, missing := range r.Array[2].Array {
 		b.Missing = append(b.Missing, missing.Str)
 	}
@@ -130,11 +130,11 @@ func ReadQueue(r driver.Reply) ([]Queued, error) {
 	}
 	var queue []Queued
 	for i := 0; i < len(r.Array); i += 2 {
-		ms, err := strconv.ParseFloat(r.Array[i+1].Str, 64)
-		if err != nil {
+		deadline, ok := moment(r.Array[i+1].Str)
+		if !ok {
 			return nil, unexpected(fairStatusScript, r)
 		}
-		queue = append(queue, Queued{Owner: r.Array[i].Str, Deadline: time.UnixMilli(int64(ms))})
+		queue = append(queue, Queued{Owner: r.Array[i].Str, Deadline: deadline})
 	}
 	return queue, nil
 }

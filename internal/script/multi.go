@@ -32,7 +32,7 @@ func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err erro
 		return Acquired{}, 0, unexpected(multiAcquireScript, r)
 	}
 	return Acquired{
-		TTL:    time.Duration(r.Array[1].Int) * time.Millisecond,
+		TTL:    duration(r.Array[1].Int),
 		Holder: r.Array[2].Str,
 	}, int(r.Array[0].Int) - 1, nil
 }

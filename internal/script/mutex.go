@@ -50,7 +50,7 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
 	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
 		return Acquired{
-			TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,
+			TTL:    duration(r.Array[0].Int),
 			Holder: r.Array[1].Str,
 		}, nil
 	}
@@ -201,7 +201,7 @@ func ReadStatus(r driver.Reply) (State, error) {
 		return State{}, unexpected(statusScript, r)
 	}
 	state := State{
-		TTL:    time.Duration(r.Array[0].Int) * time.Millisecond,
+		TTL:    duration(r.Array[0].Int),
 		Token:  token,
 		Fields: make(map[string]string, len(r.Array)/2-1),
 	}

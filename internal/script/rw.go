@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	rwAcquireScript = load("rw_acquire", "shape", "rw", "token")
-	rwReleaseScript = load("rw_release", "shape", "rw", "announce")
-	rwForceScript   = load("rw_force", "shape", "rw", "force", "announce")
-	rwStatusScript  = load("rw_status", "shape", "rw", "last")
+	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "rw", "token")
+	rwReleaseScript = load("rw_release", "undeclared", "shape", "rw", "announce")
+	rwForceScript   = load("rw_force", "undeclared", "shape", "rw", "force", "announce")
+	rwStatusScript  = load("rw_status", "undeclared", "shape", "rw", "last")
 )
 
 // Counts are an owner's holds of the two sides of a read-write lock. The holds of any other
@@ -98,12 +98,12 @@ func ReadStatusRW(r driver.Reply) (RWState, error) {
 	if err != nil {
 		return RWState{}, unexpected(rwStatusScript, r)
 	}
-	state := RWState{TTL: time.Duration(r.Array[0].Int) * time.Millisecond, Token: token, Mode: r.Array[2].Str}
+	state := RWState{TTL: duration(r.Array[0].Int), Token: token, Mode: r.Array[2].Str}
 	for i := 3; i < len(r.Array); i += 3 {
 		state.Holders = append(state.Holders, RWHolder{
 			Field: r.Array[i].Str,
 			Count: r.Array[i+1].Str,
-			TTL:   time.Duration(r.Array[i+2].Int) * time.Millisecond,
+			TTL:   duration(r.Array[i+2].Int),
 		})
 	}
 	return state, nil

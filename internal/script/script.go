@@ -2,7 +2,9 @@ package script
 
 import (
 	"embed"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -83,6 +85,25 @@ func (c Call) withSource() driver.Command {
 
 // millis writes a duration as the scripts want it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// duration reads milliseconds of the server. What is longer than a time.Duration can be is the
+// longest: a neighbour may have set such a life.
+func duration(ms int64) time.Duration {
+	const most = int64(math.MaxInt64 / time.Millisecond)
+	return time.Duration(max(min(ms, most), -most)) * time.Millisecond
+}
+
+// moment reads a score that counts milliseconds. It reports false for what is no moment.
+func moment(score string) (time.Time, bool) {
+	ms, err := strconv.ParseFloat(score, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(ms) {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(max(min(ms, latest), 0))), true
+}
+
+// latest is the last millisecond of the year 9999: later ones cannot be written in JSON.
+const latest = 253402300799999
 
 // number is the value of an integer reply.
 func number(r driver.Reply) (int64, bool) {
