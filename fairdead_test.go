@@ -22,7 +22,7 @@ const fairEnv = "REDLATCH_TEST_FAIR_WAITER"
 func init() {
 	if spec := os.Getenv(fairEnv); spec != "" {
 		words := strings.Fields(spec)
-		c := must(redlatch.Open(context.Background(), words[0], quiet(redlatch.Config{})))
+		c := must(redlatch.Open(context.Background(), words[0], quiet(redlatch.Config{CommandTimeout: 30 * time.Second})))
 		for range must(strconv.Atoi(words[2])) {
 			go func() { must(c.FairMutex(words[1]).Lock(context.Background())) }()
 		}
@@ -44,7 +44,7 @@ func killed(t *testing.T, url, name string, waiters int) (die func()) {
 	t.Cleanup(die)
 	d := raw(t, url)
 	list, _, _ := fairKeys(name)
-	redistest.Eventually(t, 20*time.Second, func() bool { return do(t, d, "LLEN", list).Int == int64(waiters) }, "the process waits")
+	redistest.Eventually(t, time.Minute, func() bool { return do(t, d, "LLEN", list).Int == int64(waiters) }, "the process waits")
 	return die
 }
 

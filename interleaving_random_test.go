@@ -158,7 +158,7 @@ func TestCloseOfManyHolds(t *testing.T) {
 	}{{20_000, false}} {
 		t.Run(fmt.Sprintf("%d, release script known: %v", tt.n, tt.known), func(t *testing.T) {
 			server := redistest.Start(t)
-			c, err := redlatch.Open(t.Context(), server.URL(), quiet(redlatch.Config{LeaseTime: 5 * time.Minute}))
+			c, err := redlatch.Open(t.Context(), server.URL(), quiet(redlatch.Config{LeaseTime: 5 * time.Minute, ReleaseTimeout: 15 * time.Second}))
 			if err != nil {
 				t.Fatal(err)
 			}

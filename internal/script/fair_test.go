@@ -227,7 +227,7 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 		key := redistest.Name(t)
 		fair := script.NewFair(key, time.Minute, protocol.Plain)
 		list := protocol.FairQueue(key)
-		for from := range 25 {
+		for from := range 12 {
 			push, add := []string{"RPUSH", list}, []string{"ZADD", protocol.FairDeadlines(key)}
 			for i := range 1000 {
 				owner := protocol.Owner(other[:36], int64(1000*from+i))
@@ -249,8 +249,8 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 				t.Errorf("the TTL is %v, want 0 to ask again", got.TTL)
 			}
 		}
-		if calls != 4 {
-			t.Errorf("%d calls did not do for 25,000 dead, want 4", calls)
+		if calls != 2 {
+			t.Errorf("%d calls did not do for 12,000 dead, want 2", calls)
 		}
 		s.must(t, "DEL", key)
 		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairBeats(key)).Int != 0 {
