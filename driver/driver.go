@@ -142,8 +142,8 @@ type ServerError struct {
 	Message string
 }
 
-// Error returns the server's text.
-func (e *ServerError) Error() string { return e.Message }
+// Error returns the server's text, without where in a script it arose.
+func (e *ServerError) Error() string { return withoutScript(e.Message) }
 
 // Code returns the first word of the reply, such as NOSCRIPT or WRONGTYPE.
 func (e *ServerError) Code() string {

@@ -47,3 +47,19 @@ func (r Reply) write(text *strings.Builder) {
 }
 
 func quoted(text string) string { return strconv.QuoteToASCII(text[:min(len(text), maxText)]) }
+
+// withoutScript is an error reply without the script and the line that a server adds to it.
+// They say nothing to whoever took a lock.
+func withoutScript(message string) string {
+	// Since Redis 7: "READONLY … script: <digest>, on @user_script:7."
+	if reason, where, ok := strings.Cut(message, " script: "); ok && strings.Contains(where, "@user_script") {
+		return reason
+	}
+	// Before: "ERR Error running script (call to f_<digest>): @user_script:7: @user_script: 7: -READONLY …"
+	if strings.HasPrefix(message, "ERR Error running script") {
+		if _, reason, ok := strings.Cut(message, ": -"); ok {
+			return reason
+		}
+	}
+	return message
+}

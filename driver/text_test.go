@@ -36,3 +36,18 @@ func TestRepliesAreShownOnAShortLine(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsDoNotNameScripts(t *testing.T) {
+	t.Parallel()
+	const readonly = "READONLY You can't write against a read only replica."
+	for message, want := range map[string]string{
+		readonly: readonly,
+		readonly + " script: c664a3bf70bd1d45c4284ffebb65a6f2299bfc9f, on @user_script:7.":                                             readonly,
+		"ERR Error running script (call to f_c664a3bf70bd1d45c4284ffebb65a6f2299bfc9f): @user_script:7: @user_script: 7: -" + readonly: readonly,
+		"ERR no such script: x": "ERR no such script: x",
+	} {
+		if got := (&driver.ServerError{Message: message}).Error(); got != want {
+			t.Errorf("%q is shown as %q", message, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 )
 
 // Where the server is, unless a flag says so.
@@ -53,8 +55,8 @@ func withoutSecrets(url string) string {
 	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
 }
 
-// connect connects to the server. The client logs nothing: what is worth a line is told
-// by the verb, and the rest of stderr is the command's that runs.
+// connect connects to the server. The client logs nothing but permissions that it lacks: what
+// is worth a line is told by the verb, and the rest of stderr is the command's that runs.
 func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Client, error) {
 	url, err := s.url()
 	if err != nil {
@@ -63,7 +65,7 @@ func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Cl
 	if strings.HasPrefix(strings.ToLower(url), "memory:") {
 		return nil, exit(exitUsage, "memory:// lives inside one process, which is this one")
 	}
-	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.Logger = slog.New(notices{})
 	client, err := redlatch.Open(ctx, url, cfg)
 	if err != nil {
 		return nil, failed(err)
@@ -85,4 +87,29 @@ func leave(client *redlatch.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = client.Close(ctx)
+}
+
+// notices is a log of the client that tells the user of what the server's settings withhold.
+// Everything else that the client logs is told by the verb.
+type notices struct{}
+
+func (notices) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (n notices) WithAttrs([]slog.Attr) slog.Handler             { return n }
+func (n notices) WithGroup(string) slog.Handler                  { return n }
+
+// Handle tells of messages that the server refuses to send or to deliver.
+func (notices) Handle(_ context.Context, r slog.Record) error {
+	text := strings.TrimPrefix(r.Message, "redlatch: ")
+	refused := strings.HasPrefix(text, "the server refused to publish")
+	r.Attrs(func(a slog.Attr) bool {
+		text += fmt.Sprintf(", %s %v", a.Key, a.Value)
+		err, _ := a.Value.Any().(error)
+		var answer *driver.ServerError
+		refused = refused || errors.As(err, &answer) && answer.Code() == "NOPERM"
+		return true
+	})
+	if refused {
+		tell(errors.New(text))
+	}
+	return nil
 }
