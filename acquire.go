@@ -282,5 +282,5 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	default:
 		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, a.holder, a.ttl)
 	}
-	return withCause(err, ctx)
+	return refusal{withCause(err, ctx), a}
 }

@@ -41,6 +41,7 @@ type Client struct {
 	losses    atomic.Int64
 	mute      sync.Once
 
+	birth      birth // of the server, for a Quorum
 	gate       gate
 	reporter   reporter
 	background sync.WaitGroup // compensations and reports

@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -60,6 +61,16 @@ func (m member) sameKey(other member) bool {
 	return m.sameServer(other) && m.point.name == other.point.name
 }
 
+// sameMembers says that two lists, each in order, are of the same locks.
+func sameMembers(a, b []member) bool {
+	return slices.EqualFunc(a, b, func(a, b member) bool { return a.client == b.client && a.point.held == b.point.held })
+}
+
+// twin is another member whose server is the same run as that of one, or -1. The mutex is held.
+func (g *group) twin(i int) int {
+	return slices.IndexFunc(g.seats, func(s seat) bool { return s.hold != g.seats[i].hold && s.run != "" && s.run == g.seats[i].run })
+}
+
 // together says that one script can take both members.
 func (m member) together(other member) bool {
 	return m.client == other.client && (m.client.sharded == nil || m.slot == other.slot)
@@ -105,6 +116,23 @@ func (m member) where() string {
 		return "one connection"
 	}
 	return m.client.server
+}
+
+// refusal is ErrNotAcquired, with the answer of a server if there was one.
+type refusal struct {
+	error
+	answer answer
+}
+
+func (r refusal) Unwrap() error { return r.error }
+
+// heldElsewhere is the answer by which a member was refused because another holds it.
+func heldElsewhere(err error) (a answer, ok bool) {
+	var r refusal
+	if errors.As(err, &r) {
+		a = r.answer
+	}
+	return a, a.holder != ""
 }
 
 // refuse is the error of a whole that cannot be made of these locks.

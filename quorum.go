@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 )
 
@@ -102,50 +101,37 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	if q.err != nil {
 		return nil, q.err
 	}
-	wants, err := requests(ctx, q.parts, wait, opts)
+	o, err := newOrder(ctx, "quorum", q.Name(), q.parts, q.need(), wait, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.outlives(wants); err != nil {
-		return nil, err
+	for i, part := range q.parts {
+		o.wants[i].wait = 0
+		if delay := part.client.config.RestartDelay; delay >= 0 && max(o.wants[i].lease, fixedLease(o.whole)) > delay {
+			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
+		}
 	}
-	waits, until := wants[0].wait != 0, ends(wants[0].wait)
-	first, pause := -1, time.Duration(0)
+	limited, cancel := o.limit(ctx)
+	defer cancel()
+	w := watch{order: o}
+	defer w.leave()
 	for {
-		b := q.ballot(ctx, wants, first, until)
-		if b.poll() {
-			return &b.group.hold, nil
+		g := o.group(ctx)
+		if g.poll(limited) && g.form(ctx) {
+			w.pass()
+			return &g.hold, nil
 		}
-		err := b.verdict(ctx)
-		if !waits || !errors.Is(err, ErrNotAcquired) {
-			return nil, err
-		}
-		if first = b.pivot(); first < 0 {
-			// Nobody is known to hold it: several asked at once, or servers are young.
-			pause = min(2*pause+splitPause, longestPause)
-			if !b.pause(ctx, rand.N(pause)) {
-				return nil, withCause(err, ctx)
-			}
-		} else if ctx.Err() != nil || b.late() {
+		err := g.verdict(ctx)
+		if !o.waits() || !errors.Is(err, ErrNotAcquired) || !w.wait(limited, g) {
 			return nil, withCause(err, ctx)
 		}
 	}
 }
 
-// The pauses between votes that nobody won, at random up to the shorter one at first and
-// up to the longer one in the end.
-const (
-	splitPause   = 5 * time.Millisecond
-	longestPause = 200 * time.Millisecond
-)
-
-// outlives reports a lease that a restarted server could have forgotten and yet count.
-func (q *Quorum) outlives(wants []request) error {
-	for i, part := range q.parts {
-		delay := part.client.config.RestartDelay
-		if delay >= 0 && wants[i].lease > delay {
-			return &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", wants[i].lease, delay)}
-		}
+// fixedLease is the lease that WithLease asks for, 0 without it.
+func fixedLease(whole request) time.Duration {
+	if whole.fixed {
+		return whole.lease
 	}
-	return nil
+	return 0
 }

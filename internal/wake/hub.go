@@ -149,7 +149,7 @@ func (h *Hub) Release(channel string, holder *Waiter, handOver bool) *Waiter {
 	l.missed = false // Released looks in any case
 	w := l.front()
 	switch {
-	case !handOver || w == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
+	case !handOver || w == nil || w.Bid == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
 		return nil
 	case l.offered():
 		// The message of this release may be here before its answer. It must not let w look
