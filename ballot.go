@@ -148,6 +148,18 @@ func (b *birth) age(run string, now time.Time) time.Duration {
 	return now.Sub(b.since)
 }
 
+// seenTogether says that two members were last seen on one run of a server.
+func (m member) seenTogether(other member) bool {
+	a, b := &m.client.birth, &other.client.birth
+	return a.last() != "" && a.last() == b.last()
+}
+
+func (b *birth) last() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.run
+}
+
 // origin asks a member's server for its run, and for how much longer it does not count because
 // it may have been restarted under a hold that is still valid.
 //

@@ -58,6 +58,8 @@ type seat struct {
 	young time.Duration // its server does not count for that long, unless the group is formed
 	run   string        // the run_id of its server, where it was asked for
 	why   error         // it is missing
+
+	barred bool // it is not asked for again
 }
 
 type seatState int
@@ -126,8 +128,9 @@ func (g *group) add(i int, h *Hold, of origin) {
 		return
 	}
 	g.seats[i] = seat{hold: h, state: granted, young: of.young, run: of.run}
-	if twin := g.twin(i); twin >= 0 {
-		g.finish(refuse("NewQuorum", "%s and %s are one server", g.parts[twin].where(), g.parts[i].where()))
+	twin := g.twin(i)
+	if twin >= 0 {
+		g.bar(i, twin)
 	} else if err := h.join(g); err != nil {
 		g.lacks(i, err)
 	} else {
@@ -136,8 +139,21 @@ func (g *group) add(i int, h *Hold, of origin) {
 	begun := g.begun && g.over() == nil
 	g.note()
 	g.mu.Unlock()
-	if begun {
+	switch {
+	case twin >= 0:
+		_ = h.Unlock(context.Background())
+	case begun:
 		g.confirm(i, h)
+	}
+}
+
+// bar shuts out a member for good that is on the server of another. A group that is not formed
+// is refused. The mutex is held.
+func (g *group) bar(i, twin int) {
+	why := sameRun(g.parts[twin], g.parts[i])
+	g.seats[i] = seat{state: missing, why: why, barred: true}
+	if !g.formed && g.over() == nil {
+		g.finish(why)
 	}
 }
 
@@ -318,7 +334,7 @@ const firstRestore = 20 * time.Millisecond
 // plan sees to it that a quorum asks again for missing members. What is not renewed is not
 // restored. The mutex is held.
 func (g *group) plan() {
-	lost := slices.ContainsFunc(g.seats, func(s seat) bool { return s.state == missing })
+	lost := slices.ContainsFunc(g.seats, func(s seat) bool { return s.state == missing && !s.barred })
 	if lost && g.need < len(g.seats) && !g.whole.fixed && g.formed && g.again == nil && g.over() == nil {
 		g.again = time.AfterFunc(g.pause, g.restore)
 		g.pause = min(2*g.pause, g.parts[0].client.config.every(g.wants[0].lease))
@@ -332,7 +348,7 @@ func (g *group) restore() {
 	g.again = nil
 	var lost []int
 	for i := range g.seats {
-		if g.seats[i].state == missing && g.over() == nil {
+		if g.seats[i].state == missing && !g.seats[i].barred && g.over() == nil {
 			g.seats[i].state = asked
 			lost = append(lost, i)
 		}

@@ -71,6 +71,11 @@ func (g *group) twin(i int) int {
 	return slices.IndexFunc(g.seats, func(s seat) bool { return s.hold != g.seats[i].hold && s.run != "" && s.run == g.seats[i].run })
 }
 
+// sameRun is the error of two members that are on one run of a server.
+func sameRun(a, b member) error {
+	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
+}
+
 // together says that one script can take both members.
 func (m member) together(other member) bool {
 	return m.client == other.client && (m.client.sharded == nil || m.slot == other.slot)

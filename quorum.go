@@ -111,6 +111,9 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
 	}
+	if a, b, found := clash(q.parts, member.seenTogether); found {
+		return nil, sameRun(a, b)
+	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	w := watch{order: o}

@@ -21,7 +21,7 @@ func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
-	term := t.Term()
+	term := t.plan()
 	result, had, err := c.runner.RunReplicated(limited, script.Renew([]script.Renewal{t.renewal(term)}), want.replicas, want.confirm)
 	switch {
 	case err != nil && ctx.Err() == nil && c.life.Err() != nil:
@@ -54,7 +54,6 @@ func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error 
 	if whole.fixed {
 		h.want.lease = whole.lease
 	}
-	t.replan()
 	t.mu.Unlock()
 	if whole.replicas == 0 || t.client.session != nil {
 		if err := t.client.prolong(ctx, h); err != nil {
@@ -75,16 +74,23 @@ func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error 
 // prolong renews a hold at once, and tells the session of its end.
 func (c *Client) prolong(ctx context.Context, h *Hold) error {
 	t := h.tenure()
-	term := t.Term()
+	term := t.plan()
 	call := script.Renew([]script.Renewal{t.renewal(term)})
 	t.mu.Lock()
-	request := t.errand(call, span(term), t.term(), t.counts(), h.read)
+	request := t.errand(call, span(term), term, t.counts(), h.read)
 	t.mu.Unlock()
 	result, err := c.run(ctx, c.runner, request)
 	if err != nil {
 		return failure("lock", t.point.name, bare(err))
 	}
 	return t.renewed(term, result)
+}
+
+// plan is how the lease is to be renewed, which the engine may not know yet.
+func (t *tenure) plan() renew.Term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.term()
 }
 
 // fix ends the renewal of a hold. The tenure is renewed for as long as it has others that
