@@ -38,11 +38,12 @@ func memberOf(l Lock) (member, bool) {
 	return m, true
 }
 
-// before is the order in which members are taken: by server, slot and name. It depends on
+// before is the order in which members are taken: by server, database, slot and name. It depends on
 // nothing but what other processes see as well, so that all take the same way.
 func (m member) before(other member) int {
 	return cmp.Or(
 		strings.Compare(m.client.server, other.client.server),
+		cmp.Compare(m.client.database, other.client.database),
 		cmp.Compare(m.slot, other.slot),
 		strings.Compare(m.point.name, other.point.name),
 	)
@@ -58,7 +59,7 @@ func (m member) sameServer(other member) bool {
 // sameKey says that two members stand under one key in Redis, whatever their kinds: they
 // would wait for each other.
 func (m member) sameKey(other member) bool {
-	return m.sameServer(other) && m.point.name == other.point.name
+	return m.sameServer(other) && m.client.database == other.client.database && m.point.name == other.point.name
 }
 
 // sameMembers says that two lists, each in order, are of the same locks.
