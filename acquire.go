@@ -192,8 +192,8 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 	return answer{holder: t.owner}
 }
 
-// line is the channel on which the waiter for a tenure is told.
-func (t *tenure) line() string { return t.point.kind.line(t.owner) }
+// line is the key of the line in which the tenure waits.
+func (t *tenure) line() string { return t.point.kind.line(t.point.queue, t.owner) }
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
 func (t *tenure) queued() bool { return t.point.kind.queues() && t.want.wait != 0 }

@@ -135,7 +135,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 // who comes later stands behind them.
 func (s *sweep) crowded(from, to int) int {
 	for i := from; i < to && s.waits(); i++ {
-		if s.parts[i].client.hub.Crowded(s.parts[i].point.channel) {
+		if s.parts[i].client.hub.Crowded(s.parts[i].point.queue) {
 			return i
 		}
 	}

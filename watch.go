@@ -78,7 +78,7 @@ func (w *watch) stand(g *group) (until time.Time, split bool) {
 			w.places[i].Leave()
 			w.places[i] = nil
 		case refused && w.places[i] == nil:
-			w.places[i], w.naps[i] = c.hub.Join(w.parts[i].point.channel, nil), nap{most: c.config.PollCap}
+			w.places[i], w.naps[i] = c.hub.Join(w.parts[i].point.queue, nil), nap{most: c.config.PollCap}
 		case refused && w.tried[i]:
 			w.places[i].Requeue(now.Add(w.naps[i].after(a.ttl)))
 		}
