@@ -12,10 +12,10 @@ import (
 // It is what Redisson calls MultiLock, and its members are ordinary locks, also for Java
 // peers: whoever holds one of them keeps the whole out.
 //
-// Every Multi takes its members in the same order, by server, slot and name, whatever the
+// Every Multi takes its members in the same order, by server, database, slot and name, whatever the
 // order in which they were given. A wait thus holds only members that come before the one
 // it waits for, and two Multis cannot wait for each other. That needs processes that know
-// their servers by the same URLs; see NewMulti. A member that is also locked by itself,
+// their servers by the same names; see NewMulti. A member that is also locked by itself,
 // while other members are held, is out of the Multis' order, and the caller's to watch.
 //
 // A Multi holds no state; see Mutex.
@@ -29,7 +29,7 @@ var _ Lock = (*Multi)(nil)
 // NewMulti returns the lock that is made of these: mutexes, fair mutexes, both sides of
 // read-write locks, and Multis, whose members it takes over. It does not touch Redis.
 //
-// A server is known by the URL that was given to Open. Between members whose clients were
+// A server is known by the host and port that were given to Open. Between members whose clients were
 // made by New, and so come without a URL, slot and name decide, and last the order in
 // which they are given here: where such members have one name on several servers, give
 // them in the same order everywhere.
@@ -75,12 +75,14 @@ func flatten(locks []Lock) ([]member, error) {
 func (m *Multi) Name() string { return joined(m.parts) }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed,
-// which is one for all of them. The options are for each member. A lease that WithLease
-// fixed begins for all of them when the last was taken.
+// which is one for all of them. The lease of WithLease and the maximum of WithMaxHold begin when
+// the last member was taken, and replicas confirm that lease. WithFencing is for each member.
 //
 // Mutexes of one client, and in a cluster of one slot, are taken by one script while they
 // are free. Where one is not, they are taken in turn, each waited for while the earlier
-// ones are held and renewed. If one of those is lost meanwhile, Lock begins again.
+// ones are held and renewed. If one of those is lost meanwhile, Lock begins again. Where the
+// members have several clients, it also gives all back and begins again after a few seconds of
+// waiting for one: processes that know a server by two names may wait for each other.
 //
 // The hold ends with the first member that is lost. The others are then renewed no more:
 // Unlock frees them at once, and otherwise they end with their leases.

@@ -32,7 +32,8 @@ var _ Lock = (*Quorum)(nil)
 // are needed. It does not touch Redis.
 //
 // Every verb reports a *ConfigError if there is no member, if one is no single lock, or if
-// two of them are known to be on one server.
+// two of them are known to be on one server. Change the servers of a Quorum one at a time: see
+// docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	q := &Quorum{}
 	for _, l := range locks {
@@ -70,15 +71,17 @@ func (q *Quorum) Name() string {
 func (q *Quorum) need() int { return len(q.parts)/2 + 1 }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
-// passed. The options are for each member.
+// passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was granted;
+// each member then confirms that lease, with replicas where WithReplicas asks for them.
+// WithFencing is for each member.
 //
 // All servers are asked side by side, and Lock returns with the majority; the answers of
-// the others join the hold when they come. If there is no majority, everything is given
-// back, and Lock waits for one of the members that another holds, and asks again.
+// the others join the hold when they come. When there can be no majority, everything is given
+// back. Lock waits until one of the members that refused may have changed, and asks again.
 //
 // The hold ends when fewer than a majority of the members are held, at the latest at the
 // moment at which it could be so (Hold.Deadline). A member that is missing is asked for
-// again with every renewal. Unlock returns when a majority is free, and frees the rest
+// again, soon at first and then with every renewal, unless WithLease is set. Unlock returns when a majority is free, and frees the rest
 // behind it.
 //
 // Errors: ErrNotAcquired (joined with ctx's error if that ended the wait), also when too
