@@ -43,7 +43,8 @@ type Client struct {
 	losses    atomic.Int64
 	mute      sync.Once
 
-	birth      birth // of the server, for a Quorum
+	birth      birth  // of the server, for a Quorum
+	roster     roster // of quorums
 	gate       gate
 	reporter   reporter
 	background sync.WaitGroup // compensations and reports

@@ -77,6 +77,7 @@ func (o order) group(ctx context.Context) *group {
 	g.news, g.heard = make(chan struct{}, 1), make(chan struct{})
 	g.hold = Hold{keeper: g, parent: ctx}
 	g.under, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	g.enlist((*roster).enter)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ended := func() {
@@ -93,6 +94,15 @@ func (o order) group(ctx context.Context) *group {
 		ended()
 	}
 	return g
+}
+
+// enlist enters a quorum in the rosters of its clients, or takes it out.
+func (g *group) enlist(do func(*roster, *group)) {
+	if g.need < len(g.seats) {
+		for _, part := range g.parts {
+			do(&part.client.roster, g)
+		}
+	}
 }
 
 // note lets whoever waits look again. The mutex is held.
@@ -305,6 +315,7 @@ func (g *group) over() error {
 func (g *group) finish(why error) {
 	g.hold.finish(why)
 	g.cancel(why)
+	g.enlist((*roster).leave)
 	for _, timer := range []*time.Timer{g.alarm, g.again} {
 		if timer != nil {
 			timer.Stop()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -117,6 +119,9 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	if a, b, found := clash(q.parts, member.seenTogether); found {
 		return nil, sameRun(a, b)
 	}
+	if err := o.disjoint(); err != nil {
+		return nil, err
+	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	w := watch{order: o}
@@ -140,4 +145,48 @@ func fixedLease(whole request) time.Duration {
 		return whole.lease
 	}
 	return 0
+}
+
+// roster are the quorums that a client takes part in now.
+type roster struct {
+	mu   sync.Mutex
+	live map[*group]struct{}
+}
+
+func (r *roster) enter(g *group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live == nil {
+		r.live = make(map[*group]struct{})
+	}
+	r.live[g] = struct{}{}
+}
+
+func (r *roster) leave(g *group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.live, g)
+}
+
+// disjoint reports a quorum of other servers under way in this process that could be held at the
+// same time: a majority of its members and one of ours need not share a server.
+func (o order) disjoint() error {
+	for _, part := range o.parts {
+		r := &part.client.roster
+		r.mu.Lock()
+		for g := range r.live {
+			shared := 0
+			for _, other := range g.parts {
+				if slices.ContainsFunc(o.parts, func(m member) bool { return m.sameKey(other) }) {
+					shared++
+				}
+			}
+			if all := len(o.parts) + len(g.parts) - shared; shared > 0 && o.need+g.need <= all {
+				r.mu.Unlock()
+				return refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
+			}
+		}
+		r.mu.Unlock()
+	}
+	return nil
 }
