@@ -209,8 +209,8 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 	return answer{holder: t.owner}
 }
 
-// line is the channel on which the waiter for a tenure is told.
-func (t *tenure) line() string { return t.point.kind.line(t.owner) }
+// line is the key of the line in which the tenure waits.
+func (t *tenure) line() string { return t.point.kind.line(t.point.queue, t.owner) }
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
 func (t *tenure) queued() bool { return t.point.kind.queues() && t.want.wait != 0 }
@@ -280,7 +280,7 @@ func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
 		_, err := c.runAll(context.Background(), c.releases, calls...)
 		done <- err
 		for _, t := range ts {
-			c.hub.Look(t.point.channel, t.waiter)
+			c.hub.Look(t.point.queue, t.waiter)
 		}
 	})
 	return within(grace, done, func(err error) bool { return err == nil })
@@ -310,5 +310,5 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	default:
 		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, protocol.Show(a.holder), a.ttl)
 	}
-	return withCause(err, ctx)
+	return refusal{withCause(err, ctx), a}
 }

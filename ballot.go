@@ -6,294 +6,197 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 )
 
-// ballot is one attempt to get a majority.
-type ballot struct {
-	parts []member
-	wants []request
-	group *group
-	first int       // the member that is waited for before the others are asked, or -1
-	until time.Time // zero: only the context bounds the wait
-
-	answers chan vote // of all that are asked, so that nobody waits to be heard
-	votes   []vote    // those that were read, by member
+// origin is what is known of the server that granted a member.
+type origin struct {
+	young time.Duration // it does not count for that long
+	run   string        // its run_id; "" if it was not asked
 }
 
-// vote is what asking one member came to. Without an error and young it was granted.
-type vote struct {
-	member int
-	given  bool
-	young  time.Duration // granted, but does not count for that long
-	err    error
+// poll asks all members at once. It reports true as soon as a majority was granted, and false
+// as soon as that is impossible or the wait ends.
+func (g *group) poll(limited context.Context) bool {
+	for i := range g.parts {
+		g.send(i, func() { g.vote(i) })
+	}
+	return g.await(limited, granted, held)
 }
 
-func (q *Quorum) ballot(ctx context.Context, wants []request, first int, until time.Time) *ballot {
-	b := &ballot{
-		parts: q.parts, wants: wants, first: first, until: until,
-		group:   newGroup(ctx, "quorum", q.Name(), len(q.parts), q.need()),
-		answers: make(chan vote, len(q.parts)),
-		votes:   make([]vote, len(q.parts)),
-	}
-	if want := wants[0]; !want.fixed { // what is not renewed is not restored
-		b.group.retake = func(i int) {
-			if err := b.send(i, b.restore); err != nil {
-				b.group.miss(i, err)
-			}
-		}
-		b.group.every = q.parts[0].client.config.every(want.lease)
-	}
-	return b
-}
-
-// poll asks the members and reports whether a majority was granted. It does not wait for
-// those that are slower: after a majority of answers they have a few times as long as that
-// took.
-func (b *ballot) poll() bool {
-	if b.first >= 0 {
-		b.votes[b.first] = b.ask(b.first, b.patience())
-	}
-	began := time.Now()
-	for i := range b.parts {
-		if i != b.first {
-			if err := b.send(i, func(i int) { b.answers <- b.ask(i, 0) }); err != nil {
-				b.group.miss(i, err)
-				b.votes[i] = vote{member: i, given: true, err: err}
-			}
-		}
-	}
-	limited, cancel := b.limit()
-	defer cancel()
-	var slow <-chan time.Time
-	for !b.formed() {
-		if b.group.hold.Err() != nil || b.given() == len(b.parts) {
-			return false
-		}
-		if slow == nil && b.given() >= b.group.need {
-			timer := time.NewTimer(max(3*time.Since(began), leastPatience))
-			defer timer.Stop()
-			slow = timer.C
-		}
-		select {
-		case v := <-b.answers:
-			b.votes[v.member] = v
-		case <-slow:
-			return false
-		case <-limited.Done():
-			return false
-		}
-	}
-	return true
-}
-
-// limit is a context that ends with the group, with that of the caller, and when the time
-// of WithWait has passed.
-func (b *ballot) limit() (context.Context, context.CancelFunc) {
-	if b.wants[0].wait == 0 || b.until.IsZero() {
-		return b.group.below(), func() {}
-	}
-	return context.WithDeadline(b.group.below(), b.until)
-}
-
-// leastPatience is for how long at least slow members are waited for while a majority has
-// answered and was not won.
-const leastPatience = 100 * time.Millisecond
-
-// formed makes the group a hold if enough members are held, and none of them only just.
-func (b *ballot) formed() bool {
-	b.group.ended()
-	return b.group.form()
-}
-
-func (b *ballot) given() (n int) {
-	for _, v := range b.votes {
-		if v.given {
-			n++
-		}
-	}
-	return n
-}
-
-// send has a member asked on a goroutine that its client waits for when it closes.
-func (b *ballot) send(i int, ask func(i int)) error {
-	c := b.parts[i].client
-	if !c.gate.enter() {
-		return fmt.Errorf("redlatch: lock %q: %w", b.parts[i].point.name, ErrClosed)
-	}
-	go func() {
-		defer c.gate.leave()
-		ask(i)
-	}()
-	return nil
-}
-
-// ask takes one member. Since when its server is up is asked after the grant, so that a
-// restart between the two shows. A server that does not count yet keeps the grant, for a
+// vote asks for one member. Since when its server is up is asked after the grant, so that a
+// restart between the two shows. What a server grants that does not count yet is kept for a
 // majority that others make: then nobody else has one that it could have forgotten.
-func (b *ballot) ask(i int, wait time.Duration) vote {
-	part, want := b.parts[i], b.wants[i]
-	want.wait = wait
-	h, err := part.client.acquireOn(b.group.below(), part.point, want)
-	var young time.Duration
-	if err == nil {
-		if young, err = part.young(b.group.below()); err != nil {
-			_ = h.Unlock(context.Background())
-		}
-	}
+func (g *group) vote(i int) {
+	part := g.parts[i]
+	h, err := part.client.acquireOn(g.under, part.point, g.wants[i])
 	if err != nil {
-		b.group.miss(i, err)
-		return vote{member: i, given: true, err: err}
-	}
-	if !b.group.add(i, h, young == 0) {
-		_ = h.Unlock(context.Background())
-	}
-	return vote{member: i, given: true, young: young}
-}
-
-// restore takes a member that is missing. Nobody else has a majority meanwhile, so it is no
-// matter what its server may have forgotten.
-func (b *ballot) restore(i int) {
-	part, want := b.parts[i], b.wants[i]
-	want.wait = 0
-	h, err := part.client.acquireOn(b.group.below(), part.point, want)
-	if err != nil {
-		b.group.miss(i, err)
+		g.miss(i, err)
 		return
 	}
-	if !b.group.add(i, h, true) {
+	of, err := part.origin(g.under)
+	if err != nil {
+		g.miss(i, err)
 		_ = h.Unlock(context.Background())
+		return
 	}
+	if g.reenters(h) {
+		of.young = 0
+	}
+	g.add(i, h, of)
 }
 
-// patience is for how long the first member is waited for.
-func (b *ballot) patience() time.Duration {
-	most := nap{most: b.parts[b.first].client.config.PollCap}
-	wait := most.after(-1)
-	if !b.until.IsZero() {
-		wait = min(wait, time.Until(b.until))
+// ask asks again for a member of a group that is formed.
+func (g *group) ask(i int) {
+	part := g.parts[i]
+	h, err := part.client.acquireOn(g.under, part.point, g.wants[i])
+	if err != nil {
+		g.miss(i, err)
+		return
 	}
-	return max(wait, 0)
+	g.add(i, h, origin{})
 }
 
-// late says that the time of WithWait has passed.
-func (b *ballot) late() bool { return !b.until.IsZero() && !time.Now().Before(b.until) }
-
-// verdict gives back what was taken for a majority that was not won, and says why it was
-// not.
-func (b *ballot) verdict(ctx context.Context) error {
-	name := b.group.name
-	if err := b.group.rollback(); err != nil {
-		return withCause(fmt.Errorf("redlatch: quorum %q: %w: %w", name, ErrUnknownOutcome, err), ctx)
+// reenters says that the owner of a member holds a quorum of the same members. Nobody else has
+// a majority then, whatever the member's server may have forgotten.
+func (g *group) reenters(h *Hold) bool {
+	t := h.tenure()
+	t.mu.Lock()
+	var outer []*group
+	for _, other := range t.holds {
+		other.mu.Lock()
+		if other.whole != nil && other.whole != g {
+			outer = append(outer, other.whole)
+		}
+		other.mu.Unlock()
 	}
-	b.gather()
-	var refused, failed []error
-	for i, v := range b.votes {
-		switch {
-		case !v.given:
-			failed = append(failed, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", b.parts[i].point.name, b.parts[i].where(), ErrUnknownOutcome))
-		case errors.Is(v.err, ErrNotAcquired):
-			refused = append(refused, v.err)
-		case v.err != nil:
-			failed = append(failed, v.err)
-		case v.young > 0:
-			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", b.parts[i].where(), v.young))
+	t.mu.Unlock()
+	for _, o := range outer {
+		o.mu.Lock()
+		same := o.kind == g.kind && o.formed && o.over() == nil && sameMembers(o.parts, g.parts)
+		o.mu.Unlock()
+		if same && o.valid() {
+			return true
 		}
 	}
-	if len(failed) > len(b.parts)-b.group.need {
-		return withCause(fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", name, len(b.parts), errors.Join(failed...)), ctx)
+	return false
+}
+
+// verdict gives back what was taken for a majority that was not won, and says why it was
+// not. A moment is left to those that were told to stop.
+func (g *group) verdict(ctx context.Context) error {
+	lost := g.close()
+	if err := g.rollback(); err != nil {
+		return withCause(fmt.Errorf("redlatch: quorum %q: %w: %w", g.name, ErrUnknownOutcome, err), ctx)
 	}
-	err := fmt.Errorf("redlatch: quorum %q: %w", name, ErrNotAcquired)
+	within(4*grace, g.heard, func(struct{}) bool { return true })
+	var config *ConfigError
+	if errors.As(lost, &config) {
+		return lost
+	}
+	refused, failed := g.results()
+	if len(failed) > len(g.parts)-g.need {
+		return withCause(fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(failed...)), ctx)
+	}
+	err := fmt.Errorf("redlatch: quorum %q: %w", g.name, ErrNotAcquired)
 	if len(refused) > 0 {
-		err = fmt.Errorf("%w: %d of %d refused, among them: %v", err, len(refused), len(b.parts), refused[0])
+		err = fmt.Errorf("%w: %d of %d refused, among them: %v", err, len(refused), len(g.parts), refused[0])
 	}
 	return withCause(err, ctx)
 }
 
-// gather reads the votes that come in a moment after the attempt was given up, for
-// everybody was told to stop.
-func (b *ballot) gather() {
-	timer := time.NewTimer(4 * grace)
-	defer timer.Stop()
-	for b.given() < len(b.parts) {
-		select {
-		case v := <-b.answers:
-			b.votes[v.member] = v
-		case <-timer.C:
-			return
+// results are why members were refused, and why others could not be asked.
+func (g *group) results() (refused, failed []error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, s := range g.seats {
+		name, where := g.parts[i].point.name, g.parts[i].where()
+		switch {
+		case s.state == asked:
+			failed = append(failed, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", name, where, ErrUnknownOutcome))
+		case s.young > 0:
+			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", where, s.young))
+		case errors.Is(s.why, ErrNotAcquired):
+			refused = append(refused, s.why)
+		case s.why != nil:
+			failed = append(failed, s.why)
 		}
 	}
+	return refused, failed
 }
 
-// pivot is the member to wait for before asking again, or -1: the first in order that
-// another holds, and after a wait in vain for one the next.
-func (b *ballot) pivot() int {
-	from := 0
-	if b.first >= 0 && b.votes[b.first].held() {
-		from = b.first + 1
-	}
-	for k := range b.votes {
-		if i := (from + k) % len(b.votes); b.votes[i].held() {
-			return i
-		}
-	}
-	return -1
+// birth is since when, at the latest, one run of a server is known.
+type birth struct {
+	mu    sync.Mutex
+	run   string
+	since time.Time
 }
 
-// held says that another holds the member.
-func (v vote) held() bool {
-	return errors.Is(v.err, ErrNotAcquired) &&
-		!errors.Is(v.err, context.Canceled) && !errors.Is(v.err, context.DeadlineExceeded)
+// age is for how long a run has been known at least.
+func (b *birth) age(run string, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if run == "" {
+		return 0
+	}
+	if b.run != run {
+		b.run, b.since = run, now
+	}
+	return now.Sub(b.since)
 }
 
-// pause waits for a while, or until a young server counts. It reports false when the time
-// is up.
-func (b *ballot) pause(ctx context.Context, d time.Duration) bool {
-	for i, v := range b.votes {
-		if v.young > 0 {
-			d = max(d, min(v.young, b.parts[i].client.config.PollCap))
-		}
-	}
-	if !b.until.IsZero() {
-		d = min(d, time.Until(b.until))
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return !b.late()
-	case <-ctx.Done():
-		return false
-	}
+// seenTogether says that two members were last seen on one run of a server.
+func (m member) seenTogether(other member) bool {
+	a, b := &m.client.birth, &other.client.birth
+	return a.last() != "" && a.last() == b.last()
 }
 
-// young says for how much longer the member's server does not count, because it may have
-// been restarted under a hold that is still valid.
-func (m member) young(ctx context.Context) (time.Duration, error) {
+func (b *birth) last() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.run
+}
+
+// origin asks a member's server for its run, and for how much longer it does not count because
+// it may have been restarted under a hold that is still valid.
+//
+// The server counts its uptime by its own wall clock, which may have been wrong. What this
+// client has seen of the same run is an age as well, by its monotonic clock.
+func (m member) origin(ctx context.Context) (of origin, err error) {
 	delay := m.client.config.RestartDelay
 	if delay < 0 || m.embedded() {
-		return 0, nil
+		return of, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, m.client.config.CommandTimeout)
 	defer cancel()
+	asked := time.Now()
 	reply := m.client.driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.point.name})
 	var refused *driver.ServerError
 	switch {
 	case errors.As(reply.Err, &refused):
-		return 0, fmt.Errorf("%w: %w", m.ageless(), refused)
+		return of, fmt.Errorf("%w: %w", m.ageless(), refused)
 	case reply.Err != nil:
-		return 0, failure("ask since when its server is up, of", m.point.name, reply.Err)
+		return of, failure("ask since when its server is up, of", m.point.name, reply.Err)
 	}
-	_, rest, _ := strings.Cut(reply.Str, "uptime_in_seconds:")
-	text, _, _ := strings.Cut(rest, "\r")
-	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
 	if err != nil {
-		return 0, m.ageless()
+		return of, m.ageless()
 	}
+	of.run = infoField(reply.Str, "run_id")
 	// Both ends of the server's count are cut off to seconds, so it can be one too high.
-	return max(delay+time.Second-time.Duration(seconds)*time.Second, 0), nil
+	uptime := time.Duration(seconds-1) * time.Second
+	of.young = max(delay-max(uptime, m.client.birth.age(of.run, asked)), 0)
+	return of, nil
+}
+
+// infoField is one field of the reply to INFO, "" if it is not there.
+func infoField(info, name string) string {
+	_, rest, _ := strings.Cut(info, name+":")
+	text, _, _ := strings.Cut(rest, "\r")
+	return strings.TrimSpace(text)
 }
 
 // ageless is the error of a server that does not tell since when it is up.

@@ -26,7 +26,9 @@ type Client struct {
 	driver  driver.Driver
 	sharded driver.Sharded // the driver, where it is one of a cluster
 	owned   bool           // the driver is closed with the client
-	server  string         // what Open connected to, without secrets; "" if that is no telling
+	server  string         // what Open connected to (target.identity); "" if that is no telling
+
+	database int // on that server
 
 	messages protocol.Messages
 
@@ -41,6 +43,8 @@ type Client struct {
 	losses    atomic.Int64
 	mute      sync.Once
 
+	birth      birth  // of the server, for a Quorum
+	roster     roster // of quorums
 	gate       gate
 	reporter   reporter
 	background sync.WaitGroup // compensations

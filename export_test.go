@@ -13,6 +13,12 @@ func ParseURL(text string) (string, error) {
 	return fmt.Sprintf("%v as %q:%q, sentinels as %q:%q", t, t.username, t.password, t.sentinelUsername, t.sentinelPassword), err
 }
 
+// Identity is by what the server of a URL is known.
+func Identity(text string) (string, error) {
+	t, err := parseURL(text)
+	return t.identity(), err
+}
+
 // stall is a lease whose loss holds up whoever tells of it.
 type stall struct{ resume chan struct{} }
 

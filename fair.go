@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // FairMutex is an exclusive lock that is served in the order in which it was asked for,
@@ -37,6 +38,7 @@ func (c *Client) FairMutex(name string) *FairMutex {
 	}
 	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
 	m.point.channel = protocol.LockChannel(name)
+	m.point.queue = wake.Key(m.point.channel, name)
 	m.point.held = heldKey{c, place{name: name}}
 	m.point.kind = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
 	return m
@@ -128,5 +130,5 @@ func (k queueing) release(owner string, _ int, counts script.Counts, lease time.
 func (queueing) handsOver() bool { return false }
 func (queueing) queues() bool    { return true }
 
-// line is the waiter's own channel: only the next in turn is told.
-func (k queueing) line(owner string) string { return k.channel + ":" + owner }
+// line is the waiter's own, with a channel of its own: only the next in turn is told.
+func (k queueing) line(_, owner string) string { return wake.Key(k.channel+":"+owner, k.name) }

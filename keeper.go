@@ -2,7 +2,11 @@ package redlatch
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/renew"
 )
 
 // keeper is what stands behind a hold and decides about it: the tenure of a single lock,
@@ -46,7 +50,7 @@ func (t *tenure) detach(h *Hold) {
 	if remaining, err := t.drop(h); err == nil && remaining == 0 {
 		t.leave()
 		t.unprotect()
-		t.client.hub.Look(t.point.channel, t.waiter)
+		t.client.hub.Look(t.point.queue, t.waiter)
 	}
 }
 
@@ -55,4 +59,117 @@ func (t *tenure) holding(key *heldKey) *tenure {
 		return t
 	}
 	return nil
+}
+
+func (g *group) owned() string { return "" }
+func (g *group) issued() int64 { return 0 }
+
+// ended asks each member first: one whose time is up ends now, and tells the group.
+func (g *group) ended() bool {
+	for _, h := range g.all() {
+		h.keeper.ended()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over() == nil && g.expired() {
+		g.finish(fmt.Errorf("redlatch: %s %q: %w: %w", g.kind, g.name, ErrLost, renew.ErrExpired))
+	}
+	return g.over() != nil
+}
+
+// expired says that the end of the whole has passed, on either clock. The mutex is held.
+func (g *group) expired() bool {
+	now := time.Now()
+	return !g.end.IsZero() && (!now.Before(g.end) || !now.Round(0).Before(g.end.Round(0)))
+}
+
+func (g *group) valid() bool {
+	valid := 0
+	for _, h := range g.all() {
+		if h.Valid() {
+			valid++
+		}
+	}
+	return valid >= g.need
+}
+
+// deadline is when fewer members than needed are left if none is renewed, or the end of the
+// whole if that is sooner. Of a group that has ended it is that of the members it had.
+func (g *group) deadline() time.Time {
+	holds := g.alive()
+	if len(holds) < g.need {
+		holds = g.all()
+	}
+	ends := make([]time.Time, len(holds))
+	for i, h := range holds {
+		ends[i] = h.Deadline()
+	}
+	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
+	if len(ends) < g.need {
+		return time.Time{}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if last := ends[g.need-1]; g.end.IsZero() || last.Before(g.end) {
+		return last
+	}
+	return g.end
+}
+
+// all are the members' holds, of those members that were ever held.
+func (g *group) all() []*Hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var holds []*Hold
+	for _, s := range g.seats {
+		if s.hold != nil {
+			holds = append(holds, s.hold)
+		}
+	}
+	return holds
+}
+
+// alive are the members' holds that have not ended.
+func (g *group) alive() []*Hold {
+	return slices.DeleteFunc(g.all(), func(h *Hold) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.err != nil
+	})
+}
+
+func (g *group) members() []*Hold {
+	if g.need == len(g.seats) {
+		return g.all()
+	}
+	return g.alive()
+}
+
+func (g *group) holding(key *heldKey) *tenure {
+	for _, h := range g.alive() {
+		if t := h.keeper.holding(key); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+func (g *group) detach(*Hold) {
+	_ = g.close()
+	for _, h := range g.all() {
+		h.Detach()
+	}
+}
+
+// close ends the group as its holder wishes, and says why it had ended before that, if it
+// had.
+func (g *group) close() error {
+	g.ended() // expire first, so that a late release is not taken for a good one
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.over()
+	if before == nil {
+		g.finish(ErrReleased)
+	}
+	return before
 }

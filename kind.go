@@ -11,7 +11,8 @@ import (
 // whether it is asked for to read.
 type point struct {
 	name    string
-	channel string // on which its release is announced; no two kinds of lock share one
+	channel string // on which its release is announced; x and {x} share one
+	queue   string // the key of its line of local waiters (wake.Key)
 	held    heldKey
 	kind    kind
 	read    bool
@@ -43,8 +44,8 @@ type kind interface {
 	handsOver() bool
 	// queues says that waiters stand in a queue in Redis, which they have to leave.
 	queues() bool
-	// line is the channel on which a waiter is told that it may have the lock.
-	line(owner string) string
+	// line is the key of the line in which an owner waits: the lock's own, or another.
+	line(queue, owner string) string
 }
 
 // exclusive is a mutex.
@@ -67,9 +68,9 @@ func (k exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Dur
 
 func (exclusive) field(owner string, _ bool) string { return owner }
 
-func (exclusive) handsOver() bool      { return true }
-func (exclusive) queues() bool         { return false }
-func (k exclusive) line(string) string { return k.channel }
+func (exclusive) handsOver() bool             { return true }
+func (exclusive) queues() bool                { return false }
+func (exclusive) line(queue, _ string) string { return queue }
 
 // readWrite is a read-write lock. The release of a read hold takes no request along: others
 // may still read, and whoever waits here looks when it has been answered.

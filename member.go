@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,11 +38,12 @@ func memberOf(l Lock) (member, bool) {
 	return m, true
 }
 
-// before is the order in which members are taken: by server, slot and name. It depends on
+// before is the order in which members are taken: by server, database, slot and name. It depends on
 // nothing but what other processes see as well, so that all take the same way.
 func (m member) before(other member) int {
 	return cmp.Or(
 		strings.Compare(m.client.server, other.client.server),
+		cmp.Compare(m.client.database, other.client.database),
 		cmp.Compare(m.slot, other.slot),
 		strings.Compare(m.point.name, other.point.name),
 	)
@@ -57,7 +59,22 @@ func (m member) sameServer(other member) bool {
 // sameKey says that two members stand under one key in Redis, whatever their kinds: they
 // would wait for each other.
 func (m member) sameKey(other member) bool {
-	return m.sameServer(other) && m.point.name == other.point.name
+	return m.sameServer(other) && m.client.database == other.client.database && m.point.name == other.point.name
+}
+
+// sameMembers says that two lists, each in order, are of the same locks.
+func sameMembers(a, b []member) bool {
+	return slices.EqualFunc(a, b, func(a, b member) bool { return a.client == b.client && a.point.held == b.point.held })
+}
+
+// twin is another member whose server is the same run as that of one, or -1. The mutex is held.
+func (g *group) twin(i int) int {
+	return slices.IndexFunc(g.seats, func(s seat) bool { return s.hold != g.seats[i].hold && s.run != "" && s.run == g.seats[i].run })
+}
+
+// sameRun is the error of two members that are on one run of a server.
+func sameRun(a, b member) error {
+	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
 }
 
 // together says that one script can take both members.
@@ -105,6 +122,23 @@ func (m member) where() string {
 		return "one connection"
 	}
 	return m.client.server
+}
+
+// refusal is ErrNotAcquired, with the answer of a server if there was one.
+type refusal struct {
+	error
+	answer answer
+}
+
+func (r refusal) Unwrap() error { return r.error }
+
+// heldElsewhere is the answer by which a member was refused because another holds it.
+func heldElsewhere(err error) (a answer, ok bool) {
+	var r refusal
+	if errors.As(err, &r) {
+		a = r.answer
+	}
+	return a, a.holder != ""
 }
 
 // refuse is the error of a whole that cannot be made of these locks.

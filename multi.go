@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -11,10 +12,10 @@ import (
 // It is what Redisson calls MultiLock, and its members are ordinary locks, also for Java
 // peers: whoever holds one of them keeps the whole out.
 //
-// Every Multi takes its members in the same order, by server, slot and name, whatever the
+// Every Multi takes its members in the same order, by server, database, slot and name, whatever the
 // order in which they were given. A wait thus holds only members that come before the one
 // it waits for, and two Multis cannot wait for each other. That needs processes that know
-// their servers by the same URLs; see NewMulti. A member that is also locked by itself,
+// their servers by the same names; see NewMulti. A member that is also locked by itself,
 // while other members are held, is out of the Multis' order, and the caller's to watch.
 //
 // A Multi holds no state; see Mutex.
@@ -28,7 +29,7 @@ var _ Lock = (*Multi)(nil)
 // NewMulti returns the lock that is made of these: mutexes, fair mutexes, both sides of
 // read-write locks, and Multis, whose members it takes over. It does not touch Redis.
 //
-// A server is known by the URL that was given to Open. Between members whose clients were
+// A server is known by the host and port that were given to Open. Between members whose clients were
 // made by New, and so come without a URL, slot and name decide, and last the order in
 // which they are given here: where such members have one name on several servers, give
 // them in the same order everywhere.
@@ -74,12 +75,14 @@ func flatten(locks []Lock) ([]member, error) {
 func (m *Multi) Name() string { return joined(m.parts) }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed,
-// which is one for all of them. The options are for each member. A lease that WithLease
-// fixed begins for all of them when the last was taken.
+// which is one for all of them. The lease of WithLease and the maximum of WithMaxHold begin when
+// the last member was taken, and replicas confirm that lease. WithFencing is for each member.
 //
 // Mutexes of one client, and in a cluster of one slot, are taken by one script while they
 // are free. Where one is not, they are taken in turn, each waited for while the earlier
-// ones are held and renewed. If one of those is lost meanwhile, Lock begins again.
+// ones are held and renewed. If one of those is lost meanwhile, Lock begins again. Where the
+// members have several clients, it also gives all back and begins again after a few seconds of
+// waiting for one: processes that know a server by two names may wait for each other.
 //
 // The hold ends with the first member that is lost. The others are then renewed no more:
 // Unlock frees them at once, and otherwise they end with their leases.
@@ -101,38 +104,40 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 	if m.err != nil {
 		return nil, m.err
 	}
-	wants, err := requests(ctx, m.parts, wait, opts)
+	o, err := newOrder(ctx, "multi", m.Name(), m.parts, len(m.parts), wait, opts)
 	if err != nil {
 		return nil, err
 	}
-	until := ends(wants[0].wait)
-	for {
-		g := newGroup(ctx, "multi", m.Name(), len(m.parts), len(m.parts))
-		err := (&sweep{m.parts, wants, g, until}).all()
-		if err == nil && g.form() {
+	for patience := o.patience(); ; patience *= 2 {
+		g := o.group(ctx)
+		err := (&sweep{g, jitter(patience)}).all()
+		if err == nil && g.form(ctx) {
 			return &g.hold, nil
 		}
 		lost := g.close()
 		if left := g.rollback(); left != nil {
-			return nil, fmt.Errorf("redlatch: multi %q: %w: %w", m.Name(), ErrUnknownOutcome, left)
+			return nil, withCause(fmt.Errorf("redlatch: multi %q: %w: %w", m.Name(), ErrUnknownOutcome, left), ctx)
 		}
 		switch {
-		case err == nil:
+		case ctx.Err() != nil:
+			return nil, o.timeUp(ctx, err)
+		case err == nil || lost != nil && !errors.Is(err, ErrClosed):
 			err = lost
-		case lost == nil:
-			return nil, err
 		}
-		// A member was lost while others were waited for.
-		if wants[0].wait == 0 || ctx.Err() != nil || !until.IsZero() && time.Now().After(until) {
+		// A member was lost while others were waited for, or it was time to let others go first.
+		again := errors.Is(err, errAnew) || errors.Is(err, ErrLost) || errors.Is(err, ErrReleased)
+		if !again || !o.waits() || o.late() {
 			return nil, err
 		}
 	}
 }
 
-// requests are what the options ask of each member. It reports all that can be known to
-// fail before anything is sent.
-func requests(ctx context.Context, parts []member, wait time.Duration, opts []LockOption) ([]request, error) {
-	wants := make([]request, len(parts))
+// newOrder checks what the options ask of several locks as one. It reports all that can be
+// known to fail before anything is sent.
+//
+// Members are renewed, without an end and without replicas, whatever is asked of the whole.
+func newOrder(ctx context.Context, kind, name string, parts []member, need int, wait time.Duration, opts []LockOption) (order, error) {
+	o := order{kind: kind, name: name, parts: parts, need: need, wants: make([]request, len(parts))}
 	for i, part := range parts {
 		want, err := part.client.request(wait, opts)
 		if err == nil {
@@ -142,40 +147,69 @@ func requests(ctx context.Context, parts []member, wait time.Duration, opts []Lo
 			err = part.client.deadlock(ctx, part.point, part.client.ownerOf(ctx))
 		}
 		if err != nil {
-			return nil, err
+			return o, err
 		}
-		wants[i] = want
+		o.whole = want
+		lease := min(want.lease, part.client.config.LeaseTime)
+		if want.most > 0 {
+			lease = min(lease, want.most) // its key does not outlive the whole
+		}
+		o.wants[i] = request{lease: lease, wait: want.wait, fenced: want.fenced}
 	}
-	return wants, nil
+	if o.whole.wait != forever {
+		o.until = time.Now().Add(o.whole.wait)
+	}
+	return o, nil
 }
 
-// ends is when a wait that begins now ends: never (the zero time) if only its context
-// bounds it.
-func ends(wait time.Duration) time.Time {
-	if wait == forever {
-		return time.Time{}
+// waits says whether the order may wait for a member.
+func (o order) waits() bool { return o.whole.wait != 0 }
+
+// late says that the time of WithWait has passed.
+func (o order) late() bool { return !o.until.IsZero() && !time.Now().Before(o.until) }
+
+// limit is a context that ends when the wait does.
+func (o order) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !o.waits() || o.until.IsZero() {
+		return context.WithCancel(ctx)
 	}
-	return time.Now().Add(wait)
+	return context.WithDeadline(ctx, o.until)
 }
 
-// remaining is what is left of a wait, of which want says how long it was.
-func remaining(want request, until time.Time) (wait time.Duration, over bool) {
-	if want.wait == 0 || until.IsZero() {
-		return want.wait, false
+// patience is for how long one member is waited for while others are held. Two clients may
+// know one server by two names, and others may take it by these in another order. Then only
+// giving everything back ends a wait in a circle.
+func (o order) patience() time.Duration {
+	for _, part := range o.parts {
+		if part.client != o.parts[0].client {
+			return firstPatience
+		}
 	}
-	left := time.Until(until)
-	return left, left <= 0
+	return 0
 }
 
-// outOfTime is the error of a member that was not even asked for.
-func (m member) outOfTime(ctx context.Context) error {
-	return m.client.notAcquired(ctx, m.point, answer{})
+const firstPatience = 3 * time.Second
+
+// jitter is up to twice d, so that two that wait for each other do not give up together.
+func jitter(d time.Duration) time.Duration {
+	if d == 0 {
+		return 0
+	}
+	return d + rand.N(d)
 }
 
-// lostWhileAsking is why a group that has ended takes no more members.
-func (g *group) lostWhileAsking() error {
-	if err := g.hold.Err(); err != nil && !errors.Is(err, ErrReleased) {
-		return err
+// errAnew ends an attempt that gives everything back and begins again.
+var errAnew = errors.New("others go first")
+
+// timeUp is the error of an order whose context has ended.
+func (o order) timeUp(ctx context.Context, err error) error {
+	what := ErrNotAcquired
+	if errors.Is(err, ErrUnknownOutcome) {
+		what = ErrUnknownOutcome
 	}
-	return fmt.Errorf("redlatch: %s %q: %w: a member was released", g.kind, g.name, ErrLost)
+	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
+	if err != nil {
+		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
+	}
+	return withCause(said, ctx)
 }

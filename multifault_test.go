@@ -195,8 +195,13 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 					}
 				}
 				var opts []redlatch.LockOption
-				if draw(3) == 0 {
+				switch draw(6) {
+				case 0, 1:
 					opts = append(opts, redlatch.WithFencing())
+				case 2:
+					opts = append(opts, redlatch.WithLease(2*time.Second))
+				case 3:
+					opts = append(opts, redlatch.WithMaxHold(2*time.Second))
 				}
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(draw(5000))*time.Millisecond)
 				h, err := redlatch.NewMulti(mutexes(c, picked...)...).Lock(ctx, opts...)

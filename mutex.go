@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // Mutex is an exclusive lock: at most one owner holds it. It is the lock that
@@ -27,6 +28,7 @@ func (c *Client) Mutex(name string) *Mutex {
 		return m
 	}
 	m.point.channel = protocol.LockChannel(name)
+	m.point.queue = wake.Key(m.point.channel, name)
 	m.point.held = heldKey{c, place{name: name}}
 	m.point.kind = exclusive{name, m.point.channel, c.messages}
 	return m

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch/driver"
@@ -58,7 +59,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("redlatch: open: %w", target.advised(err))
 	}
 	if target.scheme != "memory" {
-		err = refusal(ctx, d)
+		err = unfit(ctx, d)
 	}
 	var c *Client
 	if err == nil {
@@ -69,7 +70,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("redlatch: open: %w", err)
 	}
 	c.owned = true
-	c.server = target.identity()
+	c.server, c.database = target.identity(), target.database
 	return c, nil
 }
 
@@ -103,13 +104,23 @@ func explain(refused *driver.ServerError) error {
 	return refused
 }
 
-// identity is what tells servers apart: the same for everybody who gives the same URL. A
-// memory server without a name is nobody else's.
+// identity is what tells servers apart: host and port, whatever the scheme, the user and the
+// database, and for several of them whatever their order. A memory server without a name is
+// nobody else's.
 func (t target) identity() string {
-	if t.scheme == "memory" && t.name == "" {
+	switch {
+	case t.scheme == "memory" && t.name == "":
 		return ""
+	case t.scheme == "memory":
+		return t.String()
 	}
-	return t.String()
+	addresses := strings.Split(strings.ToLower(strings.Join(t.addresses, ",")), ",")
+	slices.Sort(addresses)
+	text := strings.Join(slices.Compact(addresses), ",")
+	if t.name != "" {
+		text += "/" + t.name
+	}
+	return text
 }
 
 // connect makes the driver for a target.

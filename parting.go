@@ -121,3 +121,62 @@ func (c *Client) releaseAtOnce(ctx context.Context, entered bool, holds []*Hold,
 		outcomes <- c.release(ctx, h.tenure(), h) // each has to wait for its owner's turn
 	}
 }
+
+// finish ends the group. The mutex is held.
+func (g *group) finish(why error) {
+	g.hold.finish(why)
+	g.cancel(why)
+	g.enlist((*roster).leave)
+	for _, timer := range []*time.Timer{g.alarm, g.again} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+	if g.unbind != nil {
+		g.unbind()
+	}
+	if g.formed && why != ErrReleased {
+		// It takes tenures' mutexes, of which the caller may hold one.
+		g.parts[0].client.background.Go(g.abandon)
+	}
+	g.note()
+}
+
+// abandon stops the renewal of what is left of a group that was lost.
+func (g *group) abandon() {
+	for _, h := range g.alive() {
+		h.tenure().fix(h)
+	}
+}
+
+// firstRestore is when a missing member is asked for again at first: it may just be on its
+// way back from its last holder. The pauses then grow up to the interval of renewals.
+const firstRestore = 20 * time.Millisecond
+
+// plan sees to it that a quorum asks again for missing members. What is not renewed is not
+// restored. The mutex is held.
+func (g *group) plan() {
+	lost := slices.ContainsFunc(g.seats, func(s seat) bool { return s.state == missing && !s.barred })
+	if lost && g.need < len(g.seats) && !g.whole.fixed && g.formed && g.again == nil && g.over() == nil {
+		g.again = time.AfterFunc(g.pause, g.restore)
+		g.pause = min(2*g.pause, g.parts[0].client.config.every(g.wants[0].lease))
+	}
+}
+
+// restore asks for the members that are missing. Nobody else has a majority meanwhile, so it
+// does not matter what their servers may have forgotten.
+func (g *group) restore() {
+	g.mu.Lock()
+	g.again = nil
+	var lost []int
+	for i := range g.seats {
+		if g.seats[i].state == missing && !g.seats[i].barred && g.over() == nil {
+			g.seats[i].state = asked
+			lost = append(lost, i)
+		}
+	}
+	g.mu.Unlock()
+	for _, i := range lost {
+		g.send(i, func() { g.ask(i) })
+	}
+}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -33,7 +34,8 @@ var _ Lock = (*Quorum)(nil)
 // are needed. It does not touch Redis.
 //
 // Every verb reports a *ConfigError if there is no member, if one is no single lock, or if
-// two of them are known to be on one server.
+// two of them are known to be on one server. Change the servers of a Quorum one at a time: see
+// docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	q := &Quorum{}
 	for _, l := range locks {
@@ -71,15 +73,17 @@ func (q *Quorum) Name() string {
 func (q *Quorum) need() int { return len(q.parts)/2 + 1 }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
-// passed. The options are for each member.
+// passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was granted;
+// each member then confirms that lease, with replicas where WithReplicas asks for them.
+// WithFencing is for each member.
 //
 // All servers are asked side by side, and Lock returns with the majority; the answers of
-// the others join the hold when they come. If there is no majority, everything is given
-// back, and Lock waits for one of the members that another holds, and asks again.
+// the others join the hold when they come. When there can be no majority, everything is given
+// back. Lock waits until one of the members that refused may have changed, and asks again.
 //
 // The hold ends when fewer than a majority of the members are held, at the latest at the
 // moment at which it could be so (Hold.Deadline). A member that is missing is asked for
-// again with every renewal. Unlock returns when a majority is free, and frees the rest
+// again, soon at first and then with every renewal, unless WithLease is set. Unlock returns when a majority is free, and frees the rest
 // behind it.
 //
 // Errors: ErrNotAcquired (joined with ctx's error if that ended the wait), also when too
@@ -102,50 +106,87 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	if q.err != nil {
 		return nil, q.err
 	}
-	wants, err := requests(ctx, q.parts, wait, opts)
+	o, err := newOrder(ctx, "quorum", q.Name(), q.parts, q.need(), wait, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.outlives(wants); err != nil {
+	for i, part := range q.parts {
+		o.wants[i].wait = 0
+		if delay := part.client.config.RestartDelay; delay >= 0 && max(o.wants[i].lease, fixedLease(o.whole)) > delay {
+			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
+		}
+	}
+	if a, b, found := clash(q.parts, member.seenTogether); found {
+		return nil, sameRun(a, b)
+	}
+	if err := o.disjoint(); err != nil {
 		return nil, err
 	}
-	waits, until := wants[0].wait != 0, ends(wants[0].wait)
-	first, pause := -1, time.Duration(0)
+	limited, cancel := o.limit(ctx)
+	defer cancel()
+	w := watch{order: o}
+	defer w.leave()
 	for {
-		b := q.ballot(ctx, wants, first, until)
-		if b.poll() {
-			return &b.group.hold, nil
+		g := o.group(ctx)
+		if g.poll(limited) && g.form(ctx) {
+			w.pass()
+			return &g.hold, nil
 		}
-		err := b.verdict(ctx)
-		if !waits || !errors.Is(err, ErrNotAcquired) {
-			return nil, err
-		}
-		if first = b.pivot(); first < 0 {
-			// Nobody is known to hold it: several asked at once, or servers are young.
-			pause = min(2*pause+splitPause, longestPause)
-			if !b.pause(ctx, rand.N(pause)) {
-				return nil, withCause(err, ctx)
-			}
-		} else if ctx.Err() != nil || b.late() {
+		err := g.verdict(ctx)
+		if !o.waits() || !errors.Is(err, ErrNotAcquired) || !w.wait(limited, g) {
 			return nil, withCause(err, ctx)
 		}
 	}
 }
 
-// The pauses between votes that nobody won, at random up to the shorter one at first and
-// up to the longer one in the end.
-const (
-	splitPause   = 5 * time.Millisecond
-	longestPause = 200 * time.Millisecond
-)
+// fixedLease is the lease that WithLease asks for, 0 without it.
+func fixedLease(whole request) time.Duration {
+	if whole.fixed {
+		return whole.lease
+	}
+	return 0
+}
 
-// outlives reports a lease that a restarted server could have forgotten and yet count.
-func (q *Quorum) outlives(wants []request) error {
-	for i, part := range q.parts {
-		delay := part.client.config.RestartDelay
-		if delay >= 0 && wants[i].lease > delay {
-			return &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", wants[i].lease, delay)}
+// roster are the quorums that a client takes part in now.
+type roster struct {
+	mu   sync.Mutex
+	live map[*group]struct{}
+}
+
+func (r *roster) enter(g *group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live == nil {
+		r.live = make(map[*group]struct{})
+	}
+	r.live[g] = struct{}{}
+}
+
+func (r *roster) leave(g *group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.live, g)
+}
+
+// disjoint reports a quorum of other servers under way in this process that could be held at the
+// same time: a majority of its members and one of ours need not share a server.
+func (o order) disjoint() error {
+	for _, part := range o.parts {
+		r := &part.client.roster
+		r.mu.Lock()
+		for g := range r.live {
+			shared := 0
+			for _, other := range g.parts {
+				if slices.ContainsFunc(o.parts, func(m member) bool { return m.sameKey(other) }) {
+					shared++
+				}
+			}
+			if all := len(o.parts) + len(g.parts) - shared; shared > 0 && o.need+g.need <= all {
+				r.mu.Unlock()
+				return refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
+			}
 		}
+		r.mu.Unlock()
 	}
 	return nil
 }

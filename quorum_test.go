@@ -94,8 +94,8 @@ func TestAQuorumIsHeldByOneAndFreedEverywhere(t *testing.T) {
 	got := make(chan *redlatch.Hold)
 	go func() { got <- must(b.Lock(ctx)) }()
 	redistest.Eventually(t, 5*time.Second, func() bool {
-		return b.clients[0].Stats().Waiters+b.clients[1].Stats().Waiters+b.clients[2].Stats().Waiters == 1
-	}, "the other waits for one member")
+		return b.clients[0].Stats().Waiters+b.clients[1].Stats().Waiters+b.clients[2].Stats().Waiters >= 2
+	}, "the other waits for those that refused")
 	if err := h.Unlock(ctx); err != nil {
 		t.Error("Unlock:", err)
 	}
@@ -247,7 +247,7 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		synctest.Wait()
 		before := last.trips.Load()
 		time.Sleep(10 * time.Minute)
-		within(t, "requests in ten minutes", last.trips.Load()-before, 55, 61)
+		within(t, "requests in ten minutes", last.trips.Load()-before, 55, 70) // the first few follow each other sooner
 		if !h.Valid() || len(h.Members()) != 2 {
 			t.Errorf("%d members, %v", len(h.Members()), h.Err())
 		}

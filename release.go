@@ -77,7 +77,7 @@ func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
 	}
 	t.extend(result.Asked, request.span)
 	if released.Freed {
-		c.hub.Look(t.point.channel, nil)
+		c.hub.Look(t.point.queue, nil)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (c *Client) free(ctx context.Context, t *tenure, h *Hold) error {
 // heir says that a tenure's last hold, of that side, is about to be released, and picks the
 // waiter that the lock is handed over to, if there is one.
 func (c *Client) heir(t *tenure, read bool) *wake.Waiter {
-	return c.hub.Release(t.point.channel, t.waiter, t.point.kind.handsOver() && !read)
+	return c.hub.Release(t.point.queue, t.waiter, t.point.kind.handsOver() && !read)
 }
 
 // departure is a tenure whose last hold, of that side, is released, and who is to have the lock
@@ -137,7 +137,7 @@ func (c *Client) freeAll(ctx context.Context, all []departure) []error {
 func (c *Client) freed(t *tenure, claimed bool, result script.Result, err error) error {
 	released, err := c.readFreed(t, result, err)
 	if err != nil || released.Freed || !released.Held {
-		c.hub.Released(t.point.channel, claimed, released.Told, yield(result.Asked))
+		c.hub.Released(t.point.queue, claimed, released.Told, yield(result.Asked))
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func (c *Client) giveBack(t *tenure, a answer) {
 	case t.unsettled:
 		_, err := c.runAll(context.Background(), c.releases, t.lower(t.point.read))
 		nothing = err == nil
-		c.hub.Look(t.point.channel, t.waiter)
+		c.hub.Look(t.point.queue, t.waiter)
 	default:
 		t.unprotect()
 	}

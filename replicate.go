@@ -3,6 +3,7 @@ package redlatch
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
@@ -20,7 +21,7 @@ func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
-	term := t.Term()
+	term := t.plan()
 	result, had, err := c.runner.RunReplicated(limited, script.Renew([]script.Renewal{t.renewal(term)}), want.replicas, want.confirm)
 	switch {
 	case err != nil && ctx.Err() == nil && c.life.Err() != nil:
@@ -35,6 +36,76 @@ func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", t.point.name, ErrNotReplicated, had, want.replicas, want.confirm)
 	}
 	return h.Err()
+}
+
+// confirms says that the members of a whole have to be renewed for it when all are there.
+func (r request) confirms() bool { return r.fixed || r.most > 0 || r.replicas > 0 }
+
+// confirm makes a renewed hold serve a whole until an end: one renewal asks for the lease of
+// the whole, and replicas have to confirm that very renewal. A fixed lease is not renewed
+// afterwards.
+func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error {
+	if !whole.confirms() {
+		return nil
+	}
+	t := h.tenure()
+	t.mu.Lock()
+	h.until = end
+	if whole.fixed {
+		h.want.lease = whole.lease
+	}
+	t.mu.Unlock()
+	if whole.replicas == 0 || t.client.session != nil {
+		if err := t.client.prolong(ctx, h); err != nil {
+			return err
+		}
+	}
+	if whole.replicas > 0 {
+		if err := t.client.replicate(ctx, h, whole); err != nil {
+			return err
+		}
+	}
+	if whole.fixed {
+		t.fix(h)
+	}
+	return h.Err()
+}
+
+// prolong renews a hold at once, and tells the session of its end.
+func (c *Client) prolong(ctx context.Context, h *Hold) error {
+	t := h.tenure()
+	term := t.plan()
+	call := script.Renew([]script.Renewal{t.renewal(term)})
+	t.mu.Lock()
+	request := t.errand(call, span(term), term, t.counts(), h.read)
+	t.mu.Unlock()
+	result, err := c.run(ctx, c.runner, request)
+	if err != nil {
+		return failure("lock", t.point.name, bare(err))
+	}
+	return t.renewed(term, result)
+}
+
+// plan is how the lease is to be renewed, which the engine may not know yet.
+func (t *tenure) plan() renew.Term {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.term()
+}
+
+// fix ends the renewal of a hold. The tenure is renewed for as long as it has others that
+// are.
+func (t *tenure) fix(h *Hold) {
+	t.mu.Lock()
+	h.want.fixed = true
+	if t.end == nil {
+		t.replan()
+	}
+	renewed := t.Term().Every > 0
+	t.mu.Unlock()
+	if !renewed {
+		t.unprotect()
+	}
 }
 
 // renewed takes the answer to a renewal by a term that the engine did not send.

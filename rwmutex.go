@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // RWMutex is a read-write lock: any number of readers, or one writer. It is the lock
@@ -37,6 +38,7 @@ func (c *Client) RWMutex(name string) *RWMutex {
 		return &RWMutex{client: c, read: p, write: p}
 	}
 	p.channel = protocol.RWChannel(name)
+	p.queue = wake.Key(p.channel, name)
 	p.held = heldKey{c, place{name: name, rw: true}}
 	p.kind = readWrite{exclusive{name, p.channel, c.messages}}
 	m := &RWMutex{client: c, read: p, write: p}

@@ -8,10 +8,10 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// refusal is why a server cannot be used, or nil. A Garnet runs scripts side by side unless it
+// unfit is why a server cannot be used, or nil. A Garnet runs scripts side by side unless it
 // is told otherwise, and does not tell a client which (docs/servers.md). A server that does not
 // answer INFO is taken as it is.
-func refusal(ctx context.Context, d driver.Driver) error {
+func unfit(ctx context.Context, d driver.Driver) error {
 	reply := d.Do(ctx, driver.Command{Words: []string{"INFO", "server"}})
 	if reply.Err != nil || !strings.Contains(reply.Str, "garnet_version:") {
 		return nil

@@ -2,24 +2,20 @@ package redlatch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
 // sweep is one pass over the members of a Multi, in their order. While it waits for one,
 // it holds none that comes later.
 type sweep struct {
-	parts []member
-	wants []request
-	group *group
-	until time.Time // zero: only the context bounds the wait
+	*group
+	patience time.Duration // for a wait while others are held; 0: no end
 }
-
-// waits says whether the sweep may wait for a member.
-func (s *sweep) waits() bool { return s.wants[0].wait != 0 }
 
 // all takes every member. After an error some are held, by the group.
 func (s *sweep) all() error {
@@ -33,7 +29,7 @@ func (s *sweep) all() error {
 		}
 		from = to
 	}
-	return s.settle()
+	return nil
 }
 
 // plain says that a member can be taken by the script for many: a mutex, for an owner of
@@ -42,8 +38,8 @@ func (s *sweep) all() error {
 func (s *sweep) plain(i int) bool {
 	part, want := s.parts[i], s.wants[i]
 	_, mutex := part.point.kind.(exclusive)
-	return mutex && part.client.session == nil && part.client.ownerOf(s.group.below()) == nil &&
-		want == request{lease: want.lease, fixed: want.fixed, wait: want.wait}
+	return mutex && part.client.session == nil && part.client.ownerOf(s.under) == nil &&
+		!want.fenced
 }
 
 // take takes the members from one up to another, which one script can take. If it cannot,
@@ -71,31 +67,32 @@ func (s *sweep) take(from, to int) error {
 
 // takeOne takes one member, and waits for it if it may.
 func (s *sweep) takeOne(i int) error {
-	part, want := s.parts[i], s.want(i)
-	var over bool
-	if want.wait, over = remaining(want, s.until); over {
-		return part.outOfTime(s.group.hold.parent)
+	part, want := s.parts[i], s.wants[i]
+	if s.waits() && !s.until.IsZero() {
+		if want.wait = time.Until(s.until); want.wait <= 0 {
+			return part.client.notAcquired(s.under, part.point, answer{})
+		}
 	}
-	h, err := part.client.acquireOn(s.group.below(), part.point, want)
+	short := i > 0 && s.patience > 0 && s.waits() && s.patience < want.wait
+	if short {
+		want.wait = s.patience
+	}
+	h, err := part.client.acquireOn(s.under, part.point, want)
 	if err != nil {
+		if short && errors.Is(err, ErrNotAcquired) && s.under.Err() == nil {
+			return fmt.Errorf("%w: %w", err, errAnew)
+		}
 		return err
 	}
 	return s.keep(i, h)
 }
 
-// want is what is asked of a member now: a fixed lease is renewed until all are held.
-func (s *sweep) want(i int) request {
-	want := s.wants[i]
-	want.fixed = want.fixed && !s.waits()
-	return want
-}
-
+// keep takes in a member that was granted, or says why the group has ended.
 func (s *sweep) keep(i int, h *Hold) error {
-	if s.group.add(i, h, true) {
-		return nil
-	}
-	_ = h.Unlock(s.group.hold.parent)
-	return s.group.lostWhileAsking()
+	s.add(i, h, origin{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over()
 }
 
 // takeTogether asks once for several members. It returns the index of one that is not to
@@ -109,15 +106,10 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 		return from, nil // which says that it is closed
 	}
 	defer c.gate.leave()
-	ctx := s.group.below()
-	limited := ctx
-	if !s.until.IsZero() && s.waits() {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithDeadline(ctx, s.until)
-		defer cancel()
-	}
+	limited, cancel := s.limit(s.under)
+	defer cancel()
 	if limited.Err() != nil {
-		return 0, s.parts[from].outOfTime(ctx)
+		return 0, c.notAcquired(s.under, s.parts[from].point, answer{})
 	}
 	ts, call := s.bid(from, to)
 	began := time.Now()
@@ -130,7 +122,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	case err != nil:
 		return from, nil // one by one, it shows whose error it is
 	case !all.Granted && !s.waits():
-		err := c.notAcquired(ctx, ts[at].point, answer{ttl: all.TTL, holder: all.Holder})
+		err := c.notAcquired(s.under, ts[at].point, answer{ttl: all.TTL, holder: all.Holder})
 		c.observe(NotAcquired, ts[at].point, "", time.Since(began), err)
 		return 0, err
 	case !all.Granted:
@@ -143,7 +135,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 // who comes later stands behind them.
 func (s *sweep) crowded(from, to int) int {
 	for i := from; i < to && s.waits(); i++ {
-		if s.parts[i].client.hub.Crowded(s.parts[i].point.channel) {
+		if s.parts[i].client.hub.Crowded(s.parts[i].point.queue) {
 			return i
 		}
 	}
@@ -156,10 +148,10 @@ func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
 	locks, owners := make([]string, to-from), make([]string, to-from)
 	for i := range ts {
 		part := s.parts[from+i]
-		ts[i] = part.client.newTenure(s.group.below(), part.point, nil, s.want(from+i))
+		ts[i] = part.client.newTenure(s.under, part.point, nil, s.wants[from+i])
 		owners[i], locks[i] = ts[i].owner, part.point.name
 	}
-	return ts, script.AcquireAll(locks, owners, s.want(from).lease)
+	return ts, script.AcquireAll(locks, owners, s.wants[from].lease)
 }
 
 // keepAll makes holds of what was granted together.
@@ -178,7 +170,7 @@ func (s *sweep) keepAll(from int, ts []*tenure, result script.Result, began time
 		}
 	}
 	if late {
-		return ts[0].client.giveUpAll(s.group.below(), ts, nil)
+		return ts[0].client.giveUpAll(s.under, ts, nil)
 	}
 	return err
 }
@@ -203,41 +195,4 @@ func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) err
 		}
 	}
 	return c.verdict(limited, ts[len(ts)-1], a)
-}
-
-// settle begins the fixed leases of members that were renewed while others were waited
-// for: all in one request for each client, and each only for its owner.
-func (s *sweep) settle() error {
-	if !s.wants[0].fixed || !s.waits() {
-		return nil
-	}
-	clients := make(map[*Client][]*Hold)
-	for _, h := range s.group.all() {
-		c := h.tenure().client
-		clients[c] = append(clients[c], h)
-	}
-	for c, holds := range clients {
-		calls := make([]script.Call, len(holds))
-		terms := make([]renew.Term, len(holds))
-		for i, h := range holds {
-			terms[i] = h.tenure().Term()
-			calls[i] = script.Renew([]script.Renewal{h.tenure().renewal(terms[i])})
-		}
-		for i, result := range c.runner.RunEach(s.group.below(), calls...) {
-			if err := holds[i].begin(terms[i], result); err != nil {
-				return withCause(err, s.group.hold.parent)
-			}
-		}
-	}
-	return nil
-}
-
-// begin begins the fixed lease of a hold that was renewed by then, or says why not.
-func (h *Hold) begin(term renew.Term, result script.Result) error {
-	t := h.tenure()
-	if err := t.renewed(term, result); err != nil {
-		return err
-	}
-	t.fix(h)
-	return h.Err()
 }

@@ -342,7 +342,7 @@ func (t *tenure) Lost(why error) {
 
 	t.leave()
 	t.unprotect()
-	t.client.hub.Look(t.point.channel, t.waiter)
+	t.client.hub.Look(t.point.queue, t.waiter)
 }
 
 // lose ends the tenure with ErrLost. The mutex is held.

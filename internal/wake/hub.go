@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,12 +31,12 @@ type Hub struct {
 	// date by the time it is read, as an answer given under the mutex would be.
 	idle atomic.Bool
 
-	mu         sync.Mutex
-	lines      map[string]*line // changed by put and drop only
-	waiting    int
-	subscribed int // lines that are listening
-	running    bool
-	stopped    bool
+	mu       sync.Mutex
+	lines    map[string]*line   // by key; changed by put and drop only
+	channels map[string][]*line // the same by channel, which several locks may share
+	waiting  int
+	running  bool
+	stopped  bool
 }
 
 const (
@@ -59,6 +61,8 @@ func NewHub(listen Listen, logger *slog.Logger) *Hub {
 		ctx:    ctx,
 		stop:   stop,
 		lines:  make(map[string]*line),
+
+		channels: make(map[string][]*line),
 	}
 	h.idle.Store(true)
 	return h
@@ -66,13 +70,18 @@ func NewHub(listen Listen, logger *slog.Logger) *Hub {
 
 // put adds a line. The mutex is held.
 func (h *Hub) put(l *line) {
-	h.lines[l.channel] = l
+	h.lines[l.key] = l
+	h.channels[l.channel] = append(h.channels[l.channel], l)
 	h.idle.Store(false)
 }
 
 // drop removes a line. The mutex is held.
 func (h *Hub) drop(l *line) {
-	delete(h.lines, l.channel)
+	delete(h.lines, l.key)
+	rest := slices.DeleteFunc(h.channels[l.channel], func(other *line) bool { return other == l })
+	if h.channels[l.channel] = rest; len(rest) == 0 {
+		delete(h.channels, l.channel)
+	}
 	h.idle.Store(len(h.lines) == 0)
 }
 
@@ -96,33 +105,52 @@ func (h *Hub) Waiting() int {
 func (h *Hub) Subscribed() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.subscribed
+	n := 0
+	for channel := range h.channels {
+		if h.has(channel, listening) {
+			n++
+		}
+	}
+	return n
 }
 
-// Crowded says whether somebody waits for channel.
-func (h *Hub) Crowded(channel string) bool {
+// has says whether a line of the channel is in that state. The mutex is held.
+func (h *Hub) has(channel string, state subscription) bool {
+	return slices.ContainsFunc(h.channels[channel], func(l *line) bool { return l.state == state })
+}
+
+// Key is that of the line for a lock, whose waiters are told on a channel. Locks that share a
+// channel have a line each. A key without a lock is the channel's own.
+func Key(channel, lock string) string { return channel + keySeparator + lock }
+
+// keySeparator is in no name of a lock.
+const keySeparator = "\x00"
+
+// Crowded says whether somebody stands in a line.
+func (h *Hub) Crowded(key string) bool {
 	if h.idle.Load() {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
+	l := h.lines[key]
 	return l != nil && len(l.waiters) > 0
 }
 
-// Join adds a waiter to the end of the line for channel.
-func (h *Hub) Join(channel string, bid any) *Waiter { return h.join(channel, bid, false) }
+// Join adds a waiter to the end of a line.
+func (h *Hub) Join(key string, bid any) *Waiter { return h.join(key, bid, false) }
 
 // JoinShared adds a waiter that can hold the lock together with those of its kind that
 // stand next to it.
-func (h *Hub) JoinShared(channel string, bid any) *Waiter { return h.join(channel, bid, true) }
+func (h *Hub) JoinShared(key string, bid any) *Waiter { return h.join(key, bid, true) }
 
-func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
+func (h *Hub) join(key string, bid any, shared bool) *Waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
+	l := h.lines[key]
 	if l == nil {
-		l = &line{channel: channel}
+		channel, _, _ := strings.Cut(key, keySeparator)
+		l = &line{key: key, channel: channel}
 		h.put(l)
 	}
 	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
@@ -135,24 +163,24 @@ func (h *Hub) join(channel string, bid any, shared bool) *Waiter {
 }
 
 // Release takes note that a holder is about to give the lock back, and picks the contender
-// for channel for a hand-over, if there is to be one. The holder is nil if it never waited.
+// of a line for a hand-over, if there is to be one. The holder is nil if it never waited.
 // Release returns nil if there is no contender, if it is trying by itself, or if others are
 // to be offered the lock. Released must follow, unless others still hold the lock.
-func (h *Hub) Release(channel string, holder *Waiter, handOver bool) *Waiter {
+func (h *Hub) Release(key string, holder *Waiter, handOver bool) *Waiter {
 	if h.idle.Load() {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	holder.end()
-	l := h.lines[channel]
+	l := h.lines[key]
 	if l == nil {
 		return nil
 	}
 	l.missed = false // Released looks in any case
 	w := l.front()
 	switch {
-	case !handOver || w == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
+	case !handOver || w == nil || w.Bid == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
 		return nil
 	case l.offered():
 		// The message of this release may be here before its answer. It must not let w look
@@ -169,13 +197,13 @@ func (h *Hub) Release(channel string, holder *Waiter, handOver bool) *Waiter {
 // Released takes note of what came of a release: how many subscribers were told of a free
 // lock. A contender that was not claimed is woken; it holds back for a moment if others were
 // offered the lock.
-func (h *Hub) Released(channel string, claimed bool, told int, yield time.Duration) {
+func (h *Hub) Released(key string, claimed bool, told int, yield time.Duration) {
 	if h.idle.Load() {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
+	l := h.lines[key]
 	if l == nil {
 		return
 	}
@@ -199,16 +227,16 @@ func (h *Hub) Released(channel string, claimed bool, told int, yield time.Durati
 	}
 }
 
-// Look makes the contender for channel look at the lock, because a holder, nil if it never
+// Look makes the contender of a line look at the lock, because a holder, nil if it never
 // waited, has lost it or become one that lets others in beside itself.
-func (h *Hub) Look(channel string, holder *Waiter) {
+func (h *Hub) Look(key string, holder *Waiter) {
 	if h.idle.Load() {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	holder.end()
-	if l := h.lines[channel]; l != nil {
+	if l := h.lines[key]; l != nil {
 		l.poke()
 	}
 }
@@ -216,6 +244,11 @@ func (h *Hub) Look(channel string, holder *Waiter) {
 // subscribe asks for the line's channel unless that was done. The mutex is held.
 func (h *Hub) subscribe(l *line) {
 	if l.state != unwanted || h.stopped {
+		return
+	}
+	if h.has(l.channel, listening) {
+		l.state = listening
+		l.hear() // what was published before this is lost
 		return
 	}
 	l.state = wanted
@@ -252,21 +285,22 @@ func (h *Hub) on() driver.Events {
 func (h *Hub) acknowledged(channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
-	if l == nil || l.state != asked && l.state != listening {
-		return
+	if !h.has(channel, asked) && !h.has(channel, listening) {
+		return // it answers a request on an earlier connection
 	}
-	if l.state == asked {
-		h.subscribed++
+	for _, l := range h.channels[channel] {
+		if l.state == unwanted {
+			continue
+		}
+		l.state, l.refusals = listening, 0
+		l.hear() // what was published meanwhile is lost
 	}
-	l.state, l.refusals = listening, 0
-	l.hear() // what was published meanwhile is lost
 }
 
 func (h *Hub) message(channel, _ string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := h.lines[channel]; l != nil {
+	for _, l := range h.channels[channel] {
 		l.hear()
 	}
 }

@@ -2,8 +2,9 @@ package wake
 
 import "time"
 
-// line is the local waiters for one channel. The hub's mutex guards it.
+// line is the local waiters for one lock. The hub's mutex guards it.
 type line struct {
+	key     string
 	channel string
 	waiters []*Waiter // [0] is the contender
 	state   subscription

@@ -104,14 +104,16 @@ func (h *Hub) refusedTo(channel string, err error) {
 func (h *Hub) refuse(channel string) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lines[channel]
-	if l == nil || l.state != asked {
-		return false
-	}
-	first = l.refusals == 0
-	l.refuse(time.Now())
-	if len(l.waiters) == 0 {
-		h.drop(l)
+	now := time.Now()
+	for _, l := range slices.Clone(h.channels[channel]) {
+		if l.state != asked {
+			continue
+		}
+		first = first || l.refusals == 0
+		l.refuse(now)
+		if len(l.waiters) == 0 {
+			h.drop(l)
+		}
 	}
 	return first
 }
@@ -119,17 +121,20 @@ func (h *Hub) refuse(channel string) (first bool) {
 func (h *Hub) changes(now time.Time) (add, remove []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for channel, l := range h.lines {
+	for _, l := range h.lines {
 		switch {
 		case l.state == wanted, l.state == refused && !now.Before(l.retryAt):
+			if !h.has(l.channel, asked) {
+				add = append(add, l.channel)
+			}
 			l.state = asked
-			add = append(add, channel)
 		case l.state == listening && len(l.waiters) == 0 && now.Sub(l.emptied) >= linger:
 			// A line that is asked for is left alone until the answer is here, or
 			// the answer would be taken for one to a later request.
 			h.drop(l)
-			h.subscribed--
-			remove = append(remove, channel)
+			if len(h.channels[l.channel]) == 0 {
+				remove = append(remove, l.channel)
+			}
 		}
 	}
 	return add, remove
@@ -146,7 +151,6 @@ func (h *Hub) needed() bool {
 func (h *Hub) disconnected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.subscribed = 0
 	for _, l := range h.lines {
 		if len(l.waiters) == 0 {
 			h.drop(l)

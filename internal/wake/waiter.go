@@ -4,7 +4,8 @@ import "time"
 
 // Waiter is one place in a line. It belongs to one goroutine.
 type Waiter struct {
-	// Bid is what the waiter asks for; whoever claims it reads it.
+	// Bid is what the waiter asks for; whoever claims it reads it. A waiter without one only
+	// watches the lock: it is never claimed.
 	Bid any
 
 	shared bool // it can hold the lock together with its neighbours
@@ -81,6 +82,19 @@ func (w *Waiter) Tried(until time.Time) {
 	h.subscribe(w.line)
 }
 
+// Requeue ends an attempt that failed like Tried, and puts w behind the others of its line. It is
+// for a waiter without a bid, which others must not wait for.
+func (w *Waiter) Requeue(until time.Time) {
+	w.Tried(until)
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := w.line; len(l.waiters) > 1 {
+		l.remove(w, w.tryAt)
+		l.waiters = append(l.waiters, w)
+	}
+}
+
 // Enter takes w out of its line because it holds the lock, until Hub.Release or Hub.Look says
 // otherwise. The next waiter need not look before until.
 func (w *Waiter) Enter(until time.Time) { w.leave(until, true) }
@@ -144,7 +158,7 @@ func (w *Waiter) Company() []*Waiter {
 	}
 	var company []*Waiter
 	for _, next := range w.line.waiters[1:] {
-		if !next.shared || next.claimed || next.result != nil || len(company) == maxCompany {
+		if !next.shared || next.Bid == nil || next.claimed || next.result != nil || len(company) == maxCompany {
 			break
 		}
 		next.claimed = true

@@ -1,0 +1,106 @@
+package wake_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
+)
+
+// Waiters that only watch a lock, and lines that share a channel.
+
+func TestAWaiterWithoutABidIsNeverClaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		w := h.Join(channel, nil)
+		tried(t, w, far())
+		quiet(w)
+		tried(t, w, far())
+		if h.Release(channel, nil, true) != nil {
+			t.Error("a release claimed it")
+		}
+		h.Released(channel, false, 0, 0)
+		if !rung(w) || !w.Turn(time.Now()).Try {
+			t.Error("it does not look after the release")
+		}
+		reader, watcher := h.JoinShared("another", 1), h.JoinShared("another", nil)
+		if company := reader.Company(); len(company) > 0 {
+			t.Error("a reader claimed it")
+		}
+		watcher.Leave()
+		reader.Leave()
+	})
+}
+
+func TestAWaiterWithoutABidLetsOthersGoFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		watcher, other := h.Join(channel, nil), h.Join(channel, 1)
+		until := time.Now().Add(30 * time.Second)
+		if !watcher.Turn(time.Now()).Try {
+			t.Fatal("the watcher may not look")
+		}
+		watcher.Requeue(until)
+		if turn := other.Turn(time.Now()); !turn.Front || turn.Try || turn.At.After(until) {
+			t.Errorf("the one behind has the turn %+v", turn)
+		}
+		quiet(watcher, other)
+		tried(t, other, far()) // the acknowledgement
+		s.publish(channel)
+		time.Sleep(10 * ms)
+		if !rung(other) || rung(watcher) {
+			t.Error("a message woke another than the contender")
+		}
+		other.Leave()
+		if !watcher.Turn(time.Now()).Try {
+			t.Error("the watcher is not the contender after that")
+		}
+	})
+}
+
+func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		a, b := h.Join(wake.Key(channel, "x"), 1), h.Join(wake.Key(channel, "{x}"), 2)
+		tried(t, a, far())
+		tried(t, b, far())
+		quiet(a, b)
+		tried(t, a, far())
+		tried(t, b, far())
+		if n := h.Subscribed(); n != 1 {
+			t.Errorf("%d subscriptions to one channel", n)
+		}
+		s.publish(channel)
+		time.Sleep(10 * ms)
+		if !rung(a) || !rung(b) {
+			t.Error("a message on the channel does not wake both")
+		}
+		a.Leave()
+		time.Sleep(3 * time.Second)
+		if n := h.Subscribed(); n != 1 {
+			t.Errorf("%d subscriptions after one has left", n)
+		}
+		quiet(b)
+		tried(t, b, far())
+		late := h.Join(wake.Key(channel, "x"), 3)
+		tried(t, late, far())
+		if !late.Turn(time.Now()).Try {
+			t.Error("one that comes late does not look again, though messages may have passed")
+		}
+		s.publish(channel)
+		time.Sleep(10 * ms)
+		if !rung(b) {
+			t.Error("the one that stayed is not woken")
+		}
+		late.Leave()
+		b.Leave()
+		time.Sleep(3 * time.Second)
+		if n := h.Subscribed(); n != 0 {
+			t.Errorf("%d subscriptions after all have left", n)
+		}
+	})
+}
