@@ -81,8 +81,8 @@ func (m *Multi) Name() string { return joined(m.parts) }
 // are free. Where one is not, they are taken in turn, each waited for while the earlier
 // ones are held and renewed. If one of those is lost meanwhile, Lock begins again.
 //
-// The hold ends with the first member that is lost. The others are then renewed no more:
-// Unlock frees them at once, and otherwise they end with their leases.
+// The hold ends with the first member that is lost. The others are then no longer
+// renewed. Unlock frees them at once; without it they end with their leases.
 //
 // Errors: those of the members' Lock, and a *ConfigError (NewMulti). After an error what
 // this call had taken has been given back, for which it waits up to Config.ReleaseTimeout;
