@@ -304,7 +304,7 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	switch {
 	case a.holder == "":
 	case a.ttl < 0 && p.kind.queues(): // only the next in turn is told
-		err = fmt.Errorf("%w: held by %s", err, a.holder)
+		err = fmt.Errorf("%w: held by %s", err, protocol.Show(a.holder))
 	case a.ttl < 0:
 		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(a.holder))
 	default:

@@ -16,10 +16,9 @@ import (
 	"github.com/redlatch/redlatch/internal/wake"
 )
 
-// Client makes locks on one Redis deployment and keeps what is held. It uses one
-// connection for commands, while somebody waits one for messages, and where it is
-// protected one that says that it lives, however many locks there are. It is safe for
-// concurrent use.
+// Client makes locks on one Redis deployment and keeps what is held. For any number of locks
+// it uses one connection for commands, one for Pub/Sub while anyone waits, and one for
+// liveness if Config.Protect is set. It is safe for concurrent use.
 type Client struct {
 	id      string
 	config  Config
@@ -224,14 +223,14 @@ func (c *Client) force(ctx context.Context, p *point, call script.Call) (bool, e
 
 // Stats is a snapshot of what a client does. Totals count from its start.
 type Stats struct {
-	Holds          int   // tenures held now: locks, counted once for each owner
+	Holds          int   // locks held now, counted once for each owner
 	Waiters        int   // goroutines that wait now
 	Subscriptions  int   // channels subscribed now
 	Renewals       int64 // leases extended, in total
 	LateRenewals   int64 // of these, after half of the lease had gone
 	FailedRenewals int64 // attempts that got no answer, one for each lease
-	Losses         int64 // tenures lost, in total
-	Rescued        int64 // tenures that a watchdog kept through a pause of this process, in total
+	Losses         int64 // locks lost, in total, counted in the same way
+	Rescued        int64 // locks that a watchdog kept through a pause of this process, in total
 	Watchdogs      int   // alive when last heard of, once something was protected
 }
 

@@ -21,80 +21,82 @@ type Config struct {
 	// made good.
 	RenewInterval time.Duration
 
-	// FairWait is for how long a waiter for a fair lock counts as alive in the eyes of
-	// Java peers, after its predecessor's time: 5 m, Redisson's fairLockWaitTimeout, and
-	// best the same as theirs. At least 10 s.
+	// FairWait is how long Java peers count a waiter for a fair lock as alive, after its
+	// predecessor's time. Default: 5m, as Redisson's fairLockWaitTimeout. Set both to the
+	// same value. At least 10 s.
 	FairWait time.Duration
 
-	// PollCap is the longest time that a waiter goes without looking at the lock,
-	// messages or not: 5 s. At least 50 ms. The actual pause is up to a fifth
-	// shorter, at random, so that processes do not look all at once.
+	// PollCap is the longest time between two requests of a waiter, with or without
+	// messages. Default: 5s. At least 50 ms. The actual pause is up to a fifth shorter, at
+	// random, so that processes do not ask all at once.
 	PollCap time.Duration
 
 	// OldestPeer is the oldest Redisson, such as "3.16.8", among the Java processes that
-	// share the locks, or "none" where there is no Java. It decides how releases are
-	// announced, never whether locks exclude: waiters that miss a message look after
-	// PollCap, or in Java when the lease ends. By default every peer from 3.10.3 on is
-	// woken; in a Cluster of Redis 7 that costs a second message, which "3.22.0" and
-	// later, or "none", save.
+	// share the locks, or "none" if there is no Java. It decides how releases are announced,
+	// never whether locks exclude. A waiter that misses a message asks after PollCap, or in
+	// Java when the lease ends. By default every peer from 3.10.3 on is woken. In a Cluster
+	// of Redis 7 that costs a second message; "3.22.0" and later, or "none", save it.
 	OldestPeer string
 
-	// RestartDelay is for how long a server that has been restarted counts for no Quorum,
-	// because it may have forgotten who holds the lock: LeaseTime. It has to be at least
-	// the longest lease of all who use the quorum. Negative: the servers forget nothing,
-	// since each write is on disk before it is answered (appendfsync always), and are not
-	// asked.
+	// RestartDelay is how long a Quorum ignores a restarted server, because it may have
+	// forgotten who holds the lock. Default: LeaseTime. At least the longest lease of all
+	// who use the quorum. A negative value says that the servers forget nothing, because each
+	// write is on disk before it is answered (appendfsync always). They are then not asked.
 	RestartDelay time.Duration
 
 	// TokenClock makes fencing tokens follow the server's clock, in microseconds, where
-	// their counter is behind it. They then go on growing also after a failover that has
-	// lost increments, as long as the servers' clocks agree to within the time of a
-	// failover. By default tokens count by one, like Redisson's. Java peers take no part
-	// in it: their tokens count on from the last.
+	// their counter is behind it. They then keep growing after a failover that has lost
+	// increments, if the servers' clocks agree to within the time of a failover. Default:
+	// tokens count by one, like Redisson's. Java peers always count on from the last token.
 	TokenClock bool
 
-	// CommandTimeout bounds one operation on Redis, with its repetitions: 3 s. An
-	// outage that is shorter is ridden out, a longer one is reported.
+	// CommandTimeout bounds one operation on Redis, with its repetitions. Default: 3s. A
+	// shorter outage is ridden out, a longer one is reported.
 	CommandTimeout time.Duration
 
-	// ReleaseTimeout bounds Unlock, which does not end with its context: 3 s. A failover
-	// that takes longer leaves the lock behind until its lease ends.
+	// ReleaseTimeout bounds Unlock, which does not end with its context. Default: 3s. A
+	// failover that takes longer leaves the lock behind until its lease ends.
 	ReleaseTimeout time.Duration
 
 	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this
-	// process is paused. When it goes on, a hold whose deadline has passed is not valid
-	// until Redis has confirmed it, and then lives on; or it is lost, and only then its
-	// context ends: after one round trip, and CommandTimeout at most. LeaseTime is at least
-	// 1 s. Holds with a fixed lease are not protected; without a watchdog alive none is, and
-	// Stats and the log say so. It costs one more connection, six small requests in each
-	// LeaseTime, and no round trip of an acquisition or release; the first acquisition waits
-	// until a watchdog could find the client, for CommandTimeout at most.
+	// process is paused. When the process goes on, a hold whose deadline has passed is not
+	// valid until Redis has confirmed it. That takes one round trip, CommandTimeout at most.
+	// If Redis does not confirm it, the hold is lost, and only then its context ends.
+	//
+	// LeaseTime must be at least 1 s. Holds with a fixed lease are not protected. Without a
+	// living watchdog no hold is, and Stats and the log say so.
+	//
+	// It costs one more connection and six small requests in each LeaseTime. Acquisitions and
+	// releases take no further round trip. The first acquisition waits until a watchdog could
+	// find the client, for CommandTimeout at most.
 	Protect bool
 
-	// TLS is how a rediss:// URL is connected to, or one that begins with
-	// rediss+sentinel or rediss+cluster: own authorities, a client certificate. It holds
-	// for all servers and sentinels. Without it, the system's authorities are trusted.
+	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs:
+	// own authorities, a client certificate. It holds for all servers and sentinels. Default:
+	// the system's authorities are trusted.
 	TLS *tls.Config
 
-	// Credentials is asked for the user and the password of a server, at each connection
-	// that Open's client makes to it, for passwords that are rotated and for tokens that
-	// expire. An empty user is the default one. The address is the server's own, before
-	// AddressMap. It must end with ctx, may be called by several goroutines, and its error
-	// ends the attempt to connect. The URL then has no user and no password. Connections
-	// that exist are not logged in again. It is not asked for sentinels.
+	// Credentials returns the user and the password of a server, for passwords that are
+	// rotated and for tokens that expire. The client that Open made calls it at each new
+	// connection to a server, not for sentinels. An empty user is the default one. The
+	// address is the server's own, before AddressMap.
+	//
+	// It must end with ctx, and may be called by several goroutines. Its error ends the
+	// attempt to connect. The URL must then have no user and no password. Existing
+	// connections are not logged in again.
 	Credentials func(ctx context.Context, address string) (user, password string, err error)
 
 	// AddressMap translates the addresses that the URL, sentinels and servers of a Cluster
-	// name, where they cannot be reached under these: behind NAT, or in containers. It gets
+	// name, if they cannot be reached under these: behind NAT, or in containers. It gets
 	// and returns host:port, must not block, and may be called by several goroutines. With
 	// TLS, certificates are checked against its result.
 	AddressMap func(address string) string
 
-	// Logger is told of what no caller would see, such as a hold that was lost:
+	// Logger is told of what no caller would see, such as a hold that was lost. Default:
 	// slog.Default.
 	Logger *slog.Logger
 
-	// Observer is told of every event, for metrics and traces. None by default.
+	// Observer is told of every event, for metrics and traces. Default: none.
 	Observer Observer
 }
 

@@ -38,7 +38,7 @@
 //
 // # How it works
 //
-// An acquisition is a tenure: one owner's time on one lock. It is one script, and so
+// An acquisition begins a tenure: one owner's time on one lock. It is one script, and so
 // is its release. One engine renews all tenures of a client (internal/renew says
 // how it decides whom to believe), one hub wakes all waiters (internal/wake), and
 // repeating a script is harmless, which is how lost replies are resolved
@@ -48,30 +48,30 @@
 //	the reply is lost        the same request is sent again
 //	the caller gives up      a release follows the request on the same connection
 //	the reply comes too late a grant whose deadline has passed is no grant
-//	the client closes        waiters leave with ErrClosed, what was granted goes back
+//	the client closes        waiters get ErrClosed, what was granted is released
 //
 // # Several locks as one
 //
 // Behind the hold of a Multi or a Quorum stands a group of ordinary holds. It ends when
-// fewer of them are left than it needs: all, or a majority. A Multi sweeps over its
-// members in one order; a Quorum asks them all at once, in a ballot. What can happen
-// between any two of their requests:
+// fewer of them are left than it needs: all, or a majority. A Multi takes its members in
+// one order (a sweep). A Quorum asks them all at once (a ballot). Between any two of
+// their requests this can happen:
 //
 //	the process dies            each member ends with its lease, as for any hold
-//	a reply is lost             the member's own acquisition resolves it, or takes it back
+//	a reply is lost             the member's own acquisition resolves it, or releases
 //	a member is lost            a sweep begins again, a vote goes on without it
 //	the caller gives up         the waits end with the group's context, and the holds
-//	                            that were taken, those very ones, go back
-//	a vote cannot be won        the same, and one member is waited for before the next vote
-//	an answer comes too late    it joins the group if that still lives, or goes back
-//	a server restarts empty     its grants count for no new majority for a lease
+//	                            that were taken, and no others, are released
+//	a vote cannot be won        the same; the next vote follows a wait for one member
+//	an answer comes too late    it joins the group if that still lives, or is released
+//	a server restarts empty     no new majority counts its grants, for one lease
 //
 // docs/multi-and-quorum.md has the rest.
 //
 // # Owners
 //
-// A mutex is re-entrant for one owner. Each call of Lock is an owner of its own,
-// unless its context comes from Client.WithOwner: below that context every
-// acquisition re-enters. Without it, taking a lock again below Hold.Context is
-// reported as ErrReentry instead of waiting for oneself.
+// A mutex is re-entrant for one owner. Each call of Lock is an owner of its own, unless
+// its context comes from Client.WithOwner. Below that context every acquisition
+// re-enters. Without WithOwner, taking a lock again below Hold.Context would wait for
+// itself: it is reported as ErrReentry.
 package redlatch

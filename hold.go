@@ -46,10 +46,10 @@ func (h *Hold) finish(err error) {
 	}
 }
 
-// Err is nil while the lock is held, then an error that matches ErrLost or
-// ErrReleased. It does not block and asks nobody: a hold is lost at the latest when
-// its Deadline passes. Only one that is protected (Config.Protect) is in doubt instead if
-// its process was paused: then Err is still nil, Valid is false, and Redis is asked.
+// Err is nil while the lock is held, then an error that matches ErrLost or ErrReleased. It
+// does not block and sends nothing. A hold is lost at the latest when its Deadline passes.
+// The exception is a protected hold (Config.Protect) whose process was paused: Redis is
+// asked, and until it answers Err is nil and Valid is false.
 func (h *Hold) Err() error {
 	h.keeper.ended()
 	h.mu.Lock()
@@ -57,15 +57,15 @@ func (h *Hold) Err() error {
 	return h.err
 }
 
-// Valid says whether the lock is held and its local deadline has not passed. Ask it
-// right before an effect that must not happen twice; what can happen between the
-// question and the effect only the guarded resource itself can exclude.
+// Valid says whether the lock is held and its local deadline has not passed. Ask it right
+// before an effect that must not happen twice. The process may still be paused between the
+// question and the effect: only the guarded resource itself can refuse a late effect.
 func (h *Hold) Valid() bool { return h.Err() == nil && h.keeper.valid() }
 
-// Deadline is the moment up to which the hold may be trusted, on this machine's
-// monotonic clock. It lies before the expiry in Redis, and moves on with each
-// renewal. Of a Multi it is that of the member which ends first; of a Quorum it is the
-// moment from which on fewer than a majority would be left.
+// Deadline is the moment up to which the hold may be trusted, on this machine's monotonic
+// clock. It lies before the expiry in Redis, and moves on with each renewal. For a Multi it
+// is the earliest deadline of its members. For a Quorum it is the moment from which on fewer
+// than a majority would be left.
 func (h *Hold) Deadline() time.Time { return h.keeper.deadline() }
 
 // Owner is the holder as it stands in Redis, "clientUUID:number". It is empty for a Multi
@@ -119,18 +119,18 @@ func (h *Hold) Context() context.Context {
 	return h.ctx
 }
 
-// Unlock gives the hold back. With the owner's last hold the lock is free: its key
-// is gone and its waiters are woken; before that, the count is one lower and the
-// TTL is at least the full lease.
+// Unlock releases the hold. With the owner's last hold the lock is free: its key is gone and
+// its waiters are woken. Before the last, the count is one lower and the TTL is at least the
+// full lease.
 //
-// It works with a context that has ended: what bounds it is Config.ReleaseTimeout.
-// The hold is over and no longer renewed whatever Unlock returns. A second call is
-// nil and sends nothing, also if the first one failed.
+// It works with a context that has ended: Config.ReleaseTimeout bounds it instead. The hold
+// is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends
+// nothing, also if the first one failed.
 //
-// Nil says that nothing of the hold is left. After a lost reply the request is repeated, and
-// then nobody can tell a lock that the first one freed from one that was forced open a moment
-// before. Once the client has begun to close, Unlock waits for that and is nil: Close tells what
-// could not be released.
+// Nil means that nothing of the hold is left. After a lost reply the request is repeated.
+// Unlock then cannot tell a lock that the first request freed from one that was forced open a
+// moment before. Once the client has begun to close, Unlock waits for that and returns nil:
+// Close reports what could not be released.
 //
 // Errors: ErrLost, if the lock was not held any more; then somebody else may have
 // held it meanwhile. ErrUnknownOutcome and errors of the network and the server:

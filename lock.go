@@ -47,8 +47,8 @@ func WithLease(d time.Duration) LockOption { return LockOption{kind: leaseOption
 // Without it, ctx alone bounds the wait.
 func WithWait(d time.Duration) LockOption { return LockOption{kind: waitOption, d: d} }
 
-// WithFencing takes a token with the hold: a number that is greater than that of every
-// earlier hold of the lock with one. Give it to whatever the lock guards (package fence),
+// WithFencing takes a token with the hold. A token is a number, greater than every earlier
+// token of the lock. Give it to whatever the lock guards (package fence),
 // which then refuses the late write of a holder that has been overtaken. Under re-entry
 // the tenure keeps its token. The counter is Redisson's, so that a Java FencedLock of the
 // same name goes on counting.
@@ -56,24 +56,25 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 
 // WithReplicas grants the hold only when n replicas of the server have it, and otherwise
 // gives it back and reports ErrNotReplicated: one of these n can then take the server's
-// place without losing the lock. Which of them does is not ours to say: where a replica
-// that lags behind may be promoted, ask for all of them, and let a fencing token decide.
+// place without losing the lock. redlatch cannot choose which replica is promoted. If a
+// replica that lags behind may be promoted, ask for all of them, and use a fencing token.
 //
-// It costs one more round trip, on a connection of its own, and waits for up to timeout
-// beyond the wait for the lock itself. Of the holds of one owner, each asks for itself.
-// Renewals are not waited for: a hold that outlives its first lease on a primary which was
-// cut off from its replicas may be overtaken. With WithLease there is nothing but what was
-// confirmed.
+// It costs one more round trip, on a connection of its own. It waits for up to timeout
+// beyond the wait for the lock itself. Each hold of one owner asks for itself.
+//
+// Replicas confirm the grant, not the renewals. On a primary that was cut off from its
+// replicas, a hold that outlives its first lease may be overtaken. With WithLease there are
+// no renewals, so the whole lease is confirmed.
 //
 // Source: the WAIT command of Redis, as Redisson uses it (section 15 of the wire format).
 func WithReplicas(n int, timeout time.Duration) LockOption {
 	return LockOption{kind: replicasOption, n: n, d: timeout}
 }
 
-// WithMaxHold has the hold end after d at the latest, with ErrLost, however long its holder
-// would go on: nobody renews it beyond that, neither the client nor a watchdog. At least
-// 10 ms. It ends a little earlier than d, as a lease does. Under re-entry all holds of one
-// owner end together, so the latest end among them counts, and none if one of them has none.
+// WithMaxHold makes the hold end after d at the latest, with ErrLost. Neither the client nor
+// a watchdog renews it beyond that. At least 10 ms. It ends a little earlier than d, as a
+// lease does. Under re-entry all holds of one owner end together: the latest limit applies.
+// If any hold has no limit, none applies.
 func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOption, d: d} }
 
 // request is what the options of one acquisition add up to.

@@ -84,8 +84,8 @@ func (m *Multi) Name() string { return joined(m.parts) }
 // members have several clients, it also gives all back and begins again after a few seconds of
 // waiting for one: processes that know a server by two names may wait for each other.
 //
-// The hold ends with the first member that is lost. The others are then renewed no more:
-// Unlock frees them at once, and otherwise they end with their leases.
+// The hold ends with the first member that is lost. The others are then no longer
+// renewed. Unlock frees them at once; without it they end with their leases.
 //
 // Errors: those of the members' Lock, and a *ConfigError (NewMulti). After an error what
 // this call had taken has been given back, for which it waits up to Config.ReleaseTimeout;

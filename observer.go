@@ -3,8 +3,8 @@ package redlatch
 import "time"
 
 // Observer is told of events. Its method is called in the goroutine where the event happens,
-// and must not block; of a loss it is told, like the log, by a goroutine of its own. It may use
-// the client, and close it. It has to be safe for concurrent use.
+// and must not block. A separate goroutine tells it of losses, and calls the logger. The
+// method may use the client, and close it. It must be safe for concurrent use.
 type Observer interface {
 	Observe(Event)
 }

@@ -28,14 +28,14 @@ import (
 //	memory://name                                      one in this process, shared by name
 //
 // The default ports are 6379, and 26379 for sentinels. In users and passwords, characters
-// with a meaning in URLs are percent-encoded. Of a redis+sentinel URL, user and password
-// are for the servers; ?sentinel_username=…&sentinel_password=… are for the sentinels,
-// which do without by default. An encrypted one is so on every way, to sentinels as well.
+// with a meaning in URLs are percent-encoded. In a redis+sentinel URL, user and password
+// are for the servers. ?sentinel_username=…&sentinel_password=… are for the sentinels.
+// Default: none. With an encrypted URL every connection is encrypted, to sentinels as well.
 //
 // Config.Credentials and Config.AddressMap are for passwords that change and for servers
-// behind NAT. One server takes one connection for commands, one for Pub/Sub while anyone
-// waits, and up to 8 for commands that wait for replicas; of a Cluster, each server that
-// is used. An idle connection costs one PING in each CommandTimeout.
+// behind NAT. The client opens one connection for commands, one for Pub/Sub while
+// anyone waits, and up to 8 for commands that wait for replicas. In a Cluster it does so
+// for each server that it uses. An idle connection costs one PING in each CommandTimeout.
 //
 // It blocks until the server has answered, bounded by ctx and by
 // Config.CommandTimeout. The error is a *ConfigError for a URL or a setting that

@@ -19,11 +19,11 @@ type owner struct {
 
 type ownerKey struct{ client *Client }
 
-// WithOwner returns a context below which every acquisition by this client is made
-// by one owner, so that Lock inside Lock re-enters and raises the count in Redis. A
-// context plays the part of Java's thread. Goroutines that are to exclude each
-// other need an owner each. Its number in Redis (Hold.Owner) is a new one each time it comes
-// to hold a lock of which it held nothing.
+// WithOwner returns a context with an owner of its own. Below that context every acquisition
+// by this client is made by this owner: Lock inside Lock re-enters and raises the count in
+// Redis. The context does what the thread does in Java. Goroutines that are to exclude each
+// other need an owner each. The owner's number in Redis (Hold.Owner) is a new one each time
+// it takes a lock of which it held nothing.
 func (c *Client) WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{c}, &owner{tenures: make(map[place]*tenure)})
 }

@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// Quorum is one lock on several servers that know nothing of each other: who holds it on a
-// majority of them holds it. It goes on working while fewer than half of the servers are
-// dead, slow, cut off or restarted empty, and two holders at a time there are not as long
-// as the servers' clocks and ours run at about the same speed. It is for independent
-// servers, with the same name on each; replicas that take over for one another are none.
+// Quorum is one lock on several independent servers: the holder holds it on a majority of
+// them. It works while fewer than half of the servers are dead, slow, cut off or restarted
+// empty. There is never more than one holder, provided that all clocks run at about the same
+// rate. Use the same name on each server. Replicas that take over for one another are not
+// independent servers.
 //
-// It is what Redlock wants to be, with what that leaves out: the hold has a deadline, is
-// renewed, and is restored on servers that had it and lost it; and a server that has been
-// restarted does not count until whatever it may have forgotten is over
-// (Config.RestartDelay). After a start of a majority of the servers, nobody gets the lock
-// for that long.
+// It follows Redlock and adds what Redlock leaves out. The hold has a deadline, is renewed,
+// and is restored on servers that had it and lost it. A restarted server is ignored until
+// every hold that it may have forgotten has ended (Config.RestartDelay). So nobody gets the
+// lock for that long after a majority of the servers has started.
 //
 // A Quorum holds no state; see Mutex.
 type Quorum struct {

@@ -11,7 +11,7 @@ import (
 // An error names who holds the lock, whatever that one is called.
 func TestErrorsAreOneShortLineWhoeverHoldsTheLock(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
-		for _, owner := range []string{"x\nlock: free", "\x1b[2K", "x\u202e", "\xff", strings.Repeat("long", 1<<18)} {
+		for _, owner := range []string{"x\nlock: free", "\x1b[2K", "x\u202e", "\xff", strings.Repeat("long", 1<<11)} {
 			s.occupy(k, owner)
 			_, err := k.lock(s.client, "job").TryLock(s.limited())
 			is(t, "TryLock", err, redlatch.ErrNotAcquired)
