@@ -9,10 +9,13 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// The pause between two attempts to connect doubles from the first to the last.
+// The pause between two attempts to connect doubles from the first to the last. After a
+// connection that broke soon it does so to the middle one: a network that loses now and then
+// must not cost a lock its lease.
 const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = time.Second
+	firstPause  = 10 * time.Millisecond
+	brokenPause = 100 * time.Millisecond
+	lastPause   = time.Second
 )
 
 // jittered is a pause that is up to half shorter, at random, so that the clients of a
@@ -55,7 +58,8 @@ func (d *Driver) mend(old *link, outage *outage) {
 	if time.Since(old.born) >= lastPause {
 		d.pause = firstPause
 	} else { // a server that accepts and hangs up must not be stormed
-		d.backOff(d.life)
+		d.pause = min(2*d.pause, brokenPause)
+		rest(d.life, jittered(d.pause))
 	}
 	for d.life.Err() == nil {
 		era, err := d.reconnect()
