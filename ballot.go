@@ -39,8 +39,8 @@ func (g *group) vote(i int) {
 	}
 	of, err := part.origin(g.under)
 	if err != nil {
-		g.miss(i, err)
 		_ = h.Unlock(context.Background())
+		g.miss(i, err)
 		return
 	}
 	if g.reenters(h) {

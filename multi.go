@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/redlatch/redlatch/driver"
 )
 
 // Multi is several locks that are held together, all or none, on one server or on several.
@@ -208,7 +210,13 @@ func (o order) timeUp(ctx context.Context, err error) error {
 		what = ErrUnknownOutcome
 	}
 	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
-	if err != nil {
+	var refused *driver.ServerError
+	switch {
+	case errors.As(err, &refused) && what == ErrNotAcquired && !errors.Is(err, ErrNotAcquired):
+		said = fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, refused)
+	case refused != nil:
+		said = fmt.Errorf("%w: %w", said, refused)
+	case err != nil:
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
 	}
 	return withCause(said, ctx)

@@ -126,7 +126,7 @@ func ExampleHandler() {
 		fmt.Println("written with token", fence.TokenFrom(r.Context()))
 	})
 	mux := http.NewServeMux()
-	mux.Handle("PUT /stock/{id}", fence.Handler(putStock, fence.HTTPConfig{}))
+	mux.Handle("PUT /stock/{id}", fence.Handler(putStock, fence.HTTPConfig{Store: new(fence.Memory)}))
 	server := httptest.NewServer(mux)
 	defer server.Close()
 

@@ -17,16 +17,16 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 	t.Parallel()
 	check(t, usual().Check())
 	for flag, spoil := range map[string]func(*Settings){
-		"--workers 1":         func(s *Settings) { s.Workers = 1 },
-		"--workers 65":        func(s *Settings) { s.Workers = 65 },
-		"--lease 199ms":       func(s *Settings) { s.Lease = 199 * time.Millisecond },
-		"--lease -3s":         func(s *Settings) { s.Lease = -3 * time.Second },
-		"--for 11s":           func(s *Settings) { s.For = 11 * time.Second },
-		"--for 0s":            func(s *Settings) { s.For = 0 },
-		"--for 2h0m0s":        func(s *Settings) { s.For = 2 * time.Hour },
-		"--work -1ms":         func(s *Settings) { s.Work = -time.Millisecond },
-		"--work 3.1s":         func(s *Settings) { s.Work = 3100 * time.Millisecond },
-		"--redis memory://me": func(s *Settings) { s.Redis = "memory://me" },
+		"--workers 1":   func(s *Settings) { s.Workers = 1 },
+		"--workers 65":  func(s *Settings) { s.Workers = 65 },
+		"--lease 199ms": func(s *Settings) { s.Lease = 199 * time.Millisecond },
+		"--lease -3s":   func(s *Settings) { s.Lease = -3 * time.Second },
+		"--for 11s":     func(s *Settings) { s.For = 11 * time.Second },
+		"--for 0s":      func(s *Settings) { s.For = 0 },
+		"--for 2h0m0s":  func(s *Settings) { s.For = 2 * time.Hour },
+		"--work -1ms":   func(s *Settings) { s.Work = -time.Millisecond },
+		"--work 3.1s":   func(s *Settings) { s.Work = 3100 * time.Millisecond },
+		"--redis":       func(s *Settings) { s.Redis = "memory://me" }, // not told: it may have a password
 	} {
 		s := usual()
 		spoil(&s)
