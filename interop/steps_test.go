@@ -119,7 +119,9 @@ var scripts = map[string][]step{
 	},
 	"write longer downgraded": {
 		on(1, lock, "write", 100*time.Second), on(1, lock, "read", 0),
-		saying(on(1, unlock, "write", 0), "redisson_rwlock:{N} 1"), on(1, unlock, "read", 0),
+		// The reader lives for as long as was confirmed to the writer.
+		leaving(saying(on(1, unlock, "write", 0), "redisson_rwlock:{N} 1"), "rwlock_timeout:1 string 1 (30s) => rwlock_timeout:1 string 1 (1m40s)"),
+		on(1, unlock, "read", 0),
 	},
 	"write downgraded": {
 		on(1, lock, "write", 0), on(1, lock, "read", 0), on(2, tryLock, "read", 0),
