@@ -146,8 +146,8 @@ func TestTheOrderStandsAfterAnOutage(t *testing.T) {
 func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	d := raw(t, server.URL())
-	clients := []*redlatch.Client{open(t, server.URL(), redlatch.Config{}), open(t, server.URL(), redlatch.Config{})}
+	d := &spoiled{Driver: raw(t, server.URL())}
+	clients := []*redlatch.Client{openOn(t, d), openOn(t, d)}
 	h := must(open(t, server.URL(), redlatch.Config{}).FairMutex("job").Lock(t.Context()))
 	q := &queue{t: t}
 	var want []int
@@ -155,6 +155,12 @@ func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 		q.join(i, clients[i%2].FairMutex("job"), d, int64(i+1))
 		want = append(want, i)
 	}
+	// A waiter whose request is under way would learn that its outcome is unknown.
+	redistest.Eventually(t, 20*time.Second, func() bool {
+		before := d.scripts.Load()
+		time.Sleep(300 * time.Millisecond)
+		return d.scripts.Load() == before
+	}, "no waiter is asking")
 	server.Freeze()
 	time.Sleep(5 * time.Second) // the outage: nothing can be waited for
 	server.Thaw()

@@ -58,6 +58,21 @@ func open(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	return c
 }
 
+// openOn returns a client on a driver, until the end of the test.
+func openOn(t *testing.T, d driver.Driver) *redlatch.Client {
+	t.Helper()
+	c, err := redlatch.New(d, quiet(redlatch.Config{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(context.Background()); err != nil {
+			t.Error("close:", err)
+		}
+	})
+	return c
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

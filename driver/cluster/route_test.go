@@ -35,7 +35,7 @@ func TestServersAreFoundUnderEveryKindOfAddress(t *testing.T) {
 			if got := d.Shard(keyOf(true)); got != c.want {
 				t.Errorf("a map with the host %q: the server is %q, want %q", c.host, got, c.want)
 			}
-			all.divide([]fakeSpan{{0, 16383, "a", 1}}, 1)
+			all.divide([]fakeSpan{{0, 16383, c.host, 2}}, 1) // asked for behind MOVED
 			key := keyOf(false)
 			all.set("a:1", func(f *fake) { f.answer = func([]string) driver.Reply { return movedTo(key, c.moved) } })
 			if reply := d.Do(t.Context(), command("GET", key)); reply.Err != nil || len(all.log(c.want)) != 1 {

@@ -123,13 +123,14 @@ func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Repl
 			}
 		}
 
-		// A request that was cut off before it left knows less than the one before.
+		// A request that was cut off before it left knows less than the one before, unless
+		// that one only found out that a script is not loaded yet.
 		err := replies[0].Err
 		cutOff := errors.Is(err, driver.ErrNotSent) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
-		if reason == nil || !cutOff {
+		if reason == nil || !cutOff || isCode(reason, "NOSCRIPT") {
 			reason = err
 		}
-		if !isCode(replies[0].Err, "NOSCRIPT") {
+		if !isCode(err, "NOSCRIPT") {
 			if err := rest(ctx, pause, bound); err != nil {
 				return results, failure(results[open:], reason)
 			}

@@ -196,6 +196,7 @@ func TestRepeatingEndsWithinTheBound(t *testing.T) {
 		{"lost once, never sent after it", []answer{{lost}, {notSent(errCut)}}, true, driver.ErrNotSent},
 		{"a replica, and lost at last", []answer{{refused("READONLY x")}, {lost}}, true, errCut},
 		{"unknown once, a replica for ever", []answer{{refused("NOSCRIPT x")}, {refused("READONLY x")}}, false, refused("READONLY x").Err},
+		{"unknown, and cut off before it left with its source", []answer{{refused("NOSCRIPT x")}, {notSent(context.DeadlineExceeded)}}, false, context.DeadlineExceeded},
 		{"lost once, no answer at all", []answer{{lost}, hung}, true, context.DeadlineExceeded},
 		{"a replica once, no answer at all", []answer{{refused("READONLY x")}, hung}, true, context.DeadlineExceeded},
 	} {
