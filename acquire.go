@@ -26,11 +26,11 @@ func (c *Client) acquireOn(ctx context.Context, p *point, want request) (*Hold, 
 	if p.err != nil {
 		return nil, p.err
 	}
+	if c.config.Observer == nil {
+		return c.obtain(ctx, p, want)
+	}
 	began := time.Now()
 	h, err := c.obtain(ctx, p, want)
-	if c.config.Observer == nil {
-		return h, err
-	}
 	told := false
 	defer func() {
 		if !told && h != nil { // the observer panics, and nobody will have the hold

@@ -237,7 +237,10 @@ func (t *tenure) lower(read bool) errand {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	term, counts := t.term(), t.counts()
-	lease := span(term)
+	var lease time.Duration // of what remains
+	if len(t.holds) > 0 {
+		lease = span(term)
+	}
 	return t.errand(t.point.kind.release(t.owner, t.top, counts, lease), lease, term, counts, read)
 }
 

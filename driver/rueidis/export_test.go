@@ -29,3 +29,12 @@ func Follow(text string, size int) (whole int64, err error) {
 	}
 	return s.whole, nil
 }
+
+// Count counts requests that are written in pieces of a size.
+func Count(text string, size int) (n int64) {
+	var t tally
+	for piece := range slices.Chunk([]byte(text), size) {
+		n = t.take(piece)
+	}
+	return n
+}

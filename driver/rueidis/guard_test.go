@@ -68,6 +68,17 @@ func TestTheTruthPassesTheGuard(t *testing.T) {
 	}
 }
 
+// Goal: requests are counted, in pieces of any size and whatever they say.
+func TestRequestsAreCounted(t *testing.T) {
+	t.Parallel()
+	sent := "*1\r\n$4\r\nPING\r\n*3\r\n$3\r\nSET\r\n$0\r\n\r\n$9\r\n*1\r\n$1\r\n7\r\n*2\r\n$3\r\nGET\r\n$12\r\n123456789012\r\n"
+	for size := 1; size <= len(sent); size++ {
+		if n := rueidis.Count(sent, size); n != 3 {
+			t.Fatalf("pieces of %d bytes: %d requests, want 3", size, n)
+		}
+	}
+}
+
 func FuzzGuard(f *testing.F) {
 	for _, lie := range lies {
 		f.Add(lie)
