@@ -32,7 +32,7 @@
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
 local first = redis.call('LINDEX', queue, 0)
-local holder, wrong = inspect()
+local holder, ttl, wrong = inspect(owner)
 
 -- grant sets the count. It raises the TTL and never lowers it.
 local function grant()
@@ -50,8 +50,13 @@ local function grant()
     withdraw(owner)
   end
   redis.call('HSET', lock, owner, count)
-  raise(lock, lease)
-  settle(slot)
+  if holder then
+    raise(lock, lease)
+    lease = redis.call('PTTL', lock)
+  else
+    redis.call('PEXPIRE', lock, lease)
+  end
+  settle(slot, tonumber(lease))
   return granted
 end
 
@@ -63,7 +68,7 @@ local function enqueue()
     queued = redis.call('LPOS', queue, owner)
   end
   if not deadline then
-    local free = now + math.max(redis.call('PTTL', lock), 0)
+    local free = now + math.max(ttl, 0)
     local last = redis.call('LINDEX', queue, -1)
     local behind = last and tonumber(redis.call('ZSCORE', deadlines, last) or 0) or 0
     if last and not seen(last) then
@@ -77,6 +82,7 @@ local function enqueue()
   end
 end
 
+wrong = wrong or first and crowded()
 if wrong then
   return wrong
 end
@@ -86,6 +92,10 @@ end
 if count ~= '1' then
   return 0
 end
+if not holder and (not first or first == owner) then
+  return grant()
+end
+ttl = ttl or -2
 
 -- Whoever queues is alive, and says so before it is judged by its silence. Twice a second
 -- is often enough.
@@ -108,12 +118,11 @@ if queues then
   first = first or owner
 end
 if removed > 0 then
-  settle(slot)
+  settle(slot, ttl)
 end
-local ttl = -1
 if more then
   ttl = 0
-elseif first == owner then
-  ttl = redis.call('PTTL', lock)
+elseif first ~= owner then
+  ttl = -1
 end
 return {ttl, holder or first}

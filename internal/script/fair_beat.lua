@@ -28,7 +28,8 @@
 
 local client, count = ARGV[4], tonumber(ARGV[5])
 
-local _, wrong = inspect()
+local _, _, wrong = inspect()
+wrong = wrong or crowded()
 if wrong then
   return wrong
 end
@@ -64,8 +65,8 @@ if length > 0 and not in_step() then
 end
 
 local first = head(redis.call('LINDEX', queue, 0))
-settle(tonumber(ARGV[1]), true)
 local ttl = redis.call('PTTL', lock)
+settle(tonumber(ARGV[1]), ttl, true)
 if first and ttl == -2 then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end

@@ -24,20 +24,23 @@
 
 local only = ARGV[4]
 
-local holder, wrong = inspect()
+local holder, ttl, wrong = inspect()
 if wrong then
   return wrong
 end
 if not holder or only and only ~= holder then
   return 0
 end
-local doubt = not only and doubtful(redis.call('PTTL', lock), holder)
+local doubt = not only and doubtful(ttl, holder)
 if doubt then
   return doubt
 end
 redis.call('DEL', lock)
+if crowded() then
+  return 1 -- so many that nobody can be in it
+end
 local first = head(redis.call('LINDEX', queue, 0))
-settle(tonumber(ARGV[1]))
+settle(tonumber(ARGV[1]), -2)
 if first then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end

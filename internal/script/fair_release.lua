@@ -12,7 +12,8 @@
 -- ARGV[6]  the plan that announces a free lock
 --
 -- Replies
---   n >= 0           the lock is free; n subscribers were told (0 when nobody waits)
+--   n >= 0           the lock is free; n subscribers were told: 0 when nobody waits, or so
+--                    many that the queue is none
 --   -1               the owner does not hold the lock; it is not in the queue any more
 --   -2               freed, but the server refused to publish
 --   -3               holds remain; the TTL is at least ARGV[3]
@@ -29,28 +30,30 @@
 
 local owner = ARGV[1]
 
-local holder, wrong = inspect()
+local holder, _, wrong = inspect(owner)
 local held = holder == owner
-if ARGV[2] ~= '0' and held then
+if held and ARGV[2] ~= '0' then
   raise(lock, ARGV[3])
   redis.call('HSET', lock, owner, ARGV[2])
   return -3
 end
-if redis.call('LLEN', queue) > longest then
-  return wrong
+if held then
+  redis.call('DEL', lock)
+end
+local crowd = crowded()
+if crowd then
+  return held and 0 or wrong or crowd
 end
 
 local first, was = redis.call('LINDEX', queue, 0), nil
-if held then
-  redis.call('DEL', lock)
-else
+if not held then
   was = head(first)
   withdraw(owner)
   first = redis.call('LINDEX', queue, 0)
 end
 first = head(first)
 if not first or removed > 0 or was == owner or not seen(first) then
-  settle(tonumber(ARGV[4]))
+  settle(tonumber(ARGV[4]), redis.call('PTTL', lock))
 end
 if wrong then
   return wrong
