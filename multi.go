@@ -131,6 +131,18 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 		if !again || !o.waits() || o.late() {
 			return nil, err
 		}
+		if errors.Is(err, errAnew) {
+			aside(ctx, patience/20)
+		}
+	}
+}
+
+// aside leaves what was given back to others: a message and their attempt take some round
+// trips, and whoever asked again at once would be there before them.
+func aside(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
