@@ -103,9 +103,10 @@ func retry(now, end time.Time) time.Time {
 	return now.Add(min(pause, max(left, 0)))
 }
 
-// patience is for how long an attempt that starts now may take. An attempt that
-// hangs must leave time for others.
-func patience(now, end time.Time) time.Duration { return max(end.Sub(now)/3, minRetry) }
+// patience is for how long an attempt that starts now may take. One that hangs must leave
+// time for others, and one to a server that is far away needs a third of the lease: no
+// less than the time between two renewals.
+func patience(now, end time.Time) time.Duration { return max(end.Sub(now)/2, minRetry) }
 
 const (
 	minRetry = 5 * time.Millisecond

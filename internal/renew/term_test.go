@@ -151,13 +151,13 @@ func TestRetriesCrowdTowardsTheDeadlineWithoutBecomingAStorm(t *testing.T) {
 	}
 }
 
-func TestAnAttemptMayTakeAThirdOfTheTimeLeft(t *testing.T) {
+func TestAnAttemptMayTakeHalfOfTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	term := renew.Term{Asked: time.Now(), Lease: 30 * time.Second, Every: 10 * time.Second}
 	for left, want := range map[time.Duration]time.Duration{
-		27 * time.Second:       9 * time.Second,
-		300 * time.Millisecond: 100 * time.Millisecond,
-		15 * time.Millisecond:  5 * time.Millisecond,
+		27 * time.Second:       27 * time.Second / 2,
+		300 * time.Millisecond: 150 * time.Millisecond,
+		15 * time.Millisecond:  7500 * time.Microsecond,
 		9 * time.Millisecond:   5 * time.Millisecond,
 		0:                      5 * time.Millisecond,
 		-time.Minute:           5 * time.Millisecond,
