@@ -44,6 +44,7 @@ func TestGuardsOfSQLite(t *testing.T) {
 	}}
 	guardsOf(t, db)
 	t.Run("a misspelt key column matches nothing", db.misspeltKey)
+	t.Run("numbered marks and marks in quotes shift nothing", db.oddMarks)
 }
 
 func guardsOf(t *testing.T, db database) {
