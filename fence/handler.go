@@ -99,6 +99,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := resource{h.cfg.Store, h.cfg.Resource(r)}
+	turn := turnKey{at, token}
+	if r.Context().Value(turn) != nil {
+		h.next.ServeHTTP(w, r) // it runs inside another Handler, in the turn of that one
+		return
+	}
 	if err := processTurns.enter(r.Context(), token, at); err != nil {
 		h.refuse(w, r, err)
 		return
@@ -109,7 +114,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err)
 		return
 	}
-	h.next.ServeHTTP(w, r.WithContext(ctx))
+	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, turn, true)))
+}
+
+// turnKey is the key, in the context of a request, of a turn that it has.
+type turnKey struct {
+	at    resource
+	token int64
 }
 
 func pass(ctx context.Context, token int64, at resource) error {
