@@ -40,7 +40,7 @@ type HTTPConfig struct {
 //	409 Conflict              the token is stale; the header has the newest that passed
 //	428 Precondition Required there is no token
 //	400 Bad Request           the header is not one number, or beyond HTTPConfig.MaxToken
-//	503 Service Unavailable   the store failed, or the client left before its turn
+//	503 Service Unavailable   the store failed, or the request's context ended before its turn
 //
 // A token is a number and proves nothing about who sends it. Authenticate and authorise
 // clients before a Handler: whoever may send it a token can refuse those of all others, and
@@ -48,8 +48,9 @@ type HTTPConfig struct {
 //
 // Within the Handlers of one store, in one process, check and effect are one. While a
 // request runs, those with other tokens for its resource wait, so a newer one never
-// overtakes an older one that has passed. They wait until it returns or their own request
-// ends, so bound what you guard. What next leaves at work when it returns is not guarded:
+// overtakes an older one that has passed. They wait until it returns or their own context
+// ends, so bound what you guard. With HTTP/1 the context of a request with a body does not
+// end when its client leaves, until the body has been read. What next leaves at work when it returns is not guarded:
 // put http.TimeoutHandler around a Handler and not inside.
 //
 // Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.

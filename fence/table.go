@@ -76,6 +76,9 @@ func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ..
 // Whoever comes second gets ErrConflict, reads the row again and decides anew. Set and
 // args, and the order of two that meet, are as in Update. NULL is version 0.
 //
+// In a transaction the version that it returns counts once Commit has returned nil. After a
+// rollback, or an error of Commit, read the row again: others may have made this version.
+//
 // With an error it returns version as it was given. The errors are ErrConflict, ErrNoRow,
 // or the database's, wrapped: after one of these the row may be written if db is no
 // transaction, and a repetition that finds it written is an ErrConflict.
