@@ -2,6 +2,9 @@ package fence_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,11 +65,14 @@ func TestTheSnippetsOfTheDocumentationCompile(t *testing.T) {
 	program := strings.Builder{}
 	program.WriteString(docsSurroundings)
 	for _, at := range snippets {
-		frame := "func _() {\n//line fencing.md:%d\n%s}\n"
+		frame := "func _() error {\n//line fencing.md:%d\n%sreturn err\n}\n"
 		if strings.HasPrefix(string(text[at[2]:]), "func ") {
 			frame = "//line fencing.md:%d\n%s\n"
 		}
 		fmt.Fprintf(&program, frame, 1+strings.Count(string(text[:at[2]]), "\n"), text[at[2]:at[3]])
+	}
+	for _, at := range droppedErrors(t, program.String()) {
+		t.Errorf("%s: this error is overwritten before anybody has looked at it", at)
 	}
 	file := filepath.Join(t.TempDir(), "snippets.go")
 	must(t, os.WriteFile(file, []byte(program.String()), 0o600))
@@ -77,4 +83,52 @@ func TestTheSnippetsOfTheDocumentationCompile(t *testing.T) {
 	if complaints != "" || err != nil && len(out) == 0 {
 		t.Errorf("%v\n%s", err, complaints)
 	}
+}
+
+// droppedErrors are the places where a program assigns to err although it has not used what
+// was there. A snippet that does so is unsafe in an application, and the compiler is silent.
+func droppedErrors(t *testing.T, program string) (places []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "snippets.go", program, 0)
+	must(t, err)
+	ast.Inspect(file, func(node ast.Node) bool {
+		block, is := node.(*ast.BlockStmt)
+		if !is {
+			return true
+		}
+		var open ast.Stmt // has assigned to err
+		for _, statement := range block.List {
+			assigned, used := usesOfErr(statement)
+			if open != nil && assigned && !used {
+				places = append(places, files.Position(open.Pos()).String())
+			}
+			if assigned || used {
+				open = nil
+			}
+			if assigned {
+				open = statement
+			}
+		}
+		return true
+	})
+	return places
+}
+
+// usesOfErr says whether a statement assigns to err itself, and whether it reads it.
+func usesOfErr(statement ast.Stmt) (assigned, used bool) {
+	targets := make(map[ast.Node]bool)
+	if assignment, is := statement.(*ast.AssignStmt); is {
+		for _, target := range assignment.Lhs {
+			targets[target] = true
+		}
+	}
+	ast.Inspect(statement, func(node ast.Node) bool {
+		if name, is := node.(*ast.Ident); is && name.Name == "err" {
+			assigned = assigned || targets[name]
+			used = used || !targets[name]
+		}
+		return true
+	})
+	return assigned, used
 }

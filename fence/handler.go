@@ -40,7 +40,7 @@ type HTTPConfig struct {
 //	409 Conflict              the token is stale; the header has the newest that passed
 //	428 Precondition Required there is no token
 //	400 Bad Request           the header is not one number, or beyond HTTPConfig.MaxToken
-//	503 Service Unavailable   the store failed, or the client left before its turn
+//	503 Service Unavailable   the store failed, or the request's context ended before its turn
 //
 // A token is a number and proves nothing about who sends it. Authenticate and authorise
 // clients before a Handler: whoever may send it a token can refuse those of all others, and
@@ -48,8 +48,9 @@ type HTTPConfig struct {
 //
 // Within the Handlers of one store, in one process, check and effect are one. While a
 // request runs, those with other tokens for its resource wait, so a newer one never
-// overtakes an older one that has passed. They wait until it returns or their own request
-// ends, so bound what you guard. What next leaves at work when it returns is not guarded:
+// overtakes an older one that has passed. They wait until it returns or their own context
+// ends, so bound what you guard. With HTTP/1 the context of a request with a body does not
+// end when its client leaves, until the body has been read. What next leaves at work when it returns is not guarded:
 // put http.TimeoutHandler around a Handler and not inside.
 //
 // Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.
@@ -99,6 +100,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := resource{h.cfg.Store, h.cfg.Resource(r)}
+	turn := turnKey{at, token}
+	if r.Context().Value(turn) != nil {
+		h.next.ServeHTTP(w, r) // it runs inside another Handler, in the turn of that one
+		return
+	}
 	if err := processTurns.enter(r.Context(), token, at); err != nil {
 		h.refuse(w, r, err)
 		return
@@ -109,7 +115,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err)
 		return
 	}
-	h.next.ServeHTTP(w, r.WithContext(ctx))
+	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, turn, true)))
+}
+
+// turnKey is the key, in the context of a request, of a turn that it has.
+type turnKey struct {
+	at    resource
+	token int64
 }
 
 func pass(ctx context.Context, token int64, at resource) error {

@@ -213,8 +213,10 @@ func TestAnOlderRequestIsRefusedWhileANewerOneIsAtWork(t *testing.T) {
 
 func TestARequestThatEndsBeforeItsTurnIsNotRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		guarded := fence.Handler(g, alone())
+		g, cfg := newGate(), alone()
+		var log strings.Builder
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		guarded := fence.Handler(g, cfg)
 		go answer(guarded, put(t.Context(), "/r", "33"))
 		synctest.Wait()
 		<-g.entered
@@ -222,6 +224,9 @@ func TestARequestThatEndsBeforeItsTurnIsNotRun(t *testing.T) {
 		defer cancel()
 		if status := answer(guarded, put(ctx, "/r", "34")).StatusCode; status != http.StatusServiceUnavailable {
 			t.Errorf("status %d", status)
+		}
+		if log.Len() > 0 {
+			t.Errorf("the store is blamed: %s", log.String())
 		}
 		// It has not passed, so the older holder goes on.
 		go answer(guarded, put(t.Context(), "/r", "33"))

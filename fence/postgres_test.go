@@ -169,5 +169,5 @@ func (p *postgres) stop() {
 func (p *postgres) data() string { return filepath.Join(p.dir, "data") }
 
 func (p *postgres) url() string {
-	return fmt.Sprintf("postgres://tester:%s@127.0.0.1:%d/postgres?sslmode=disable&connect_timeout=5", p.password, p.port)
+	return fmt.Sprintf("postgres://tester:%s@127.0.0.1:%d/postgres?sslmode=disable&connect_timeout=30", p.password, p.port)
 }

@@ -109,6 +109,11 @@ func TestRedisRunsAnyCommandOnTheKey(t *testing.T) {
 		if r := do("HGET", hash, "c"); !r.IsNil {
 			t.Errorf("HGET of nothing: %+v", r)
 		}
+		do("SET", list, "9007199254740992")
+		if r := do("INCR", list); r.Int != 1<<53 || do("GET", list).Str != "9007199254740993" {
+			t.Errorf("INCR beyond 2^53: %+v, which the documentation says is rounded in the reply alone", r)
+		}
+		do("DEL", list)
 		do("RPUSH", list, "x", "y\r\n\x00")
 		if r := do("LRANGE", list, "0", "-1"); len(r.Array) != 2 || r.Array[1].Str != "y\r\n\x00" {
 			t.Errorf("LRANGE: %+v", r)
@@ -271,5 +276,10 @@ func TestRedisSendsNothingTwice(t *testing.T) {
 	}
 	if len(seen.sent) != 1 {
 		t.Errorf("sent %q", seen.sent)
+	}
+	// Nor after an answer that leaves nothing open.
+	seen.sent = nil
+	if _, err := guard.Do(t.Context(), 3, "HSET", "k", "a", "1"); err == nil || len(seen.sent) != 1 {
+		t.Errorf("a command that is refused: %v, sent %q", err, seen.sent)
 	}
 }

@@ -140,6 +140,25 @@ func TestTheNameOfAResourceIsItsPath(t *testing.T) {
 	}
 }
 
+// Goal: the documented way to name what a handler writes, where a router takes several paths
+// for one.
+func TestTheNameOfAResourceCanBeWhatItsPatternFound(t *testing.T) {
+	t.Parallel()
+	cfg, mux := alone(), http.NewServeMux()
+	cfg.Resource = func(r *http.Request) string { return "stock:" + r.PathValue("id") }
+	for _, pattern := range []string{"PUT /stock/{id}", "PUT /stock/{id}/{$}", "PUT /deep/{id...}", "PUT /below/{id}/"} {
+		mux.Handle(pattern, fence.Handler(new(served), cfg))
+	}
+	if status := answer(mux, named(t, "/stock/7", "34")).StatusCode; status != http.StatusOK {
+		t.Errorf("the newer one got status %d", status)
+	}
+	for _, path := range []string{"/stock/7/", "/stock/7/%2F", "/stock/%37", "/deep/7", "/below/7/x"} {
+		if status := answer(mux, named(t, path, "33")).StatusCode; status != http.StatusConflict {
+			t.Errorf("%s with an older token got status %d", path, status)
+		}
+	}
+}
+
 // named makes a request as a server reads it.
 func named(t *testing.T, target, token string) *http.Request {
 	t.Helper()

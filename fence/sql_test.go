@@ -44,6 +44,7 @@ func TestGuardsOfSQLite(t *testing.T) {
 	}}
 	guardsOf(t, db)
 	t.Run("a misspelt key column matches nothing", db.misspeltKey)
+	t.Run("numbered marks and marks in quotes shift nothing", db.oddMarks)
 }
 
 func guardsOf(t *testing.T, db database) {
@@ -61,6 +62,7 @@ func guardsOf(t *testing.T, db database) {
 	t.Run("a version that is not there yet counts as 0", db.rowWithoutVersion)
 	t.Run("an error leaves the version as it was read", db.versionAfterError)
 	t.Run("no increment by version is lost", db.versionsUnderLoad)
+	t.Run("a version that was rolled back is made by others", db.versionRolledBack)
 	t.Run("a ledger is a store", func(t *testing.T) { storeKeeps(t, db.ledger(t)) })
 	t.Run("a ledger with a token that is not there yet", db.ledgerWithoutToken)
 	t.Run("a ledger orders transactions", db.ledgerOrdersTransactions)

@@ -19,24 +19,30 @@ type Style int
 
 // The styles of SQLite and of PostgreSQL.
 const (
-	Question Style = iota // ?
+	Question Style = iota // ?, or ?1, ?2, …
 	Dollar                // $1, $2, …
 )
 
-// dollarMark is a mark of the style Dollar.
-var dollarMark = regexp.MustCompile(`\$(\d+)`)
+// The marks of each style. SQLite takes ?1, ?2, … as well as ?.
+var (
+	questionMark = regexp.MustCompile(`\?(\d*)`)
+	dollarMark   = regexp.MustCompile(`\$(\d+)`)
+)
 
-// marks counts the arguments that a text has marks for. If it has others than it is given,
-// those of the guard would take their places.
-func (s Style) marks(text string) (count int) {
-	if s == Question {
-		return strings.Count(text, "?")
+// marks returns the number of the last argument that a text has marks for.
+func (s Style) marks(text string) (last int) {
+	form := questionMark
+	if s == Dollar {
+		form = dollarMark
 	}
-	for _, mark := range dollarMark.FindAllStringSubmatch(text, -1) {
-		n, _ := strconv.Atoi(mark[1]) // too great a number is one that nobody has given
-		count = max(count, n)
+	for _, mark := range form.FindAllStringSubmatch(text, -1) {
+		n := last + 1 // this is how SQLite counts a mark without a number
+		if mark[1] != "" {
+			n, _ = strconv.Atoi(mark[1]) // too great a number is one that nobody has given
+		}
+		last = max(last, n)
 	}
-	return count
+	return last
 }
 
 // statement is a statement under construction, with the arguments so far.
@@ -53,14 +59,15 @@ func (s *statement) add(pieces ...string) {
 	}
 }
 
-// arg adds an argument and returns its mark. Marks of the style Question go by their
-// place, so arguments are added in the order of the text.
+// arg adds an argument and returns its mark. The mark has a number, because the text in
+// front of it may use one argument twice, or have a mark in quotes.
 func (s *statement) arg(value any) string {
 	s.args = append(s.args, value)
+	sign := "?"
 	if s.style == Dollar {
-		return "$" + strconv.Itoa(len(s.args))
+		sign = "$"
 	}
-	return "?"
+	return sign + strconv.Itoa(len(s.args))
 }
 
 // exec runs the statement and returns how many rows it wrote.

@@ -37,6 +37,9 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("fence: %w", err)
 	}
 	marked := request.Clone(request.Context())
+	if marked.Header == nil {
+		marked.Header = make(http.Header)
+	}
 	marked.Header.Set(Header, strconv.FormatInt(token, 10))
 	return base.RoundTrip(marked)
 }

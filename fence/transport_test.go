@@ -65,6 +65,22 @@ func TestARequestWithoutATokenGoesOutAsItIs(t *testing.T) {
 	}
 }
 
+// An http.Client makes the headers that a request lacks. Who calls RoundTrip may not have.
+func TestARequestWithoutHeadersIsSent(t *testing.T) {
+	t.Parallel()
+	var writes served
+	url, client := guardedServer(t, &writes)
+	request, err := http.NewRequestWithContext(fence.WithToken(t.Context(), 33), http.MethodPut, url, nil)
+	must(t, err)
+	request.Header = nil
+	response, err := client.Transport.RoundTrip(request)
+	must(t, err)
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK || len(writes.tokens) != 1 {
+		t.Errorf("status %d, run with %v", response.StatusCode, writes.tokens)
+	}
+}
+
 // closer notes that it was closed.
 type closer struct {
 	io.Reader

@@ -110,6 +110,25 @@ func (db database) versionsUnderLoad(t *testing.T) {
 	}
 }
 
+// Goal: what the documentation says of a version that a transaction returned which did not
+// commit. Another writer makes the same one, so it passes, and undoes what that one wrote.
+func (db database) versionRolledBack(t *testing.T) {
+	row := db.stock(t).Row(1)
+	tx, err := db.BeginTx(t.Context(), nil)
+	must(t, err)
+	version, err := row.UpdateIf(t.Context(), tx, 0, "n = 1")
+	must(t, err)
+	must(t, tx.Rollback())
+	if _, err := row.UpdateIf(t.Context(), db, version, "n = 1"); !errors.Is(err, fence.ErrConflict) {
+		t.Errorf("nobody has made version %d: %v, want ErrConflict", version, err)
+	}
+	_, err = row.UpdateIf(t.Context(), db, 0, "n = 2")
+	must(t, err)
+	if _, err := row.UpdateIf(t.Context(), db, version, "n = 1"); err != nil {
+		t.Errorf("the documented gap has closed: %v", err)
+	}
+}
+
 // addOne adds one to n once it was told that the update was made.
 func (db database) addOne(ctx context.Context, unsure fence.DB, stock fence.Table) error {
 	for {

@@ -1,0 +1,28 @@
+package fence
+
+import (
+	"context"
+	"testing"
+)
+
+// Goal: clients do not decide how much a process remembers of resources that are not in use.
+func TestAResourceThatIsNotInUseHasNoRoom(t *testing.T) {
+	t.Parallel()
+	var all turns
+	at := resource{new(Memory), "r"}
+	if err := all.enter(t.Context(), 33, at); err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := all.enter(ended, 34, at); err == nil {
+		t.Error("34 is inside together with 33")
+	}
+	if len(all.rooms) != 1 {
+		t.Errorf("%d rooms, want that of 33", len(all.rooms))
+	}
+	all.leave(at)
+	if len(all.rooms) != 0 {
+		t.Errorf("%d rooms when all have left", len(all.rooms))
+	}
+}
