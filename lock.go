@@ -48,8 +48,9 @@ func WithLease(d time.Duration) LockOption { return LockOption{kind: leaseOption
 func WithWait(d time.Duration) LockOption { return LockOption{kind: waitOption, d: d} }
 
 // WithFencing takes a token with the hold. A token is a number, greater than every earlier
-// token of the lock. Give it to whatever the lock guards (package fence),
-// which then refuses the late write of a holder that has been overtaken. Under re-entry
+// token of the lock, unless Redis has lost increments (Config.TokenClock). Give it to
+// whatever the lock guards (package fence), which then refuses the late write of a holder
+// that has been overtaken. Under re-entry
 // the tenure keeps its token. The counter is Redisson's, so that a Java FencedLock of the
 // same name goes on counting.
 func WithFencing() LockOption { return LockOption{kind: fencingOption} }
