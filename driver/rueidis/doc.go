@@ -23,7 +23,8 @@
 //
 // A server that answers READONLY has become a replica. Then all connections are made anew,
 // once or twice a second at most, because a DNS name or a virtual IP may lead elsewhere by
-// now.
+// now. When a connection for commands is made anew and its address has changed, listeners at
+// the former address end.
 //
 // # What an idle connection costs
 //
