@@ -120,7 +120,7 @@ func parseOpenSlots(text, asked string) (open []redirection) {
 }
 
 // endpoint is how a line of CLUSTER NODES goes on behind the id: "host:port@bus,hostname".
-var endpoint = regexp.MustCompile(`^(\S*):(\d+)@\d*(?:,([^,\s]*))?`)
+var endpoint = regexp.MustCompile(`^\[?(\S*?)\]?:(\d+)@\d*(?:,([^,\s]*))?`)
 
 // parseEndpoint reads the address of a server, in the form that clients are given by the
 // server at asked. That is a hostname, a host, or nothing, where they are to use the host
