@@ -89,6 +89,9 @@ func (t target) suits(cfg Config) error {
 
 // advised adds what to do about a failure to connect.
 func (t target) advised(err error) error {
+	if errors.Is(err, rueidis.ErrHungUp) && !schemes[t.scheme].encrypted {
+		return fmt.Errorf("%w; if its port is for TLS, the URL begins with %s://", err, strings.Replace(t.scheme, "redis", "rediss", 1))
+	}
 	if errors.Is(err, rueidis.ErrNoTLS) {
 		return fmt.Errorf("%w; if its port is a plain one, the URL begins with %s://", err, strings.Replace(t.scheme, "rediss", "redis", 1))
 	}

@@ -8,15 +8,18 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -89,6 +92,12 @@ func TestTLSWithAnOwnAuthorityAndAClientCertificate(t *testing.T) {
 		t.Error(err)
 	}
 
+	for _, scheme := range []string{"redis", "redis+cluster"} { // it hangs up, and says nothing
+		_, err := redlatch.Open(t.Context(), scheme+"://127.0.0.1:"+port, redlatch.Config{})
+		if !errors.Is(err, rueidis.ErrHungUp) || !strings.Contains(err.Error(), "begins with "+strings.Replace(scheme, "redis", "rediss", 1)+"://") {
+			t.Errorf("%s:// at a port for TLS: error %v", scheme, err)
+		}
+	}
 	for what, cfg := range map[string]*tls.Config{
 		"no authority":   nil,
 		"no certificate": {RootCAs: roots},

@@ -12,7 +12,7 @@ import (
 const searchEvery = time.Second
 
 // ear is a listener's subscription connection to one server, which is made anew when it
-// breaks. Its goroutine is the only one that talks to the server.
+// breaks. Its goroutine is the only one that begins requests to the server.
 type ear struct {
 	listener *listener
 	node     *node

@@ -37,6 +37,7 @@ type fake struct {
 	answer    func(words []string) driver.Reply // to commands about keys; nil means OK
 	refuse    func(verb, channel string) error  // subscriptions
 	slowAck   time.Duration                     // of acknowledgements
+	trip      time.Duration                     // how long a request takes
 	log       []string                          // commands about keys
 	asked     []time.Time                       // for the map
 	closed    bool                              // the driver to it
@@ -123,6 +124,12 @@ var errCut = errors.New("connection cut")
 
 func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	replies := make([]driver.Reply, len(commands))
+	if rest(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip })); ctx.Err() != nil {
+		for i := range replies {
+			replies[i].Err = ctx.Err()
+		}
+		return replies
+	}
 	if get(f.all, f.address, func(f *fake) bool { return f.hanging }) {
 		err := error(nil)
 		select {
@@ -144,6 +151,14 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 		replies[i] = f.reply(command.Words)
 	}
 	return replies
+}
+
+// rest waits for a pause, or the end of ctx.
+func rest(ctx context.Context, pause time.Duration) {
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
 }
 
 // reply needs the mutex.
@@ -230,6 +245,7 @@ func (l *fakeListener) deliver() {
 }
 
 func (l *fakeListener) ask(verb string, channels []string, acknowledge bool) error {
+	time.Sleep(get(l.server.all, l.server.address, func(f *fake) time.Duration { return f.trip }))
 	l.server.all.mu.Lock()
 	defer l.server.all.mu.Unlock()
 	for _, channel := range channels {

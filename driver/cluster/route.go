@@ -72,34 +72,37 @@ func firstKey(commands []driver.Command) string {
 	return ""
 }
 
-// part is some commands of a pipeline that go to one server together, by their places.
-type part struct {
+// place is where commands of a pipeline go together.
+type place struct {
 	node *node
-	// slot is one that is open, whose commands go one after another; -1 for other parts.
-	slot   int
-	places []int
+	key  string // whose slot is open; empty for those of all other slots
+}
+
+// part is some commands of a pipeline that go to one place, by their numbers.
+type part struct {
+	place
+	numbers []int
 }
 
 // divide puts commands into parts, by the map.
 func (d *Driver) divide(commands []driver.Command) (parts []part) {
 	common := d.home(firstKey(commands))
-next:
-	for place, command := range commands {
-		to := part{node: common, slot: -1}
+	known := make(map[place]int) // the parts; there may be thousands while a slot is open
+	for number, command := range commands {
+		to := place{node: common}
 		if command.Key != "" {
 			to.node = d.home(command.Key)
-			if slot := driver.Slot(command.Key); d.target(slot) != "" {
-				to.slot = slot
+			if d.target(driver.Slot(command.Key)) != "" {
+				to.key = command.Key
 			}
 		}
-		for i, p := range parts {
-			if p.node == to.node && p.slot == to.slot {
-				parts[i].places = append(p.places, place)
-				continue next
-			}
+		i, ok := known[to]
+		if !ok {
+			i = len(parts)
+			known[to] = i
+			parts = append(parts, part{place: to})
 		}
-		to.places = []int{place}
-		parts = append(parts, to)
+		parts[i].numbers = append(parts[i].numbers, number)
 	}
 	return parts
 }
@@ -111,7 +114,7 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 		return failAll(len(commands), err)
 	}
 	parts := d.divide(commands)
-	if first := parts[0]; len(parts) == 1 && first.slot < 0 && len(commands) > 1 && first.node.server.Load() != nil {
+	if first := parts[0]; len(parts) == 1 && first.key == "" && len(commands) > 1 && first.node.server.Load() != nil {
 		return d.send(ctx, first.node, false, commands) // it bounds itself
 	}
 	bounded, cancel := d.options.bounded(ctx, began)
@@ -131,26 +134,26 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 	return replies
 }
 
-// carry carries out one part of a pipeline. The commands of an open slot go one after
-// another, each wherever its key is. When the outcome of one is not known, those behind
-// it are not sent: as on one connection.
+// carry carries out one part of a pipeline. The commands for one key of an open slot go one
+// after another, each wherever the key is. When the outcome of one is not known, those
+// behind it are not sent: as on one connection.
 func (d *Driver) carry(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
-	if p.slot < 0 {
-		some := make([]driver.Command, len(p.places))
-		for i, place := range p.places {
-			some[i] = commands[place]
+	if p.key == "" {
+		some := make([]driver.Command, len(p.numbers))
+		for i, number := range p.numbers {
+			some[i] = commands[number]
 		}
 		for i, reply := range d.send(ctx, p.node, false, some) {
-			replies[p.places[i]] = reply
+			replies[p.numbers[i]] = reply
 		}
 		return
 	}
-	for i, place := range p.places {
-		replies[place] = d.send(ctx, p.node, false, commands[place:place+1])[0]
+	for i, number := range p.numbers {
+		replies[number] = d.send(ctx, p.node, false, commands[number:number+1])[0]
 		var refused *driver.ServerError
-		if err := replies[place].Err; err != nil && !errors.As(err, &refused) {
+		if err := replies[number].Err; err != nil && !errors.As(err, &refused) {
 			err = notSent(fmt.Errorf("behind a command without an answer: %w", err))
-			for _, behind := range p.places[i+1:] {
+			for _, behind := range p.numbers[i+1:] {
 				replies[behind].Err = err
 			}
 			return

@@ -103,16 +103,43 @@ func parseAddress(text, asked string) (address string, ok bool) {
 var openMark = regexp.MustCompile(`\[(\d+)->-(\w+)\]`)
 
 // parseOpenSlots reads the answer of the server at asked to CLUSTER NODES: which slots are
-// on their way from it. A line of another server begins with "id host:port@".
+// on their way from it.
 func parseOpenSlots(text, asked string) (open []redirection) {
+	text = "\n" + text
 	for _, found := range openMark.FindAllStringSubmatch(text, -1) {
 		slot, err := strconv.Atoi(found[1])
-		_, line, _ := strings.Cut("\n"+text, "\n"+found[2]+" ")
-		where, _, known := strings.Cut(line, "@")
-		address, ok := parseAddress(where, asked)
+		_, line, known := strings.Cut(text, "\n"+found[2]+" ")
+		before, _, _ := strings.Cut(text, " myself")
+		_, own, _ := strings.Cut(before[strings.LastIndexByte(before, '\n')+1:], " ")
+		address, ok := parseEndpoint(line, own, asked)
 		if err == nil && slot < driver.Slots && known && ok {
 			open = append(open, redirection{slot, address, true})
 		}
 	}
 	return open
+}
+
+// endpoint is how a line of CLUSTER NODES goes on behind the id: "host:port@bus,hostname".
+var endpoint = regexp.MustCompile(`^\[?(\S*?)\]?:(\d+)@\d*(?:,([^,\s]*))?`)
+
+// parseEndpoint reads the address of a server, in the form that clients are given by the
+// server at asked. That is a hostname, a host, or nothing, where they are to use the host
+// that they know. Which form it is shows by own, the endpoint of the server itself.
+func parseEndpoint(text, own, asked string) (address string, ok bool) {
+	target, self := endpoint.FindStringSubmatch(text), endpoint.FindStringSubmatch(own)
+	if target == nil {
+		return "", false
+	}
+	host, known := target[1], ""
+	if at, _, err := net.SplitHostPort(asked); err == nil {
+		known = at
+	}
+	switch {
+	case self == nil || self[1] == "" || self[1] == known:
+	case self[3] != known:
+		host = ""
+	case target[3] != "":
+		host = target[3]
+	}
+	return join(host, target[2], asked), true
 }

@@ -20,27 +20,48 @@ func (e *ear) update(conn driver.Listener) (next time.Time, err error) {
 	shard, sharded := conn.(driver.ShardListener)
 	sharded = sharded && e.listener.driver.shardMessages
 	drops, wishes, next := e.changes(time.Now(), sharded)
-	for _, names := range drops {
+	err = sideBySide(drops, func(_ kind, names []string) error {
 		err := e.drop(conn.Unsubscribe, names)
 		if err == nil && sharded {
 			err = e.drop(shard.UnsubscribeShard, names)
 		}
-		if err != nil {
-			return next, err
-		}
+		return err
+	})
+	if err != nil {
+		return next, err
 	}
-	for kind, names := range wishes {
+	return next, sideBySide(wishes, func(kind kind, names []string) (err error) {
 		if sharded {
 			names, err = e.ask(shard.SubscribeShard, names)
 		}
 		if err == nil && !kind.shard && len(names) > 0 {
 			_, err = e.ask(conn.Subscribe, names)
 		}
-		if err != nil {
-			return next, err
+		return err
+	})
+}
+
+// mostAsked is how many requests are under way on one connection at a time.
+const mostAsked = 256
+
+// sideBySide makes requests, and returns when all have ended. They do not wait for one
+// another: the server may be far away, and each slot has a request of its own.
+func sideBySide(requests map[kind][]string, send func(kind, []string) error) error {
+	places, failures := make(chan struct{}, mostAsked), make(chan error, len(requests))
+	for kind, names := range requests {
+		places <- struct{}{}
+		go func() {
+			failures <- send(kind, names)
+			<-places
+		}()
+	}
+	var first error
+	for range requests {
+		if err := <-failures; first == nil {
+			first = err
 		}
 	}
-	return next, nil
+	return first
 }
 
 // changes takes what is to be done. Whatever is wished for owes its acknowledgements from

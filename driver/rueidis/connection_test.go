@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -77,5 +80,33 @@ func TestEncryptedConnections(t *testing.T) {
 	if d, err := rueidis.Open(t.Context(), rueidis.Options{Address: front, TLS: &tls.Config{}}); err == nil {
 		d.Close()
 		t.Error("a certificate of unknown origin was accepted")
+	}
+}
+
+// Goal: a port for TLS that is spoken to plainly is told from one that nobody serves.
+// Method: it hangs up in silence, with an alert, or behind an answer.
+func TestAServerThatHangsUpIsExplained(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]bool{"": true, "\x15\x03\x01\x00\x02\x02\x46": true, "-ERR no\r\n": false, "!": false} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				conn.Read(make([]byte, 4096))
+				io.WriteString(conn, words)
+				conn.Close()
+			}
+		}()
+		_, err = rueidis.Open(t.Context(), rueidis.Options{Address: listener.Addr().String()})
+		if errors.Is(err, rueidis.ErrHungUp) != want || err == nil {
+			t.Errorf("after %q: error %v", words, err)
+		}
+		listener.Close()
 	}
 }

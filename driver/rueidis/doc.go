@@ -23,7 +23,8 @@
 //
 // A server that answers READONLY has become a replica. Then all connections are made anew,
 // once or twice a second at most, because a DNS name or a virtual IP may lead elsewhere by
-// now.
+// now. When a connection for commands is made anew and its address has changed, listeners at
+// the former address end.
 //
 // # What an idle connection costs
 //
@@ -39,7 +40,9 @@
 // a goroutine of its own, which ends the process; so does a reply that nobody asked for.
 // The driver therefore checks what arrives before rueidis reads it, and ends the
 // connection at the first lie. A reply may have 4,194,304 elements and be nested 32 deep,
-// and a text in it may be 512 MiB long. What is left to trust is that a subscription
-// connection gets the confirmations that were asked for, and no others: rueidis panics
-// over one more.
+// and a text in it may be 512 MiB long.
+//
+// On a subscription connection it also counts what is to come. rueidis sends a PING behind
+// each request to unsubscribe, and panics if an honest server refuses that with MISCONF
+// (its disk is full) or MASTERDOWN. Such a listener ends instead.
 package rueidis

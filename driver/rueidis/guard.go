@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync/atomic"
 )
 
@@ -13,6 +14,7 @@ const (
 	maxElements = 1 << 22 // of an array, and of all unfinished arrays together
 	maxDepth    = 32      // of arrays within arrays
 	maxBytes    = 512 << 20
+	maxFirst    = 512 // bytes of a value's first text that are looked at
 )
 
 // errLie is matched by the reason why a connection ends whose server sent what no server
@@ -21,7 +23,7 @@ var errLie = errors.New("not a Redis reply")
 
 // guard is a connection whose replies are checked before rueidis reads them. rueidis
 // trusts their lengths: a negative or a giant one ends the process, and so does a reply
-// that nobody asked for.
+// that nobody asked for. Where there are subscriptions, a ledger says what is asked for.
 type guard struct {
 	net.Conn
 	replies  stream
@@ -31,7 +33,14 @@ type guard struct {
 	broken   error
 }
 
-func newGuard(conn net.Conn, paired bool) *guard { return &guard{Conn: conn, paired: paired} }
+func newGuard(conn net.Conn, paired bool) *guard {
+	g := &guard{Conn: conn, paired: paired}
+	if !paired {
+		var l ledger
+		g.requests.report, g.replies.report = l.sent, l.came
+	}
+	return g
+}
 
 // Read passes bytes on unless they are part of a lie.
 func (g *guard) Read(p []byte) (int, error) {
@@ -51,9 +60,7 @@ func (g *guard) Read(p []byte) (int, error) {
 
 // Write counts the requests.
 func (g *guard) Write(p []byte) (int, error) {
-	if g.paired {
-		g.sent.Store(g.requests.take(p))
-	}
+	g.sent.Store(g.requests.take(p))
 	return g.Conn.Write(p)
 }
 
@@ -61,9 +68,13 @@ func (g *guard) Write(p []byte) (int, error) {
 // trusts them: a stream would cost a pair of Lock and Unlock 1 µs.
 type tally struct {
 	whole  int64
-	words  int // of the request that has begun, still to come
+	size   int // words of the request that has begun
+	words  int // those of them that are still to come
 	number int // of the line so far
 	skip   int // bytes of a text still to come
+
+	report func(name string, arguments int) // of a request that has begun; may be nil
+	name   []byte
 }
 
 // take returns how many requests there have been.
@@ -72,6 +83,9 @@ func (t *tally) take(b []byte) int64 {
 		if t.skip > 0 {
 			n := min(t.skip, len(b)-i)
 			t.skip -= n
+			if t.report != nil && t.words == t.size-1 {
+				t.read(b[i : i+n])
+			}
 			i += n - 1
 			continue
 		}
@@ -80,7 +94,7 @@ func (t *tally) take(b []byte) int64 {
 			t.number = 10*t.number + int(c-'0')
 		case c != '\n':
 		case t.words == 0: // the line was that of an array
-			t.words, t.number = t.number, 0
+			t.size, t.words, t.number = t.number, t.number, 0
 		default:
 			t.skip, t.number = t.number+len("\r\n"), 0
 			if t.words--; t.words == 0 {
@@ -89,6 +103,14 @@ func (t *tally) take(b []byte) int64 {
 		}
 	}
 	return t.whole
+}
+
+// read takes a part of a request's name.
+func (t *tally) read(part []byte) {
+	if t.name = append(t.name, part...); t.skip == 0 {
+		t.report(string(bytes.TrimSuffix(t.name, []byte("\r\n"))), t.size-1)
+		t.name = t.name[:0]
+	}
 }
 
 // stream follows values of the Redis protocol as they come, in pieces of any size.
@@ -105,6 +127,11 @@ type stream struct {
 	skip   int64   // bytes of a text still to come
 	open   []int64 // elements still to come of each unfinished array
 	sum    int64   // of open
+
+	report func(kind byte, text string) error // of a value that is complete; may be nil
+	top    byte                               // the kind of the value
+	early  bool                               // its first text is not complete
+	text   []byte                             // of that, the first maxFirst bytes
 }
 
 // take follows some bytes. The error matches errLie.
@@ -113,10 +140,15 @@ func (s *stream) take(b []byte) error {
 		if s.skip > 0 {
 			n := min(s.skip, int64(len(b)))
 			s.skip -= n
+			s.read(b[:n])
+			s.early = s.early && s.skip > 0
 			b = b[n:]
 			continue
 		}
 		if s.kind == 0 {
+			if len(s.open) == 0 {
+				s.top, s.early, s.text = b[0], s.report != nil, s.text[:0]
+			}
 			s.kind, s.minus, s.number, s.size, s.last = b[0], false, 0, 0, 0
 			b = b[1:]
 			continue
@@ -127,6 +159,9 @@ func (s *stream) take(b []byte) error {
 		}
 		if err := s.length(line); err != nil {
 			return err
+		}
+		if strings.IndexByte("*~%>$=!", s.kind) < 0 {
+			s.read(line)
 		}
 		if b = rest; !ended {
 			return nil
@@ -196,22 +231,33 @@ func (s *stream) line() error {
 	default: // attributes as well, which servers do not send
 		return fmt.Errorf("%w: a value that begins with %q", errLie, s.kind)
 	}
-	s.done()
-	return nil
+	err := s.done()
+	s.early = s.early && s.skip > 0
+	return err
+}
+
+// read takes a part of the first text of a value.
+func (s *stream) read(part []byte) {
+	if s.early {
+		s.text = append(s.text, part[:min(len(part), maxFirst-len(s.text))]...)
+	}
 }
 
 // done takes note that a value is complete, and with it the arrays that it is the last
 // element of.
-func (s *stream) done() {
+func (s *stream) done() error {
 	for last := len(s.open) - 1; last >= 0; last-- {
 		s.sum--
 		if s.open[last]--; s.open[last] > 0 {
-			return
+			return nil
 		}
 		s.open = s.open[:last]
 	}
 	if !s.push {
 		s.whole++
 	}
-	s.push = false
+	if s.push = false; s.report != nil {
+		return s.report(s.top, strings.TrimRight(string(s.text), "\r\n"))
+	}
+	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -45,6 +47,8 @@ func newLink(ctx context.Context, options Options) (*link, error) {
 		err = fmt.Errorf("%w: %w", ErrNoTLS, over)
 	} else if over != nil {
 		err = over // and not what rueidis makes of a connection closed under it
+	} else if err != nil && options.TLS == nil && line.hungUp(err) {
+		err = fmt.Errorf("%w: %w", ErrHungUp, err)
 	}
 	if err != nil {
 		end(client, line.conn)
@@ -144,6 +148,16 @@ func (l *line) dial() (net.Conn, error) {
 	l.conn, l.release = conn, context.AfterFunc(ctx, func() { conn.Close() })
 	return conn, nil
 }
+
+// hungUp says whether the connection ended without a word, or with a record of TLS.
+func (l *line) hungUp(err error) bool {
+	g, connected := l.conn.(*guard)
+	return connected && (g.replies.top == tlsAlert ||
+		g.replies.top == 0 && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)))
+}
+
+// tlsAlert is the first byte of a TLS record with an alert.
+const tlsAlert = 21
 
 // credentials are asked for by rueidis after dial.
 func (l *line) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {

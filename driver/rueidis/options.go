@@ -109,6 +109,10 @@ var errUnmapped = errors.New("AddressMap returned no host:port")
 // TLS on that port. A Redis server without TLS may refuse the handshake, or wait for more.
 var ErrNoTLS = errors.New("no TLS handshake with the server")
 
+// ErrHungUp is matched by errors of plain connections that the server ended before it had
+// said anything. A server does so that speaks TLS on that port.
+var ErrHungUp = errors.New("the server hung up before its first reply")
+
 // connect makes one connection, encrypted if that is asked for.
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
 	if o.AddressMap != nil {

@@ -91,7 +91,9 @@ func (d *Driver) reconnect() (era context.Context, err error) {
 	return era, err
 }
 
-// install makes link the one that callers use, unless its era is over.
+// install makes link the one that callers use, unless its era is over. Where the address
+// leads to another server by now, it ends the listeners at the former one, which may live
+// on in silence.
 func (d *Driver) install(link *link, era context.Context) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,6 +104,11 @@ func (d *Driver) install(link *link, era context.Context) bool {
 	link.era = era
 	d.link.Store(link)
 	d.work.Go(func() { d.watch(link) })
+	for l := range d.listeners {
+		if fmt.Sprint(l.conn.RemoteAddr()) != fmt.Sprint(link.conn.RemoteAddr()) { // they may be nil
+			l.conn.Close()
+		}
+	}
 	return true
 }
 

@@ -110,22 +110,32 @@ func (c *council) survey(ctx context.Context, sentinels []string, all int, known
 			continue
 		}
 		answers = append(answers, o.answer)
-		if best := newest(answers); 2*len(answers) > len(sentinels) && best.epoch >= known.epoch {
+		if best := newest(answers, known); 2*len(answers) > len(sentinels) && best.epoch >= known.epoch {
 			return best, nil
 		}
 	}
 	if len(answers) == 0 {
 		return answer{}, failures
 	}
-	best := newest(answers)
+	best := newest(answers, known)
 	if best.epoch < known.epoch && 2*len(answers) <= all {
 		return answer{}, append(failures, errMinority)
 	}
 	return best, nil
 }
 
-func newest(answers []answer) answer {
-	return slices.MaxFunc(answers, func(a, b answer) int { return cmp.Compare(a.epoch, b.epoch) })
+// newest is the answer with the highest epoch. Of several it is one that agrees with what is
+// known: sentinels may call one server by a hostname and by an address.
+func newest(answers []answer, known answer) answer {
+	agrees := func(a answer) int {
+		if a.primary == known.primary && a.epoch == known.epoch {
+			return 1
+		}
+		return 0
+	}
+	return slices.MaxFunc(answers, func(a, b answer) int {
+		return cmp.Or(cmp.Compare(a.epoch, b.epoch), agrees(a)-agrees(b))
+	})
 }
 
 // failures are the reasons of several sentinels, in one line.

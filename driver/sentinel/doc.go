@@ -7,19 +7,21 @@
 // All sentinels are asked at the same time, for the primary and for the epoch of their
 // configuration: a number that grows with every failover. What counts is the answer with
 // the highest epoch, as soon as a majority has answered and it is not older than what is
-// known already. So one sentinel that is frozen delays nobody. An older epoch counts only
-// if a majority of all sentinels has answered, and none of them knows a newer one. So a
-// minority that was cut off during a failover never leads back; only the first connection
-// is made by whoever answers. Who does not answer within a third of the command timeout
-// is not waited for. Where the configured sentinels do not settle it, those are asked
-// that they told of earlier.
+// known already. So one sentinel that is frozen delays nobody. Of answers with the same
+// epoch, one that confirms the known primary counts: sentinels may call a server by a
+// hostname and by an address. An older epoch counts only if a majority of all sentinels has
+// answered, and none of them knows a newer one. So a minority that was cut off during a
+// failover never leads back; only the first connection is made by whoever answers. Who
+// does not answer within a third of the command timeout is not waited for. Where the
+// configured sentinels do not settle it, those are asked that they told of earlier.
 //
 // Each sentinel is asked on one connection, which lasts until a question fails.
 //
 // That is asked before every connection, and the server that is connected to has to
-// agree: one that calls itself a replica is refused, and the attempt repeated, as it is
-// while no sentinel can say. A dead primary that comes back, and does not know yet that
-// it has been replaced, is not connected to, because the sentinels name another one.
+// agree: one that calls itself a replica is refused. Open then fails; a driver that is open
+// repeats the attempt, as it does while no sentinel can say. A dead primary that comes
+// back, and does not know yet that it has been replaced, is not connected to, because the
+// sentinels name another one.
 //
 // # When it becomes another one
 //
