@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -120,8 +121,8 @@ func (w *Watchdog) noteServer(ctx context.Context, server string, answered bool)
 		return
 	}
 	if answered {
-		w.log.Info("server answers again", "server", shown(server))
+		w.log.Info("server answers again", "server", protocol.Show(server))
 	} else {
-		w.log.Error("server does not answer: what it has is not renewed", "server", shown(server))
+		w.log.Error("server does not answer: what it has is not renewed", "server", protocol.Show(server))
 	}
 }

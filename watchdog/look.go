@@ -4,12 +4,17 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// mostStalled is how many stalled clients one look sees. Where there are more, the next
-// look sees those that follow.
+// mostStalled is how many stalled clients one look sees. Where there are more, the next look
+// sees those that follow.
 const mostStalled = 5000
+
+// mostRecent is how many every other look sees then instead, those that are overdue for the
+// shortest: invented names must not hide who has just been paused.
+const mostRecent = 2500
 
 // mostVisits is how many clients are visited at a time.
 const mostVisits = 128
@@ -22,6 +27,7 @@ type view struct {
 	at      time.Time // on this machine's clock, before the look left
 	now     time.Time // by Redis's clock
 	alive   script.Alive
+	unsaid  error // why Redis refuses to list this watchdog
 	stalled script.StalledPage
 	whole   bool // all of the stalled were seen
 }
@@ -33,22 +39,30 @@ func (w *Watchdog) look(ctx context.Context) (view, error) {
 	if !w.able {
 		aliveFor = 0
 	}
-	results, err := w.runner.RunAll(ctx, script.WatchdogBeat(w.id, aliveFor), script.SessionsStalled(w.pass, mostStalled))
+	from, most := w.pass, mostStalled
+	if w.recent {
+		from, most = w.all-mostRecent, 2*mostRecent // there may be more or fewer by now
+	}
+	results, err := w.runner.RunAll(ctx, script.WatchdogBeat(w.id, aliveFor), script.SessionsStalled(from, most))
 	if err != nil {
 		return view{}, err
 	}
 	seen := view{at: results[0].Asked}
-	if seen.alive, err = script.ReadWatchdogs(results[0].Reply); err != nil {
-		return view{}, err
-	}
+	// A full server takes no new words, and lets leases be raised.
+	seen.alive, seen.unsaid = script.ReadWatchdogs(results[0].Reply)
 	if seen.stalled, err = script.ReadStalled(results[1].Reply); err != nil {
 		return view{}, err
 	}
-	seen.now = seen.stalled.Now
-	seen.whole = w.pass == 0 && seen.stalled.All <= mostStalled
-	if w.pass += mostStalled; w.pass >= seen.stalled.All {
+	seen.now, w.all = seen.stalled.Now, seen.stalled.All
+	if w.recent {
+		w.recent = false
+		return seen, nil
+	}
+	seen.whole = w.pass == 0 && w.all <= mostStalled
+	if w.pass += mostStalled; w.pass >= w.all {
 		w.pass = 0
 	}
+	w.recent = w.all > mostStalled
 	return seen, nil
 }
 
@@ -63,6 +77,7 @@ func (w *Watchdog) turn(ctx context.Context, next <-chan time.Time) (due bool) {
 	if err != nil {
 		return false
 	}
+	w.setListed(seen.unsaid)
 	mine := w.share(seen)
 	w.take(seen, len(mine))
 	ripe := w.schedule.ripe(seen.stalled.Clients, time.Now(), func(client string) bool { return mine[client] })
@@ -79,7 +94,9 @@ func (w *Watchdog) turn(ctx context.Context, next <-chan time.Time) (due bool) {
 			v := &visit{Watchdog: w, Stalled: one, seen: seen, mine: mine[one.Client], shortest: noLease}
 			defer v.end()
 			v.serve(ctx)
-			w.visited(v)
+			if ctx.Err() == nil { // what was cut off by the end is no failure
+				w.visited(v)
+			}
 		})
 	}
 	return false
@@ -88,7 +105,7 @@ func (w *Watchdog) turn(ctx context.Context, next <-chan time.Time) (due bool) {
 // take takes note of what a look has seen.
 func (w *Watchdog) take(seen view, mine int) {
 	for _, client := range w.schedule.retain(seen.stalled.Clients, seen.whole, time.Now()) {
-		w.log.Info("client is not stalled any more", "client", shown(client))
+		w.log.Info("client is not stalled any more", "client", protocol.Show(client))
 	}
 	w.setAble(seen.stalled.All > 0)
 	w.tally.note(func(s *Stats) {
@@ -112,7 +129,7 @@ func (w *Watchdog) share(seen view) map[string]bool {
 
 // visited takes note of a visit, and says in the log what is new about the client.
 func (w *Watchdog) visited(v *visit) {
-	if isCode(v.failure, "NOPERM") {
+	if isForbidden(v.failure) {
 		w.denied.Store(true)
 	} else if v.failure == nil {
 		w.served.Store(true)
@@ -134,14 +151,14 @@ func (w *Watchdog) visited(v *visit) {
 		told, warned = t.told && !told, t.warned && !warned
 	})
 	if told {
-		w.log.Info("client is paused: renewing its holds", "client", shown(v.Client), "holds", v.holds)
+		w.log.Info("client is paused: renewing its holds", "client", protocol.Show(v.Client), "holds", v.holds)
 	}
 	switch {
 	case warned && v.failure != nil:
-		w.log.Error("a client cannot be served: trying on", "client", shown(v.Client), "reason", shown(v.failure.Error()))
+		w.log.Error("a client cannot be served: trying on", "client", protocol.Show(v.Client), "reason", protocol.Line(v.failure.Error()))
 	case warned:
 		w.log.Warn("some entries of a session are not renewed: not the client's, out of bounds, or forbidden",
-			"client", shown(v.Client), "entries", v.skipped)
+			"client", protocol.Show(v.Client), "entries", v.skipped)
 	}
 }
 
@@ -151,12 +168,30 @@ func (w *Watchdog) setReachable(err error) {
 	case err != nil:
 		w.failed(1)
 		if !w.blind {
-			w.log.Error("Redis does not answer: nobody's holds are renewed", "reason", shown(err.Error()))
+			what := "Redis does not answer: nobody's holds are renewed"
+			if isAnswer(err) {
+				what = "Redis refuses to say who is stalled: nobody's holds are renewed"
+			}
+			w.log.Error(what, "reason", protocol.Line(err.Error()))
 		}
 	case w.blind:
 		w.log.Info("Redis answers again")
 	}
 	w.blind = err != nil
+}
+
+// setListed notes whether Redis lists this watchdog, with one line for each change.
+func (w *Watchdog) setListed(err error) {
+	switch {
+	case err != nil:
+		w.failed(1)
+		if !w.unsaid {
+			w.log.Error("Redis refuses to list this watchdog: it works on, and clients do not count on it", "reason", protocol.Line(err.Error()))
+		}
+	case w.unsaid:
+		w.log.Info("Redis lists this watchdog again")
+	}
+	w.unsaid = err != nil
 }
 
 // setAble notes whether this watchdog may do its work, with one line for each change. One

@@ -21,7 +21,7 @@ type schedule struct {
 // turn is what is remembered of a client.
 type turn struct {
 	last     time.Time     // when it was visited
-	lease    time.Duration // its shortest then; 0 if it is to be visited again at once
+	lease    time.Duration // its shortest then; 0 if that failed: then all visit it again soon
 	underWay bool          // it is being visited
 	told     bool          // the log has said that this watchdog serves it
 	warned   bool          // the log has said that something of it is not renewed
@@ -31,14 +31,19 @@ type turn struct {
 // at is when the next visit is due. The one who serves the client comes every quarter of
 // its lease. All others come every half: it is theirs, too, if the first one fails at it.
 func (t turn) at(mine bool) time.Time {
+	if t.lease == 0 {
+		return t.last.Add(leastLease / 4)
+	}
 	if mine {
 		return t.last.Add(t.lease / 4)
 	}
 	return t.last.Add(t.lease / 2)
 }
 
-// ripe returns those that are to be visited now: those who never were, the one overdue for
-// longest first, and the others by their time, in turn. So neither keeps the other waiting.
+// ripe returns those that are to be visited now: those who never were, and the others by their
+// time, in turn. So neither keeps the other waiting. Of those who never were, the one overdue
+// for longest and the one overdue for the shortest take turns: neither old names nor new ones,
+// which anybody may invent, keep all others waiting.
 func (s *schedule) ripe(all []script.Stalled, now time.Time, mine func(client string) bool) []script.Stalled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +66,9 @@ func (s *schedule) ripe(all []script.Stalled, now time.Time, mine func(client st
 	slices.SortStableFunc(known, func(a, b script.Stalled) int {
 		return cmp.Or(due[a.Client].Compare(due[b.Client]), a.Due.Compare(b.Due))
 	})
-	return inTurn(fresh, known)
+	half := len(fresh) / 2
+	slices.Reverse(fresh[half:])
+	return inTurn(inTurn(fresh[:half:half], fresh[half:]), known)
 }
 
 // inTurn takes from one and the other.

@@ -3,6 +3,7 @@ package watchdog
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -101,10 +102,12 @@ func (v *visit) read(ctx context.Context, from string) (script.SessionPage, erro
 // renewPart renews what one part speaks of, some keys at a time, and takes out of the
 // session what is no use any more.
 func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
-	v.skipped += page.Skipped + len(page.Odd)
+	odd := page.Skipped + len(page.Odd)
+	v.skipped += odd
 	var gone []string
-	for rest := page.Entries; len(rest) > 0; {
-		n, keys := 0, 0
+	for rest := page.Entries; odd > 0 || len(rest) > 0; {
+		n, keys := 0, odd // what is skipped costs Redis as much
+		odd = 0
 		for n < len(rest) && keys < partKeys {
 			keys += rest[n].Keys()
 			n++
@@ -213,7 +216,7 @@ func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 	if n == 0 { // another watchdog was faster, or the client runs again
 		return
 	}
-	v.log.Info("session removed", "client", shown(v.Client), "reason", string(why))
+	v.log.Info("session removed", "client", protocol.Show(v.Client), "reason", string(why))
 	v.tally.note(func(stats *Stats) {
 		if why == isDead {
 			stats.Dead++
@@ -229,6 +232,17 @@ func (v *visit) fail(err error) {
 	if v.failure == nil {
 		v.failure = err
 	}
+}
+
+// isForbidden says whether the server's ACL forbids a command. Inside of a script Redis says
+// that in words, which differ by release.
+func isForbidden(err error) bool {
+	var refused *driver.ServerError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	return refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script") ||
+		strings.Contains(refused.Message, "ACL failure in script")
 }
 
 func isCode(err error, code string) bool {

@@ -35,9 +35,12 @@ type Watchdog struct {
 	denied   atomic.Bool    // or was forbidden
 
 	// Of the goroutine that runs it.
-	able  bool // Redis does not forbid the work
-	blind bool // the last look was not answered
-	pass  int  // how many of the stalled the next look passes over
+	able   bool // Redis does not forbid the work
+	blind  bool // the last look was not answered
+	unsaid bool // Redis refused to list it at the last look
+	pass   int  // how many of the stalled the next look passes over
+	all    int  // how many there were at the last look
+	recent bool // the next look sees those that are overdue for the shortest
 }
 
 // New returns a watchdog on a connection of the caller's, which outlives it. It sends

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/watchdog"
 )
 
@@ -37,6 +39,11 @@ Exit code: 0 after SIGTERM or Ctrl-C, 2 for a wrong command line, 70 if the addr
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			// A log that nobody reads any more must not end it.
+			signal.Ignore(syscall.SIGPIPE)
+			log := newRelay(os.Stderr, d.handler)
+			defer log.close()
+			d.config.Logger = slog.New(d.handler(log))
 			return d.run(ctx)
 		},
 	}
@@ -61,14 +68,18 @@ func (d *watchdogService) check() error {
 	switch {
 	case d.config.MaxPause < time.Second:
 		return exit(exitUsage, "--max-pause %v: at least 1s", d.config.MaxPause)
-	case d.format == "json":
-		d.config.Logger = slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	case d.format == "text":
-		d.config.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	default:
+	case d.format != "json" && d.format != "text":
 		return exit(exitUsage, "--log %s: it is text or json", d.format)
 	}
 	return nil
+}
+
+// handler writes the log in the format that was asked for.
+func (d *watchdogService) handler(out io.Writer) slog.Handler {
+	if d.format == "json" {
+		return slog.NewJSONHandler(out, nil)
+	}
+	return slog.NewTextHandler(out, nil)
 }
 
 // run serves until ctx ends.
@@ -115,7 +126,7 @@ func (d *watchdogService) connect(ctx context.Context) (*redlatch.Client, error)
 		case errors.As(err, &exit) && exit.code == exitUsage:
 			return nil, err
 		}
-		d.config.Logger.Warn("no connection to Redis yet", "reason", err.Error(), "next", pause.String())
+		d.config.Logger.Warn("no connection to Redis yet", "reason", protocol.Line(err.Error()), "next", pause.String())
 		rest(ctx, pause)
 	}
 }

@@ -46,6 +46,14 @@ type dog struct {
 // startDog starts one, which serves its health on a port of its own.
 func startDog(t *testing.T, url string, flags ...string) *dog {
 	t.Helper()
+	d := newDog(t, url, flags...)
+	d.start()
+	return d
+}
+
+// newDog prepares one.
+func newDog(t *testing.T, url string, flags ...string) *dog {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -54,15 +62,19 @@ func startDog(t *testing.T, url string, flags ...string) *dog {
 	d.command = exec.Command(self, append([]string{"watchdog", "--redis", url, "--listen", "127.0.0.1:0"}, flags...)...)
 	d.command.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0")
 	d.command.Stderr = &d.log
+	return d
+}
+
+func (d *dog) start() {
+	d.t.Helper()
 	if err := d.command.Start(); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	go func() {
 		defer close(d.exited)
 		d.command.Wait()
 	}()
-	t.Cleanup(d.kill)
-	return d
+	d.t.Cleanup(d.kill)
 }
 
 // kill ends it without a word.

@@ -1,0 +1,236 @@
+package watchdog_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/watchdog"
+)
+
+// What a neighbour, an ACL and a slow network do to a watchdog, and what it says of that.
+
+// Goal: a watchdog whose user may not run what its scripts run does not count itself alive, and
+// says that it is forbidden. Method: one command at a time is taken from its user.
+func TestAWatchdogWhoseScriptsAreForbiddenDoesNotCountItselfAlive(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"hscan", "hget", "pexpire"} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			d := connect(t, server.Addr())
+			log := new(plain)
+			runWith(t, narrow(t, server, "-"+command), watchdog.Config{}, slog.New(log))
+			c := newClient(t, d)
+			c.hold("job", lease)
+			c.beat()
+			eventually(t, func() bool { return strings.Contains(log.String(), "Redis forbids") }, "it says that it is forbidden")
+			eventually(t, func() bool { return server.CLI(t, "EXISTS", protocol.Watchdogs) == int64(0) }, "it does not count itself alive")
+		})
+	}
+}
+
+// Goal: a server that refuses is not one that is silent.
+func TestALookThatIsRefusedIsNotOneWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	log := new(plain)
+	runWith(t, narrow(t, server, "-zcount"), watchdog.Config{}, slog.New(log))
+	eventually(t, func() bool { return strings.Contains(log.String(), "nobody's holds are renewed") }, "it says that it cannot look")
+	if strings.Contains(log.String(), "does not answer") {
+		t.Errorf("Redis has answered, and the log says\n%s", log)
+	}
+}
+
+// narrow connects as a user who may do all but what is taken from it.
+func narrow(t *testing.T, server *redistest.Server, taken ...string) driver.Driver {
+	t.Helper()
+	server.CLI(t, append([]string{"ACL", "SETUSER", "narrow", "on", ">secret", "~*", "&*", "+@all"}, taken...)...)
+	return connectAs(t, server.Addr(), "narrow", "secret")
+}
+
+// Goal: a client whose entries fail is visited no more often than any other.
+func TestAVisitThatFailsIsNotRepeatedMoreOften(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	c := newClient(t, d)
+	c.hold("job", time.Minute)
+	c.beat()
+	run(t, narrow(t, server, "-hscan"), watchdog.Config{Look: 10 * time.Millisecond})
+	server.CLI(t, "CONFIG", "RESETSTAT")
+	began := time.Now()
+	lasts(t, 2*time.Second, func() bool { return true }, "")
+	refused := 0
+	for line := range strings.Lines(server.CLI(t, "INFO", "commandstats").(string)) {
+		if strings.HasPrefix(line, "cmdstat_hscan:") {
+			_, after, _ := strings.Cut(line, "rejected_calls=")
+			fmt.Sscan(strings.ReplaceAll(after, ",", " "), &refused)
+		}
+	}
+	if most := int(time.Since(began).Seconds()*4) + 2; refused > most {
+		t.Errorf("it was visited %d times in %v", refused, time.Since(began))
+	}
+}
+
+// Goal: names that somebody invents cost no sound client its protection, however many there are.
+// Method: far more than one look sees, of a length that no client has or of a usual one.
+func TestManyInventedNamesHideNobody(t *testing.T) {
+	t.Parallel()
+	const fill = `for i = 1, 20000 do redis.call('ZADD', KEYS[1], i, ARGV[1] .. i) end`
+	for what, name := range map[string]string{"too long": strings.Repeat("n", protocol.MaxClientLen), "of nobody": "n"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			d := connect(t, server.Addr())
+			for part := range 20 {
+				server.CLI(t, "EVAL", fill, "1", protocol.Sessions, fmt.Sprint(name, part, ":"))
+			}
+			w := run(t, d, watchdog.Config{})
+			eventually(t, func() bool { return w.Stats().Looks > 1 }, "it looks")
+			if s := w.Stats(); s.Stalled < 2*mostStalled {
+				t.Errorf("counted were %+v: this test tests nothing", s)
+			}
+			c := newClient(t, d)
+			c.hold("job", 2*lease)
+			c.beat()
+			lasts(t, 3*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the sound client's lock lives")
+		})
+	}
+}
+
+// mostStalled is how many one look sees.
+const mostStalled = 5000
+
+// Goal: a visit that is cut off by the end of the watchdog is no failure.
+func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	d := connect(t, server.Addr())
+	c := newClient(t, d)
+	c.hold("job", lease)
+	log := new(plain)
+	w := runWith(t, connect(t, proxy.Addr()), watchdog.Config{}, slog.New(log))
+	eventually(t, func() bool { return w.Stats().Looks > 0 }, "it looks")
+	proxy.DropReplies(1000, redistest.Containing(protocol.SessionKey(c.id)))
+	c.beat()
+	eventually(t, func() bool { return w.Stats().Stalled == 1 }, "the client is found")
+	w.end()
+	if strings.Contains(log.String(), "cannot be served") {
+		t.Errorf("the log has\n%s", log)
+	}
+}
+
+// Goal: sessions full of entries that are skipped are large sessions, and cost nobody else.
+func TestManySessionsOfSkippedEntriesCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	sound := newClient(t, d)
+	const fill = `for i = 1, 12000 do redis.call('HSET', KEYS[1], 'a ' .. i, '') end`
+	for i := range 130 {
+		id := fmt.Sprint("nb", i)
+		sound.subscribe(protocol.PulseChannel(id, neighbourPulse))
+		server.CLI(t, "HSET", protocol.SessionKey(id), "pulse", neighbourPulse)
+		server.CLI(t, "EVAL", fill, "1", protocol.SessionKey(id))
+		(&neighbour{t, server, id}).overdue(time.Second)
+	}
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Looks > 1 }, "it looks")
+	sound.hold("sound", 2*lease)
+	sound.beat()
+	lasts(t, 3*lease, func() bool { return server.PTTL(t, "sound") > 0 }, "the sound client's lock lives")
+}
+
+// users makes the users of docs/acl.md known to a server: those for one, under another name and
+// for locks of another prefix.
+func users(t *testing.T, server *redistest.Server, user, as string) {
+	t.Helper()
+	text, err := os.ReadFile("../docs/acl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER `+user+` .*$`).FindAllString(string(text), -1) {
+		if user != as {
+			line = strings.ReplaceAll(line, user, as)
+		}
+		if said := server.CLI(t, strings.Fields(line)...); said != "OK" {
+			t.Fatalf("%q: %v", line, said)
+		}
+	}
+}
+
+// Goal: with the rights of docs/acl.md one application can make the watchdog prolong the lock of
+// another, by an hour at most, and nothing else. Method: it writes the session of a dead client,
+// and has the pulse that it names.
+func TestANeighbourProlongsLocksOfOthersAtMost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	users(t, server, "orders", "books")
+	users(t, server, "watchdog", "watchdog")
+	d := connect(t, server.Addr())
+	dead := newClient(t, d)
+	dead.hold("orders:job", 20*time.Second)
+	dead.die()
+	server.CLI(t, "HSET", "orders:data", "name", "value")
+	books := connectAs(t, server.Addr(), "books", "password")
+	do := func(words ...string) {
+		t.Helper()
+		if reply := books.Do(t.Context(), driver.Command{Words: words, Key: words[1]}); reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+	}
+	pulse, err := books.Listen(t.Context(), driver.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pulse.Close)
+	if err := pulse.Subscribe(t.Context(), protocol.PulseChannel(dead.id, "x")); err != nil {
+		t.Fatal(err)
+	}
+	do("HSET", protocol.SessionKey(dead.id), "pulse", "x", dead.owner(1)+" orders:job", "exclusive 1 7200000 0",
+		dead.owner(2)+" orders:free", "exclusive 1 7200000 0", dead.owner(1)+" orders:data", "exclusive 1 7200000 0",
+		"name orders:data", "exclusive 1 7200000 0")
+	do("ZADD", protocol.Sessions, strconv.FormatInt(time.Now().Add(-time.Second).UnixMilli(), 10), dead.id)
+	w := run(t, connectAs(t, server.Addr(), "watchdog", "password"), watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Renewals > 2 }, "it renews again and again")
+	if ttl := server.PTTL(t, "orders:job"); ttl > time.Hour || ttl < 59*time.Minute {
+		t.Errorf("the lock has a TTL of %v", ttl)
+	}
+	if owner := server.CLI(t, "HGET", "orders:job", dead.owner(1)); owner != "1" {
+		t.Errorf("the lock has the count %v", owner)
+	}
+	if ttl := server.PTTL(t, "orders:data"); ttl >= 0 || server.CLI(t, "EXISTS", "orders:free") != int64(0) {
+		t.Errorf("data has a TTL of %v, or a free lock was made", ttl)
+	}
+}
+
+// Goal: a server that takes nothing new, and a list of watchdogs that is no list, cost a paused
+// client nothing: to renew needs neither.
+func TestAWatchdogThatCannotSayThatItIsAliveRenews(t *testing.T) {
+	t.Parallel()
+	for what, spoil := range map[string][]string{
+		"a full server":          {"CONFIG", "SET", "maxmemory", "1"},
+		"a list of another type": {"SET", protocol.Watchdogs, "no list"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			d := connect(t, server.Addr())
+			c := newClient(t, d)
+			c.hold("job", lease)
+			c.beat()
+			server.CLI(t, spoil...)
+			run(t, d, watchdog.Config{})
+			lasts(t, 2*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the paused client's lock lives")
+		})
+	}
+}
