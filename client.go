@@ -35,7 +35,7 @@ type Client struct {
 	releases *script.Runner // for releases, with their own bound
 	engine   *renew.Engine
 	hub      *wake.Hub
-	heart    heart
+	heart    *heart
 	session  *session.Session // nil without Config.Protect
 
 	lastOwner atomic.Int64
@@ -81,7 +81,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		})
 	}
 	c.engine = renew.StartGuarded(c.renew, c.guard())
-	c.heart.client = c
+	c.heart = newHeart(c)
 	return c, nil
 }
 

@@ -15,7 +15,7 @@ import (
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
 	w := c.join(t)
 	if t.queued() {
-		c.heart.add(t, w)
+		c.heart.add(t)
 		defer c.heart.remove(t)
 	}
 	timer := time.NewTimer(time.Hour)
