@@ -2,7 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -31,16 +30,9 @@ type FairMutex struct {
 // FairMutex returns the fair mutex called name. It does not touch Redis. A name that
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) FairMutex(name string) *FairMutex {
-	m := &FairMutex{client: c, point: point{name: name}}
-	if err := c.checkName(name); err != nil {
-		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
-		return m
-	}
+	m := &FairMutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
 	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
-	m.point.channel = protocol.LockChannel(name)
-	m.point.queue = wake.Key(m.point.channel, name)
-	m.point.held = heldKey{c, place{name: name}}
-	m.point.kind = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
+	m.point.kind = queueing{m.fair, m.point.kind.(exclusive)}
 	return m
 }
 
@@ -84,10 +76,7 @@ func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *FairMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	if owner == "" {
-		return false, &ConfigError{"owner", "it is empty, which nobody is called"}
-	}
-	return m.client.force(ctx, &m.point, m.fair.ForceFrom(owner))
+	return m.client.forceFrom(ctx, &m.point, owner, m.fair.ForceFrom(owner))
 }
 
 // Status reads who holds the mutex and who waits for it, in the order of the queue: the
@@ -98,11 +87,11 @@ func (m *FairMutex) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	state, err := script.ReadStatus(replies[0])
+	state, err := script.ReadStatus(replies[0].Reply)
 	if err != nil {
 		return Status{}, failure("status of", m.point.name, err)
 	}
-	queue, err := script.ReadQueue(replies[1])
+	queue, err := script.ReadQueue(replies[1].Reply)
 	if err != nil {
 		return Status{}, failure("status of", m.point.name, err)
 	}

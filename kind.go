@@ -1,10 +1,12 @@
 package redlatch
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // point is a lock as a client asks for it: its name, what derives from it, its kind, and
@@ -24,6 +26,21 @@ type point struct {
 type place struct {
 	name string
 	rw   bool
+}
+
+// point is a lock with a channel of its releases, as a mutex.
+func (c *Client) point(name, channel string, rw bool) point {
+	p := point{
+		name:    name,
+		channel: channel,
+		queue:   wake.Key(channel, name),
+		held:    heldKey{c, place{name, rw}},
+		kind:    exclusive{name, channel, c.messages},
+	}
+	if err := c.checkName(name); err != nil {
+		p.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
+	}
+	return p
 }
 
 // kind is one kind of lock, as Redis knows it. All of them answer alike
