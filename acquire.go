@@ -267,35 +267,34 @@ func bare(err error) error {
 // nothing is held. With a server that answers it takes one round trip.
 const grace = 25 * time.Millisecond
 
-// takeBack releases what attempts without a reply may have taken, and leaves the queue
-// where there is one. It does so on its own time, and reports whether that was confirmed
-// at once. The request follows the bid on the same connection, so it cannot overtake it.
+// takeBack is withdraw on its own time. It reports whether that was confirmed at once.
 func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
+	done := make(chan bool, 1)
+	c.background.Go(func() { done <- c.withdraw(ts...) == nil })
+	return within(grace, done)
+}
+
+// withdraw releases what attempts without a reply may have taken, and leaves the queue where
+// there is one. The request follows the bid on the same connection, so it cannot overtake it.
+func (c *Client) withdraw(ts ...*tenure) error {
 	calls := make([]errand, len(ts))
 	for i, t := range ts {
 		calls[i] = t.lower(t.point.read)
 	}
-	done := make(chan error, 1)
-	c.background.Go(func() {
-		_, err := c.runAll(context.Background(), c.releases, calls...)
-		done <- err
-		for _, t := range ts {
-			c.hub.Look(t.point.queue, t.waiter)
-		}
-	})
-	return within(grace, done, func(err error) bool { return err == nil })
+	_, err := c.runAll(context.Background(), c.releases, calls...)
+	for _, t := range ts {
+		c.hub.Look(t.point.queue, t.waiter)
+	}
+	return err
 }
 
-// within waits for a value for a while, and says whether it came and is good.
-func within[T any](d time.Duration, values <-chan T, good func(T) bool) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// within waits for a value for a while. It is zero if none came.
+func within[T any](d time.Duration, values <-chan T) (value T) {
 	select {
-	case v := <-values:
-		return good(v)
-	case <-timer.C:
-		return false
+	case value = <-values:
+	case <-time.After(d):
 	}
+	return value
 }
 
 // notAcquired is the error of a wait that ended, with what is known of the holder.

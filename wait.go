@@ -125,14 +125,13 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 	}
 	select {
 	case <-w.Rung():
-		return nil
 	case <-alarm:
-		return nil
 	case <-limited.Done():
 		return limited.Err()
 	case <-c.life.Done():
 		return ErrClosed
 	}
+	return nil
 }
 
 // endWait leaves the line because the time is up or the client closes. A grant that is there
@@ -152,13 +151,12 @@ func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, las
 	}
 	var err error
 	switch {
-	case claimed || last.hold != nil:
-		err = c.notAcquired(t.parent, t.point, answer{})
-		if nothing := within(grace, t.returned, func(nothing bool) bool { return nothing }); !nothing {
-			err = withCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", t.point.name, ErrUnknownOutcome), t.parent)
-		}
-	default:
+	case !claimed && last.hold == nil:
 		err = c.giveUp(limited, t, last)
+	case within(grace, t.returned):
+		err = c.notAcquired(t.parent, t.point, answer{})
+	default:
+		err = withCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", t.point.name, ErrUnknownOutcome), t.parent)
 	}
 	if limited.Err() == nil {
 		return nil, fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrClosed)

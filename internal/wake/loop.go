@@ -14,7 +14,10 @@ func (h *Hub) loop() {
 	pause := firstPause
 	for h.ctx.Err() == nil {
 		if !h.needed() {
-			h.doze()
+			select {
+			case <-h.kick:
+			case <-h.ctx.Done():
+			}
 			continue
 		}
 		began := time.Now()
@@ -101,40 +104,31 @@ func (h *Hub) refusedTo(channel string, err error) {
 }
 
 // refuse takes note of a refused subscription, and reports whether it is the first.
-func (h *Hub) refuse(channel string) (first bool) {
+func (h *Hub) refuse(name string) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	for _, l := range slices.Clone(h.channels[channel]) {
-		if l.state != asked {
-			continue
-		}
-		first = first || l.refusals == 0
-		l.refuse(now)
-		if len(l.waiters) == 0 {
-			h.drop(l)
-		}
+	ch := h.channels[name]
+	if ch == nil || ch.state != asked {
+		return false
 	}
-	return first
+	ch.refuse(time.Now())
+	if !ch.awaited() {
+		h.drop(ch.lines[0])
+	}
+	return ch.refusals == 1
 }
 
 func (h *Hub) changes(now time.Time) (add, remove []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.lines {
+	for _, ch := range h.channels {
 		switch {
-		case l.state == wanted, l.state == refused && !now.Before(l.retryAt):
-			if !h.has(l.channel, asked) {
-				add = append(add, l.channel)
-			}
-			l.state = asked
-		case l.state == listening && len(l.waiters) == 0 && now.Sub(l.emptied) >= linger:
-			// A line that is asked for is left alone until the answer is here, or
-			// the answer would be taken for one to a later request.
-			h.drop(l)
-			if len(h.channels[l.channel]) == 0 {
-				remove = append(remove, l.channel)
-			}
+		case ch.state == wanted, ch.state == refused && !now.Before(ch.retryAt):
+			ch.state = asked
+			add = append(add, ch.name)
+		case ch.state == listening && !ch.awaited() && now.Sub(ch.emptied) >= linger:
+			h.drop(ch.lines[0])
+			remove = append(remove, ch.name)
 		}
 	}
 	return add, remove
@@ -151,29 +145,19 @@ func (h *Hub) needed() bool {
 func (h *Hub) disconnected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.lines {
-		if len(l.waiters) == 0 {
-			h.drop(l)
-		} else if l.state != unwanted {
-			l.state = wanted
+	for _, ch := range h.channels {
+		if !ch.awaited() {
+			h.drop(ch.lines[0])
+		} else if ch.state != unwanted {
+			ch.state = wanted
 		}
-	}
-}
-
-// doze waits until there may be something to do.
-func (h *Hub) doze() {
-	select {
-	case <-h.kick:
-	case <-h.ctx.Done():
 	}
 }
 
 // rest waits for d, or until the hub stops. Newcomers do not shorten it.
 func (h *Hub) rest(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-h.ctx.Done():
 	}
 }
