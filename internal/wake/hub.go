@@ -25,6 +25,7 @@ type Hub struct {
 	ctx    context.Context
 	stop   context.CancelFunc
 	done   sync.WaitGroup
+	start  sync.Once // of the loop
 
 	// idle says that there is no line at all, so that whoever takes and gives back locks
 	// that nobody waits for does not have to stand in line for the mutex. It may be out of
@@ -35,8 +36,6 @@ type Hub struct {
 	lines    map[string]*line    // by key; changed by open and drop only
 	channels map[string]*channel // by name; those of the lines
 	waiting  int
-	running  bool
-	stopped  bool
 }
 
 const (
@@ -96,9 +95,8 @@ func (h *Hub) drop(l *line) {
 // Stop ends the hub's connection and goroutine and waits for them.
 func (h *Hub) Stop() {
 	h.mu.Lock()
-	h.stopped = true
+	h.stop() // nobody starts the loop any more
 	h.mu.Unlock()
-	h.stop()
 	h.done.Wait()
 }
 
@@ -245,16 +243,16 @@ func (h *Hub) Look(key string, holder *Waiter) {
 // subscribe asks for the line's channel unless that was done. The mutex is held.
 func (h *Hub) subscribe(l *line) {
 	switch ch := l.channel; {
-	case h.stopped:
+	case h.ctx.Err() != nil:
 	case ch.state == listening && !l.told:
 		l.tell() // what was published before this is lost
 	case ch.state == unwanted:
 		ch.state = wanted
-		if !h.running {
-			h.running = true
-			h.done.Go(h.loop)
+		h.start.Do(func() { h.done.Go(h.loop) })
+		select {
+		case h.kick <- struct{}{}:
+		default:
 		}
-		h.rouse()
 	}
 }
 
@@ -267,18 +265,6 @@ func (h *Hub) emptied(l *line) {
 	if len(ch.lines) > 1 || ch.state != asked && ch.state != listening {
 		h.drop(l)
 	}
-}
-
-func (h *Hub) rouse() {
-	select {
-	case h.kick <- struct{}{}:
-	default:
-	}
-}
-
-// on handles the events of the subscription connection.
-func (h *Hub) on() driver.Events {
-	return driver.Events{Subscribed: h.acknowledged, Message: h.message}
 }
 
 // acknowledged takes note that a channel is subscribed, or is again: a listener of several

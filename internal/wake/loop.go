@@ -21,7 +21,7 @@ func (h *Hub) loop() {
 			continue
 		}
 		began := time.Now()
-		listener, err := h.listen(h.ctx, h.on())
+		listener, err := h.listen(h.ctx, driver.Events{Subscribed: h.acknowledged, Message: h.message})
 		if err == nil {
 			err = h.serve(listener)
 			listener.Close()
@@ -32,7 +32,10 @@ func (h *Hub) loop() {
 		}
 		if err != nil && h.ctx.Err() == nil {
 			h.logger.Warn("redlatch: waiting without messages", "error", err, "retry_in", pause)
-			h.rest(pause)
+			select {
+			case <-time.After(pause): // newcomers do not shorten it
+			case <-h.ctx.Done():
+			}
 			pause = min(2*pause, lastPause)
 		}
 	}
@@ -86,7 +89,9 @@ func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 		return err
 	}
 	if len(channels) == 1 {
-		h.refusedTo(channels[0], err)
+		if h.refuse(channels[0]) { // the logger may call anything: not under the mutex
+			h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channels[0], "error", err)
+		}
 		return nil
 	}
 	for _, channel := range channels {
@@ -95,12 +100,6 @@ func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 		}
 	}
 	return nil
-}
-
-func (h *Hub) refusedTo(channel string, err error) {
-	if h.refuse(channel) { // the logger may call anything: not under the mutex
-		h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channel, "error", err)
-	}
 }
 
 // refuse takes note of a refused subscription, and reports whether it is the first.
@@ -151,13 +150,5 @@ func (h *Hub) disconnected() {
 		} else if ch.state != unwanted {
 			ch.state = wanted
 		}
-	}
-}
-
-// rest waits for d, or until the hub stops. Newcomers do not shorten it.
-func (h *Hub) rest(d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-h.ctx.Done():
 	}
 }
