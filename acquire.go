@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // acquire takes the lock at p as the context and the options ask for it.
@@ -124,11 +125,7 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want
 	}
 	request := t.raise(p.read, want)
 	result, err := c.run(limited, c.runner, request)
-	var unknown *script.UnknownError
-	switch {
-	case errors.As(err, &unknown):
-		return nil, withCause(failure("lock", p.name, err), ctx)
-	case err != nil:
+	if err != nil {
 		return nil, c.refusal(ctx, limited, p, answer{err: err})
 	}
 	got, err := script.ReadAcquired(result.Reply)
@@ -209,11 +206,17 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 	return answer{holder: t.owner}
 }
 
-// line is the key of the line in which the tenure waits.
-func (t *tenure) line() string { return t.point.kind.line(t.point.queue, t.owner) }
+// line is the key of the line in which the tenure waits. That for a fair lock is its own, with
+// a channel of its own: only the next in turn is told.
+func (t *tenure) line() string {
+	if t.point.fair {
+		return wake.Key(t.point.channel+":"+t.owner, t.point.name)
+	}
+	return t.point.queue
+}
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
-func (t *tenure) queued() bool { return t.point.kind.queues() && t.want.wait != 0 }
+func (t *tenure) queued() bool { return t.point.fair && t.want.wait != 0 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back
 // what may have been taken, and leaves the queue, and returns the error that says how it
@@ -230,6 +233,7 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 // verdict is the error that says how the attempts of a tenure ended.
 func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 	if !t.unsettled {
+		a.err = bare(a.err)
 		return c.refusal(t.parent, limited, t.point, a)
 	}
 	err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
@@ -239,18 +243,21 @@ func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 	return withCause(err, t.parent)
 }
 
-// refusal is the error of an attempt that is known to have taken nothing.
+// refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
+// is not known.
 func (c *Client) refusal(ctx, limited context.Context, p *point, a answer) error {
 	var refused *driver.ServerError
+	var unknown *script.UnknownError
 	switch {
 	case a.err == nil:
 		return c.notAcquired(ctx, p, a)
+	case errors.As(a.err, &unknown):
 	case errors.As(a.err, &refused) && a.holder != "":
-		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), bare(a.err))
+		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), a.err)
 	case refused == nil && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
 		return c.notAcquired(ctx, p, a)
 	}
-	return withCause(failure("lock", p.name, bare(a.err)), ctx)
+	return withCause(failure("lock", p.name, a.err), ctx)
 }
 
 // bare strips the mark of an unknown outcome from an error, once it is resolved or
@@ -302,7 +309,7 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	err := fmt.Errorf("redlatch: lock %q: %w", p.name, ErrNotAcquired)
 	switch {
 	case a.holder == "":
-	case a.ttl < 0 && p.kind.queues(): // only the next in turn is told
+	case a.ttl < 0 && p.fair: // only the next in turn is told
 		err = fmt.Errorf("%w: held by %s", err, protocol.Show(a.holder))
 	case a.ttl < 0:
 		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(a.holder))

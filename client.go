@@ -164,11 +164,7 @@ func (c *Client) releaseAll() error {
 	}
 	var failed []error
 	for i, result := range c.releases.RunEach(ctx, calls...) {
-		err := result.Failed()
-		if err == nil {
-			err = result.Reply.Err
-		}
-		if err != nil {
+		if err := result.Reply.Err; err != nil {
 			failed = append(failed, failure("unlock", ended[i].point.name, err))
 		}
 	}

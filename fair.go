@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // FairMutex is an exclusive lock that is served in the order in which it was asked for,
@@ -32,7 +31,7 @@ type FairMutex struct {
 func (c *Client) FairMutex(name string) *FairMutex {
 	m := &FairMutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
 	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
-	m.point.kind = queueing{m.fair, m.point.kind.(exclusive)}
+	m.point.kind, m.point.fair = queueing{m.fair, m.point.kind.(exclusive)}, true
 	return m
 }
 
@@ -115,9 +114,3 @@ func (k queueing) acquire(owner string, counts script.Counts, lease time.Duratio
 func (k queueing) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
 	return k.fair.Release(owner, counts.Writes, lease)
 }
-
-func (queueing) handsOver() bool { return false }
-func (queueing) queues() bool    { return true }
-
-// line is the waiter's own, with a channel of its own: only the next in turn is told.
-func (k queueing) line(_, owner string) string { return wake.Key(k.channel+":"+owner, k.name) }

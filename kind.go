@@ -18,6 +18,7 @@ type point struct {
 	held    heldKey
 	kind    kind
 	read    bool
+	fair    bool  // waiters stand in a queue in Redis, which they have to leave
 	err     error // why the name is no good
 }
 
@@ -56,13 +57,6 @@ type kind interface {
 	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
 	// field is the owner's in the lock's hash, on one side.
 	field(owner string, read bool) string
-	// handsOver says that the release of an exclusive hold may take the request of a
-	// local waiter along.
-	handsOver() bool
-	// queues says that waiters stand in a queue in Redis, which they have to leave.
-	queues() bool
-	// line is the key of the line in which an owner waits: the lock's own, or another.
-	line(queue, owner string) string
 }
 
 // exclusive is a mutex.
@@ -85,12 +79,7 @@ func (k exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Dur
 
 func (exclusive) field(owner string, _ bool) string { return owner }
 
-func (exclusive) handsOver() bool             { return true }
-func (exclusive) queues() bool                { return false }
-func (exclusive) line(queue, _ string) string { return queue }
-
-// readWrite is a read-write lock. The release of a read hold takes no request along: others
-// may still read, and whoever waits here looks when it has been answered.
+// readWrite is a read-write lock.
 type readWrite struct{ exclusive }
 
 func (k readWrite) acquire(owner string, counts script.Counts, lease time.Duration, _ bool) script.Call {

@@ -90,9 +90,10 @@ func (c *Client) free(ctx context.Context, t *tenure, h *Hold) error {
 }
 
 // heirs says that a tenure's last hold, of that side, is about to be released, and picks the
-// waiters that the lock is handed over to, if there are any.
+// waiters that the lock is handed over to, if there are any. Of a read hold there are none:
+// others may still read, and whoever waits here looks when the release has been answered.
 func (c *Client) heirs(t *tenure, read bool) []*wake.Waiter {
-	next := c.hub.Release(t.point.queue, t.waiter, t.point.kind.handsOver() && !read)
+	next := c.hub.Release(t.point.queue, t.waiter, !t.point.fair && !read)
 	if next == nil {
 		return nil
 	}
