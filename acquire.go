@@ -184,8 +184,8 @@ func (c *Client) try(ctx context.Context, t *tenure) answer {
 // trusted is no grant: the next attempt finds its own field and extends it.
 func (t *tenure) read(span time.Duration, result script.Result, err error) answer {
 	if err != nil {
-		var unknown *script.UnknownError
-		t.unsettled = t.unsettled || errors.As(err, &unknown)
+		_, unknown := errors.AsType[*script.UnknownError](err)
+		t.unsettled = t.unsettled || unknown
 		return answer{err: err}
 	}
 	got, err := script.ReadAcquired(result.Reply)
@@ -246,15 +246,14 @@ func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 // refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
 // is not known.
 func (c *Client) refusal(ctx, limited context.Context, p *point, a answer) error {
-	var refused *driver.ServerError
-	var unknown *script.UnknownError
+	_, unknown := errors.AsType[*script.UnknownError](a.err)
+	_, refused := errors.AsType[*driver.ServerError](a.err)
 	switch {
 	case a.err == nil:
 		return c.notAcquired(ctx, p, a)
-	case errors.As(a.err, &unknown):
-	case errors.As(a.err, &refused) && a.holder != "":
+	case refused && a.holder != "" && !unknown:
 		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), a.err)
-	case refused == nil && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
+	case !refused && !unknown && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
 		return c.notAcquired(ctx, p, a)
 	}
 	return withCause(failure("lock", p.name, a.err), ctx)
@@ -263,8 +262,7 @@ func (c *Client) refusal(ctx, limited context.Context, p *point, a answer) error
 // bare strips the mark of an unknown outcome from an error, once it is resolved or
 // said by ErrUnknownOutcome.
 func bare(err error) error {
-	var unknown *script.UnknownError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*script.UnknownError](err); ok {
 		return unknown.Err
 	}
 	return err

@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -87,11 +88,8 @@ func (m *FairMutex) Status(ctx context.Context) (Status, error) {
 		return Status{}, err
 	}
 	state, err := script.ReadStatus(replies[0].Reply)
-	if err != nil {
-		return Status{}, failure("status of", m.point.name, err)
-	}
-	queue, err := script.ReadQueue(replies[1].Reply)
-	if err != nil {
+	queue, wrong := script.ReadQueue(replies[1].Reply)
+	if err := errors.Join(err, wrong); err != nil {
 		return Status{}, failure("status of", m.point.name, err)
 	}
 	status, err := mutexStatus(m.point.name, state)

@@ -84,8 +84,7 @@ func (h *Hub) update(listener driver.Listener) error {
 // as a whole: then each is asked for by itself, and those that are refused wait.
 func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 	err := listener.Subscribe(h.ctx, channels...)
-	var no *driver.ServerError
-	if !errors.As(err, &no) {
+	if _, refused := errors.AsType[*driver.ServerError](err); !refused {
 		return err
 	}
 	if len(channels) == 1 {
