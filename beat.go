@@ -37,9 +37,11 @@ const (
 // somebody waits.
 type heart struct {
 	client *Client
+	kick   chan struct{} // capacity one: a beat is due before next
 
 	mu      sync.Mutex
 	locks   map[string]*awaited // by name
+	next    time.Time           // when the next round begins
 	beating bool
 }
 
@@ -52,7 +54,7 @@ type awaited struct {
 }
 
 func newHeart(c *Client) *heart {
-	return &heart{client: c, locks: make(map[string]*awaited)}
+	return &heart{client: c, kick: make(chan struct{}, 1), locks: make(map[string]*awaited)}
 }
 
 // interval is the longest time between two beats for a waiter.
@@ -60,7 +62,7 @@ func (t *tenure) interval() time.Duration {
 	return min(max(t.want.lease/intervalsPerLease, shortestInterval), beatInterval)
 }
 
-// add makes the heart beat for a waiter, from the next round on at the latest.
+// add makes the heart beat for a waiter.
 func (h *heart) add(t *tenure) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,6 +84,13 @@ func (h *heart) add(t *tenure) {
 	if !h.beating {
 		h.beating = true
 		h.client.background.Go(h.beat)
+	}
+	if due.Before(h.next) {
+		h.next = due
+		select {
+		case h.kick <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -105,6 +114,7 @@ func (h *heart) beat() {
 		}
 		select {
 		case <-time.After(time.Until(next)):
+		case <-h.kick:
 		case <-h.client.life.Done(): // the waiters are leaving
 			return
 		}
@@ -127,14 +137,14 @@ func (h *heart) round(now time.Time) (next time.Time, more bool) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	next = now.Add(beatInterval)
+	h.next = now.Add(beatInterval)
 	for _, lock := range h.locks {
-		if lock.due.Before(next) {
-			next = lock.due
+		if lock.due.Before(h.next) {
+			h.next = lock.due
 		}
 	}
 	h.beating = len(h.locks) > 0
-	return next, h.beating
+	return h.next, h.beating
 }
 
 // due are the beats that are due, and those that would be soon: locks come to share their rounds.
