@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // acquire takes the lock at p as the context and the options ask for it.
@@ -124,11 +125,7 @@ func (c *Client) reenter(ctx, limited context.Context, t *tenure, p *point, want
 	}
 	request := t.raise(p.read, want)
 	result, err := c.run(limited, c.runner, request)
-	var unknown *script.UnknownError
-	switch {
-	case errors.As(err, &unknown):
-		return nil, withCause(failure("lock", p.name, err), ctx)
-	case err != nil:
+	if err != nil {
 		return nil, c.refusal(ctx, limited, p, answer{err: err})
 	}
 	got, err := script.ReadAcquired(result.Reply)
@@ -187,8 +184,8 @@ func (c *Client) try(ctx context.Context, t *tenure) answer {
 // trusted is no grant: the next attempt finds its own field and extends it.
 func (t *tenure) read(span time.Duration, result script.Result, err error) answer {
 	if err != nil {
-		var unknown *script.UnknownError
-		t.unsettled = t.unsettled || errors.As(err, &unknown)
+		_, unknown := errors.AsType[*script.UnknownError](err)
+		t.unsettled = t.unsettled || unknown
 		return answer{err: err}
 	}
 	got, err := script.ReadAcquired(result.Reply)
@@ -209,11 +206,17 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 	return answer{holder: t.owner}
 }
 
-// line is the key of the line in which the tenure waits.
-func (t *tenure) line() string { return t.point.kind.line(t.point.queue, t.owner) }
+// line is the key of the line in which the tenure waits. That for a fair lock is its own, with
+// a channel of its own: only the next in turn is told.
+func (t *tenure) line() string {
+	if t.point.fair {
+		return wake.Key(t.point.channel+":"+t.owner, t.point.name)
+	}
+	return t.point.queue
+}
 
 // queued says that a bid which is not granted leaves a waiter in the queue.
-func (t *tenure) queued() bool { return t.point.kind.queues() && t.want.wait != 0 }
+func (t *tenure) queued() bool { return t.point.fair && t.want.wait != 0 }
 
 // giveUp ends the attempts of a tenure of which the last came to a. It takes back
 // what may have been taken, and leaves the queue, and returns the error that says how it
@@ -230,6 +233,7 @@ func (c *Client) giveUp(limited context.Context, t *tenure, a answer) error {
 // verdict is the error that says how the attempts of a tenure ended.
 func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 	if !t.unsettled {
+		a.err = bare(a.err)
 		return c.refusal(t.parent, limited, t.point, a)
 	}
 	err := fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrUnknownOutcome)
@@ -239,25 +243,26 @@ func (c *Client) verdict(limited context.Context, t *tenure, a answer) error {
 	return withCause(err, t.parent)
 }
 
-// refusal is the error of an attempt that is known to have taken nothing.
+// refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
+// is not known.
 func (c *Client) refusal(ctx, limited context.Context, p *point, a answer) error {
-	var refused *driver.ServerError
+	_, unknown := errors.AsType[*script.UnknownError](a.err)
+	_, refused := errors.AsType[*driver.ServerError](a.err)
 	switch {
 	case a.err == nil:
 		return c.notAcquired(ctx, p, a)
-	case errors.As(a.err, &refused) && a.holder != "":
-		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), bare(a.err))
-	case refused == nil && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
+	case refused && a.holder != "" && !unknown:
+		return fmt.Errorf("%w: %w", c.notAcquired(ctx, p, a), a.err)
+	case !refused && !unknown && limited.Err() != nil && !errors.Is(a.err, driver.ErrNoConnection):
 		return c.notAcquired(ctx, p, a)
 	}
-	return withCause(failure("lock", p.name, bare(a.err)), ctx)
+	return withCause(failure("lock", p.name, a.err), ctx)
 }
 
 // bare strips the mark of an unknown outcome from an error, once it is resolved or
 // said by ErrUnknownOutcome.
 func bare(err error) error {
-	var unknown *script.UnknownError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*script.UnknownError](err); ok {
 		return unknown.Err
 	}
 	return err
@@ -267,35 +272,34 @@ func bare(err error) error {
 // nothing is held. With a server that answers it takes one round trip.
 const grace = 25 * time.Millisecond
 
-// takeBack releases what attempts without a reply may have taken, and leaves the queue
-// where there is one. It does so on its own time, and reports whether that was confirmed
-// at once. The request follows the bid on the same connection, so it cannot overtake it.
+// takeBack is withdraw on its own time. It reports whether that was confirmed at once.
 func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
+	done := make(chan bool, 1)
+	c.background.Go(func() { done <- c.withdraw(ts...) == nil })
+	return within(grace, done)
+}
+
+// withdraw releases what attempts without a reply may have taken, and leaves the queue where
+// there is one. The request follows the bid on the same connection, so it cannot overtake it.
+func (c *Client) withdraw(ts ...*tenure) error {
 	calls := make([]errand, len(ts))
 	for i, t := range ts {
 		calls[i] = t.lower(t.point.read)
 	}
-	done := make(chan error, 1)
-	c.background.Go(func() {
-		_, err := c.runAll(context.Background(), c.releases, calls...)
-		done <- err
-		for _, t := range ts {
-			c.hub.Look(t.point.queue, t.waiter)
-		}
-	})
-	return within(grace, done, func(err error) bool { return err == nil })
+	_, err := c.runAll(context.Background(), c.releases, calls...)
+	for _, t := range ts {
+		c.hub.Look(t.point.queue, t.waiter)
+	}
+	return err
 }
 
-// within waits for a value for a while, and says whether it came and is good.
-func within[T any](d time.Duration, values <-chan T, good func(T) bool) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// within waits for a value for a while. It is zero if none came.
+func within[T any](d time.Duration, values <-chan T) (value T) {
 	select {
-	case v := <-values:
-		return good(v)
-	case <-timer.C:
-		return false
+	case value = <-values:
+	case <-time.After(d):
 	}
+	return value
 }
 
 // notAcquired is the error of a wait that ended, with what is known of the holder.
@@ -303,7 +307,7 @@ func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	err := fmt.Errorf("redlatch: lock %q: %w", p.name, ErrNotAcquired)
 	switch {
 	case a.holder == "":
-	case a.ttl < 0 && p.kind.queues(): // only the next in turn is told
+	case a.ttl < 0 && p.fair: // only the next in turn is told
 		err = fmt.Errorf("%w: held by %s", err, protocol.Show(a.holder))
 	case a.ttl < 0:
 		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(a.holder))

@@ -92,7 +92,7 @@ func (g *group) verdict(ctx context.Context) error {
 	if err := g.rollback(); err != nil {
 		return withCause(fmt.Errorf("redlatch: quorum %q: %w: %w", g.name, ErrUnknownOutcome, err), ctx)
 	}
-	within(4*grace, g.heard, func(struct{}) bool { return true })
+	within(4*grace, g.heard)
 	var config *ConfigError
 	if errors.As(lost, &config) {
 		return lost

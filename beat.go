@@ -2,29 +2,29 @@ package redlatch
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
 )
 
 const (
 	// beatInterval is how often a process says that it is alive, for each lock that it
-	// waits for. The scripts take it for dead after 3.5 s, so three beats may be late or
+	// waits for. The scripts take it for dead after 3.5 s, so two beats may be late or
 	// lost. Where leases are shorter, a third of the lease is the interval: the next in
 	// turn has to learn in time when the lock will expire.
 	beatInterval      = time.Second
 	shortestInterval  = 50 * time.Millisecond
 	intervalsPerLease = 3
 
-	// beatTimeout bounds a round, which its shard has to itself: a lock without an answer
-	// must not keep the others of its shard from the next round for long.
-	beatTimeout = 1500 * time.Millisecond
+	// sameRound is how far apart beats are due that share a round.
+	sameRound = 100 * time.Millisecond
 
-	// beatSample is how many waiters of one lock a beat asks after. Others have their turn
-	// in later beats.
-	beatSample = 100
+	// beatTimeout bounds a round: a server without an answer must not keep the locks of the
+	// others from the next round for long.
+	beatTimeout = 1500 * time.Millisecond
 
 	// ghostAge is for how long an owner of this process stands in the front of a queue
 	// without a waiter, until it is taken for one that left in vain. A waiter that has just
@@ -33,70 +33,64 @@ const (
 )
 
 // heart says for a client that its waiters for fair locks are alive: one request for each
-// server and round, however many locks and waiters there are. It has goroutines only while
+// server and round, however many locks and waiters there are. It has a goroutine only while
 // somebody waits.
 type heart struct {
 	client *Client
+	kick   chan struct{} // capacity one: a beat is due before next
 
 	mu      sync.Mutex
 	locks   map[string]*awaited // by name
-	busy    map[string]bool     // the shards whose last round is under way
-	timer   *time.Timer         // of the next round
-	next    time.Time           // when it fires
+	next    time.Time           // when the next round begins
 	beating bool
 }
 
 // awaited is a fair lock that somebody of this process waits for.
 type awaited struct {
-	fair     script.Fair
-	waiters  map[string]waiting   // by owner
-	interval time.Duration        // the shortest among them
-	due      time.Time            // of the next beat
-	ghosts   map[string]time.Time // owners of this process without a waiter, and since when
+	fair    script.Fair
+	waiters map[string]*tenure   // by owner
+	due     time.Time            // of the next beat
+	ghosts  map[string]time.Time // owners of this process without a waiter, and since when
 }
 
-type waiting struct {
-	*wake.Waiter
-	interval time.Duration
+func newHeart(c *Client) *heart {
+	return &heart{client: c, kick: make(chan struct{}, 1), locks: make(map[string]*awaited)}
+}
+
+// interval is the longest time between two beats for a waiter.
+func (t *tenure) interval() time.Duration {
+	return min(max(t.want.lease/intervalsPerLease, shortestInterval), beatInterval)
 }
 
 // add makes the heart beat for a waiter.
-func (h *heart) add(t *tenure, w *wake.Waiter) {
-	interval := max(min(t.want.lease/intervalsPerLease, beatInterval), shortestInterval)
-	due := time.Now().Add(interval)
+func (h *heart) add(t *tenure) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	due := time.Now().Add(t.interval())
 	lock := h.locks[t.point.name]
 	if lock == nil {
 		lock = &awaited{
-			fair:     script.NewFair(t.point.name, h.client.config.FairWait, h.client.messages),
-			waiters:  make(map[string]waiting),
-			interval: interval,
-			due:      due,
-		}
-		if h.locks == nil {
-			h.locks, h.busy = make(map[string]*awaited), make(map[string]bool)
+			fair:    t.point.kind.(queueing).fair,
+			waiters: make(map[string]*tenure),
+			due:     due,
+			ghosts:  make(map[string]time.Time),
 		}
 		h.locks[t.point.name] = lock
 	}
-	lock.waiters[t.owner] = waiting{w, interval}
-	lock.interval = min(lock.interval, interval)
+	lock.waiters[t.owner] = t
 	if due.Before(lock.due) {
 		lock.due = due
 	}
 	if !h.beating {
 		h.beating = true
-		h.timer, h.next = time.NewTimer(interval), due
 		h.client.background.Go(h.beat)
 	}
-	h.hasten(lock.due)
-}
-
-// hasten sees to it that the next round is not later than due. The mutex is held.
-func (h *heart) hasten(due time.Time) {
 	if due.Before(h.next) {
 		h.next = due
-		h.timer.Reset(time.Until(due))
+		select {
+		case h.kick <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -105,9 +99,6 @@ func (h *heart) remove(t *tenure) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	lock := h.locks[t.point.name]
-	if lock == nil {
-		return
-	}
 	delete(lock.waiters, t.owner)
 	if len(lock.waiters) == 0 {
 		delete(h.locks, t.point.name)
@@ -116,160 +107,106 @@ func (h *heart) remove(t *tenure) {
 
 // beat goes on until nobody waits.
 func (h *heart) beat() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	for {
+		next, more := h.round(time.Now())
+		if !more {
+			return
+		}
 		select {
-		case <-h.timer.C:
+		case <-time.After(time.Until(next)):
+		case <-h.kick:
 		case <-h.client.life.Done(): // the waiters are leaving
-			h.mu.Lock()
-			h.beating = false
-			h.mu.Unlock()
 			return
-		}
-		rounds, ok := h.rounds(time.Now())
-		if !ok {
-			return
-		}
-		for shard, beats := range rounds {
-			h.client.background.Go(func() { h.send(ctx, shard, beats) })
 		}
 	}
 }
 
-// beat is one lock's part in a round.
-type beat struct {
-	name  string
-	call  script.Call
-	asked int // after so many waiters
-}
-
-// rounds are the beats that are due, by shard, and those that would be soon: locks of one
-// interval come to share their rounds. It sets the timer for the next ones, and ends the
-// beating when nobody waits.
-func (h *heart) rounds(now time.Time) (map[string][]beat, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.locks) == 0 {
-		h.beating = false
-		return nil, false
-	}
-	rounds := make(map[string][]beat)
-	h.next = now.Add(beatInterval)
-	for name, lock := range h.locks {
-		if lock.due.Sub(now) <= lock.interval/4 {
-			owners := lock.sample()
-			lock.due = now.Add(lock.interval)
-			if shard := h.shard(name); !h.busy[shard] {
-				call := lock.fair.Beat(h.client.id, owners, lock.gone(now))
-				rounds[shard] = append(rounds[shard], beat{name, call, len(owners)})
+// round sends the beats that are due, and takes in the answers. An error is no matter: the next
+// round follows, and waiters look for themselves. It returns when the next beat is due, and
+// false when nobody waits any more.
+func (h *heart) round(now time.Time) (next time.Time, more bool) {
+	locks, calls := h.due(now)
+	if len(calls) > 0 {
+		limited, cancel := context.WithTimeout(h.client.life, beatTimeout)
+		defer cancel()
+		for i, result := range h.client.runner.RunEach(limited, calls...) {
+			if beaten, err := script.ReadBeaten(result.Reply); err == nil {
+				h.heard(locks[i], beaten)
 			}
 		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next = now.Add(beatInterval)
+	for _, lock := range h.locks {
 		if lock.due.Before(h.next) {
 			h.next = lock.due
 		}
 	}
-	for shard := range rounds {
-		h.busy[shard] = true
-	}
-	h.timer.Reset(h.next.Sub(now))
-	return rounds, true
+	h.beating = len(h.locks) > 0
+	return h.next, h.beating
 }
 
-// sample are some of the waiters, others each time. It looks up their shortest interval.
-func (l *awaited) sample() []string {
-	owners := make([]string, 0, min(len(l.waiters), beatSample))
-	l.interval = beatInterval
-	for owner, w := range l.waiters { // in random order
-		if len(owners) == beatSample {
+// due are the beats that are due, and those that would be soon: locks come to share their rounds.
+func (h *heart) due(now time.Time) (locks []*awaited, calls []script.Call) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, lock := range h.locks {
+		if lock.due.Sub(now) < sameRound {
+			locks = append(locks, lock)
+			calls = append(calls, lock.beat(h.client.id, now))
+		}
+	}
+	return locks, calls
+}
+
+// beat is the request for a lock. It names its waiters, or some of them, others each time. It
+// withdraws owners that have stood in the queue without a waiter for too long: their
+// requests to leave were lost, or one to queue came late.
+func (l *awaited) beat(client string, now time.Time) script.Call {
+	owners := make([]string, 0, min(len(l.waiters), script.MostBeaten))
+	l.due = now.Add(beatInterval)
+	for owner, t := range l.waiters { // in random order
+		if len(owners) == cap(owners) {
 			break
 		}
 		owners = append(owners, owner)
-		l.interval = min(l.interval, w.interval)
+		if due := now.Add(t.interval()); due.Before(l.due) {
+			l.due = due
+		}
 	}
-	return owners
-}
-
-// gone are the owners that have stood in the queue without a waiter for too long: their
-// requests to leave were lost, or one to queue came late.
-func (l *awaited) gone(now time.Time) []string {
 	var gone []string
 	for owner, since := range l.ghosts {
-		if _, waits := l.waiters[owner]; !waits && now.Sub(since) >= ghostAge {
+		if l.waiters[owner] == nil && now.Sub(since) >= ghostAge {
 			gone = append(gone, owner)
 		}
 	}
-	return gone
-}
-
-func (h *heart) shard(name string) string {
-	if h.client.sharded == nil {
-		return ""
-	}
-	return h.client.sharded.Shard(name)
-}
-
-// send has the beats of one shard carried out. An error is no matter: the next round
-// follows, and waiters look for themselves.
-func (h *heart) send(ctx context.Context, shard string, beats []beat) {
-	limited, cancel := context.WithTimeout(ctx, beatTimeout)
-	defer cancel()
-	calls := make([]script.Call, len(beats))
-	for i, b := range beats {
-		calls[i] = b.call
-	}
-	results := h.client.runner.RunEach(limited, calls...)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.busy, shard)
-	now := time.Now()
-	for i, b := range beats {
-		if results[i].Failed() != nil {
-			continue
-		}
-		beaten, err := script.ReadBeaten(results[i].Reply)
-		lock := h.locks[b.name]
-		if err != nil || lock == nil {
-			continue
-		}
-		lock.heard(beaten, now)
-		if len(beaten.Missing) > b.asked/2 {
-			// The queue is lost, or this process was taken for dead. Those that were not
-			// asked after will not know either.
-			lock.due = now.Add(shortestInterval)
-			h.hasten(lock.due)
-		}
-	}
+	return l.fair.Beat(client, owners, gone)
 }
 
 // heard wakes the waiters that have something to do: the next in turn, and whoever is
 // missing from the queue.
-func (l *awaited) heard(beaten script.Beaten, now time.Time) {
+func (h *heart) heard(l *awaited, beaten script.Beaten) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
 	for _, owner := range beaten.Missing {
-		if w, waits := l.waiters[owner]; waits {
-			w.LookAt(now)
+		if t := l.waiters[owner]; t != nil {
+			t.waiter.LookAt(now)
 		}
 	}
-	if w, waits := l.waiters[beaten.First]; waits {
+	if t := l.waiters[beaten.First]; t != nil {
 		switch {
 		case beaten.Free:
-			w.LookAt(now)
+			t.waiter.LookAt(now)
 		case beaten.TTL >= 0:
-			w.LookAt(now.Add(beaten.TTL + time.Millisecond))
+			t.waiter.LookAt(now.Add(beaten.TTL + time.Millisecond))
 		}
 	}
-	ghosts := l.ghosts
-	l.ghosts = nil
+	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(beaten.Unknown, owner) })
 	for _, owner := range beaten.Unknown {
-		if _, waits := l.waiters[owner]; waits {
-			continue
-		}
-		if l.ghosts == nil {
-			l.ghosts = make(map[string]time.Time)
-		}
-		l.ghosts[owner] = now
-		if since, known := ghosts[owner]; known {
-			l.ghosts[owner] = since
+		if _, known := l.ghosts[owner]; !known {
+			l.ghosts[owner] = now
 		}
 	}
 }

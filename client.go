@@ -35,7 +35,7 @@ type Client struct {
 	releases *script.Runner // for releases, with their own bound
 	engine   *renew.Engine
 	hub      *wake.Hub
-	heart    heart
+	heart    *heart
 	session  *session.Session // nil without Config.Protect
 
 	lastOwner atomic.Int64
@@ -81,7 +81,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		})
 	}
 	c.engine = renew.StartGuarded(c.renew, c.guard())
-	c.heart.client = c
+	c.heart = newHeart(c)
 	return c, nil
 }
 
@@ -164,11 +164,7 @@ func (c *Client) releaseAll() error {
 	}
 	var failed []error
 	for i, result := range c.releases.RunEach(ctx, calls...) {
-		err := result.Failed()
-		if err == nil {
-			err = result.Reply.Err
-		}
-		if err != nil {
+		if err := result.Reply.Err; err != nil {
 			failed = append(failed, failure("unlock", ended[i].point.name, err))
 		}
 	}
@@ -178,17 +174,20 @@ func (c *Client) releaseAll() error {
 	return nil
 }
 
-// ask runs a call that acquires and releases nothing.
-func (c *Client) ask(ctx context.Context, p *point, verb string, call script.Call) (driver.Reply, error) {
+// ask runs a call that acquires nothing, and reads its reply.
+func ask[T any](ctx context.Context, c *Client, p *point, verb string, call script.Call, read func(driver.Reply) (T, error)) (found T, err error) {
 	replies, err := c.askAll(ctx, p, verb, call)
 	if err != nil {
-		return driver.Reply{}, err
+		return found, err
 	}
-	return replies[0], nil
+	if found, err = read(replies[0].Reply); err != nil {
+		return found, failure(verb, p.name, err)
+	}
+	return found, nil
 }
 
 // askAll runs several such calls in one request.
-func (c *Client) askAll(ctx context.Context, p *point, verb string, calls ...script.Call) ([]driver.Reply, error) {
+func (c *Client) askAll(ctx context.Context, p *point, verb string, calls ...script.Call) ([]script.Result, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -200,25 +199,20 @@ func (c *Client) askAll(ctx context.Context, p *point, verb string, calls ...scr
 	if err != nil {
 		return nil, failure(verb, p.name, err)
 	}
-	replies := make([]driver.Reply, len(results))
-	for i, result := range results {
-		replies[i] = result.Reply
-	}
-	return replies, nil
+	return results, nil
 }
 
 // force runs a call that frees the lock, whoever holds it.
 func (c *Client) force(ctx context.Context, p *point, call script.Call) (bool, error) {
-	const verb = "force unlock"
-	reply, err := c.ask(ctx, p, verb, call)
-	if err != nil {
-		return false, err
+	return ask(ctx, c, p, "force unlock", call, script.ReadForced)
+}
+
+// forceFrom runs a call that frees the lock if owner holds it.
+func (c *Client) forceFrom(ctx context.Context, p *point, owner string, call script.Call) (bool, error) {
+	if owner == "" {
+		return false, &ConfigError{"owner", "it is empty; ForceUnlock frees a lock whoever holds it"}
 	}
-	forced, err := script.ReadForced(reply)
-	if err != nil {
-		return false, failure(verb, p.name, err)
-	}
-	return forced, nil
+	return c.force(ctx, p, call)
 }
 
 // Stats is a snapshot of what a client does. Totals count from its start.

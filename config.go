@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -122,60 +123,49 @@ const minFairWait = 10 * time.Second
 // withDefaults fills in the defaults and checks every field, also against each
 // other.
 func (c Config) withDefaults() (Config, error) {
-	c.LeaseTime = orDefault(c.LeaseTime, 30*time.Second)
-	c.FairWait = orDefault(c.FairWait, 5*time.Minute)
-	c.PollCap = orDefault(c.PollCap, 5*time.Second)
-	c.CommandTimeout = orDefault(c.CommandTimeout, 3*time.Second)
-	c.ReleaseTimeout = orDefault(c.ReleaseTimeout, 3*time.Second)
+	c.LeaseTime = cmp.Or(c.LeaseTime, 30*time.Second)
+	c.FairWait = cmp.Or(c.FairWait, 5*time.Minute)
+	c.PollCap = cmp.Or(c.PollCap, 5*time.Second)
+	c.CommandTimeout = cmp.Or(c.CommandTimeout, 3*time.Second)
+	c.ReleaseTimeout = cmp.Or(c.ReleaseTimeout, 3*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-
-	for field, d := range map[string]time.Duration{
-		"LeaseTime": c.LeaseTime, "FairWait": c.FairWait, "PollCap": c.PollCap, "RestartDelay": c.RestartDelay,
-		"CommandTimeout": c.CommandTimeout, "ReleaseTimeout": c.ReleaseTimeout,
+	c.RenewInterval = cmp.Or(c.RenewInterval, c.LeaseTime/3)
+	c.RestartDelay = cmp.Or(c.RestartDelay, c.LeaseTime)
+	leastLease, leastDelay := minLease, c.LeaseTime // a hold could outlive a shorter delay
+	if c.Protect {
+		leastLease = minProtected
+	}
+	if c.RestartDelay < 0 {
+		leastDelay = c.RestartDelay
+	}
+	for _, setting := range []struct {
+		field          string
+		d, least, most time.Duration
+	}{
+		{"LeaseTime", c.LeaseTime, leastLease, longest},
+		{"RenewInterval", c.RenewInterval, minRenewInterval, c.LeaseTime / 2},
+		{"FairWait", c.FairWait, minFairWait, longest},
+		{"PollCap", c.PollCap, minPollCap, longest},
+		{"RestartDelay", c.RestartDelay, leastDelay, longest},
+		{"CommandTimeout", c.CommandTimeout, time.Millisecond, longest},
+		{"ReleaseTimeout", c.ReleaseTimeout, time.Millisecond, longest},
 	} {
-		if d > longest {
-			return c, &ConfigError{field, fmt.Sprintf("%v is above %v", d, longest)}
+		if err := inRange(setting.field, setting.d, setting.least, setting.most); err != nil {
+			return c, err
 		}
 	}
-	if c.LeaseTime < minLease {
-		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease, %v", c.LeaseTime, minLease)}
-	}
-	if c.Protect && c.LeaseTime < minProtected {
-		return c, &ConfigError{"LeaseTime", fmt.Sprintf("%v is below the shortest lease that can be protected, %v", c.LeaseTime, minProtected)}
-	}
-	c.RenewInterval = orDefault(c.RenewInterval, c.LeaseTime/3)
-	if c.RenewInterval < minRenewInterval || c.RenewInterval > c.LeaseTime/2 {
-		return c, &ConfigError{"RenewInterval", fmt.Sprintf("%v is not between %v and half of LeaseTime, %v", c.RenewInterval, minRenewInterval, c.LeaseTime/2)}
-	}
-	c.RestartDelay = orDefault(c.RestartDelay, c.LeaseTime)
-	if c.RestartDelay >= 0 && c.RestartDelay < c.LeaseTime {
-		return c, &ConfigError{"RestartDelay", fmt.Sprintf("%v is below LeaseTime, %v: a hold could outlive it", c.RestartDelay, c.LeaseTime)}
-	}
-	if c.FairWait < minFairWait {
-		return c, &ConfigError{"FairWait", fmt.Sprintf("%v is below %v", c.FairWait, minFairWait)}
-	}
-	if c.PollCap < minPollCap {
-		return c, &ConfigError{"PollCap", fmt.Sprintf("%v is below %v", c.PollCap, minPollCap)}
-	}
-	if _, err := parsePeer(c.OldestPeer); err != nil {
-		return c, err
-	}
-	if c.CommandTimeout < time.Millisecond {
-		return c, &ConfigError{"CommandTimeout", fmt.Sprintf("%v is below 1ms", c.CommandTimeout)}
-	}
-	if c.ReleaseTimeout < time.Millisecond {
-		return c, &ConfigError{"ReleaseTimeout", fmt.Sprintf("%v is below 1ms", c.ReleaseTimeout)}
-	}
-	return c, nil
+	_, err := parsePeer(c.OldestPeer)
+	return c, err
 }
 
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
+// inRange refuses a setting or an option that is not between two values.
+func inRange(field string, d, least, most time.Duration) error {
+	if d < least || d > most {
+		return &ConfigError{field, fmt.Sprintf("%v is not between %v and %v", d, least, most)}
 	}
-	return d
+	return nil
 }
 
 // every is the renewal interval of a lease, in the proportion of the settings.

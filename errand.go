@@ -12,17 +12,17 @@ import (
 // is told along with it: of an entry before the request, of its end behind it. One that
 // was made is sent.
 type errand struct {
-	call  script.Call
-	span  time.Duration // the lease that it asks for
-	key   string        // of the session's entry; "" if the session is told nothing
-	along script.Call
-	leave bool // it goes behind
+	calls [2]script.Call // in the order in which they are sent
+	n     int            // how many they are: one if the session is told nothing
+	own   int            // which of them is the tenure's request
+	span  time.Duration  // the lease that it asks for
+	key   string         // of the session's entry that the other is about
 }
 
 // run sends one errand until it is answered. See script.Runner.
 func (c *Client) run(ctx context.Context, runner *script.Runner, e errand) (script.Result, error) {
-	if e.key == "" {
-		return runner.Run(ctx, e.call)
+	if e.n == 1 {
+		return runner.Run(ctx, e.calls[0])
 	}
 	results, err := c.runAll(ctx, runner, e)
 	return results[0], results[0].Or(err)
@@ -33,35 +33,16 @@ func (c *Client) run(ctx context.Context, runner *script.Runner, e errand) (scri
 func (c *Client) runAll(ctx context.Context, runner *script.Runner, errands ...errand) ([]script.Result, error) {
 	calls := make([]script.Call, 0, 2*len(errands))
 	for _, e := range errands {
-		switch {
-		case e.key == "":
-			calls = append(calls, e.call)
-		case e.leave:
-			calls = append(calls, e.call, e.along)
-		default:
-			calls = append(calls, e.along, e.call)
-		}
+		calls = append(calls, e.calls[:e.n]...)
 	}
 	all, err := runner.RunAll(ctx, calls...)
-	if len(all) == len(errands) {
-		return all, err
-	}
 	results := make([]script.Result, len(errands))
-	at := 0
 	for i, e := range errands {
-		switch {
-		case e.key == "":
-			results[i] = all[at]
-			at++
-			continue
-		case e.leave:
-			results[i] = all[at]
-			c.session.Answered(e.key, all[at+1])
-		default:
-			c.session.Answered(e.key, all[at])
-			results[i] = all[at+1]
+		results[i] = all[e.own]
+		if e.n == 2 {
+			c.session.Answered(e.key, all[1-e.own])
 		}
-		at += 2
+		all = all[e.n:]
 	}
 	return results, err
 }
@@ -71,25 +52,22 @@ func (c *Client) runAll(ctx context.Context, runner *script.Runner, errands ...e
 // to be renewed. The mutex is held, so that a tenure that ends is not entered after it has
 // been dropped.
 func (t *tenure) errand(call script.Call, span time.Duration, term renew.Term, counts script.Counts, read bool) errand {
-	e := errand{call: call, span: span}
+	e := errand{calls: [2]script.Call{call}, n: 1, span: span}
 	s := t.client.session
 	if s == nil {
 		return e
 	}
 	entry := t.entry(term, counts, read)
 	e.key = entry.Key()
-	var tell bool
 	if t.end == nil && term.Every > 0 && entry.Count > 0 {
-		e.along, tell = s.Enter(e.key, entry)
-	} else {
-		e.leave = true
-		e.along, tell = s.Leave(e.key)
+		if note, tell := s.Enter(e.key, entry); tell {
+			e.calls, e.n, e.own = [2]script.Call{note, call}, 2, 1
+		}
+	} else if forget, tell := s.Leave(e.key); tell {
+		e.calls[1], e.n = forget, 2
 	}
 	if term.Every == 0 {
 		s.Drop(t.entry(term, counts, !read).Key()) // it was renewed for the sake of this side
-	}
-	if !tell {
-		e.key = ""
 	}
 	return e
 }

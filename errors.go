@@ -69,12 +69,12 @@ func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.
 
 // failure wraps the error of a verb on a lock with what the caller can match.
 func failure(verb, name string, err error) error {
-	var refused *driver.ServerError
-	var unknown *script.UnknownError
+	_, unknown := errors.AsType[*script.UnknownError](err)
+	refused, _ := errors.AsType[*driver.ServerError](err)
 	switch {
-	case errors.As(err, &unknown):
+	case unknown:
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrUnknownOutcome, err)
-	case errors.As(err, &refused) && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
+	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrWrongType, err)
 	}
 	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)

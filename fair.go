@@ -2,12 +2,11 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // FairMutex is an exclusive lock that is served in the order in which it was asked for,
@@ -31,16 +30,9 @@ type FairMutex struct {
 // FairMutex returns the fair mutex called name. It does not touch Redis. A name that
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) FairMutex(name string) *FairMutex {
-	m := &FairMutex{client: c, point: point{name: name}}
-	if err := c.checkName(name); err != nil {
-		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
-		return m
-	}
+	m := &FairMutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
 	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
-	m.point.channel = protocol.LockChannel(name)
-	m.point.queue = wake.Key(m.point.channel, name)
-	m.point.held = heldKey{c, place{name: name}}
-	m.point.kind = queueing{m.fair, exclusive{name, m.point.channel, c.messages}}
+	m.point.kind, m.point.fair = queueing{m.fair, m.point.kind.(exclusive)}, true
 	return m
 }
 
@@ -84,10 +76,7 @@ func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *FairMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	if owner == "" {
-		return false, &ConfigError{"owner", "it is empty, which nobody is called"}
-	}
-	return m.client.force(ctx, &m.point, m.fair.ForceFrom(owner))
+	return m.client.forceFrom(ctx, &m.point, owner, m.fair.ForceFrom(owner))
 }
 
 // Status reads who holds the mutex and who waits for it, in the order of the queue: the
@@ -98,12 +87,9 @@ func (m *FairMutex) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	state, err := script.ReadStatus(replies[0])
-	if err != nil {
-		return Status{}, failure("status of", m.point.name, err)
-	}
-	queue, err := script.ReadQueue(replies[1])
-	if err != nil {
+	state, err := script.ReadStatus(replies[0].Reply)
+	queue, wrong := script.ReadQueue(replies[1].Reply)
+	if err := errors.Join(err, wrong); err != nil {
 		return Status{}, failure("status of", m.point.name, err)
 	}
 	status, err := mutexStatus(m.point.name, state)
@@ -126,9 +112,3 @@ func (k queueing) acquire(owner string, counts script.Counts, lease time.Duratio
 func (k queueing) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
 	return k.fair.Release(owner, counts.Writes, lease)
 }
-
-func (queueing) handsOver() bool { return false }
-func (queueing) queues() bool    { return true }
-
-// line is the waiter's own, with a channel of its own: only the next in turn is told.
-func (k queueing) line(_, owner string) string { return wake.Key(k.channel+":"+owner, k.name) }

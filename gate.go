@@ -12,22 +12,16 @@ type gate struct {
 }
 
 // enter admits an operation, unless the client is closing.
-func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closing {
-		return false
-	}
-	g.inside++
-	return true
-}
+func (g *gate) enter() bool { return g.admit(&g.closing) }
 
 // enterToRelease admits a release, also while the client waits for what is under
 // way.
-func (g *gate) enterToRelease() bool {
+func (g *gate) enterToRelease() bool { return g.admit(&g.drained) }
+
+func (g *gate) admit(shut *bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.drained {
+	if *shut {
 		return false
 	}
 	g.inside++

@@ -3,6 +3,7 @@ package redlatch
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,14 +17,15 @@ type Hold struct {
 	since  time.Time
 	until  time.Time // when it ends at the latest; zero without such a moment
 
+	unlocked atomic.Bool // it is to be given back
+
 	// Below what the keeper's mutex guards: whoever holds both took that one first.
-	mu       sync.Mutex
-	err      error // nil while held; written with the keeper's mutex held as well
-	unlocked bool
-	done     chan struct{} // made when it is asked for
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	whole    *group // that it is a member of, nil if of none
+	mu     sync.Mutex
+	err    error         // nil while held; written with the keeper's mutex held as well
+	done   chan struct{} // made when it is asked for
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	whole  *group // that it is a member of, nil if of none
 }
 
 // tenure is what stands behind the hold of a single lock.
@@ -145,13 +147,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 }
 
 // parts says, once, that the hold is to be given back.
-func (h *Hold) parts() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first := !h.unlocked
-	h.unlocked = true
-	return first
-}
+func (h *Hold) parts() bool { return !h.unlocked.Swap(true) }
 
 // Detach gives up this hold without telling Redis, for a lock that is to outlive
 // the process or to be handed to somebody who knows its owner. Err is ErrReleased

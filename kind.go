@@ -1,10 +1,12 @@
 package redlatch
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // point is a lock as a client asks for it: its name, what derives from it, its kind, and
@@ -16,6 +18,7 @@ type point struct {
 	held    heldKey
 	kind    kind
 	read    bool
+	fair    bool  // waiters stand in a queue in Redis, which they have to leave
 	err     error // why the name is no good
 }
 
@@ -24,6 +27,21 @@ type point struct {
 type place struct {
 	name string
 	rw   bool
+}
+
+// point is a lock with a channel of its releases, as a mutex.
+func (c *Client) point(name, channel string, rw bool) point {
+	p := point{
+		name:    name,
+		channel: channel,
+		queue:   wake.Key(channel, name),
+		held:    heldKey{c, place{name, rw}},
+		kind:    exclusive{name, channel, c.messages},
+	}
+	if err := c.checkName(name); err != nil {
+		p.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
+	}
+	return p
 }
 
 // kind is one kind of lock, as Redis knows it. All of them answer alike
@@ -39,13 +57,6 @@ type kind interface {
 	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
 	// field is the owner's in the lock's hash, on one side.
 	field(owner string, read bool) string
-	// handsOver says that the release of an exclusive hold may take the request of a
-	// local waiter along.
-	handsOver() bool
-	// queues says that waiters stand in a queue in Redis, which they have to leave.
-	queues() bool
-	// line is the key of the line in which an owner waits: the lock's own, or another.
-	line(queue, owner string) string
 }
 
 // exclusive is a mutex.
@@ -68,12 +79,7 @@ func (k exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Dur
 
 func (exclusive) field(owner string, _ bool) string { return owner }
 
-func (exclusive) handsOver() bool             { return true }
-func (exclusive) queues() bool                { return false }
-func (exclusive) line(queue, _ string) string { return queue }
-
-// readWrite is a read-write lock. The release of a read hold takes no request along: others
-// may still read, and whoever waits here looks when it has been answered.
+// readWrite is a read-write lock.
 type readWrite struct{ exclusive }
 
 func (k readWrite) acquire(owner string, counts script.Counts, lease time.Duration, _ bool) script.Call {

@@ -106,8 +106,8 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 	for _, opt := range opts {
 		switch opt.kind {
 		case leaseOption:
-			if opt.d < minLease || opt.d > longest {
-				return r, &ConfigError{"WithLease", fmt.Sprintf("%v is not between %v and %v", opt.d, minLease, longest)}
+			if err := inRange("WithLease", opt.d, minLease, longest); err != nil {
+				return r, err
 			}
 			r.lease, r.fixed = opt.d, true
 		case waitOption:
@@ -123,8 +123,8 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			}
 			r.replicas, r.confirm = opt.n, min(opt.d, longest)
 		case maxHoldOption:
-			if opt.d < minLease || opt.d > longest {
-				return r, &ConfigError{"WithMaxHold", fmt.Sprintf("%v is not between %v and %v", opt.d, minLease, longest)}
+			if err := inRange("WithMaxHold", opt.d, minLease, longest); err != nil {
+				return r, err
 			}
 			r.most = opt.d
 		default:

@@ -2,11 +2,9 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // Mutex is an exclusive lock: at most one owner holds it. It is the lock that
@@ -22,16 +20,7 @@ type Mutex struct {
 // Mutex returns the mutex called name. It does not touch Redis. A name that cannot
 // be one is reported by every verb as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
-	m := &Mutex{client: c, point: point{name: name}}
-	if err := c.checkName(name); err != nil {
-		m.point.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
-		return m
-	}
-	m.point.channel = protocol.LockChannel(name)
-	m.point.queue = wake.Key(m.point.channel, name)
-	m.point.held = heldKey{c, place{name: name}}
-	m.point.kind = exclusive{name, m.point.channel, c.messages}
-	return m
+	return &Mutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
 }
 
 // Name is the name the mutex was made with.
@@ -70,7 +59,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
 // ErrUnknownOutcome. Source: Redisson's forceUnlock.
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.force(ctx, script.Force(m.point.name, m.point.channel, m.client.messages))
+	return m.client.force(ctx, &m.point, script.Force(m.point.name, m.point.channel, m.client.messages))
 }
 
 // ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it, whatever
@@ -80,15 +69,5 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	if owner == "" {
-		return false, errNoOwner
-	}
-	return m.force(ctx, script.ForceFrom(m.point.name, m.point.channel, owner, m.client.messages))
-}
-
-// errNoOwner is the error of a forced unlock that names nobody.
-var errNoOwner = &ConfigError{"owner", "it is empty; ForceUnlock frees a lock whoever holds it"}
-
-func (m *Mutex) force(ctx context.Context, call script.Call) (bool, error) {
-	return m.client.force(ctx, &m.point, call)
+	return m.client.forceFrom(ctx, &m.point, owner, script.ForceFrom(m.point.name, m.point.channel, owner, m.client.messages))
 }

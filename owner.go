@@ -110,12 +110,10 @@ func (c *Client) takeTurnToRelease(ctx context.Context, t *tenure) (limited cont
 	default:
 	}
 	limited, cancel := context.WithTimeout(ctx, c.config.ReleaseTimeout)
-	timer := time.NewTimer(c.config.ReleaseTimeout / 2)
-	defer timer.Stop()
 	select {
 	case t.turn <- struct{}{}:
 		return limited, func() { cancel(); <-t.turn }
-	case <-timer.C:
+	case <-time.After(c.config.ReleaseTimeout / 2):
 		return limited, cancel
 	}
 }

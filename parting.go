@@ -105,7 +105,7 @@ func (c *Client) releaseAtOnce(ctx context.Context, entered bool, holds []*Hold,
 		switch _, err := t.drop(h); {
 		case err == nil: // without a shared owner it was the only one
 			t.leave()
-			last = append(last, departure{t, h.read, c.heir(t, h.read)})
+			last = append(last, departure{t, h.read, c.heirs(t, h.read)})
 			freed = append(freed, h)
 		case errors.Is(err, ErrReleased):
 			outcomes <- nil

@@ -63,13 +63,10 @@ func detached(ctx context.Context) context.Context {
 func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
 	request := t.lower(h.read)
 	result, err := c.run(ctx, c.releases, request)
+	released, err := c.readReleased(t, result, err)
 	if err != nil {
 		t.owe(h.read)
-		return failure("unlock", t.point.name, err)
-	}
-	released, err := script.ReadReleased(result.Reply)
-	if err != nil {
-		return failure("unlock", t.point.name, err)
+		return err
 	}
 	if !released.Held {
 		t.Lost(errGoneAtRelease)
@@ -85,103 +82,100 @@ func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
 // free gives back the last hold of a tenure that has left the engine. If somebody
 // waits for the lock in this process, the request of the first of them goes along.
 func (c *Client) free(ctx context.Context, t *tenure, h *Hold) error {
-	next := c.heir(t, h.read)
-	if next != nil {
-		return c.freeAll(ctx, []departure{{t, h.read, next}})[0]
+	if heirs := c.heirs(t, h.read); heirs != nil {
+		return c.freeAll(ctx, []departure{{t, h.read, heirs}})[0]
 	}
 	result, err := c.run(ctx, c.releases, t.lower(h.read))
 	return c.freed(t, false, result, err)
 }
 
-// heir says that a tenure's last hold, of that side, is about to be released, and picks the
-// waiter that the lock is handed over to, if there is one.
-func (c *Client) heir(t *tenure, read bool) *wake.Waiter {
-	return c.hub.Release(t.point.queue, t.waiter, t.point.kind.handsOver() && !read)
+// heirs says that a tenure's last hold, of that side, is about to be released, and picks the
+// waiters that the lock is handed over to, if there are any. Of a read hold there are none:
+// others may still read, and whoever waits here looks when the release has been answered.
+func (c *Client) heirs(t *tenure, read bool) []*wake.Waiter {
+	next := c.hub.Release(t.point.queue, t.waiter, !t.point.fair && !read)
+	if next == nil {
+		return nil
+	}
+	return append([]*wake.Waiter{next}, next.Company()...)
 }
 
 // departure is a tenure whose last hold, of that side, is released, and who is to have the lock
 // next.
 type departure struct {
-	t    *tenure
-	read bool
-	next *wake.Waiter
+	t     *tenure
+	read  bool
+	heirs []*wake.Waiter
 }
 
 // freeAll sends several releases, each with the bids of its heirs behind it, in one request.
 func (c *Client) freeAll(ctx context.Context, all []departure) []error {
-	var calls []errand
-	heirs := make([][]*wake.Waiter, len(all))
-	for i, d := range all {
-		calls = append(calls, d.t.lower(d.read))
-		if d.next != nil {
-			heirs[i] = append([]*wake.Waiter{d.next}, d.next.Company()...)
-			calls = append(calls, bids(heirs[i])...)
-		}
-	}
-	if len(calls) == 0 {
+	if len(all) == 0 {
 		return nil
+	}
+	var calls []errand
+	for _, d := range all {
+		calls = append(calls, d.t.lower(d.read))
+		calls = append(calls, bids(d.heirs)...)
 	}
 	results, err := c.runAll(ctx, c.releases, calls...)
 	errs := make([]error, len(all))
 	for i, d := range all {
-		n := 1 + len(heirs[i])
-		c.settle(heirs[i], calls[1:n], results[1:n], err)
-		errs[i] = c.freed(d.t, d.next != nil, results[0], results[0].Or(err))
+		n := 1 + len(d.heirs)
+		c.settle(d.heirs, calls[1:n], results[1:n], err)
+		errs[i] = c.freed(d.t, n > 1, results[0], results[0].Or(err))
 		calls, results = calls[n:], results[n:]
 	}
 	return errs
 }
 
 // freed takes the answer to the release of a last hold, and lets the waiters of this process
-// know.
+// know. After a repetition, "not held" is what the first request left behind: the deadline had
+// not passed when it was sent, so the lock was held then. Of a hold in doubt nobody can say
+// that.
 func (c *Client) freed(t *tenure, claimed bool, result script.Result, err error) error {
-	released, err := c.readFreed(t, result, err)
-	if err != nil || released.Freed || !released.Held {
+	released, err := c.readReleased(t, result, err)
+	if released.Freed || !released.Held {
 		c.hub.Released(t.point.queue, claimed, released.Told, yield(result.Asked))
 	}
+	if err == nil && !released.Held && (!result.Repeated || t.doubted) {
+		return lostAtRelease(t)
+	}
 	return err
+}
+
+// readReleased reads the reply to a release.
+func (c *Client) readReleased(t *tenure, result script.Result, err error) (released script.Released, _ error) {
+	if err == nil {
+		released, err = script.ReadReleased(result.Reply)
+	}
+	if err != nil {
+		return released, failure("unlock", t.point.name, err)
+	}
+	if released.Mute {
+		c.mute.Do(func() {
+			c.config.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", t.point.channel)
+		})
+	}
+	return released, nil
 }
 
 // giveBack releases what was taken for a waiter that has left, and tells it whether nothing is
 // left of it.
 func (c *Client) giveBack(t *tenure, a answer) {
-	nothing := true
+	var err error
 	switch {
 	case a.hold != nil:
 		if c.gate.enterToRelease() { // otherwise Close gives it back, and waits for this
 			defer c.gate.leave()
-			_, err := c.releaseInTurn(context.Background(), t, a.hold)
-			nothing = err == nil
+			_, err = c.releaseInTurn(context.Background(), t, a.hold)
 		}
 	case t.unsettled:
-		_, err := c.runAll(context.Background(), c.releases, t.lower(t.point.read))
-		nothing = err == nil
-		c.hub.Look(t.point.queue, t.waiter)
+		err = c.withdraw(t)
 	default:
 		t.unprotect()
 	}
-	t.returned <- nothing
-}
-
-// readFreed reads the reply to the release of a last hold. After a repetition, "not
-// held" is what the first request left behind: the deadline had not passed when it
-// was sent, so the lock was held then. Of a hold in doubt nobody can say that.
-func (c *Client) readFreed(t *tenure, result script.Result, err error) (script.Released, error) {
-	if err != nil {
-		return script.Released{}, failure("unlock", t.point.name, err)
-	}
-	released, err := script.ReadReleased(result.Reply)
-	switch {
-	case err != nil:
-		return released, failure("unlock", t.point.name, err)
-	case released.Mute:
-		c.mute.Do(func() {
-			c.config.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", t.point.channel)
-		})
-	case !released.Held && (!result.Repeated || t.doubted):
-		return released, lostAtRelease(t)
-	}
-	return released, nil
+	t.returned <- err == nil
 }
 
 var errGoneAtRelease = errors.New("it was gone before it was released")

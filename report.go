@@ -28,18 +28,16 @@ func (r *reporter) add(fn func()) {
 func (r *reporter) run() {
 	for {
 		r.mu.Lock()
-		reports := r.reports
-		r.reports = nil
-		if len(reports) == 0 {
+		if len(r.reports) == 0 {
 			close(r.ended)
 			r.ended = nil
 			r.mu.Unlock()
 			return
 		}
+		report := r.reports[0]
+		r.reports = r.reports[1:]
 		r.mu.Unlock()
-		for _, report := range reports {
-			report()
-		}
+		report()
 	}
 }
 
@@ -50,6 +48,6 @@ func (r *reporter) wait(d time.Duration) {
 	ended := r.ended
 	r.mu.Unlock()
 	if ended != nil {
-		within(d, ended, func(struct{}) bool { return true })
+		within(d, ended)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // RWMutex is a read-write lock: any number of readers, or one writer. It is the lock
@@ -32,15 +31,8 @@ type RWMutex struct {
 // RWMutex returns the read-write lock called name. It does not touch Redis. A name that
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) RWMutex(name string) *RWMutex {
-	p := point{name: name}
-	if err := c.checkName(name); err != nil {
-		p.err = fmt.Errorf("redlatch: %w: %w", ErrInvalidName, err)
-		return &RWMutex{client: c, read: p, write: p}
-	}
-	p.channel = protocol.RWChannel(name)
-	p.queue = wake.Key(p.channel, name)
-	p.held = heldKey{c, place{name: name, rw: true}}
-	p.kind = readWrite{exclusive{name, p.channel, c.messages}}
+	p := c.point(name, protocol.RWChannel(name), true)
+	p.kind = readWrite{p.kind.(exclusive)}
 	m := &RWMutex{client: c, read: p, write: p}
 	m.read.read = true
 	return m
@@ -113,22 +105,16 @@ func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
 // keep theirs. It reports false if that owner does not hold the lock. See
 // Mutex.ForceUnlockIf.
 func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	if owner == "" {
-		return false, errNoOwner
-	}
-	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, owner, m.client.messages))
+	return m.client.forceFrom(ctx, &m.write, owner, script.ForceRW(m.write.name, m.write.channel, owner, m.client.messages))
 }
 
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
 // changes nothing. See Mutex.Status.
 func (m *RWMutex) Status(ctx context.Context) (Status, error) {
-	reply, err := m.client.ask(ctx, &m.write, "status of", script.StatusRW(m.write.name, protocol.TokenKey(m.write.name)))
+	call := script.StatusRW(m.write.name, protocol.TokenKey(m.write.name))
+	state, err := ask(ctx, m.client, &m.write, "status of", call, script.ReadStatusRW)
 	if err != nil {
 		return Status{}, err
-	}
-	state, err := script.ReadStatusRW(reply)
-	if err != nil {
-		return Status{}, failure("status of", m.write.name, err)
 	}
 	return rwStatus(m.write.name, state)
 }

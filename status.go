@@ -49,13 +49,10 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 // nothing. It blocks for one round trip, bounded by ctx and Config.CommandTimeout.
 // Errors: ErrWrongType if the key is something else.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
-	reply, err := m.client.ask(ctx, &m.point, "status of", script.Status(m.point.name, protocol.TokenKey(m.point.name)))
+	call := script.Status(m.point.name, protocol.TokenKey(m.point.name))
+	state, err := ask(ctx, m.client, &m.point, "status of", call, script.ReadStatus)
 	if err != nil {
 		return Status{}, err
-	}
-	state, err := script.ReadStatus(reply)
-	if err != nil {
-		return Status{}, failure("status of", m.point.name, err)
 	}
 	return mutexStatus(m.point.name, state)
 }

@@ -153,18 +153,21 @@ func (t *tenure) confirm(asked time.Time, span time.Duration) {
 func (t *tenure) replan() { t.client.engine.Set(&t.Item, t.term()) }
 
 // term is how the lease is renewed: by the longest lease among the holds that are renewed, for
-// as long as there is one. A fixed lease is not made longer by that.
+// as long as there is one. A fixed lease is not made longer by that. It ends with the last of
+// the holds, and not at all if one of them has no end.
 func (t *tenure) term() renew.Term {
 	var term renew.Term
 	for _, h := range t.holds {
-		term = t.client.with(term, h.want)
+		term = t.client.with(term, h.want, h.until)
 	}
-	term.Until = latest(t.holds)
 	return term
 }
 
-// with is a term that serves one more hold, but for its end.
-func (c *Client) with(term renew.Term, want request) renew.Term {
+// with is a term that serves one more hold, which ends at until.
+func (c *Client) with(term renew.Term, want request, until time.Time) renew.Term {
+	if first := term.Lease == 0; first || !term.Until.IsZero() && (until.IsZero() || until.After(term.Until)) {
+		term.Until = until
+	}
 	switch renewed := term.Every > 0; {
 	case want.fixed && renewed:
 	case want.fixed == !renewed:
@@ -176,21 +179,6 @@ func (c *Client) with(term renew.Term, want request) renew.Term {
 		term.Every = c.config.every(term.Lease)
 	}
 	return term
-}
-
-// latest is when the last of the holds ends; zero if one of them has no end, or there is
-// none.
-func latest(holds []*Hold) time.Time {
-	var last time.Time
-	for _, h := range holds {
-		if h.until.IsZero() {
-			return h.until
-		}
-		if h.until.After(last) {
-			last = h.until
-		}
-	}
-	return last
 }
 
 // bid is the request of a new tenure for its lock.
@@ -207,13 +195,7 @@ func (t *tenure) raise(read bool, want request) errand {
 	} else {
 		counts.Writes++
 	}
-	term := t.client.with(t.term(), want)
-	switch until := want.until(time.Now()); {
-	case until.IsZero():
-		term.Until = until
-	case len(t.holds) == 0 || !term.Until.IsZero() && until.After(term.Until):
-		term.Until = until
-	}
+	term := t.client.with(t.term(), want, want.until(time.Now()))
 	lease := want.lease
 	if want.most > 0 {
 		lease = min(lease, want.most)
@@ -269,7 +251,7 @@ func (t *tenure) drop(h *Hold) (remaining int, err error) {
 		return 0, h.err
 	}
 	t.holds = slices.DeleteFunc(t.holds, func(other *Hold) bool { return other == h })
-	over := latest(t.holds)
+	over := t.term().Until
 	switch {
 	case len(t.holds) == 0:
 		t.end, t.doubted = ErrReleased, t.client.session != nil && t.Term().Over(time.Now())

@@ -15,12 +15,12 @@ import (
 func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, error) {
 	w := c.join(t)
 	if t.queued() {
-		c.heart.add(t, w)
+		c.heart.add(t)
 		defer c.heart.remove(t)
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	nap := nap{most: c.pollCap(t)}
+	most := c.pollCap(t)
 	for {
 		turn := w.Turn(time.Now())
 		var a answer
@@ -49,7 +49,7 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 			continue
 		}
 		last = a
-		w.Tried(time.Now().Add(nap.after(a.ttl)))
+		w.Tried(time.Now().Add(nap(a.ttl, most)))
 	}
 }
 
@@ -80,8 +80,7 @@ func (t *tenure) next() time.Time {
 	if t.point.read {
 		return time.Time{}
 	}
-	nap := nap{most: t.client.config.PollCap}
-	return time.Now().Add(nap.after(t.want.lease))
+	return time.Now().Add(nap(t.want.lease, t.client.config.PollCap))
 }
 
 // tryTogether asks Redis for the lock, for a waiter and for those that can hold it
@@ -125,14 +124,13 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 	}
 	select {
 	case <-w.Rung():
-		return nil
 	case <-alarm:
-		return nil
 	case <-limited.Done():
 		return limited.Err()
 	case <-c.life.Done():
 		return ErrClosed
 	}
+	return nil
 }
 
 // endWait leaves the line because the time is up or the client closes. A grant that is there
@@ -152,13 +150,12 @@ func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, las
 	}
 	var err error
 	switch {
-	case claimed || last.hold != nil:
-		err = c.notAcquired(t.parent, t.point, answer{})
-		if nothing := within(grace, t.returned, func(nothing bool) bool { return nothing }); !nothing {
-			err = withCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", t.point.name, ErrUnknownOutcome), t.parent)
-		}
-	default:
+	case !claimed && last.hold == nil:
 		err = c.giveUp(limited, t, last)
+	case within(grace, t.returned):
+		err = c.notAcquired(t.parent, t.point, answer{})
+	default:
+		err = withCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", t.point.name, ErrUnknownOutcome), t.parent)
 	}
 	if limited.Err() == nil {
 		return nil, fmt.Errorf("redlatch: lock %q: %w", t.point.name, ErrClosed)
@@ -166,27 +163,15 @@ func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, las
 	return nil, err
 }
 
-// nap is how long a contender sleeps when nobody wakes it.
-type nap struct {
-	most time.Duration
-	last time.Duration // the last short nap
-}
-
-// after says for how long to sleep when the holder has ttl left: until its end, a
-// millisecond later because Redis rounds, or for the poll cap, whichever is first.
-// A lock that shows no time left again and again is not asked faster and faster,
-// but slower and slower.
-func (n *nap) after(ttl time.Duration) time.Duration {
-	most := n.most - rand.N(n.most/5)
-	switch {
-	case ttl < 0:
+// nap is for how long a contender sleeps when nobody wakes it: until the end of the holder's
+// ttl, a millisecond later because Redis rounds, or for the poll cap, whichever is first.
+func nap(ttl, most time.Duration) time.Duration {
+	most -= rand.N(most / 5)
+	if ttl < 0 {
 		return most
-	case ttl > 0:
-		n.last = 0
-		return min(ttl+time.Millisecond, most)
 	}
-	n.last = min(max(2*n.last, shortNap), most)
-	return n.last
+	return min(max(ttl+time.Millisecond, shortNap), most)
 }
 
-const shortNap = 2 * time.Millisecond
+// shortNap keeps a lock that shows no time left again and again from being asked all the time.
+const shortNap = 5 * time.Millisecond

@@ -15,8 +15,7 @@ import (
 type watch struct {
 	order
 	places []*wake.Waiter // by member, nil where it does not stand
-	naps   []nap
-	tried  []bool // the vote was an attempt of that waiter
+	tried  []bool         // the vote was an attempt of that waiter
 	pause  time.Duration
 }
 
@@ -64,7 +63,6 @@ func (w *watch) wait(limited context.Context, g *group) bool {
 func (w *watch) stand(g *group) (until time.Time, split bool) {
 	if w.places == nil {
 		w.places, w.tried = make([]*wake.Waiter, len(w.parts)), make([]bool, len(w.parts))
-		w.naps = make([]nap, len(w.parts))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,9 +76,9 @@ func (w *watch) stand(g *group) (until time.Time, split bool) {
 			w.places[i].Leave()
 			w.places[i] = nil
 		case refused && w.places[i] == nil:
-			w.places[i], w.naps[i] = c.hub.Join(w.parts[i].point.queue, nil), nap{most: c.config.PollCap}
+			w.places[i] = c.hub.Join(w.parts[i].point.queue, nil)
 		case refused && w.tried[i]:
-			w.places[i].Requeue(now.Add(w.naps[i].after(a.ttl)))
+			w.places[i].Requeue(now.Add(nap(a.ttl, c.config.PollCap)))
 		}
 		w.tried[i] = false
 		watched = watched || refused
@@ -113,7 +111,7 @@ func (c *Client) look(ctx context.Context, place *wake.Waiter) bool {
 func (w *watch) pass() {
 	for i, place := range w.places {
 		if place != nil {
-			place.Requeue(time.Now().Add(w.naps[i].after(w.wants[i].lease)))
+			place.Requeue(time.Now().Add(nap(w.wants[i].lease, w.parts[i].client.config.PollCap)))
 		}
 	}
 }

@@ -25,6 +25,7 @@ type Hub struct {
 	ctx    context.Context
 	stop   context.CancelFunc
 	done   sync.WaitGroup
+	start  sync.Once // of the loop
 
 	// idle says that there is no line at all, so that whoever takes and gives back locks
 	// that nobody waits for does not have to stand in line for the mutex. It may be out of
@@ -32,11 +33,9 @@ type Hub struct {
 	idle atomic.Bool
 
 	mu       sync.Mutex
-	lines    map[string]*line   // by key; changed by put and drop only
-	channels map[string][]*line // the same by channel, which several locks may share
+	lines    map[string]*line    // by key; changed by open and drop only
+	channels map[string]*channel // by name; those of the lines
 	waiting  int
-	running  bool
-	stopped  bool
 }
 
 const (
@@ -55,32 +54,40 @@ const (
 func NewHub(listen Listen, logger *slog.Logger) *Hub {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &Hub{
-		listen: listen,
-		logger: logger,
-		kick:   make(chan struct{}, 1),
-		ctx:    ctx,
-		stop:   stop,
-		lines:  make(map[string]*line),
-
-		channels: make(map[string][]*line),
+		listen:   listen,
+		logger:   logger,
+		kick:     make(chan struct{}, 1),
+		ctx:      ctx,
+		stop:     stop,
+		lines:    make(map[string]*line),
+		channels: make(map[string]*channel),
 	}
 	h.idle.Store(true)
 	return h
 }
 
-// put adds a line. The mutex is held.
-func (h *Hub) put(l *line) {
-	h.lines[l.key] = l
-	h.channels[l.channel] = append(h.channels[l.channel], l)
+// open adds a line. The mutex is held.
+func (h *Hub) open(key string) *line {
+	name, _, _ := strings.Cut(key, keySeparator)
+	ch := h.channels[name]
+	if ch == nil {
+		ch = &channel{name: name}
+		h.channels[name] = ch
+	}
+	l := &line{key: key, channel: ch}
+	ch.lines = append(ch.lines, l)
+	h.lines[key] = l
 	h.idle.Store(false)
+	return l
 }
 
-// drop removes a line. The mutex is held.
+// drop removes a line, and its channel with the last one. The mutex is held.
 func (h *Hub) drop(l *line) {
 	delete(h.lines, l.key)
-	rest := slices.DeleteFunc(h.channels[l.channel], func(other *line) bool { return other == l })
-	if h.channels[l.channel] = rest; len(rest) == 0 {
-		delete(h.channels, l.channel)
+	ch := l.channel
+	ch.lines = slices.DeleteFunc(ch.lines, func(other *line) bool { return other == l })
+	if len(ch.lines) == 0 {
+		delete(h.channels, ch.name)
 	}
 	h.idle.Store(len(h.lines) == 0)
 }
@@ -88,9 +95,8 @@ func (h *Hub) drop(l *line) {
 // Stop ends the hub's connection and goroutine and waits for them.
 func (h *Hub) Stop() {
 	h.mu.Lock()
-	h.stopped = true
+	h.stop() // nobody starts the loop any more
 	h.mu.Unlock()
-	h.stop()
 	h.done.Wait()
 }
 
@@ -106,17 +112,12 @@ func (h *Hub) Subscribed() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
-	for channel := range h.channels {
-		if h.has(channel, listening) {
+	for _, ch := range h.channels {
+		if ch.state == listening {
 			n++
 		}
 	}
 	return n
-}
-
-// has says whether a line of the channel is in that state. The mutex is held.
-func (h *Hub) has(channel string, state subscription) bool {
-	return slices.ContainsFunc(h.channels[channel], func(l *line) bool { return l.state == state })
 }
 
 // Key is that of the line for a lock, whose waiters are told on a channel. Locks that share a
@@ -149,9 +150,7 @@ func (h *Hub) join(key string, bid any, shared bool) *Waiter {
 	defer h.mu.Unlock()
 	l := h.lines[key]
 	if l == nil {
-		channel, _, _ := strings.Cut(key, keySeparator)
-		l = &line{key: key, channel: channel}
-		h.put(l)
+		l = h.open(key)
 	}
 	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
 	if b, ok := bid.(interface{ Joined(w *Waiter) }); ok {
@@ -207,7 +206,7 @@ func (h *Hub) Released(key string, claimed bool, told int, yield time.Duration) 
 	if l == nil {
 		return
 	}
-	if l.state == listening {
+	if l.channel.state == listening {
 		told-- // one of them is ourselves
 	}
 	l.others = max(told, 0)
@@ -243,65 +242,53 @@ func (h *Hub) Look(key string, holder *Waiter) {
 
 // subscribe asks for the line's channel unless that was done. The mutex is held.
 func (h *Hub) subscribe(l *line) {
-	if l.state != unwanted || h.stopped {
-		return
+	switch ch := l.channel; {
+	case h.ctx.Err() != nil:
+	case ch.state == listening && !l.told:
+		l.tell() // what was published before this is lost
+	case ch.state == unwanted:
+		ch.state = wanted
+		h.start.Do(func() { h.done.Go(h.loop) })
+		select {
+		case h.kick <- struct{}{}:
+		default:
+		}
 	}
-	if h.has(l.channel, listening) {
-		l.state = listening
-		l.hear() // what was published before this is lost
-		return
-	}
-	l.state = wanted
-	if !h.running {
-		h.running = true
-		h.done.Go(h.loop)
-	}
-	h.rouse()
 }
 
-// emptied takes note that a line has no waiter any more. The mutex is held.
+// emptied takes note that a line has no waiter any more. The last line of a channel stays while
+// the channel is subscribed, or asked for: the answer would be taken for one to a later request.
+// The mutex is held.
 func (h *Hub) emptied(l *line) {
-	l.emptied = time.Now()
-	switch l.state {
-	case unwanted, wanted, refused:
+	ch := l.channel
+	ch.emptied = time.Now()
+	if len(ch.lines) > 1 || ch.state != asked && ch.state != listening {
 		h.drop(l)
 	}
 }
 
-func (h *Hub) rouse() {
-	select {
-	case h.kick <- struct{}{}:
-	default:
-	}
-}
-
-// on handles the events of the subscription connection.
-func (h *Hub) on() driver.Events {
-	return driver.Events{Subscribed: h.acknowledged, Message: h.message}
-}
-
 // acknowledged takes note that a channel is subscribed, or is again: a listener of several
 // servers subscribes anew by itself.
-func (h *Hub) acknowledged(channel string) {
+func (h *Hub) acknowledged(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.has(channel, asked) && !h.has(channel, listening) {
+	ch := h.channels[name]
+	if ch == nil || ch.state != asked && ch.state != listening {
 		return // it answers a request on an earlier connection
 	}
-	for _, l := range h.channels[channel] {
-		if l.state == unwanted {
-			continue
-		}
-		l.state, l.refusals = listening, 0
-		l.hear() // what was published meanwhile is lost
+	ch.state, ch.refusals = listening, 0
+	for _, l := range ch.lines {
+		l.tell() // what was published meanwhile is lost
 	}
 }
 
-func (h *Hub) message(channel, _ string) {
+func (h *Hub) message(name, _ string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.channels[channel] {
-		l.hear()
+	if ch := h.channels[name]; ch != nil {
+		for _, l := range ch.lines {
+			l.hear()
+		}
 	}
 }
 

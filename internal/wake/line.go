@@ -1,17 +1,16 @@
 package wake
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // line is the local waiters for one lock. The hub's mutex guards it.
 type line struct {
 	key     string
-	channel string
+	channel *channel
 	waiters []*Waiter // [0] is the contender
-	state   subscription
-	emptied time.Time // when the last waiter left
-
-	refusals int       // of the server to let us subscribe, since it last did
-	retryAt  time.Time // when to ask again
+	told    bool      // it has been told that the channel is subscribed
 
 	inside int  // waiters that hold the lock, or for which a release asks
 	missed bool // a message was ignored because of them
@@ -19,7 +18,24 @@ type line struct {
 	streak int  // local hand-overs in a row
 }
 
-// subscription is how far the subscription of a line's channel is.
+// channel is where the releases of a lock are announced, or of several. The hub's mutex guards
+// it.
+type channel struct {
+	name    string
+	lines   []*line // not empty; one of them if nobody waits
+	state   subscription
+	emptied time.Time // when the last waiter of a line left
+
+	refusals int       // of the server to let us subscribe, since it last did
+	retryAt  time.Time // when to ask again
+}
+
+// awaited says that somebody waits.
+func (ch *channel) awaited() bool {
+	return slices.ContainsFunc(ch.lines, func(l *line) bool { return len(l.waiters) > 0 })
+}
+
+// subscription is how far the subscription of a channel is.
 type subscription int
 
 const (
@@ -32,10 +48,10 @@ const (
 
 // refuse takes note that the server refused the subscription. It is asked for again,
 // more and more seldom: an operator may mend the ACL.
-func (l *line) refuse(now time.Time) {
-	l.state = refused
-	l.retryAt = now.Add(min(time.Second<<min(l.refusals, 10), maxRefusedPause))
-	l.refusals++
+func (ch *channel) refuse(now time.Time) {
+	ch.state = refused
+	ch.retryAt = now.Add(min(time.Second<<min(ch.refusals, 10), maxRefusedPause))
+	ch.refusals++
 }
 
 const maxRefusedPause = 30 * time.Second
@@ -63,6 +79,12 @@ func (l *line) front() *Waiter {
 		return nil
 	}
 	return l.waiters[0]
+}
+
+// tell takes note that the line's channel is subscribed.
+func (l *line) tell() {
+	l.told = true
+	l.hear()
 }
 
 // hear takes note of a message, which is of no use to a process that holds the lock.
@@ -113,20 +135,14 @@ func (l *line) poke() {
 // remove takes w out, and lets the next one be the contender if w was: after a
 // grant it need not look before until.
 func (l *line) remove(w *Waiter, until time.Time) {
-	for i, other := range l.waiters {
-		if other != w {
-			continue
-		}
-		l.waiters[i] = nil
-		if i == 0 {
-			l.waiters = l.waiters[1:]
-		} else {
-			l.waiters = append(l.waiters[:i], l.waiters[i+1:]...)
-		}
-		if i == 0 && len(l.waiters) > 0 {
-			l.waiters[0].tryAt = until
-			l.waiters[0].signal()
-		}
+	if i := slices.Index(l.waiters, w); i > 0 {
+		l.waiters = slices.Delete(l.waiters, i, i+1)
 		return
+	}
+	l.waiters[0] = nil
+	l.waiters = l.waiters[1:]
+	if next := l.front(); next != nil {
+		next.tryAt = until
+		next.signal()
 	}
 }

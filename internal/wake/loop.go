@@ -14,11 +14,14 @@ func (h *Hub) loop() {
 	pause := firstPause
 	for h.ctx.Err() == nil {
 		if !h.needed() {
-			h.doze()
+			select {
+			case <-h.kick:
+			case <-h.ctx.Done():
+			}
 			continue
 		}
 		began := time.Now()
-		listener, err := h.listen(h.ctx, h.on())
+		listener, err := h.listen(h.ctx, driver.Events{Subscribed: h.acknowledged, Message: h.message})
 		if err == nil {
 			err = h.serve(listener)
 			listener.Close()
@@ -29,7 +32,10 @@ func (h *Hub) loop() {
 		}
 		if err != nil && h.ctx.Err() == nil {
 			h.logger.Warn("redlatch: waiting without messages", "error", err, "retry_in", pause)
-			h.rest(pause)
+			select {
+			case <-time.After(pause): // newcomers do not shorten it
+			case <-h.ctx.Done():
+			}
 			pause = min(2*pause, lastPause)
 		}
 	}
@@ -78,12 +84,13 @@ func (h *Hub) update(listener driver.Listener) error {
 // as a whole: then each is asked for by itself, and those that are refused wait.
 func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 	err := listener.Subscribe(h.ctx, channels...)
-	var no *driver.ServerError
-	if !errors.As(err, &no) {
+	if _, refused := errors.AsType[*driver.ServerError](err); !refused {
 		return err
 	}
 	if len(channels) == 1 {
-		h.refusedTo(channels[0], err)
+		if h.refuse(channels[0]) { // the logger may call anything: not under the mutex
+			h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channels[0], "error", err)
+		}
 		return nil
 	}
 	for _, channel := range channels {
@@ -94,47 +101,32 @@ func (h *Hub) subscribeTo(listener driver.Listener, channels []string) error {
 	return nil
 }
 
-func (h *Hub) refusedTo(channel string, err error) {
-	if h.refuse(channel) { // the logger may call anything: not under the mutex
-		h.logger.Warn("redlatch: waiting without messages on a channel", "channel", channel, "error", err)
-	}
-}
-
 // refuse takes note of a refused subscription, and reports whether it is the first.
-func (h *Hub) refuse(channel string) (first bool) {
+func (h *Hub) refuse(name string) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	for _, l := range slices.Clone(h.channels[channel]) {
-		if l.state != asked {
-			continue
-		}
-		first = first || l.refusals == 0
-		l.refuse(now)
-		if len(l.waiters) == 0 {
-			h.drop(l)
-		}
+	ch := h.channels[name]
+	if ch == nil || ch.state != asked {
+		return false
 	}
-	return first
+	ch.refuse(time.Now())
+	if !ch.awaited() {
+		h.drop(ch.lines[0])
+	}
+	return ch.refusals == 1
 }
 
 func (h *Hub) changes(now time.Time) (add, remove []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.lines {
+	for _, ch := range h.channels {
 		switch {
-		case l.state == wanted, l.state == refused && !now.Before(l.retryAt):
-			if !h.has(l.channel, asked) {
-				add = append(add, l.channel)
-			}
-			l.state = asked
-		case l.state == listening && len(l.waiters) == 0 && now.Sub(l.emptied) >= linger:
-			// A line that is asked for is left alone until the answer is here, or
-			// the answer would be taken for one to a later request.
-			h.drop(l)
-			if len(h.channels[l.channel]) == 0 {
-				remove = append(remove, l.channel)
-			}
+		case ch.state == wanted, ch.state == refused && !now.Before(ch.retryAt):
+			ch.state = asked
+			add = append(add, ch.name)
+		case ch.state == listening && !ch.awaited() && now.Sub(ch.emptied) >= linger:
+			h.drop(ch.lines[0])
+			remove = append(remove, ch.name)
 		}
 	}
 	return add, remove
@@ -151,29 +143,11 @@ func (h *Hub) needed() bool {
 func (h *Hub) disconnected() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.lines {
-		if len(l.waiters) == 0 {
-			h.drop(l)
-		} else if l.state != unwanted {
-			l.state = wanted
+	for _, ch := range h.channels {
+		if !ch.awaited() {
+			h.drop(ch.lines[0])
+		} else if ch.state != unwanted {
+			ch.state = wanted
 		}
-	}
-}
-
-// doze waits until there may be something to do.
-func (h *Hub) doze() {
-	select {
-	case <-h.kick:
-	case <-h.ctx.Done():
-	}
-}
-
-// rest waits for d, or until the hub stops. Newcomers do not shorten it.
-func (h *Hub) rest(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-h.ctx.Done():
 	}
 }

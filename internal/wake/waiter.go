@@ -116,17 +116,15 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	if granted {
 		w.goIn()
 	}
-	wasFront := l.front() == w
 	if w.tryAt.Before(until) {
 		// A message came during the attempt, or the next look was due sooner. What
 		// this waiter does not look at any more, the next one has to.
 		until = w.tryAt
 	}
 	l.remove(w, until)
-	switch {
-	case len(l.waiters) > 0 && wasFront:
+	if len(l.waiters) > 0 {
 		h.subscribe(l)
-	case len(l.waiters) == 0:
+	} else {
 		h.emptied(l)
 	}
 	return w.claimed
