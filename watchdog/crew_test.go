@@ -54,7 +54,7 @@ func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	server := redistest.Start(t)
 	const n = 1000
 	c := newClient(t, connect(t, server.Addr()))
-	const lease = 3 * time.Second
+	const lease = 5 * time.Second
 	locks := crowd(t, c, n, lease)
 	var dogs []dog
 	var proxies []*redistest.Proxy
