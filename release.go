@@ -121,12 +121,12 @@ func (c *Client) freeAll(ctx context.Context, all []departure) []error {
 	if len(calls) == 0 {
 		return nil
 	}
-	results, err := c.runAll(ctx, c.releases, calls...)
+	results, _ := c.runAll(ctx, c.releases, calls...)
 	errs := make([]error, len(all))
 	for i, d := range all {
 		n := 1 + len(heirs[i])
-		c.settle(heirs[i], calls[1:n], results[1:n], err)
-		errs[i] = c.freed(d.t, d.next != nil, results[0], results[0].Or(err))
+		c.settle(heirs[i], calls[1:n], results[1:n])
+		errs[i] = c.freed(d.t, d.next != nil, results[0], results[0].Failed())
 		calls, results = calls[n:], results[n:]
 	}
 	return errs
