@@ -9,9 +9,6 @@ import (
 // most is how many keys one request tells of.
 const most = 500
 
-// mostParts bounds how much of a session is read: a million entries.
-const mostParts = 2000
-
 // loop beats, and tells Redis what it may not know, until the session ends.
 func (s *Session) loop() {
 	interval := s.settings.Lease / 6
@@ -62,9 +59,23 @@ func (s *Session) beat() {
 	s.told = pulse
 	s.count(heard.Watchdogs, known, why)
 	s.acknowledge()
-	// What was entered while nothing was told is not under way.
-	if heard.Joined || !known || s.registry.differs(since, size) {
-		s.read()
+	switch few, many := s.registry.differs(since, size); {
+	case many && known:
+		s.rewrite()
+	case few || heard.Joined || !known: // while nothing was told, entries were made
+		s.registry.doubtAll()
+	}
+}
+
+// rewrite makes the session forget what is none of its entries. What was entered while it
+// did so may be forgotten, too, and is told again.
+func (s *Session) rewrite() {
+	s.registry.doubtAll()
+	err := s.send(s.registry.doubts(most),
+		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
+	s.registry.doubtAll()
+	if err != nil {
+		s.missed(err)
 	}
 }
 
@@ -140,31 +151,6 @@ func (s *Session) acknowledge() {
 	}
 }
 
-// read finds out what Redis does not know.
-func (s *Session) read() {
-	since := s.registry.mark()
-	var entries []script.SessionEntry
-	var odd []string
-	from, more := "0", true
-	for range mostParts {
-		result, err := s.settings.Runner.Run(s.ctx, script.SessionRead(s.settings.Client, from))
-		if err != nil {
-			s.missed(err)
-			return
-		}
-		page, err := script.ReadSession(result.Reply)
-		if err != nil {
-			s.missed(err)
-			return
-		}
-		entries, odd = append(entries, page.Entries...), append(odd, page.Odd...)
-		if from, more = page.Next(); !more {
-			break
-		}
-	}
-	s.registry.compare(since, entries, odd)
-}
-
 // tell tells Redis what the registry says of unsure keys, until there are none or Redis
 // does not answer.
 func (s *Session) tell() {
@@ -182,8 +168,8 @@ func (s *Session) tell() {
 	}
 }
 
-func (s *Session) send(said remark) error {
-	var calls []script.Call
+// send tells Redis what a remark says, after some calls.
+func (s *Session) send(said remark, calls ...script.Call) error {
 	if len(said.notes) > 0 {
 		for i, e := range said.notes {
 			said.notes[i] = s.stamped(e)
