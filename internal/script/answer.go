@@ -16,8 +16,8 @@ func answered(err error) bool {
 	if err == nil {
 		return true
 	}
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && !passing[code(refused)] && !interrupted(refused)
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && !passing[code(refused)] && !interrupted(refused)
 }
 
 // interrupted says that a script was ended half-way because a key that it had removed, or
@@ -53,8 +53,7 @@ var passing = map[string]bool{
 // mayHaveRun says that a request with this error, or with none, may have been
 // carried out.
 func mayHaveRun(err error) bool {
-	var refused *driver.ServerError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*driver.ServerError](err); ok {
 		return interrupted(refused)
 	}
 	return !errors.Is(err, driver.ErrNotSent)
@@ -78,6 +77,6 @@ func cutOff(err error) bool {
 }
 
 func isCode(err error, word string) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && code(refused) == word
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && code(refused) == word
 }

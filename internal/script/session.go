@@ -13,7 +13,7 @@ var (
 	sessionTouchScript  = load("session_touch")
 	sessionReadScript   = load("session_read")
 	sessionDropScript   = load("session_drop")
-	sessionBeatScript   = load("session_beat")
+	sessionBeatScript   = load("session_beat", "beats")
 	sessionEndScript    = load("session_end")
 )
 

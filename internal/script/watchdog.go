@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	watchdogBeatScript    = load("watchdog_beat")
-	sessionsStalledScript = load("sessions_stalled")
+	watchdogBeatScript    = load("watchdog_beat", "beats")
+	sessionsStalledScript = load("sessions_stalled", "beats")
 	sessionKeepScript     = load("session_keep")
 	sessionRenewScript    = load("session_renew")
 	sessionRemoveScript   = load("session_remove")

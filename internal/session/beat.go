@@ -58,7 +58,9 @@ func (s *Session) beat() {
 	s.beating.Store(true)
 	s.told = pulse
 	s.count(heard.Watchdogs, known, why)
-	s.acknowledge()
+	if s.told != "" {
+		s.open()
+	}
 	switch few, many := s.registry.differs(since, size); {
 	case many && known:
 		s.rewrite()
@@ -136,18 +138,6 @@ func (s *Session) report(state string, why error) {
 		log.Warn("redlatch: without protection: " + state)
 	default:
 		log.Warn("redlatch: without protection: "+state, "error", why)
-	}
-}
-
-// acknowledge lets the acquisitions go that wait for the session.
-func (s *Session) acknowledge() {
-	if s.told == "" {
-		return
-	}
-	select {
-	case <-s.ready:
-	default:
-		close(s.ready)
 	}
 }
 

@@ -18,6 +18,7 @@ type Session struct {
 
 	begin sync.Once
 	ready chan struct{} // closed when the pulse and the first beat have been acknowledged
+	open  func()        // closes ready, once: lets the acquisitions go that wait for the session
 	kick  chan struct{} // capacity one: the loop has something to tell
 	warn  sync.Once
 	limit time.Time // until then an acquisition waits for ready; set by begin
@@ -55,10 +56,12 @@ type Settings struct {
 // New returns a session that does nothing until Ready is called.
 func New(settings Settings) *Session {
 	ctx, stop := context.WithCancel(context.Background())
+	ready := make(chan struct{})
 	return &Session{
 		settings: settings,
 		registry: registry{entries: make(map[string]entry), unsure: make(map[string]struct{})},
-		ready:    make(chan struct{}),
+		ready:    ready,
+		open:     sync.OnceFunc(func() { close(ready) }),
 		kick:     make(chan struct{}, 1),
 		ctx:      ctx,
 		stop:     stop,
