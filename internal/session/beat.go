@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
@@ -36,19 +37,13 @@ func (s *Session) beat() {
 	since := s.registry.mark()
 	known := s.beating.Load()
 	pulse, why := s.currentPulse()
-	results, err := s.settings.Runner.RunAll(s.ctx,
+	results, _ := s.settings.Runner.RunAll(s.ctx,
 		script.SessionBeat(s.settings.Client, s.settings.Lease/4),
 		script.SessionTouch(s.settings.Client, s.ttl(), pulse))
 	arrived := time.Now()
-	var heard script.Heard
-	var size int
-	if err == nil {
-		heard, err = script.ReadHeard(results[0].Reply)
-	}
-	if err == nil {
-		size, err = script.ReadCount(results[1].Reply)
-	}
-	if err != nil {
+	heard, err := script.ReadHeard(results[0].Reply)
+	size, failed := script.ReadCount(results[1].Reply)
+	if err = cmp.Or(err, failed); err != nil {
 		s.missed(err)
 		return
 	}
@@ -101,22 +96,20 @@ const quietBeats = 3
 // and when one is back. Without a pulse none of them can renew for this client.
 func (s *Session) count(watchdogs int, known bool, why error) {
 	s.watchdogs.Store(int64(watchdogs))
+	s.quiet++
 	switch {
 	case watchdogs > 0 && s.told != "":
 		s.quiet = 0
-	case known:
-		s.quiet++
-	default:
+	case !known:
 		s.quiet = quietBeats
 	}
 	s.guarded.Store(s.quiet < quietBeats)
 	switch {
+	case s.quiet == 0:
+		s.report(isProtected, nil)
 	case s.told == "" && (why != nil || known): // it may still be on its way to the first one
 		s.report("no pulse", why)
-	case s.told == "":
-	case watchdogs > 0:
-		s.report(isProtected, nil)
-	case s.quiet >= quietBeats:
+	case s.told != "" && s.quiet >= quietBeats:
 		s.report("no watchdog is alive", nil)
 	}
 }
@@ -146,7 +139,7 @@ func (s *Session) report(state string, why error) {
 func (s *Session) tell() {
 	for s.beating.Load() {
 		said := s.registry.doubts(most)
-		if len(said.versions) == 0 {
+		if len(said) == 0 {
 			return
 		}
 		err := s.send(said)
@@ -158,22 +151,26 @@ func (s *Session) tell() {
 	}
 }
 
-// send tells Redis what a remark says, after some calls.
-func (s *Session) send(said remark, calls ...script.Call) error {
-	if len(said.notes) > 0 {
-		for i, e := range said.notes {
-			said.notes[i] = s.stamped(e)
+// send tells Redis of doubts, after some calls.
+func (s *Session) send(said map[string]entry, calls ...script.Call) error {
+	var notes []script.SessionEntry
+	var forgets []string
+	for key, e := range said {
+		if e.version > 0 {
+			notes = append(notes, s.stamped(e.SessionEntry))
+		} else {
+			forgets = append(forgets, key)
 		}
-		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), said.notes...))
 	}
-	if len(said.forgets) > 0 {
-		calls = append(calls, script.SessionForget(s.settings.Client, said.forgets...))
+	if len(notes) > 0 {
+		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), notes...))
+	}
+	if len(forgets) > 0 {
+		calls = append(calls, script.SessionForget(s.settings.Client, forgets...))
 	}
 	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
 	for _, result := range results {
-		if err == nil {
-			err = result.Reply.Err
-		}
+		err = cmp.Or(err, result.Reply.Err)
 	}
 	return err
 }

@@ -17,7 +17,7 @@ type registry struct {
 
 type entry struct {
 	script.SessionEntry // Until is by the local clock here
-	version             int
+	version             int // from 1
 }
 
 // enter makes the session speak of an entry. It reports false if it does so already.
@@ -57,41 +57,29 @@ func (r *registry) answered(key string, done bool) bool {
 	return !done
 }
 
-// remark is what is to be told about some unsure keys.
-type remark struct {
-	versions map[string]int // as told; 0: there is no entry
-	notes    []script.SessionEntry
-	forgets  []string
-}
-
-// doubts takes some of the unsure keys.
-func (r *registry) doubts(most int) remark {
+// doubts takes some of the unsure keys. It returns what is to be told of them: an entry, or
+// one without a version where there is none.
+func (r *registry) doubts(most int) map[string]entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := remark{versions: make(map[string]int)}
+	said := make(map[string]entry)
 	for key := range r.unsure {
-		if len(said.versions) == most {
+		if len(said) == most {
 			break
 		}
 		delete(r.unsure, key)
-		e, ok := r.entries[key]
-		said.versions[key] = e.version
-		if ok {
-			said.notes = append(said.notes, e.SessionEntry)
-		} else {
-			said.forgets = append(said.forgets, key)
-		}
+		said[key] = r.entries[key]
 	}
 	return said
 }
 
-// told takes note of whether a remark was answered. A key of which something else is to be
+// told takes note of whether doubts were answered. A key of which something else is to be
 // said by now is unsure again: nobody knows in which order the server was told.
-func (r *registry) told(said remark, done bool) {
+func (r *registry) told(said map[string]entry, done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, version := range said.versions {
-		if !done || r.entries[key].version != version {
+	for key, e := range said {
+		if !done || r.entries[key].version != e.version {
 			r.unsure[key] = struct{}{}
 		}
 	}
