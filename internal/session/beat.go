@@ -68,8 +68,10 @@ func (s *Session) beat() {
 // did so may be forgotten, too, and is told again.
 func (s *Session) rewrite() {
 	s.registry.doubtAll()
-	err := s.send(s.registry.doubts(most),
+	said := s.registry.doubts(most)
+	err := s.send(said,
 		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
+	s.registry.told(said, err == nil)
 	s.registry.doubtAll()
 	if err != nil {
 		s.missed(err)

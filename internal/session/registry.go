@@ -16,7 +16,7 @@ type registry struct {
 }
 
 type entry struct {
-	script.SessionEntry // Until is by the local clock here
+	script.SessionEntry     // Until is by the local clock here
 	version             int // from 1
 }
 
