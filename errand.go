@@ -24,8 +24,8 @@ func (c *Client) run(ctx context.Context, runner *script.Runner, e errand) (scri
 	if e.n == 1 {
 		return runner.Run(ctx, e.calls[0])
 	}
-	results, err := c.runAll(ctx, runner, e)
-	return results[0], results[0].Or(err)
+	results, _ := c.runAll(ctx, runner, e)
+	return results[0], results[0].Failed()
 }
 
 // runAll sends errands, in order and in one write, until each is answered. It returns one

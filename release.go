@@ -118,12 +118,12 @@ func (c *Client) freeAll(ctx context.Context, all []departure) []error {
 		calls = append(calls, d.t.lower(d.read))
 		calls = append(calls, bids(d.heirs)...)
 	}
-	results, err := c.runAll(ctx, c.releases, calls...)
+	results, _ := c.runAll(ctx, c.releases, calls...)
 	errs := make([]error, len(all))
 	for i, d := range all {
 		n := 1 + len(d.heirs)
-		c.settle(d.heirs, calls[1:n], results[1:n], err)
-		errs[i] = c.freed(d.t, n > 1, results[0], results[0].Or(err))
+		c.settle(d.heirs, calls[1:n], results[1:n])
+		errs[i] = c.freed(d.t, n > 1, results[0], results[0].Failed())
 		calls, results = calls[n:], results[n:]
 	}
 	return errs

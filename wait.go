@@ -90,9 +90,9 @@ func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Wai
 		return c.try(ctx, t)
 	}
 	all := append([]errand{t.bid()}, bids(company)...)
-	results, err := c.runAll(ctx, c.runner, all...)
-	c.settle(company, all[1:], results[1:], err)
-	return t.read(all[0].span, results[0], results[0].Or(err))
+	results, _ := c.runAll(ctx, c.runner, all...)
+	c.settle(company, all[1:], results[1:])
+	return t.read(all[0].span, results[0], results[0].Failed())
 }
 
 // bids are the requests of claimed waiters.
@@ -106,10 +106,10 @@ func bids(claimed []*wake.Waiter) []errand {
 
 // settle tells claimed waiters what their bids came to. What was taken for one that has
 // left meanwhile goes back.
-func (c *Client) settle(claimed []*wake.Waiter, bids []errand, results []script.Result, err error) {
+func (c *Client) settle(claimed []*wake.Waiter, bids []errand, results []script.Result) {
 	for i, w := range claimed {
 		t := w.Bid.(*tenure)
-		if a := t.read(bids[i].span, results[i], results[i].Or(err)); !w.Settle(a, a.hold != nil) {
+		if a := t.read(bids[i].span, results[i], results[i].Failed()); !w.Settle(a, a.hold != nil) {
 			c.background.Go(func() { c.giveBack(t, a) })
 		}
 	}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -71,12 +72,7 @@ func (e SessionEntry) String() string {
 	if e.Read {
 		side = readSide
 	}
-	b := make([]byte, 0, len(side)+40)
-	b = append(b, side...)
-	b = strconv.AppendInt(append(b, ' '), int64(e.Count), 10)
-	b = strconv.AppendInt(append(b, ' '), e.LeaseMillis, 10)
-	b = strconv.AppendInt(append(b, ' '), e.UntilMillis, 10)
-	return string(b)
+	return strings.Join([]string{side, strconv.Itoa(e.Count), strconv.FormatInt(e.LeaseMillis, 10), strconv.FormatInt(e.UntilMillis, 10)}, " ")
 }
 
 // MaxSessionCount bounds the holds of one entry: a renewal touches one key for each. Of an
@@ -86,16 +82,10 @@ const MaxSessionCount = 256
 // ParseSessionEntry is the reverse of String. It reports false for what no version of it
 // writes.
 func ParseSessionEntry(text string) (SessionEntry, bool) {
-	words := strings.Split(text, " ")
-	if len(words) != 4 || words[0] != exclusiveSide && words[0] != readSide {
-		return SessionEntry{}, false
-	}
-	e := SessionEntry{Read: words[0] == readSide}
-	var err [3]error
-	e.Count, err[0] = strconv.Atoi(words[1])
-	e.LeaseMillis, err[1] = strconv.ParseInt(words[2], 10, 64)
-	e.UntilMillis, err[2] = strconv.ParseInt(words[3], 10, 64)
-	if err != [3]error{} || e.Count < 1 || e.Count > MaxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
+	e := SessionEntry{Read: strings.HasPrefix(text, readSide)}
+	var side string
+	_, err := fmt.Sscanf(text, "%s %d %d %d", &side, &e.Count, &e.LeaseMillis, &e.UntilMillis)
+	if err != nil || e.String() != text || e.Count < 1 || e.Count > MaxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
 		return SessionEntry{}, false
 	}
 	return e, true

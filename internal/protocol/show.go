@@ -37,39 +37,18 @@ func Line(text string) string {
 	if len(text) > maxLine {
 		text, rest = cut(text, maxLine), fmt.Sprintf("… (%d bytes)", len(text))
 	}
-	var line strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		switch {
-		case r == '\n':
-			line.WriteString("; ")
-		case printable(r, size):
-			line.WriteString(text[:size])
-		default:
-			quoted := strconv.Quote(text[:size])
-			line.WriteString(quoted[1 : len(quoted)-1])
-		}
-		text = text[size:]
-	}
-	return line.String() + rest
+	quoted := strconv.Quote(text)
+	return unquoted.Replace(quoted[1:len(quoted)-1]) + rest
 }
 
-// word says that a text is printable and has no space or quotation mark in it.
+// unquoted takes back what a quotation does to printable characters.
+var unquoted = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "; ")
+
+// word says that a text is printable and has no space or quotation mark in it. What is no
+// UTF-8 cannot be printed, nor can a mark that changes the direction of what stands beside it.
 func word(text string) bool {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !printable(r, size) || r == ' ' || r == '"' || r == '\\' {
-			return false
-		}
-		i += size
-	}
-	return text != ""
-}
-
-// printable says that a rune of so many bytes can be printed. A byte that is no UTF-8 cannot,
-// nor can a mark that changes the direction of what stands beside it.
-func printable(r rune, size int) bool {
-	return (r != utf8.RuneError || size > 1) && strconv.IsPrint(r)
+	return text != "" && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || strings.ContainsRune(` "\`, r) })
 }
 
 // cut returns the first n bytes of a text, without half a rune at the end.

@@ -24,16 +24,14 @@ func (e *Engine) tick() time.Duration {
 	return min(tick, e.guard.Gap/4)
 }
 
-// look takes note of a pause: the loop wakes much later than it was to, or the clocks say
-// that the machine was suspended.
+// look takes note of a pause: the loop is here much later than it was to be, or the clocks say
+// that the machine was suspended. The mutex is held.
 func (e *Engine) look(now time.Time, jumped bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.looked = now
 	late := !e.wakeAt.IsZero() && now.Sub(e.wakeAt) > e.guard.Gap
 	if jumped || late {
 		e.paused(now)
 	}
+	e.wakeAt = now
 }
 
 // paused begins the time in which items may be doubtful. The mutex is held.
@@ -43,30 +41,29 @@ func (e *Engine) paused(now time.Time) {
 	}
 }
 
-// doubtful says of a term whose deadline has passed that it may have been extended by the
-// guard, and is to be asked for: nothing that was asked since the pause has been answered,
-// and there has not been much time for it. The mutex is held.
-func (e *Engine) doubtful(term Term, now time.Time) bool {
-	return term.renewed() && term.Asked.Before(e.resumed) && now.Before(e.doubtEnd(term))
-}
-
+// doubtEnd is until when a term whose deadline has passed is doubtful: it may have been
+// extended by the guard, and is to be asked for. Zero if it is not: something that was asked
+// since the pause has been answered. The mutex is held.
 func (e *Engine) doubtEnd(term Term) time.Time {
 	end := e.resumed.Add(e.guard.Bound)
-	if !term.Until.IsZero() && term.Until.Before(end) {
-		return term.Until
+	switch {
+	case !term.renewed() || !term.Asked.Before(e.resumed):
+		return time.Time{}
+	case term.Until.IsZero():
+		return end
 	}
-	return end
+	return earlier(end, term.Until)
 }
 
 // over says that a term has ended for good. The mutex is held.
 func (e *Engine) over(term Term, now time.Time) bool {
-	return term.Over(now) && !e.doubtful(term, now)
+	return term.Over(now) && !now.Before(e.doubtEnd(term))
 }
 
 // end is the moment at which a term will be over for good, as things are now. The mutex
 // is held.
 func (e *Engine) end(term Term, now time.Time) time.Time {
-	if term.Over(now) && e.doubtful(term, now) {
+	if term.Over(now) && !e.over(term, now) {
 		return e.doubtEnd(term)
 	}
 	return term.Deadline()

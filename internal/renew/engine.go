@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -36,13 +35,11 @@ type Engine struct {
 
 	mu      sync.Mutex
 	items   byNext
-	wakeAt  time.Time // when the loop is to wake; zero: only when it is kicked
+	wakeAt  time.Time // when the loop is to wake, or did; zero: only when it is kicked
 	stopped bool
 	guard   Guard
-	looked  time.Time // when the loop began its last round
 	resumed time.Time // when the last pause was noticed, for which the guard stands in
-
-	renewals, late, failures, rescued atomic.Int64
+	counts  Counts
 }
 
 // Counts are totals since the engine was started.
@@ -93,10 +90,9 @@ func (e *Engine) Stop() {
 
 // Counts returns the totals so far.
 func (e *Engine) Counts() Counts {
-	return Counts{
-		Renewals: e.renewals.Load(), Late: e.late.Load(),
-		Failures: e.failures.Load(), Rescued: e.rescued.Load(),
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.counts
 }
 
 // Len is the number of items watched.
@@ -181,13 +177,12 @@ func (e *Engine) loop() {
 		now := time.Now()
 		jumped := now.Round(0).Sub(seen.Round(0))-now.Sub(seen) > jump
 		seen = now
-		e.look(now, jumped)
 
-		lost, due := e.sweep(now, jumped)
+		lost, flights := e.sweep(now, jumped)
 		for _, it := range lost {
 			it.Subject.Lost(ErrExpired)
 		}
-		for _, flight := range flights(due, now) {
+		for _, flight := range flights {
 			e.done.Go(func() { e.fly(flight) })
 		}
 
@@ -205,24 +200,17 @@ func (e *Engine) loop() {
 	}
 }
 
-// sweep takes the items that are over out of the heap and marks those that are
-// due as flying.
-func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenger) {
+// sweep takes the items that are over out of the heap, marks those that are due as flying, and
+// divides them into flights.
+func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, flights [][]*Item) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.look(now, jumped)
 	if jumped {
-		// The heap is ordered by the monotonic clock, which knows nothing of it.
+		// The heap is ordered by the monotonic clock, which knows nothing of it. What was to
+		// happen while the machine slept is to happen now.
 		for _, it := range e.items {
-			if e.over(it.Term(), now) {
-				lost = append(lost, it)
-			}
-		}
-		for _, it := range lost {
-			e.drop(it)
-		}
-		// What was due while the machine slept is due now.
-		for _, it := range e.items {
-			if term := it.Term(); !it.flying && term.renewed() && !now.Round(0).Before(it.next.Round(0)) {
+			if !now.Round(0).Before(it.next.Round(0)) {
 				it.next = now
 			}
 		}
@@ -230,36 +218,39 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, due []passenge
 	}
 	// What flies or is not renewed may stand in the heap before others that could go
 	// along; a bounded number of these is passed over.
-	var aside []*Item
-	defer func() {
-		for _, it := range aside {
-			heap.Push(&e.items, it)
-		}
-	}()
+	var due, aside []*Item
+sweeping:
 	for len(e.items) > 0 {
 		it := e.items[0]
 		term := it.Term()
+		idle := it.flying || !term.renewed()
 		switch {
 		case e.over(term, now):
 			e.drop(it)
 			lost = append(lost, it)
-		case !it.flying && term.renewed() && ripe(it, term, now, len(due) > 0):
+		case !idle && ripe(it, term, now, len(due) > 0):
 			it.flying = true
-			it.next = e.end(term, now)
-			heap.Fix(&e.items, 0)
-			due = append(due, passenger{it: it, end: it.next})
+			due = append(due, it)
+			e.move(it, e.end(term, now))
 		case !it.next.After(now):
-			// It is doubtful and flies, or is not to be renewed any more.
-			it.next = e.end(term, now)
-			heap.Fix(&e.items, 0)
-		case len(due) > 0 && len(aside) < 10*len(due) && (it.flying || !term.renewed()):
+			e.move(it, e.end(term, now)) // it is doubtful and flies, or is not to be renewed any more
+		case idle && len(aside) < 10*len(due):
 			heap.Pop(&e.items)
 			aside = append(aside, it)
 		default:
-			return lost, due
+			break sweeping
 		}
 	}
-	return lost, due
+	for _, it := range aside {
+		heap.Push(&e.items, it)
+	}
+	return lost, divide(due, now)
+}
+
+// move sets the moment of an item's next event. The mutex is held.
+func (e *Engine) move(it *Item, next time.Time) {
+	it.next = next
+	heap.Fix(&e.items, it.place-1)
 }
 
 // ripe says whether an item is to be renewed now: it is due, or nearly so and
@@ -280,9 +271,7 @@ func (e *Engine) sleep() (time.Duration, bool) {
 		return 0, false
 	}
 	now := time.Now()
-	if now.Sub(e.looked) > e.guard.Gap {
-		e.paused(now) // within this round
-	}
+	e.look(now, false) // a pause within this round
 	d := min(max(e.items[0].next.Sub(now), 0), e.tick())
 	e.wakeAt = now.Add(d)
 	return d, true

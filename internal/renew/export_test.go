@@ -1,6 +1,9 @@
 package renew
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The rules of a term that the engine goes by.
 func (t Term) Next() time.Time                                 { return t.next() }
@@ -21,10 +24,6 @@ func (e *Engine) WhileOneLands(f func()) {
 
 // after is what the loop finds when it wakes at a moment.
 func (e *Engine) after(now time.Time, jumped bool) (lost, due []*Item) {
-	e.look(now, jumped)
-	lost, flying := e.sweep(now, jumped)
-	for _, p := range flying {
-		due = append(due, p.it)
-	}
-	return lost, due
+	lost, flights := e.sweep(now, jumped)
+	return lost, slices.Concat(flights...)
 }

@@ -1,127 +1,108 @@
 package renew
 
 import (
-	"container/heap"
 	"context"
 	"math/bits"
 	"slices"
 	"time"
 )
 
-// passenger is an item that is to be renewed.
-type passenger struct {
-	it  *Item
-	end time.Time // up to which it makes sense to ask for it
-}
-
 // abreast is how many requests for items of one urgency go side by side: batches one
 // after another would be late where the server is far away.
 const abreast = 8
 
-// class is what the passengers of one flight have in common: their urgency, so that nobody
+// class is what the items of one flight have in common: their urgency, so that nobody
 // shares the patience of those who have far less time, and the server.
 type class struct {
 	urgency int
 	shard   string
 }
 
-func (p passenger) class(now time.Time) class {
-	c := class{urgency: bits.Len64(uint64(patience(now, p.end) / time.Millisecond))}
-	if subject, ok := p.it.Subject.(Sharded); ok {
+// class is that of an item that is about to fly: its next event is its end.
+func (it *Item) class(now time.Time) class {
+	c := class{urgency: bits.Len64(uint64(patience(now, it.next) / time.Millisecond))}
+	if subject, ok := it.Subject.(Sharded); ok {
 		c.shard = subject.Shard()
 	}
 	return c
 }
 
-// flights divides what is due by class, and into a few that go side by side.
-func flights(due []passenger, now time.Time) [][]passenger {
-	classes := make(map[class][]passenger)
-	for _, p := range due {
-		class := p.class(now)
-		classes[class] = append(classes[class], p)
+// divide divides what is due into flights, by class, and each class into a few that go side
+// by side.
+func divide(due []*Item, now time.Time) (flights [][]*Item) {
+	classes := make(map[class][]*Item)
+	for _, it := range due {
+		class := it.class(now)
+		classes[class] = append(classes[class], it)
 	}
-	var all [][]passenger
 	for _, class := range classes {
 		share := max(batchSize, (len(class)+abreast-1)/abreast)
-		for part := range slices.Chunk(class, share) {
-			all = append(all, part)
-		}
+		flights = slices.AppendSeq(flights, slices.Chunk(class, share))
 	}
-	return all
+	return flights
 }
 
 // fly renews items, batch by batch. When an attempt runs out of time the rest is not tried:
 // what ails the server would cost each batch its whole patience.
-func (e *Engine) fly(items []passenger) {
+func (e *Engine) fly(items []*Item) {
 	for len(items) > 0 {
 		n := min(batchSize, len(items))
-		batch, renewals := e.board(items[:n])
+		batch, end := e.board(items[:n])
 		items = items[n:]
-		if len(batch) == 0 {
-			continue
-		}
-		answers, err := e.attempt(batch, renewals)
-		e.land(batch, renewals, answers)
-		if err != nil {
-			e.failed(items)
+		if len(batch) > 0 && !e.attempt(batch, end) {
+			e.giveUp(items)
 			return
 		}
 	}
 }
 
-// board leaves out who was removed meanwhile.
-func (e *Engine) board(items []passenger) (here []passenger, renewals []Renewal) {
+// board leaves out who was removed meanwhile. The end is that of the most pressing item.
+func (e *Engine) board(items []*Item) (batch []Renewal, end time.Time) {
 	now := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range items {
-		if p.here() {
-			term := p.it.Term()
-			p.end = e.end(term, now)
-			here = append(here, p)
-			renewals = append(renewals, Renewal{p.it, term})
+	for _, it := range items {
+		if it.place == 0 {
+			continue
 		}
+		term := it.Term()
+		if own := e.end(term, now); len(batch) == 0 || own.Before(end) {
+			end = own
+		}
+		batch = append(batch, Renewal{it, term})
 	}
-	return here, renewals
+	return batch, end
 }
 
-func (p passenger) here() bool { return p.it.place != 0 }
-
-// attempt is one request, within the patience of the most pressing item. The error says that
-// it ran out of time.
-func (e *Engine) attempt(batch []passenger, renewals []Renewal) ([]Answer, error) {
-	end := batch[0].end
-	for _, p := range batch {
-		if p.end.Before(end) {
-			end = p.end
-		}
-	}
+// attempt is one request. It reports false if it ran out of time.
+func (e *Engine) attempt(batch []Renewal, end time.Time) (inTime bool) {
 	ctx, cancel := context.WithTimeout(e.ctx, patience(time.Now(), end))
 	defer cancel()
-	return e.renew(ctx, renewals), ctx.Err()
+	answers := e.renew(ctx, batch)
+	inTime = ctx.Err() == nil
+	e.land(batch, answers)
+	return inTime
 }
 
 // land takes the answers for a batch.
-func (e *Engine) land(batch []passenger, renewals []Renewal, answers []Answer) {
+func (e *Engine) land(batch []Renewal, answers []Answer) {
 	now := time.Now()
 	var lost []*Item
-	var open []passenger
 	e.mu.Lock()
-	for i, p := range batch {
-		switch answer := answers[i]; {
-		case !p.here(): // removed or over while it flew
+	for i, one := range batch {
+		switch it, answer := one.Item, answers[i]; {
+		case it.place == 0: // removed or over while it flew
 		case answer.Err != nil:
-			open = append(open, p)
+			e.again(it, now)
 		case !answer.Held:
-			e.drop(p.it)
-			lost = append(lost, p.it)
+			e.drop(it)
+			lost = append(lost, it)
 		default:
-			e.extend(p.it, Trust(answer.Asked, renewals[i].Term.Span(answer.Asked)), answer.Asked, now)
+			e.extend(it, Trust(answer.Asked, one.Term.Span(answer.Asked)), answer.Asked, now)
 		}
 	}
 	e.rouse()
 	e.mu.Unlock()
-	e.failed(open)
 	for _, it := range lost {
 		it.Subject.Lost(ErrGone)
 	}
@@ -131,36 +112,36 @@ func (e *Engine) land(batch []passenger, renewals []Renewal, answers []Answer) {
 func (e *Engine) extend(it *Item, trusted, asked, now time.Time) {
 	it.flying = false
 	term := it.Term()
-	e.renewals.Add(1)
+	e.counts.Renewals++
 	if now.Sub(term.Asked) > term.Lease/2 {
-		e.late.Add(1)
+		e.counts.Late++
 	}
 	fresh := term
 	fresh.Asked, fresh.Trusted = asked, trusted
 	it.confirm(fresh)
 	if term.Over(now) && !it.Term().Over(now) {
-		e.rescued.Add(1)
+		e.counts.Rescued++
 	}
-	it.next = it.Term().next()
-	heap.Fix(&e.items, it.place-1)
+	e.move(it, it.Term().next())
 }
 
-// failed makes items due again after an attempt that was not answered.
-func (e *Engine) failed(items []passenger) {
-	now := time.Now()
+// giveUp makes items due again that are not asked for now.
+func (e *Engine) giveUp(items []*Item) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range items {
-		it := p.it
-		if !p.here() {
-			continue
-		}
-		it.flying = false
-		e.failures.Add(1)
-		if term := it.Term(); term.renewed() {
-			it.next = retry(now, e.end(term, now))
-			heap.Fix(&e.items, it.place-1)
+	for _, it := range items {
+		if it.place != 0 {
+			e.again(it, time.Now())
 		}
 	}
 	e.rouse()
+}
+
+// again makes an item due again that was not answered for. The mutex is held.
+func (e *Engine) again(it *Item, now time.Time) {
+	it.flying = false
+	e.counts.Failures++
+	if term := it.Term(); term.renewed() {
+		e.move(it, retry(now, e.end(term, now)))
+	}
 }

@@ -33,7 +33,7 @@ type Subject interface {
 // their time.
 type Sharded interface {
 	Subject
-	// Shard names the server at this moment. It must not block.
+	// Shard names the server at this moment. It must not block, nor call the engine.
 	Shard() string
 }
 

@@ -65,9 +65,9 @@ func (p *page) read(text string) {
 var (
 	numbered = regexp.MustCompile(`\b(?:KEYS|ARGV)\[\d+\]`)
 	// open are the words of which there may be any number: in a header "KEYS[3+]" or
-	// a bare "KEYS", in a body an index that is worked out.
+	// a bare "KEYS", in a body an index that is worked out, or all of them at once.
 	openHeader = regexp.MustCompile(`(?m)^-- (KEYS|ARGV)(?:\[\d+\+\]| ) `)
-	openBody   = regexp.MustCompile(`\b(KEYS|ARGV)\[[^\]]*[^\d\]][^\]]*\]`)
+	openBody   = regexp.MustCompile(`\b(KEYS|ARGV)(?:\[[^\]]*[^\d\]][^\]]*\]|[,)])`)
 )
 
 func TestAHeaderNamesExactlyTheKeysAndArgumentsThatTheBodyUses(t *testing.T) {

@@ -25,7 +25,7 @@ func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err erro
 	if r.Err != nil {
 		return Acquired{}, 0, r.Err
 	}
-	if one, plain := number(r); plain && one == 1 {
+	if one, err := number(multiAcquireScript, r); err == nil && one == 1 {
 		return Acquired{Granted: true}, 0, nil
 	}
 	if len(r.Array) != 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n {

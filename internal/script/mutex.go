@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,11 +41,11 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 	if r.Err != nil {
 		return Acquired{}, r.Err
 	}
-	n, plain := number(r)
+	n, err := number(acquireScript, r)
 	switch {
-	case plain && n == 1:
+	case err == nil && n == 1:
 		return Acquired{Granted: true}, nil
-	case plain && n == 0:
+	case err == nil && n == 0:
 		return Acquired{Gone: true}, nil
 	case len(r.Array) == 1 && r.Array[0].Err == nil && r.Array[0].Int > 0:
 		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
@@ -77,18 +78,17 @@ type Released struct {
 
 // ReadReleased reads the reply of Release.
 func ReadReleased(r driver.Reply) (Released, error) {
-	if r.Err != nil {
-		return Released{}, r.Err
-	}
-	n, plain := number(r)
+	n, err := number(releaseScript, r)
 	switch {
-	case plain && n >= 0:
+	case err != nil:
+		return Released{}, err
+	case n >= 0:
 		return Released{Held: true, Freed: true, Told: int(n)}, nil
-	case plain && n == -1:
+	case n == -1:
 		return Released{}, nil
-	case plain && n == -2:
+	case n == -2:
 		return Released{Held: true, Freed: true, Mute: true}, nil
-	case plain && n == -3:
+	case n == -3:
 		return Released{Held: true}, nil
 	}
 	return Released{}, unexpected(releaseScript, r)
@@ -166,13 +166,11 @@ func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
 // ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held
 // by that owner, until this call.
 func ReadForced(r driver.Reply) (bool, error) {
-	if r.Err != nil {
-		return false, r.Err
+	n, err := number(forceScript, r)
+	if err == nil && n != 0 && n != 1 {
+		err = unexpected(forceScript, r)
 	}
-	if n, plain := number(r); plain && (n == 0 || n == 1) {
-		return n == 1, nil
-	}
-	return false, unexpected(forceScript, r)
+	return n == 1, err
 }
 
 // Status reads lock and the counter of its fencing tokens.
@@ -190,23 +188,16 @@ type State struct {
 
 // ReadStatus reads the reply of Status.
 func ReadStatus(r driver.Reply) (State, error) {
-	if r.Err != nil {
-		return State{}, r.Err
-	}
-	if len(r.Array) < 2 || len(r.Array)%2 != 0 {
-		return State{}, unexpected(statusScript, r)
-	}
-	token, err := strconv.ParseInt(r.Array[1].Str, 10, 64)
+	all, err := list(statusScript, r, 2, 2)
 	if err != nil {
+		return State{}, err
+	}
+	state := State{TTL: duration(all[0].Int), Fields: make(map[string]string)}
+	if state.Token, err = strconv.ParseInt(all[1].Str, 10, 64); err != nil {
 		return State{}, unexpected(statusScript, r)
 	}
-	state := State{
-		TTL:    duration(r.Array[0].Int),
-		Token:  token,
-		Fields: make(map[string]string, len(r.Array)/2-1),
-	}
-	for i := 2; i < len(r.Array); i += 2 {
-		state.Fields[r.Array[i].Str] = r.Array[i+1].Str
+	for field := range slices.Chunk(all[2:], 2) {
+		state.Fields[field[0].Str] = field[1].Str
 	}
 	return state, nil
 }

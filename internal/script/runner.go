@@ -2,8 +2,9 @@ package script
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -46,7 +47,7 @@ func (r *Runner) limit(ctx context.Context, until time.Time) (context.Context, c
 // Result is the answer to one call.
 type Result struct {
 	// Reply is the server's. Its Err is nil or a *driver.ServerError, and any other only
-	// if the call went aside and was not answered.
+	// if the call was not answered.
 	Reply driver.Reply
 	// Asked is the moment before the answered request left. What the reply says
 	// about a lease may be trusted from here on, never from its arrival.
@@ -56,11 +57,11 @@ type Result struct {
 	Repeated bool
 }
 
-// Or returns the error of the calls that were sent together, or nil if this one was
-// answered all the same.
-func (r Result) Or(err error) error {
+// Failed is why the call was not answered, or nil. It is an *UnknownError if the call may
+// have taken effect.
+func (r Result) Failed() error {
 	if r.Asked.IsZero() {
-		return err
+		return r.Reply.Err
 	}
 	return nil
 }
@@ -77,189 +78,84 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{Reply: reply, Asked: asked}, nil
 	}
 	// The slow path, in a function of its own to keep this one cheap.
-	results, err := r.repeat(ctx, []Call{call}, []driver.Reply{reply}, asked)
+	return r.runOn(ctx, call, reply, asked)
+}
+
+// runOn is Run after a first request that was not answered.
+func (r *Runner) runOn(ctx context.Context, call Call, reply driver.Reply, asked time.Time) (Result, error) {
+	s := sending{driver: r.driver, bound: asked.Add(r.bound)}
+	open, results := pend([]Call{call})
+	unknown, left := s.take(open, []driver.Reply{reply}, asked)
+	err := s.repeat(ctx, unknown, left)
 	return results[0], err
 }
 
 // RunAll sends calls in order, on one connection and in one write, until each is
-// answered. It returns one result for each. When it fails, the error speaks for
-// those that were not (Result.Or).
+// answered. It returns one result for each. The error is nil or that of some that were
+// not (Result.Failed), an *UnknownError if one of them may have taken effect.
 func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
-	commands := make([]driver.Command, len(calls))
-	for i, call := range calls {
-		commands[i] = call.command
-	}
-	asked := time.Now()
-	limited, cancel := r.limit(ctx, asked.Add(r.bound))
-	replies := r.driver.Pipeline(limited, commands...)
+	s := sending{driver: r.driver, bound: time.Now().Add(r.bound)}
+	open, results := pend(calls)
+	limited, cancel := r.limit(ctx, s.bound)
+	unknown, left := s.send(limited, open)
 	cancel()
-	return r.repeat(ctx, calls, replies, asked)
+	return results, s.repeat(ctx, unknown, left)
 }
 
-// repeat sends again what is not answered yet. Calls behind an unanswered one are
-// sent again with it, answered or not, so that their order holds.
-func (r *Runner) repeat(ctx context.Context, calls []Call, replies []driver.Reply, asked time.Time) ([]Result, error) {
-	results := make([]Result, len(calls))
-	bound := asked.Add(r.bound)
-	open := 0 // calls before this one have their answer
-	pause := firstPause
-	var reason error
-	for {
-		settled := settled(calls[open:], replies)
-		for i, reply := range replies[:settled] {
-			results[open+i].Reply = reply
-			if answered(reply.Err) {
-				results[open+i].Asked = asked
-			}
+// RunEach sends calls that do not depend on one another and repeats those that are not
+// answered, each for itself, the servers of a cluster side by side. It returns one result for
+// each call. A call without an answer has Result.Failed, and costs the others of its server
+// nothing but its place in the requests. It blocks for at most the bound of the runner, and no
+// longer than ctx.
+func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
+	s := sending{driver: r.driver, each: true, bound: time.Now().Add(r.bound)}
+	all, results := pend(calls)
+	shards := make(map[string][]pending)
+	sharded, _ := r.driver.(driver.Sharded)
+	for _, p := range all {
+		shard := ""
+		if sharded != nil {
+			shard = sharded.Shard(p.call.command.Key)
 		}
-		open += settled
-		if open == len(calls) {
-			return results, nil
-		}
-		replies = replies[settled:]
-		for i, reply := range replies {
-			if mayHaveRun(reply.Err) && !calls[open+i].aside {
-				results[open+i].Repeated = true
-			}
-		}
-
-		// A request that was cut off before it left knows less than the one before, unless
-		// that one only found out that a script is not loaded yet.
-		err := replies[0].Err
-		cutOff := errors.Is(err, driver.ErrNotSent) && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
-		if reason == nil || !cutOff || isCode(reason, "NOSCRIPT") {
-			reason = err
-		}
-		if !isCode(err, "NOSCRIPT") {
-			if err := rest(ctx, pause, bound); err != nil {
-				return results, failure(results[open:], reason)
-			}
-			pause = min(2*pause, lastPause)
-		}
-
-		commands := make([]driver.Command, len(replies))
-		for i, reply := range replies {
-			commands[i] = calls[open+i].command
-			if isCode(reply.Err, "NOSCRIPT") {
-				commands[i] = calls[open+i].withSource()
-			}
-		}
-		// A script that is not loaded yet is no trouble, and needs no other bound than the
-		// first request: a deadline may cost the driver its fastest way.
-		limit := r.limit
-		if !isCode(replies[0].Err, "NOSCRIPT") {
-			limit = context.WithDeadline
-		}
-		limited, cancel := limit(ctx, bound)
-		asked = time.Now()
-		replies = r.driver.Pipeline(limited, commands...)
-		cancel()
+		shards[shard] = append(shards[shard], p)
 	}
+	var done sync.WaitGroup
+	for _, open := range shards {
+		for part := range slices.Chunk(open, mostEach) {
+			done.Go(func() { _ = s.repeat(ctx, part, nil) })
+		}
+	}
+	done.Wait()
+	return results
 }
 
-// settled is how many of the first calls need no repetition. Those that go aside need
-// none for their own sake, unless the server does not know their script; but what stands
-// right before a call that is sent again, to be carried out before it, goes with it.
-func settled(calls []Call, replies []driver.Reply) int {
-	n := 0
-	for i, reply := range replies {
-		switch {
-		case answered(reply.Err):
-			n = i + 1
-		case !calls[i].aside || isCode(reply.Err, "NOSCRIPT"):
-			return n
-		}
-	}
-	return len(calls)
-}
+// mostEach is how many calls RunEach sends in one request. A longer one would leave no time to
+// repeat it.
+const mostEach = 10_000
 
-// failure is the error of calls that stay unanswered.
-func failure(open []Result, err error) error {
-	for _, result := range open {
-		if result.Repeated {
-			return &UnknownError{err}
-		}
-	}
-	return err
-}
-
-// The pauses between repetitions double from the first to the last. A server
-// that restarts is back within some hundred milliseconds, and nobody is served
-// by asking it more often than this.
-const (
-	firstPause = 2 * time.Millisecond
-	lastPause  = 100 * time.Millisecond
-
-	// leastTry is the least time that a request must have before the bound. One that
-	// is cut off is worse than none: it turns a clear refusal into an unknown outcome.
-	leastTry = 50 * time.Millisecond
-)
-
-// rest waits a while. It fails at once when ctx or bound would end before.
-func rest(ctx context.Context, d time.Duration, bound time.Time) error {
-	if time.Until(bound) <= d+leastTry {
-		return context.DeadlineExceeded
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// answered says that err, of a reply, needs no repetition.
-func answered(err error) bool {
+// RunReplicated sends a call that writes, and waits on the same connection until so many
+// replicas have what it wrote, or the timeout has passed. It returns how many have. Like
+// Run it repeats what is not answered, for at most the bound of the runner beyond the
+// timeout, and no longer than ctx.
+func (r *Runner) RunReplicated(ctx context.Context, call Call, replicas int, timeout time.Duration) (Result, int, error) {
+	wait := Call{command: driver.Command{Words: []string{"WAIT", strconv.Itoa(replicas), millis(timeout)}, Key: call.command.Key}}
+	patient := Runner{driver: apart{r.driver}, bound: r.bound + timeout}
+	results, err := patient.RunAll(ctx, call, wait)
+	had := results[1].Reply
 	if err == nil {
-		return true
+		err = had.Err // WAIT is refused, by whoever does not know it
 	}
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && !passing[code(refused)] && !interrupted(refused)
+	return results[0], int(had.Int), err
 }
 
-// interrupted says that a script was ended half-way because a key that it had removed, or
-// that was never there, may be on another server of the cluster: its slot is on the move.
-// Every script can be run again after any of its lines.
-func interrupted(refused *driver.ServerError) bool {
-	return strings.Contains(refused.Message, "attempted to access a non local key")
-}
+// apart is a driver that sends a call and a WAIT on a connection of their own. Neither is
+// answered without the other: on another connection there is nothing to wait for.
+type apart struct{ driver.Driver }
 
-// code is the first word of an error reply. Before Redis 7, an error that ended a script
-// comes wrapped, behind the script's name and line.
-func code(e *driver.ServerError) string {
-	if _, inner, ok := strings.Cut(e.Message, ": -"); ok && strings.HasPrefix(e.Message, "ERR Error running script") {
-		word, _, _ := strings.Cut(inner, " ")
-		return word
+func (d apart) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	replies := d.Apart(ctx, commands...)
+	if answered(replies[0].Err) && !answered(replies[1].Err) {
+		replies[0].Err = replies[1].Err
 	}
-	return e.Code()
-}
-
-// passing are the error replies after which the same request may succeed: the
-// script is not loaded yet, the server starts, fails over, or is held up by
-// somebody else's script. None of them has carried the request out.
-var passing = map[string]bool{
-	"NOSCRIPT":    true,
-	"LOADING":     true,
-	"READONLY":    true,
-	"BUSY":        true,
-	"MASTERDOWN":  true,
-	"CLUSTERDOWN": true,
-	"TRYAGAIN":    true,
-}
-
-// mayHaveRun says that a request with this error, or with none, may have been
-// carried out.
-func mayHaveRun(err error) bool {
-	var refused *driver.ServerError
-	if errors.As(err, &refused) {
-		return interrupted(refused)
-	}
-	return !errors.Is(err, driver.ErrNotSent)
-}
-
-func isCode(err error, word string) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && code(refused) == word
+	return replies
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,32 +20,35 @@ var (
 // lock count as writes.
 type Counts struct{ Writes, Reads int }
 
-// timeouts are the timeout keys of an owner's read holds, from one number up to another.
-func timeouts(lock, owner string, from, to int) []string {
+// holds are the timeout keys of an owner's read holds.
+func holds(lock, owner string, reads int) []string {
 	var keys []string
-	for hold := from; hold <= to; hold++ {
-		keys = append(keys, protocol.ReadTimeoutKey(lock, owner, hold))
+	for hold := range reads {
+		keys = append(keys, protocol.ReadTimeoutKey(lock, owner, hold+1))
 	}
 	return keys
+}
+
+// callRW builds a call by which an owner, who had no more than so many read holds, comes to have
+// these counts.
+func callRW(s *source, lock, owner string, most int, counts Counts, lease time.Duration, more ...string) Call {
+	words := append([]string{lock}, holds(lock, owner, max(most, counts.Reads))...)
+	keys := len(words)
+	words = append(words, owner, protocol.WriterField(owner),
+		strconv.Itoa(counts.Writes), strconv.Itoa(counts.Reads), millis(lease), protocol.ReadTimeoutPrefix(lock))
+	return s.call(keys, append(words, more...)...)
 }
 
 // AcquireRW takes a side of lock for owner, so that the owner's counts are these
 // afterwards. ReadAcquired reads the reply.
 func AcquireRW(lock, owner string, counts Counts, lease time.Duration) Call {
-	words := append([]string{lock}, timeouts(lock, owner, 1, counts.Reads)...)
-	keys := len(words)
-	return rwAcquireScript.call(keys, append(words, owner, protocol.WriterField(owner),
-		strconv.Itoa(counts.Writes), strconv.Itoa(counts.Reads), millis(lease), protocol.ReadTimeoutPrefix(lock))...)
+	return callRW(rwAcquireScript, lock, owner, 0, counts, lease)
 }
 
 // ReleaseRW lowers the owner's counts to these; it never had more than so many read holds.
 // ReadReleased reads the reply.
 func ReleaseRW(lock, channel, owner string, most int, counts Counts, lease time.Duration, via protocol.Messages) Call {
-	words := append([]string{lock}, timeouts(lock, owner, 1, max(most, counts.Reads))...)
-	keys := len(words)
-	return rwReleaseScript.call(keys, append(words, owner, protocol.WriterField(owner),
-		strconv.Itoa(counts.Writes), strconv.Itoa(counts.Reads), millis(lease), protocol.ReadTimeoutPrefix(lock),
-		channel, via.Unlocked(), via.ReadUnlocked())...)
+	return callRW(rwReleaseScript, lock, owner, most, counts, lease, channel, via.Unlocked(), via.ReadUnlocked())
 }
 
 // RenewalRW is how the holds of an owner of a read-write lock are renewed. It holds the lock as
@@ -52,7 +56,7 @@ func ReleaseRW(lock, channel, owner string, most int, counts Counts, lease time.
 func RenewalRW(lock, owner string, counts Counts, over bool, lease time.Duration) Renewal {
 	return Renewal{
 		Lock: lock, Field: owner, Write: protocol.WriterField(owner), Over: over,
-		Holds: timeouts(lock, owner, 1, counts.Reads), Lease: lease,
+		Holds: holds(lock, owner, counts.Reads), Lease: lease,
 	}
 }
 
@@ -88,23 +92,16 @@ type RWHolder struct {
 
 // ReadStatusRW reads the reply of StatusRW.
 func ReadStatusRW(r driver.Reply) (RWState, error) {
-	if r.Err != nil {
-		return RWState{}, r.Err
-	}
-	if len(r.Array) < 3 || len(r.Array)%3 != 0 {
-		return RWState{}, unexpected(rwStatusScript, r)
-	}
-	token, err := strconv.ParseInt(r.Array[1].Str, 10, 64)
+	all, err := list(rwStatusScript, r, 3, 3)
 	if err != nil {
+		return RWState{}, err
+	}
+	state := RWState{TTL: duration(all[0].Int), Mode: all[2].Str}
+	if state.Token, err = strconv.ParseInt(all[1].Str, 10, 64); err != nil {
 		return RWState{}, unexpected(rwStatusScript, r)
 	}
-	state := RWState{TTL: duration(r.Array[0].Int), Token: token, Mode: r.Array[2].Str}
-	for i := 3; i < len(r.Array); i += 3 {
-		state.Holders = append(state.Holders, RWHolder{
-			Field: r.Array[i].Str,
-			Count: r.Array[i+1].Str,
-			TTL:   duration(r.Array[i+2].Int),
-		})
+	for one := range slices.Chunk(all[3:], 3) {
+		state.Holders = append(state.Holders, RWHolder{Field: one[0].Str, Count: one[1].Str, TTL: duration(one[2].Int)})
 	}
 	return state, nil
 }

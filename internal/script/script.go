@@ -121,8 +121,27 @@ func moment(score string) (time.Time, bool) {
 const latest = 253402300799999
 
 // number is the value of an integer reply.
-func number(r driver.Reply) (int64, bool) {
-	return r.Int, !r.IsNil && r.Str == "" && r.Array == nil
+func number(s *source, r driver.Reply) (int64, error) {
+	switch {
+	case r.Err != nil:
+		return 0, r.Err
+	case r.IsNil || r.Str != "" || r.Array != nil:
+		return 0, unexpected(s, r)
+	}
+	return r.Int, nil
+}
+
+// list is the value of an array reply that has so many words in front, and behind them any
+// number of groups of so many words.
+func list(s *source, r driver.Reply, front, group int) ([]driver.Reply, error) {
+	behind := len(r.Array) - front
+	switch {
+	case r.Err != nil:
+		return nil, r.Err
+	case behind < 0 || behind%group != 0:
+		return nil, unexpected(s, r)
+	}
+	return r.Array, nil
 }
 
 // unexpected reports a reply that no version of the script gives.

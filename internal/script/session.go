@@ -13,7 +13,7 @@ var (
 	sessionTouchScript  = load("session_touch")
 	sessionReadScript   = load("session_read")
 	sessionDropScript   = load("session_drop")
-	sessionBeatScript   = load("session_beat")
+	sessionBeatScript   = load("session_beat", "beats")
 	sessionEndScript    = load("session_end")
 )
 
@@ -55,8 +55,7 @@ func (e SessionEntry) value() string {
 
 // SessionNote writes entries into a client's session, which then outlives the call by ttl.
 func SessionNote(client string, ttl time.Duration, entries ...SessionEntry) Call {
-	words := make([]string, 0, 2+2*len(entries))
-	words = append(words, protocol.SessionKey(client), millis(ttl))
+	words := []string{protocol.SessionKey(client), millis(ttl)}
 	for _, e := range entries {
 		words = append(words, e.Key(), e.value())
 	}
@@ -65,9 +64,7 @@ func SessionNote(client string, ttl time.Duration, entries ...SessionEntry) Call
 
 // SessionForget removes entries, by their keys, from a client's session.
 func SessionForget(client string, keys ...string) Call {
-	words := make([]string, 0, 1+len(keys))
-	words = append(words, protocol.SessionKey(client))
-	return sessionForgetScript.call(1, append(words, keys...)...)
+	return sessionForgetScript.call(1, append([]string{protocol.SessionKey(client)}, keys...)...)
 }
 
 // SessionTouch is a client's own: it names the client's pulse, "" for none, and lets its
@@ -84,13 +81,11 @@ func SessionDrop(client string) Call {
 
 // ReadCount reads a reply that counts.
 func ReadCount(r driver.Reply) (int, error) {
-	if r.Err != nil {
-		return 0, r.Err
+	n, err := number(sessionTouchScript, r)
+	if err == nil && n < 0 {
+		err = unexpected(sessionTouchScript, r)
 	}
-	if n, plain := number(r); plain && n >= 0 {
-		return int(n), nil
-	}
-	return 0, unexpected(sessionTouchScript, r)
+	return max(int(n), 0), err
 }
 
 // SessionBeat says that a client runs, and will say so again before due has passed.
@@ -107,17 +102,11 @@ type Heard struct {
 
 // ReadHeard reads the reply of SessionBeat.
 func ReadHeard(r driver.Reply) (Heard, error) {
-	if r.Err != nil {
-		return Heard{}, r.Err
+	all, err := list(sessionBeatScript, r, 3, 1)
+	if err != nil {
+		return Heard{}, err
 	}
-	if len(r.Array) != 3 {
-		return Heard{}, unexpected(sessionBeatScript, r)
-	}
-	return Heard{
-		Now:       time.UnixMilli(r.Array[0].Int),
-		Watchdogs: int(r.Array[1].Int),
-		Joined:    r.Array[2].Int == 1,
-	}, nil
+	return Heard{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
 }
 
 // SessionEnd says that a client's heartbeat is not to be waited for any more. ReadCount

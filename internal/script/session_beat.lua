@@ -16,25 +16,8 @@
 --
 -- Redisson: has nothing like it.
 
-local day, few = 24 * 60 * 60 * 1000, 100
-
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-
--- ms writes a time in full: Lua would write a large one with an exponent.
-local function ms(t)
-  return string.format('%.0f', t)
-end
-
-local function remove(from, to)
-  local some = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', 0, few)
-  if #some > 0 then
-    redis.call('ZREM', KEYS[1], unpack(some))
-  end
-end
-
-remove('-inf', ms(now - day))
-remove('(' .. ms(now + day), '+inf')
+local day = 24 * 60 * 60 * 1000
+sweep(KEYS[1], now - day, now + day)
 local joined = redis.call('ZADD', KEYS[1], ms(now + ARGV[2]), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ms(2 * day))
 return {now, redis.call('ZCOUNT', KEYS[2], ms(now), ms(now + 10000)), joined}

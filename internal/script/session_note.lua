@@ -2,17 +2,15 @@
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  for how many milliseconds it outlives this call, if nothing touches it
--- ARGV[2+] for each lock two: "field lock" and "side count lease until"
+-- ARGV[2+] for each lock two: "field lock" and "side count lease until"; for 500 at most
 --
 -- Reply: 1
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- Redisson: has nothing like it.
 
-for i = 2, #ARGV, 2 do
-  local set = redis.pcall('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
-  if type(set) == 'table' then
-    return set -- WRONGTYPE, as it is
-  end
+local set = redis.pcall('HSET', KEYS[1], unpack(ARGV, 2))
+if type(set) == 'table' then
+  return set -- WRONGTYPE, as it is
 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[1])

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,11 +11,10 @@ import (
 
 // The bounds of a record that is read. What is longer, no client of this library writes.
 const (
-	sessionPage     = 500  // entries that one script returns, roughly
-	longestField    = 2048 // a lock's name and an owner, in bytes
-	longestEntry    = 128
-	longestLease    = time.Hour // a longer one is taken for this
-	longestLeaseMil = int64(longestLease / time.Millisecond)
+	sessionPage  = 500  // entries that one script returns, roughly
+	longestField = 2048 // a lock's name and an owner, in bytes
+	longestEntry = 128
+	longestLease = time.Hour // a longer one is taken for this
 )
 
 // SessionPage is a part of a client's session.
@@ -39,30 +39,26 @@ func SessionRead(client, from string) Call {
 // ReadSession reads the reply of SessionRead. It trusts nothing of it: each entry is what
 // its client wrote, whoever that is. A lease of more than an hour is read as an hour.
 func ReadSession(r driver.Reply) (SessionPage, error) {
-	if r.Err != nil {
-		return SessionPage{}, r.Err
+	all, err := list(sessionReadScript, r, 3, 2)
+	if err != nil {
+		return SessionPage{}, err
 	}
-	if len(r.Array) < 3 || len(r.Array)%2 == 0 || r.Array[0].Str == "" {
-		return SessionPage{}, unexpected(sessionReadScript, r)
-	}
-	page := SessionPage{next: r.Array[0].Str, Skipped: int(r.Array[1].Int), Pulse: r.Array[2].Str}
+	page := SessionPage{next: all[0].Str, Skipped: int(all[1].Int), Pulse: all[2].Str}
 	if len(page.Pulse) > protocol.MaxClientLen {
 		page.Pulse = ""
 	}
-	for i := 3; i < len(r.Array); i += 2 {
-		key := r.Array[i].Str
-		field, lock, named := protocol.ParseSessionField(key)
-		v, written := protocol.ParseSessionEntry(r.Array[i+1].Str)
+	for pair := range slices.Chunk(all[3:], 2) {
+		field, lock, named := protocol.ParseSessionField(pair[0].Str)
+		v, written := protocol.ParseSessionEntry(pair[1].Str)
 		if !named || !written {
-			page.Odd = append(page.Odd, key)
+			page.Odd = append(page.Odd, pair[0].Str)
 			continue
 		}
-		lease := time.Duration(min(v.LeaseMillis, longestLeaseMil)) * time.Millisecond
-		e := SessionEntry{Field: field, Lock: lock, Read: v.Read, Count: v.Count, Lease: lease}
+		e := SessionEntry{Field: field, Lock: lock, Read: v.Read, Count: v.Count, Lease: duration(v.LeaseMillis)}
 		if v.UntilMillis != 0 {
 			e.Until = time.UnixMilli(v.UntilMillis)
 		}
-		page.Entries = append(page.Entries, e)
+		page.Entries = append(page.Entries, e.Bounded())
 	}
 	return page, nil
 }

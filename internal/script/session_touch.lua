@@ -9,16 +9,10 @@
 --
 -- Redisson: has nothing like it.
 
-local size = redis.pcall('HLEN', KEYS[1])
-if type(size) == 'table' then
-  return size -- WRONGTYPE, as it is
-end
-if ARGV[2] == '' then
-  redis.call('HDEL', KEYS[1], 'pulse')
-  size = redis.call('HLEN', KEYS[1])
-else
-  redis.call('HSET', KEYS[1], 'pulse', ARGV[2])
-  size = redis.call('HLEN', KEYS[1]) - 1
+local none = ARGV[2] == ''
+local done = none and redis.pcall('HDEL', KEYS[1], 'pulse') or redis.pcall('HSET', KEYS[1], 'pulse', ARGV[2])
+if type(done) == 'table' then
+  return done -- WRONGTYPE, as it is
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return size
+return redis.call('HLEN', KEYS[1]) - (none and 0 or 1)

@@ -14,11 +14,8 @@
 --
 -- Redisson: has nothing like it.
 
-local time = redis.call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-
-local reply = {tonumber(now), redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. now), 0}
-local stalled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
+local reply = {now, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. ms(now)), 0}
+local stalled = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ms(now), 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
 for i = 1, #stalled, 2 do
   if #stalled[i] > tonumber(ARGV[3]) then
     reply[3] = reply[3] + 1

@@ -1,7 +1,7 @@
 package script
 
 import (
-	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	watchdogBeatScript    = load("watchdog_beat")
-	sessionsStalledScript = load("sessions_stalled")
+	watchdogBeatScript    = load("watchdog_beat", "beats")
+	sessionsStalledScript = load("sessions_stalled", "beats")
 	sessionKeepScript     = load("session_keep")
 	sessionRenewScript    = load("session_renew")
 	sessionRemoveScript   = load("session_remove")
@@ -36,14 +36,12 @@ type Alive struct {
 
 // ReadWatchdogs reads the reply of WatchdogBeat.
 func ReadWatchdogs(r driver.Reply) (Alive, error) {
-	if r.Err != nil {
-		return Alive{}, r.Err
+	all, err := list(watchdogBeatScript, r, 2, 1)
+	if err != nil {
+		return Alive{}, err
 	}
-	if len(r.Array) < 2 || r.Array[0].Int == 0 {
-		return Alive{}, unexpected(watchdogBeatScript, r)
-	}
-	alive := Alive{Now: time.UnixMilli(r.Array[0].Int), Count: int(r.Array[1].Int)}
-	for _, id := range r.Array[2:] {
+	alive := Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int)}
+	for _, id := range all[2:] {
 		alive.IDs = append(alive.IDs, id.Str)
 	}
 	return alive, nil
@@ -74,17 +72,15 @@ type StalledPage struct {
 // ReadStalled reads the reply of SessionsStalled. A moment that makes no sense is one that
 // is long past.
 func ReadStalled(r driver.Reply) (StalledPage, error) {
-	if r.Err != nil {
-		return StalledPage{}, r.Err
+	all, err := list(sessionsStalledScript, r, 3, 2)
+	if err != nil {
+		return StalledPage{}, err
 	}
-	if len(r.Array) < 3 || len(r.Array)%2 == 0 || r.Array[0].Int == 0 {
-		return StalledPage{}, unexpected(sessionsStalledScript, r)
-	}
-	page := StalledPage{Now: time.UnixMilli(r.Array[0].Int), All: int(r.Array[1].Int), Skipped: int(r.Array[2].Int)}
-	for i := 3; i < len(r.Array); i += 2 {
-		one := Stalled{Client: r.Array[i].Str, Score: r.Array[i+1].Str, Due: time.UnixMilli(0)}
-		if ms, err := strconv.ParseFloat(one.Score, 64); err == nil && ms > 0 && ms < math.MaxInt64 {
-			one.Due = time.UnixMilli(int64(ms))
+	page := StalledPage{Now: time.UnixMilli(all[0].Int), All: int(all[1].Int), Skipped: int(all[2].Int)}
+	for pair := range slices.Chunk(all[3:], 2) {
+		one := Stalled{Client: pair[0].Str, Score: pair[1].Str, Due: time.UnixMilli(0)}
+		if due, ok := moment(one.Score); ok {
+			one.Due = due
 		}
 		page.Clients = append(page.Clients, one)
 	}
@@ -122,9 +118,7 @@ func SessionRenew(e SessionEntry, now time.Time) (Call, bool) {
 	}
 	words := []string{e.Lock}
 	if e.Read {
-		for n := range min(e.Count, protocol.MaxSessionCount) {
-			words = append(words, protocol.ReadTimeoutKey(e.Lock, e.Field, n+1))
-		}
+		words = append(words, holds(e.Lock, e.Field, e.Bounded().Count)...)
 	}
 	return sessionRenewScript.call(len(words), append(words, e.Field, millis(lease))...), true
 }

@@ -16,25 +16,8 @@
 --
 -- Redisson: has nothing like it.
 
-local span, few = 10000, 100
-
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-
--- ms writes a time in full: Lua would write a large one with an exponent.
-local function ms(t)
-  return string.format('%.0f', t)
-end
-
-local function remove(from, to)
-  local some = redis.call('ZRANGEBYSCORE', KEYS[1], from, to, 'LIMIT', 0, few)
-  if #some > 0 then
-    redis.call('ZREM', KEYS[1], unpack(some))
-  end
-end
-
-remove('-inf', '(' .. ms(now))
-remove('(' .. ms(now + span), '+inf')
+local span = 10000
+sweep(KEYS[1], now, now + span)
 if ARGV[2] == '0' then
   redis.call('ZREM', KEYS[1], ARGV[1])
 else

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
@@ -8,9 +9,6 @@ import (
 
 // most is how many keys one request tells of.
 const most = 500
-
-// mostParts bounds how much of a session is read: a million entries.
-const mostParts = 2000
 
 // loop beats, and tells Redis what it may not know, until the session ends.
 func (s *Session) loop() {
@@ -39,19 +37,13 @@ func (s *Session) beat() {
 	since := s.registry.mark()
 	known := s.beating.Load()
 	pulse, why := s.currentPulse()
-	results, err := s.settings.Runner.RunAll(s.ctx,
+	results, _ := s.settings.Runner.RunAll(s.ctx,
 		script.SessionBeat(s.settings.Client, s.settings.Lease/4),
 		script.SessionTouch(s.settings.Client, s.ttl(), pulse))
 	arrived := time.Now()
-	var heard script.Heard
-	var size int
-	if err == nil {
-		heard, err = script.ReadHeard(results[0].Reply)
-	}
-	if err == nil {
-		size, err = script.ReadCount(results[1].Reply)
-	}
-	if err != nil {
+	heard, err := script.ReadHeard(results[0].Reply)
+	size, failed := script.ReadCount(results[1].Reply)
+	if err = cmp.Or(err, failed); err != nil {
 		s.missed(err)
 		return
 	}
@@ -61,10 +53,28 @@ func (s *Session) beat() {
 	s.beating.Store(true)
 	s.told = pulse
 	s.count(heard.Watchdogs, known, why)
-	s.acknowledge()
-	// What was entered while nothing was told is not under way.
-	if heard.Joined || !known || s.registry.differs(since, size) {
-		s.read()
+	if s.told != "" {
+		s.open()
+	}
+	switch few, many := s.registry.differs(since, size); {
+	case many && known:
+		s.rewrite()
+	case few || heard.Joined || !known: // while nothing was told, entries were made
+		s.registry.doubtAll()
+	}
+}
+
+// rewrite makes the session forget what is none of its entries. What was entered while it
+// did so may be forgotten, too, and is told again.
+func (s *Session) rewrite() {
+	s.registry.doubtAll()
+	said := s.registry.doubts(most)
+	err := s.send(said,
+		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
+	s.registry.told(said, err == nil)
+	s.registry.doubtAll()
+	if err != nil {
+		s.missed(err)
 	}
 }
 
@@ -88,22 +98,20 @@ const quietBeats = 3
 // and when one is back. Without a pulse none of them can renew for this client.
 func (s *Session) count(watchdogs int, known bool, why error) {
 	s.watchdogs.Store(int64(watchdogs))
+	s.quiet++
 	switch {
 	case watchdogs > 0 && s.told != "":
 		s.quiet = 0
-	case known:
-		s.quiet++
-	default:
+	case !known:
 		s.quiet = quietBeats
 	}
 	s.guarded.Store(s.quiet < quietBeats)
 	switch {
+	case s.quiet == 0:
+		s.report(isProtected, nil)
 	case s.told == "" && (why != nil || known): // it may still be on its way to the first one
 		s.report("no pulse", why)
-	case s.told == "":
-	case watchdogs > 0:
-		s.report(isProtected, nil)
-	case s.quiet >= quietBeats:
+	case s.told != "" && s.quiet >= quietBeats:
 		s.report("no watchdog is alive", nil)
 	}
 }
@@ -128,49 +136,12 @@ func (s *Session) report(state string, why error) {
 	}
 }
 
-// acknowledge lets the acquisitions go that wait for the session.
-func (s *Session) acknowledge() {
-	if s.told == "" {
-		return
-	}
-	select {
-	case <-s.ready:
-	default:
-		close(s.ready)
-	}
-}
-
-// read finds out what Redis does not know.
-func (s *Session) read() {
-	since := s.registry.mark()
-	var entries []script.SessionEntry
-	var odd []string
-	from, more := "0", true
-	for range mostParts {
-		result, err := s.settings.Runner.Run(s.ctx, script.SessionRead(s.settings.Client, from))
-		if err != nil {
-			s.missed(err)
-			return
-		}
-		page, err := script.ReadSession(result.Reply)
-		if err != nil {
-			s.missed(err)
-			return
-		}
-		entries, odd = append(entries, page.Entries...), append(odd, page.Odd...)
-		if from, more = page.Next(); !more {
-			break
-		}
-	}
-	s.registry.compare(since, entries, odd)
-}
-
 // tell tells Redis what the registry says of unsure keys, until there are none or Redis
 // does not answer.
 func (s *Session) tell() {
 	for s.beating.Load() {
 		said := s.registry.doubts(most)
-		if len(said.versions) == 0 {
+		if len(said) == 0 {
 			return
 		}
 		err := s.send(said)
@@ -182,22 +153,26 @@ func (s *Session) tell() {
 	}
 }
 
-func (s *Session) send(said remark) error {
-	var calls []script.Call
-	if len(said.notes) > 0 {
-		for i, e := range said.notes {
-			said.notes[i] = s.stamped(e)
+// send tells Redis of doubts, after some calls.
+func (s *Session) send(said map[string]entry, calls ...script.Call) error {
+	var notes []script.SessionEntry
+	var forgets []string
+	for key, e := range said {
+		if e.version > 0 {
+			notes = append(notes, s.stamped(e.SessionEntry))
+		} else {
+			forgets = append(forgets, key)
 		}
-		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), said.notes...))
 	}
-	if len(said.forgets) > 0 {
-		calls = append(calls, script.SessionForget(s.settings.Client, said.forgets...))
+	if len(notes) > 0 {
+		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), notes...))
+	}
+	if len(forgets) > 0 {
+		calls = append(calls, script.SessionForget(s.settings.Client, forgets...))
 	}
 	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
 	for _, result := range results {
-		if err == nil {
-			err = result.Reply.Err
-		}
+		err = cmp.Or(err, result.Reply.Err)
 	}
 	return err
 }

@@ -21,10 +21,11 @@
 //	an attempt is given up, a hold is      the key is unsure: nobody has to wait for a
 //	lost or detached                       request that says so
 //	Redis lost the session, a watchdog     the next beat finds the client unknown, or the
-//	removed it                             session of another size: the session is read,
-//	                                       and every key that differs is unsure
+//	removed it                             session too small: every key is unsure
+//	somebody added to the session          the next beat finds it too large: it is removed
+//	                                       and written anew
 //	Redis cannot be reached                nothing is told; when a beat is answered again,
-//	                                       the session is read
+//	                                       every key is unsure
 //	the pulse breaks                       the next connection has another channel; until
 //	                                       Redis knows its name, the client says that it
 //	                                       is not protected

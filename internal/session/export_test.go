@@ -1,7 +1,16 @@
 package session
 
-// Keys are what the session is to speak of.
-func (s *Session) Keys() []string { return s.registry.keys() }
+import (
+	"maps"
+	"slices"
+)
+
+// Keys are what the session is to speak of, in order.
+func (s *Session) Keys() []string {
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.registry.entries))
+}
 
 // Pulse is the name of the pulse that is acknowledged.
 func (s *Session) Pulse() string {

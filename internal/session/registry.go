@@ -1,8 +1,6 @@
 package session
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/redlatch/redlatch/internal/script"
@@ -18,8 +16,8 @@ type registry struct {
 }
 
 type entry struct {
-	script.SessionEntry // Until is by the local clock here
-	version             int
+	script.SessionEntry     // Until is by the local clock here
+	version             int // from 1
 }
 
 // enter makes the session speak of an entry. It reports false if it does so already.
@@ -59,41 +57,29 @@ func (r *registry) answered(key string, done bool) bool {
 	return !done
 }
 
-// remark is what is to be told about some unsure keys.
-type remark struct {
-	versions map[string]int // as told; 0: there is no entry
-	notes    []script.SessionEntry
-	forgets  []string
-}
-
-// doubts takes some of the unsure keys.
-func (r *registry) doubts(most int) remark {
+// doubts takes some of the unsure keys. It returns what is to be told of them: an entry, or
+// one without a version where there is none.
+func (r *registry) doubts(most int) map[string]entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := remark{versions: make(map[string]int)}
+	said := make(map[string]entry)
 	for key := range r.unsure {
-		if len(said.versions) == most {
+		if len(said) == most {
 			break
 		}
 		delete(r.unsure, key)
-		e, ok := r.entries[key]
-		said.versions[key] = e.version
-		if ok {
-			said.notes = append(said.notes, e.SessionEntry)
-		} else {
-			said.forgets = append(said.forgets, key)
-		}
+		said[key] = r.entries[key]
 	}
 	return said
 }
 
-// told takes note of whether a remark was answered. A key of which something else is to be
+// told takes note of whether doubts were answered. A key of which something else is to be
 // said by now is unsure again: nobody knows in which order the server was told.
-func (r *registry) told(said remark, done bool) {
+func (r *registry) told(said map[string]entry, done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, version := range said.versions {
-		if !done || r.entries[key].version != version {
+	for key, e := range said {
+		if !done || r.entries[key].version != e.version {
 			r.unsure[key] = struct{}{}
 		}
 	}
@@ -108,60 +94,19 @@ func (r *registry) mark() mark {
 	return mark{len(r.entries), r.version, r.underWay}
 }
 
-// differs says that what happened since a mark does not explain that the session has n
-// entries.
-func (r *registry) differs(since mark, n int) bool {
+// differs says that the session has more than n entries too few, or too many, where n is what
+// happened since a mark.
+func (r *registry) differs(since mark, size int) (few, many bool) {
 	now := r.mark()
-	apart := max(n-now.size, now.size-n)
-	return apart > since.underWay+now.version-since.version
+	n := since.underWay + now.version - since.version
+	return size < now.size-n, size > now.size+n
 }
 
-// compare finds the keys of which a session that was read after a mark says something else.
-func (r *registry) compare(since mark, read []script.SessionEntry, odd []string) {
+// doubtAll makes all keys unsure that the session is to speak of.
+func (r *registry) doubtAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	missing := maps.Clone(r.entries)
-	for _, e := range read {
-		key := e.Key()
-		if mine, ok := r.entries[key]; !ok || !mine.like(e) {
-			r.unsure[key] = struct{}{}
-		}
-		delete(missing, key)
-	}
-	for _, key := range odd {
+	for key := range r.entries {
 		r.unsure[key] = struct{}{}
-		delete(missing, key)
 	}
-	for key, e := range missing {
-		if e.version <= since.version { // it had been entered when the session was read
-			r.unsure[key] = struct{}{}
-		}
-	}
-}
-
-// like says whether an entry as Redis has it asks for the same. The moments are of two
-// clocks, and not compared: they do not change but together with a note.
-func (e entry) like(read script.SessionEntry) bool {
-	return e.Read == read.Read && e.Count == read.Count && e.Lease == read.Lease && e.Until.IsZero() == read.Until.IsZero()
-}
-
-// drop makes the session not speak of a key, which is told later. It reports false if it
-// does not anyway.
-func (r *registry) drop(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := r.entries[key]; !ok {
-		return false
-	}
-	r.version++
-	delete(r.entries, key)
-	r.unsure[key] = struct{}{}
-	return true
-}
-
-// keys are what the session speaks of, in order.
-func (r *registry) keys() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Sorted(maps.Keys(r.entries))
 }

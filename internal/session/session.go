@@ -17,8 +17,8 @@ type Session struct {
 	registry registry
 
 	begin sync.Once
-	began atomic.Bool
 	ready chan struct{} // closed when the pulse and the first beat have been acknowledged
+	open  func()        // closes ready, once: lets the acquisitions go that wait for the session
 	kick  chan struct{} // capacity one: the loop has something to tell
 	warn  sync.Once
 	limit time.Time // until then an acquisition waits for ready; set by begin
@@ -56,10 +56,12 @@ type Settings struct {
 // New returns a session that does nothing until Ready is called.
 func New(settings Settings) *Session {
 	ctx, stop := context.WithCancel(context.Background())
+	ready := make(chan struct{})
 	return &Session{
 		settings: settings,
 		registry: registry{entries: make(map[string]entry), unsure: make(map[string]struct{})},
-		ready:    make(chan struct{}),
+		ready:    ready,
+		open:     sync.OnceFunc(func() { close(ready) }),
 		kick:     make(chan struct{}, 1),
 		ctx:      ctx,
 		stop:     stop,
@@ -93,7 +95,6 @@ func (s *Session) Ready(ctx context.Context) {
 
 func (s *Session) start() {
 	s.limit = time.Now().Add(s.settings.Timeout)
-	s.began.Store(true)
 	s.done.Go(s.pulse)
 	s.done.Go(s.loop)
 }
@@ -104,7 +105,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	s.begin.Do(func() {}) // no more
 	s.stop()
 	s.done.Wait()
-	if !s.began.Load() {
+	if s.limit.IsZero() { // it never began
 		return nil
 	}
 	_, err := s.settings.Runner.RunAll(ctx, script.SessionDrop(s.settings.Client), script.SessionEnd(s.settings.Client))
@@ -116,11 +117,7 @@ func (s *Session) Stop(ctx context.Context) error {
 // one there is nothing to send.
 func (s *Session) Enter(key string, e script.SessionEntry) (note script.Call, send bool) {
 	e = e.Bounded()
-	if !s.registry.enter(key, e) {
-		return note, false
-	}
-	if !s.beating.Load() {
-		s.registry.answered(key, true) // the loop tells all when a beat is answered again
+	if !s.registry.enter(key, e) || !s.tellable(key) {
 		return note, false
 	}
 	return script.SessionNote(s.settings.Client, s.ttl(), s.stamped(e)).Aside(), true
@@ -129,14 +126,20 @@ func (s *Session) Enter(key string, e script.SessionEntry) (note script.Call, se
 // Leave makes the session not speak of a key any more. The call is to be sent behind the
 // request that ends the entry, as in Enter.
 func (s *Session) Leave(key string) (forget script.Call, send bool) {
-	if !s.registry.leave(key) {
-		return forget, false
-	}
-	if !s.beating.Load() {
-		s.registry.answered(key, true)
+	if !s.registry.leave(key) || !s.tellable(key) {
 		return forget, false
 	}
 	return script.SessionForget(s.settings.Client, key).Aside(), true
+}
+
+// tellable says whether Redis is told of a change now. Otherwise the loop tells all when a
+// beat is answered again.
+func (s *Session) tellable(key string) bool {
+	if s.beating.Load() {
+		return true
+	}
+	s.registry.answered(key, true)
+	return false
 }
 
 // Answered takes note of what came of a call of Enter or Leave.
@@ -148,8 +151,8 @@ func (s *Session) Answered(key string, result script.Result) {
 
 // Drop is Leave without a request to go along with. It does not block.
 func (s *Session) Drop(key string) {
-	if s.registry.drop(key) {
-		s.rouse()
+	if s.registry.leave(key) {
+		s.Answered(key, script.Result{})
 	}
 }
 

@@ -1,0 +1,164 @@
+package script
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// sending sends some calls until each is answered. They are one sequence: what stands behind
+// an unanswered call is sent again with it, answered or not, so that their order holds. Or each
+// call is a sequence of its own.
+type sending struct {
+	driver driver.Driver
+	each   bool // call is a sequence of its own
+	bound  time.Time
+}
+
+// pending is a call that is not answered yet.
+type pending struct {
+	call    Call
+	result  *Result
+	sourced bool // it went with its source the last time
+}
+
+// pend returns all of some calls as pending, and where their results will be.
+func pend(calls []Call) ([]pending, []Result) {
+	open, results := make([]pending, len(calls)), make([]Result, len(calls))
+	for i, call := range calls {
+		open[i] = pending{call: call, result: &results[i]}
+	}
+	return open, results
+}
+
+// repeat sends calls until each is answered: some at once, and others after a pause. The
+// error says that some are not answered.
+func (s sending) repeat(ctx context.Context, now, later []pending) error {
+	if len(now)+len(later) == 0 {
+		return nil
+	}
+	limited, cancel := context.WithDeadline(ctx, s.bound)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		for len(now) > 0 {
+			unknown, left := s.send(limited, now)
+			now, later = unknown, append(later, left...)
+		}
+		if len(later) == 0 || rest(ctx, pause, s.bound) != nil {
+			return s.fail(later)
+		}
+		now, later = later, nil
+	}
+}
+
+// send sends calls in one request. Of those with a script that the server did not know, the
+// first of each script goes with its source. It returns what take does.
+func (s sending) send(ctx context.Context, open []pending) (unknown, left []pending) {
+	commands := make([]driver.Command, len(open))
+	var known []*source
+	for i, p := range open {
+		commands[i] = p.call.command
+		open[i].sourced = isCode(p.result.Reply.Err, "NOSCRIPT") && !slices.Contains(known, p.call.script)
+		if open[i].sourced {
+			known = append(known, p.call.script)
+			commands[i] = p.call.withSource()
+		}
+	}
+	asked := time.Now()
+	return s.take(open, s.driver.Pipeline(ctx, commands...), asked)
+}
+
+// take takes the replies to calls. It returns what is to be sent again: sequences that begin
+// with a script that the server does not know, and others. A server that does not even know
+// what it was just given is given time.
+func (s sending) take(open []pending, replies []driver.Reply, asked time.Time) (unknown, left []pending) {
+	for n := len(open); len(open) > 0; open, replies = open[n:], replies[n:] {
+		if s.each {
+			n = 1
+		}
+		again := takeSequence(open[:n], replies[:n], asked)
+		if len(again) > 0 && isCode(again[0].result.Reply.Err, "NOSCRIPT") && !again[0].sourced {
+			unknown = append(unknown, again...)
+		} else {
+			left = append(left, again...)
+		}
+	}
+	return unknown, left
+}
+
+func takeSequence(open []pending, replies []driver.Reply, asked time.Time) (again []pending) {
+	settled := settled(open, replies)
+	for i, p := range open {
+		if reply := replies[i]; i < settled && answered(reply.Err) {
+			p.result.Reply, p.result.Asked = reply, asked
+		} else {
+			p.result.Reply.Err = blame(p.result.Reply.Err, reply.Err)
+			p.result.Repeated = p.result.Repeated || mayHaveRun(reply.Err) && !p.call.aside
+		}
+	}
+	return open[settled:]
+}
+
+// settled is how many of the first calls need no repetition. Those that go aside need
+// none for their own sake, unless the server does not know their script; but what stands
+// right before a call that is sent again, to be carried out before it, goes with it.
+func settled(open []pending, replies []driver.Reply) int {
+	n := 0
+	for i, reply := range replies {
+		switch {
+		case answered(reply.Err):
+			n = i + 1
+		case !open[i].call.aside || isCode(reply.Err, "NOSCRIPT"):
+			return n
+		}
+	}
+	return len(open)
+}
+
+// fail says of calls that they stay unanswered, and why. It returns the error that speaks for
+// all of them.
+func (s sending) fail(open []pending) (common error) {
+	var reason error
+	for i, p := range open {
+		if s.each || i == 0 {
+			reason = p.result.Reply.Err
+		}
+		p.result.Reply.Err = reason
+		if p.result.Repeated {
+			p.result.Reply.Err = &UnknownError{reason}
+		}
+		if i == 0 || p.result.Repeated {
+			common = p.result.Reply.Err
+		}
+	}
+	return common
+}
+
+// The pauses between repetitions double from the first to the last. A server
+// that restarts is back within some hundred milliseconds, and nobody is served
+// by asking it more often than this.
+const (
+	firstPause = 2 * time.Millisecond
+	lastPause  = 100 * time.Millisecond
+
+	// leastTry is the least time that a request must have before the bound. One that
+	// is cut off is worse than none: it turns a clear refusal into an unknown outcome.
+	leastTry = 50 * time.Millisecond
+)
+
+// rest waits a while. It fails at once when ctx or bound would end before.
+func rest(ctx context.Context, d time.Duration, bound time.Time) error {
+	if time.Until(bound) <= d+leastTry {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
