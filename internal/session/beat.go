@@ -83,6 +83,10 @@ func (s *Session) rewrite() {
 // it.
 func (s *Session) missed(err error) {
 	s.beating.Store(false)
+	if s.quiet++; s.quiet >= quietBeats { // nobody was heard of
+		s.watchdogs.Store(0)
+		s.guarded.Store(false)
+	}
 	if s.ctx.Err() == nil {
 		s.report("no answer to the heartbeat", err)
 	}
