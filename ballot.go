@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,44 +13,18 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// origin is what is known of the server that granted a member.
-type origin struct {
-	young time.Duration // it does not count for that long
-	run   string        // its run_id; "" if it was not asked
-}
-
 // poll asks all members at once. It reports true as soon as a majority was granted, and false
 // as soon as that is impossible or the wait ends.
 func (g *group) poll(limited context.Context) bool {
 	for i := range g.parts {
-		g.send(i, func() { g.vote(i) })
+		g.send(i, func() { g.ask(i) })
 	}
 	return g.await(limited, granted, held)
 }
 
-// vote asks for one member. Since when its server is up is asked after the grant, so that a
-// restart between the two shows. What a server grants that does not count yet is kept for a
-// majority that others make: then nobody else has one that it could have forgotten.
-func (g *group) vote(i int) {
-	part := g.parts[i]
-	h, err := part.client.acquireOn(g.under, part.point, g.wants[i])
-	if err != nil {
-		g.miss(i, err)
-		return
-	}
-	of, err := part.origin(g.under)
-	if err != nil {
-		_ = h.Unlock(context.Background())
-		g.miss(i, err)
-		return
-	}
-	if g.reenters(h) {
-		of.young = 0
-	}
-	g.add(i, h, of)
-}
-
-// ask asks again for a member of a group that is formed.
+// ask asks for one member. For how long its server does not count is asked after the grant, so
+// that a restart between the two shows. What a server grants that does not count yet is kept for
+// a majority that others make: then nobody else has one that it could have forgotten.
 func (g *group) ask(i int) {
 	part := g.parts[i]
 	h, err := part.client.acquireOn(g.under, part.point, g.wants[i])
@@ -57,46 +32,54 @@ func (g *group) ask(i int) {
 		g.miss(i, err)
 		return
 	}
-	g.add(i, h, origin{})
+	young, err := part.young(g.under)
+	if err == nil {
+		err = g.twin(i)
+	}
+	if young > 0 && g.reenters(h) {
+		young = 0
+	}
+	if err != nil || !g.add(i, h, young) {
+		_ = h.Unlock(context.Background())
+		g.miss(i, err)
+	}
 }
 
-// reenters says that the owner of a member holds a quorum of the same members. Nobody else has
-// a majority then, whatever the member's server may have forgotten.
-func (g *group) reenters(h *Hold) bool {
+// twin is the error of a member that is on one run of a server with another. Each asks after its
+// own run is known, so that at most one of the two is taken in.
+func (g *group) twin(i int) error {
+	for j, other := range g.parts {
+		if j != i && other.seenTogether(g.parts[i]) {
+			return sameRun(other, g.parts[i])
+		}
+	}
+	return nil
+}
+
+// reenters says that the owner of a member holds a quorum that the member is part of. Nobody else
+// has a majority then, whatever the member's server may have forgotten.
+func (g *group) reenters(h *Hold) (found bool) {
 	t := h.tenure()
-	t.mu.Lock()
-	var outer []*group
-	for _, other := range t.holds {
-		other.mu.Lock()
-		if other.whole != nil && other.whole != g {
-			outer = append(outer, other.whole)
-		}
-		other.mu.Unlock()
-	}
-	t.mu.Unlock()
-	for _, o := range outer {
-		o.mu.Lock()
-		same := o.kind == g.kind && o.formed && o.over() == nil && sameMembers(o.parts, g.parts)
-		o.mu.Unlock()
-		if same && o.valid() {
-			return true
-		}
-	}
-	return false
+	t.client.quorums.Range(func(live, _ any) bool {
+		outer := live.(*group)
+		outer.mu.Lock()
+		formed := outer.formed
+		outer.mu.Unlock()
+		found = formed && outer.holding(&t.point.held) == t && outer.valid()
+		return !found
+	})
+	return found
 }
 
 // verdict gives back what was taken for a majority that was not won, and says why it was
 // not. A moment is left to those that were told to stop.
 func (g *group) verdict(ctx context.Context) error {
-	lost := g.close()
 	if err := g.rollback(); err != nil {
-		return withCause(fmt.Errorf("redlatch: quorum %q: %w: %w", g.name, ErrUnknownOutcome, err), ctx)
+		return withCause(err, ctx)
 	}
-	within(4*grace, g.heard, func(struct{}) bool { return true })
-	var config *ConfigError
-	if errors.As(lost, &config) {
-		return lost
-	}
+	limited, cancel := context.WithTimeout(context.Background(), 4*grace)
+	defer cancel()
+	g.watch(limited, func() bool { return g.count(asked) == 0 })
 	refused, failed := g.results()
 	if len(failed) > len(g.parts)-g.need {
 		return withCause(fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(failed...)), ctx)
@@ -160,36 +143,33 @@ func (b *birth) last() string {
 	return b.run
 }
 
-// origin asks a member's server for its run, and for how much longer it does not count because
-// it may have been restarted under a hold that is still valid.
+// young asks a member's server for how much longer it does not count, because it may have been
+// restarted under a hold that is still valid.
 //
 // The server counts its uptime by its own wall clock, which may have been wrong. What this
 // client has seen of the same run is an age as well, by its monotonic clock.
-func (m member) origin(ctx context.Context) (of origin, err error) {
+func (m member) young(ctx context.Context) (time.Duration, error) {
 	delay := m.client.config.RestartDelay
 	if delay < 0 || m.embedded() {
-		return of, nil
+		return 0, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, m.client.config.CommandTimeout)
 	defer cancel()
 	asked := time.Now()
 	reply := m.client.driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.point.name})
+	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
 	var refused *driver.ServerError
 	switch {
-	case errors.As(reply.Err, &refused):
-		return of, fmt.Errorf("%w: %w", m.ageless(), refused)
-	case reply.Err != nil:
-		return of, failure("ask since when its server is up, of", m.point.name, reply.Err)
+	case reply.Err != nil && !errors.As(reply.Err, &refused):
+		return 0, failure("ask since when its server is up, of", m.point.name, reply.Err)
+	case err != nil:
+		return 0, fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up (INFO server), which Config.RestartDelay needs: %w",
+			m.point.name, ErrUnsupported, m.where(), cmp.Or(reply.Err, err))
 	}
-	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
-	if err != nil {
-		return of, m.ageless()
-	}
-	of.run = infoField(reply.Str, "run_id")
 	// Both ends of the server's count are cut off to seconds, so it can be one too high.
 	uptime := time.Duration(seconds-1) * time.Second
-	of.young = max(delay-max(uptime, m.client.birth.age(of.run, asked)), 0)
-	return of, nil
+	age := m.client.birth.age(infoField(reply.Str, "run_id"), asked)
+	return max(delay-max(uptime, age), 0), nil
 }
 
 // infoField is one field of the reply to INFO, "" if it is not there.
@@ -197,9 +177,4 @@ func infoField(info, name string) string {
 	_, rest, _ := strings.Cut(info, name+":")
 	text, _, _ := strings.Cut(rest, "\r")
 	return strings.TrimSpace(text)
-}
-
-// ageless is the error of a server that does not tell since when it is up.
-func (m member) ageless() error {
-	return fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up (INFO server), which Config.RestartDelay needs", m.point.name, ErrUnsupported, m.where())
 }

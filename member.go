@@ -62,16 +62,6 @@ func (m member) sameKey(other member) bool {
 	return m.sameServer(other) && m.client.database == other.client.database && m.point.name == other.point.name
 }
 
-// sameMembers says that two lists, each in order, are of the same locks.
-func sameMembers(a, b []member) bool {
-	return slices.EqualFunc(a, b, func(a, b member) bool { return a.client == b.client && a.point.held == b.point.held })
-}
-
-// twin is another member whose server is the same run as that of one, or -1. The mutex is held.
-func (g *group) twin(i int) int {
-	return slices.IndexFunc(g.seats, func(s seat) bool { return s.hold != g.seats[i].hold && s.run != "" && s.run == g.seats[i].run })
-}
-
 // sameRun is the error of two members that are on one run of a server.
 func sameRun(a, b member) error {
 	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())

@@ -118,7 +118,7 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 		}
 		lost := g.close()
 		if left := g.rollback(); left != nil {
-			return nil, withCause(fmt.Errorf("redlatch: multi %q: %w: %w", m.Name(), ErrUnknownOutcome, left), ctx)
+			return nil, withCause(left, ctx)
 		}
 		switch {
 		case ctx.Err() != nil:

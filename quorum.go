@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -115,9 +114,6 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
 	}
-	if a, b, found := clash(q.parts, member.seenTogether); found {
-		return nil, sameRun(a, b)
-	}
 	if err := o.disjoint(); err != nil {
 		return nil, err
 	}
@@ -126,6 +122,9 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	w := watch{order: o}
 	defer w.leave()
 	for {
+		if a, b, found := clash(q.parts, member.seenTogether); found {
+			return nil, sameRun(a, b)
+		}
 		g := o.group(ctx)
 		if g.poll(limited) && g.form(ctx) {
 			w.pass()
@@ -146,46 +145,22 @@ func fixedLease(whole request) time.Duration {
 	return 0
 }
 
-// roster are the quorums that a client takes part in now.
-type roster struct {
-	mu   sync.Mutex
-	live map[*group]struct{}
-}
-
-func (r *roster) enter(g *group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.live == nil {
-		r.live = make(map[*group]struct{})
-	}
-	r.live[g] = struct{}{}
-}
-
-func (r *roster) leave(g *group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.live, g)
-}
-
 // disjoint reports a quorum of other servers under way in this process that could be held at the
 // same time: a majority of its members and one of ours need not share a server.
-func (o order) disjoint() error {
+func (o order) disjoint() (err error) {
 	for _, part := range o.parts {
-		r := &part.client.roster
-		r.mu.Lock()
-		for g := range r.live {
-			shared := 0
+		part.client.quorums.Range(func(live, _ any) bool {
+			g, shared := live.(*group), 0
 			for _, other := range g.parts {
-				if slices.ContainsFunc(o.parts, func(m member) bool { return m.sameKey(other) }) {
+				if slices.ContainsFunc(o.parts, other.sameKey) {
 					shared++
 				}
 			}
 			if all := len(o.parts) + len(g.parts) - shared; shared > 0 && o.need+g.need <= all {
-				r.mu.Unlock()
-				return refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
+				err = refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
 			}
-		}
-		r.mu.Unlock()
+			return err == nil
+		})
 	}
-	return nil
+	return err
 }

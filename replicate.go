@@ -45,9 +45,6 @@ func (r request) confirms() bool { return r.fixed || r.most > 0 || r.replicas > 
 // the whole, and replicas have to confirm that very renewal. A fixed lease is not renewed
 // afterwards.
 func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error {
-	if !whole.confirms() {
-		return nil
-	}
 	t := h.tenure()
 	t.mu.Lock()
 	h.until = end

@@ -89,7 +89,9 @@ func (s *sweep) takeOne(i int) error {
 
 // keep takes in a member that was granted, or says why the group has ended.
 func (s *sweep) keep(i int, h *Hold) error {
-	s.add(i, h, origin{})
+	if !s.add(i, h, 0) {
+		_ = h.Unlock(context.Background())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over()
