@@ -110,9 +110,11 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 	if err != nil {
 		return nil, err
 	}
+	limited, cancel := o.limit(ctx)
+	defer cancel()
 	for patience := o.patience(); ; patience *= 2 {
 		g := o.group(ctx)
-		err := (&sweep{g, jitter(patience)}).all()
+		err := (&sweep{g, patience}).all()
 		if err == nil && g.form(ctx) {
 			return &g.hold, nil
 		}
@@ -127,10 +129,11 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 			err = lost
 		}
 		// A member was lost while others were waited for, or it was time to let others go first.
-		again := errors.Is(err, errAnew) || errors.Is(err, ErrLost) || errors.Is(err, ErrReleased)
-		if !again || !o.waits() || o.late() {
+		again := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost) || errors.Is(err, ErrReleased)
+		if !again || !o.waits() || limited.Err() != nil {
 			return nil, err
 		}
+		rest(limited, patience/2)
 	}
 }
 
@@ -158,7 +161,7 @@ func newOrder(ctx context.Context, kind, name string, parts []member, need int, 
 		}
 		o.wants[i] = request{lease: lease, wait: want.wait, fenced: want.fenced}
 	}
-	if o.whole.wait != forever {
+	if o.waits() && o.whole.wait != forever {
 		o.until = time.Now().Add(o.whole.wait)
 	}
 	return o, nil
@@ -167,12 +170,9 @@ func newOrder(ctx context.Context, kind, name string, parts []member, need int, 
 // waits says whether the order may wait for a member.
 func (o order) waits() bool { return o.whole.wait != 0 }
 
-// late says that the time of WithWait has passed.
-func (o order) late() bool { return !o.until.IsZero() && !time.Now().Before(o.until) }
-
 // limit is a context that ends when the wait does.
 func (o order) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !o.waits() || o.until.IsZero() {
+	if o.until.IsZero() {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, o.until)
@@ -192,16 +192,13 @@ func (o order) patience() time.Duration {
 
 const firstPatience = 3 * time.Second
 
-// jitter is up to twice d, so that two that wait for each other do not give up together.
-func jitter(d time.Duration) time.Duration {
-	if d == 0 {
-		return 0
-	}
-	return d + rand.N(d)
+// rest lets others go first for a random time, so that two that gave up together do not begin
+// together.
+func rest(ctx context.Context, most time.Duration) {
+	limited, cancel := context.WithTimeout(ctx, rand.N(most+1))
+	defer cancel()
+	<-limited.Done()
 }
-
-// errAnew ends an attempt that gives everything back and begins again.
-var errAnew = errors.New("others go first")
 
 // timeUp is the error of an order whose context has ended.
 func (o order) timeUp(ctx context.Context, err error) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // Quorum is one lock on several independent servers: the holder holds it on a majority of
@@ -119,7 +121,7 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	w := watch{order: o}
+	w := watch{order: o, places: make([]*wake.Waiter, len(o.parts))}
 	defer w.leave()
 	for {
 		if a, b, found := clash(q.parts, member.seenTogether); found {

@@ -2,8 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -17,17 +15,32 @@ type sweep struct {
 	patience time.Duration // for a wait while others are held; 0: no end
 }
 
-// all takes every member. After an error some are held, by the group.
+// all takes every member. After an error some are held, by the group. Neighbours that one script
+// can take are taken together. If another holds one of them, they are taken up to that one, then
+// that one is waited for, and then come those behind it.
 func (s *sweep) all() error {
+	end := len(s.parts) // those taken together come before it
 	for from := 0; from < len(s.parts); {
 		to := from + 1
-		for to < len(s.parts) && s.plain(from) && s.plain(to) && s.parts[from].together(s.parts[to]) {
+		for to < end && s.plain(from) && s.plain(to) && s.parts[from].together(s.parts[to]) {
 			to++
 		}
-		if err := s.take(from, to); err != nil {
+		if to == from+1 {
+			if err := s.takeOne(from); err != nil {
+				return err
+			}
+			from, end = to, len(s.parts)
+			continue
+		}
+		blocked, err := s.takeTogether(from, to)
+		if err != nil {
 			return err
 		}
-		from = to
+		if blocked < 0 {
+			from = to
+		} else {
+			end = blocked
+		}
 	}
 	return nil
 }
@@ -42,46 +55,17 @@ func (s *sweep) plain(i int) bool {
 		!want.fenced
 }
 
-// take takes the members from one up to another, which one script can take. If it cannot,
-// because another holds one of them, they are taken up to that one, then that one is
-// waited for, and then come those behind it.
-func (s *sweep) take(from, to int) error {
-	for to-from > 1 {
-		blocked, err := s.takeTogether(from, to)
-		if err != nil || blocked < 0 {
-			return err
-		}
-		if err := s.take(from, blocked); err != nil {
-			return err
-		}
-		if err := s.takeOne(blocked); err != nil {
-			return err
-		}
-		from = blocked + 1
-	}
-	if from < to {
-		return s.takeOne(from)
-	}
-	return nil
-}
-
 // takeOne takes one member, and waits for it if it may.
 func (s *sweep) takeOne(i int) error {
 	part, want := s.parts[i], s.wants[i]
-	if s.waits() && !s.until.IsZero() {
-		if want.wait = time.Until(s.until); want.wait <= 0 {
-			return part.client.notAcquired(s.under, part.point, answer{})
-		}
+	if !s.until.IsZero() {
+		want.wait = max(time.Until(s.until), 1)
 	}
-	short := i > 0 && s.patience > 0 && s.waits() && s.patience < want.wait
-	if short {
-		want.wait = s.patience
+	if i > 0 && s.patience > 0 {
+		want.wait = min(want.wait, s.patience)
 	}
 	h, err := part.client.acquireOn(s.under, part.point, want)
 	if err != nil {
-		if short && errors.Is(err, ErrNotAcquired) && s.under.Err() == nil {
-			return fmt.Errorf("%w: %w", err, errAnew)
-		}
 		return err
 	}
 	return s.keep(i, h)
@@ -110,9 +94,6 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	defer c.gate.leave()
 	limited, cancel := s.limit(s.under)
 	defer cancel()
-	if limited.Err() != nil {
-		return 0, c.notAcquired(s.under, s.parts[from].point, answer{})
-	}
 	ts, call := s.bid(from, to)
 	began := time.Now()
 	result, err := c.runner.Run(limited, call)
