@@ -40,9 +40,9 @@ type group struct {
 
 	mu     sync.Mutex
 	seats  []seat
-	begun  bool      // enough were granted: the lease of the whole counts
-	formed bool      // enough are held
-	end    time.Time // of the whole at the latest; zero: none
+	begun  bool        // enough were granted: the lease of the whole counts
+	formed bool        // enough are held
+	end    time.Time   // of the whole at the latest; zero: none
 	unbind func() bool // from what ends it by itself: the caller's context, then its end
 	again  *time.Timer // of the next attempt to restore members; nil while there is none
 	pause  time.Duration
@@ -281,8 +281,11 @@ func (g *group) send(i int, do func()) {
 }
 
 // over is why the group has ended, nil if it has not. The mutex is held.
-func (g *group) over() error {
-	g.hold.mu.Lock()
-	defer g.hold.mu.Unlock()
-	return g.hold.err
+func (g *group) over() error { return g.hold.over() }
+
+// over is why the hold has ended so far, whatever the time is.
+func (h *Hold) over() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
 }

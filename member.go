@@ -79,19 +79,40 @@ func (m member) embedded() bool {
 	return ok
 }
 
-// inOrder sorts members. Those that cannot be told apart keep the order they have.
-func inOrder(members []member) []member {
-	slices.SortStableFunc(members, member.before)
-	return members
+// whole is what a Multi or a Quorum is made of.
+type whole struct {
+	parts []member // in the order in which they are taken
+	err   error    // why there can be none
 }
 
-// joined is the name of several members.
-func joined(members []member) string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.point.name
+// take makes members of locks. Those that cannot be told apart keep the order they have. A Multi
+// takes over the members of another.
+func (w *whole) take(maker string, locks []Lock) {
+	for _, l := range locks {
+		inner, isMulti := l.(*Multi)
+		part, single := memberOf(l)
+		switch {
+		case isMulti && maker == "NewMulti":
+			w.parts, w.err = append(w.parts, inner.parts...), cmp.Or(w.err, inner.err)
+		case single:
+			w.parts = append(w.parts, part)
+		default:
+			w.err = cmp.Or(w.err, refuse(maker, "a %T is no single lock", l))
+		}
 	}
-	return strings.Join(names, "+")
+	if len(w.parts) == 0 {
+		w.err = cmp.Or(w.err, refuse(maker, "there is no lock to take"))
+	}
+	slices.SortStableFunc(w.parts, member.before)
+}
+
+// names are those of the members.
+func (w *whole) names() []string {
+	var names []string
+	for _, m := range w.parts {
+		names = append(names, m.point.name)
+	}
+	return names
 }
 
 // clash finds two members for which same holds.

@@ -1,10 +1,12 @@
 package redlatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -21,10 +23,7 @@ import (
 // while other members are held, is out of the Multis' order, and the caller's to watch.
 //
 // A Multi holds no state; see Mutex.
-type Multi struct {
-	parts []member
-	err   error // why there can be none
-}
+type Multi struct{ whole }
 
 var _ Lock = (*Multi)(nil)
 
@@ -40,41 +39,17 @@ var _ Lock = (*Multi)(nil)
 // if two of them are the same key on the same server, such as both sides of one read-write
 // lock: they would wait for each other.
 func NewMulti(locks ...Lock) *Multi {
-	parts, err := flatten(locks)
-	m := &Multi{parts: inOrder(parts), err: err}
-	switch a, _, found := clash(parts, member.sameKey); {
-	case err != nil:
-	case len(parts) == 0:
-		m.err = refuse("NewMulti", "there is no lock to take")
-	case found:
+	m := &Multi{}
+	m.take("NewMulti", locks)
+	if a, _, found := clash(m.parts, member.sameKey); found && m.err == nil {
 		m.err = refuse("NewMulti", "%q is there twice, on %s: the second would wait for the first", a.point.name, a.where())
 	}
 	return m
 }
 
-// flatten are the members of locks, in the order given.
-func flatten(locks []Lock) ([]member, error) {
-	var parts []member
-	for _, l := range locks {
-		if inner, ok := l.(*Multi); ok {
-			if inner.err != nil {
-				return nil, inner.err
-			}
-			parts = append(parts, inner.parts...)
-			continue
-		}
-		part, ok := memberOf(l)
-		if !ok {
-			return nil, refuse("NewMulti", "a %T is no single lock", l)
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
-
 // Name is the names of the members, in the order in which they are taken, with a + between
 // them.
-func (m *Multi) Name() string { return joined(m.parts) }
+func (m *Multi) Name() string { return strings.Join(m.names(), "+") }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed,
 // which is one for all of them. The lease of WithLease and the maximum of WithMaxHold begin when
@@ -103,10 +78,7 @@ func (m *Multi) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 }
 
 func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	o, err := newOrder(ctx, "multi", m.Name(), m.parts, len(m.parts), wait, opts)
+	o, err := m.order(ctx, "multi", m.Name(), len(m.parts), wait, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -137,25 +109,23 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 	}
 }
 
-// newOrder checks what the options ask of several locks as one. It reports all that can be
+// order checks what the options ask of several locks as one. It reports all that can be
 // known to fail before anything is sent.
 //
 // Members are renewed, without an end and without replicas, whatever is asked of the whole.
-func newOrder(ctx context.Context, kind, name string, parts []member, need int, wait time.Duration, opts []LockOption) (order, error) {
-	o := order{kind: kind, name: name, parts: parts, need: need, wants: make([]request, len(parts))}
-	for i, part := range parts {
-		want, err := part.client.request(wait, opts)
-		if err == nil {
-			err = part.point.err
-		}
-		if err == nil {
-			err = part.client.deadlock(ctx, part.point, part.client.ownerOf(ctx))
-		}
-		if err != nil {
+func (w whole) order(ctx context.Context, kind, name string, need int, wait time.Duration, opts []LockOption) (order, error) {
+	o := order{kind: kind, name: name, parts: w.parts, need: need, wants: make([]request, len(w.parts))}
+	if w.err != nil {
+		return o, w.err
+	}
+	for i, part := range w.parts {
+		c := part.client
+		want, err := c.request(wait, opts)
+		if err := cmp.Or(err, part.point.err, c.deadlock(ctx, part.point, c.ownerOf(ctx))); err != nil {
 			return o, err
 		}
 		o.whole = want
-		lease := min(want.lease, part.client.config.LeaseTime)
+		lease := min(want.lease, c.config.LeaseTime)
 		if want.most > 0 {
 			lease = min(lease, want.most) // its key does not outlive the whole
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/wake"
@@ -22,10 +23,7 @@ import (
 // lock for that long after a majority of the servers has started.
 //
 // A Quorum holds no state; see Mutex.
-type Quorum struct {
-	parts []member
-	err   error // why there can be none
-}
+type Quorum struct{ whole }
 
 var _ Lock = (*Quorum)(nil)
 
@@ -38,36 +36,15 @@ var _ Lock = (*Quorum)(nil)
 // docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	q := &Quorum{}
-	for _, l := range locks {
-		part, ok := memberOf(l)
-		if !ok {
-			q.err = refuse("NewQuorum", "a %T is no single lock", l)
-			return q
-		}
-		q.parts = append(q.parts, part)
-	}
-	switch a, b, found := clash(q.parts, member.sameServer); {
-	case len(q.parts) == 0:
-		q.err = refuse("NewQuorum", "there is no lock to take")
-	case found:
+	q.take("NewQuorum", locks)
+	if a, b, found := clash(q.parts, member.sameServer); found && q.err == nil {
 		q.err = refuse("NewQuorum", "%q and %q are both on %s: members are counted by distinct server", a.point.name, b.point.name, a.where())
 	}
-	inOrder(q.parts)
 	return q
 }
 
 // Name is the name of the members, or their names with a + between them if they differ.
-func (q *Quorum) Name() string {
-	for _, part := range q.parts {
-		if part.point.name != q.parts[0].point.name {
-			return joined(q.parts)
-		}
-	}
-	if len(q.parts) == 0 {
-		return ""
-	}
-	return q.parts[0].point.name
-}
+func (q *Quorum) Name() string { return strings.Join(slices.Compact(q.names()), "+") }
 
 // need is how many members are a majority.
 func (q *Quorum) need() int { return len(q.parts)/2 + 1 }
@@ -103,16 +80,13 @@ func (q *Quorum) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	o, err := newOrder(ctx, "quorum", q.Name(), q.parts, q.need(), wait, opts)
+	o, err := q.order(ctx, "quorum", q.Name(), q.need(), wait, opts)
 	if err != nil {
 		return nil, err
 	}
 	for i, part := range q.parts {
 		o.wants[i].wait = 0
-		if delay := part.client.config.RestartDelay; delay >= 0 && max(o.wants[i].lease, fixedLease(o.whole)) > delay {
+		if delay := part.client.config.RestartDelay; delay >= 0 && o.whole.fixed && o.whole.lease > delay {
 			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
 	}
@@ -137,14 +111,6 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 			return nil, withCause(err, ctx)
 		}
 	}
-}
-
-// fixedLease is the lease that WithLease asks for, 0 without it.
-func fixedLease(whole request) time.Duration {
-	if whole.fixed {
-		return whole.lease
-	}
-	return 0
 }
 
 // disjoint reports a quorum of other servers under way in this process that could be held at the

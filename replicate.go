@@ -29,7 +29,7 @@ func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 	case err != nil:
 		return withCause(fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrNotReplicated, bare(err)), ctx)
 	}
-	if err := t.renewed(term, result); err != nil {
+	if err := t.renewed(term, result, nil); err != nil {
 		return err
 	}
 	if had < want.replicas {
@@ -77,10 +77,7 @@ func (c *Client) prolong(ctx context.Context, h *Hold) error {
 	request := t.errand(call, span(term), term, t.counts(), h.read)
 	t.mu.Unlock()
 	result, err := c.run(ctx, c.runner, request)
-	if err != nil {
-		return failure("lock", t.point.name, bare(err))
-	}
-	return t.renewed(term, result)
+	return t.renewed(term, result, err)
 }
 
 // plan is how the lease is to be renewed, which the engine may not know yet.
@@ -106,19 +103,16 @@ func (t *tenure) fix(h *Hold) {
 }
 
 // renewed takes the answer to a renewal by a term that the engine did not send.
-func (t *tenure) renewed(term renew.Term, result script.Result) error {
-	if err := result.Failed(); err != nil {
-		return failure("lock", t.point.name, bare(err))
+func (t *tenure) renewed(term renew.Term, result script.Result, err error) error {
+	if err == nil {
+		err = result.Failed()
 	}
-	all, err := script.ReadRenewed(result.Reply, 1)
-	switch {
-	case err != nil:
-		return failure("lock", t.point.name, err)
-	case !all[0].Held:
+	switch answer := readRenewed(result, err, 1)[0]; {
+	case answer.Err != nil:
+		return failure("lock", t.point.name, bare(answer.Err))
+	case !answer.Held:
 		t.Lost(renew.ErrGone)
 		return fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, renew.ErrGone)
-	case all[0].Err != nil:
-		return failure("lock", t.point.name, all[0].Err)
 	}
 	t.extend(result.Asked, term.Span(result.Asked))
 	return nil

@@ -98,7 +98,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	began := time.Now()
 	result, err := c.runner.Run(limited, call)
 	if err != nil {
-		return 0, c.giveUpAll(limited, ts, err)
+		return 0, s.settle(limited, from, ts, result, err)
 	}
 	all, at, err := script.ReadAcquiredAll(result.Reply, to-from)
 	switch {
@@ -111,7 +111,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	case !all.Granted:
 		return from + at, nil
 	}
-	return -1, s.keepAll(from, ts, result, began)
+	return -1, s.settle(limited, from, ts, script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}, nil)
 }
 
 // crowded is the first of several members that others of this process wait for, or -1:
@@ -137,45 +137,31 @@ func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
 	return ts, script.AcquireAll(locks, owners, s.wants[from].lease)
 }
 
-// keepAll makes holds of what was granted together.
-func (s *sweep) keepAll(from int, ts []*tenure, result script.Result, began time.Time) (err error) {
-	granted := script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}
-	late := false
+// settle makes holds of what was granted together, and gives up what was not answered or came
+// too late.
+func (s *sweep) settle(limited context.Context, from int, ts []*tenure, each script.Result, err error) error {
+	var last answer
+	var open []*tenure
 	for i, t := range ts {
-		a := t.read(t.want.lease, granted, nil)
+		a := t.read(t.want.lease, each, err)
 		if a.hold == nil {
-			late = true // as it is for those behind it
+			last, open = a, append(open, t)
 			continue
 		}
-		t.client.observe(Acquired, t.point, t.owner, time.Since(began), nil)
-		if e := s.keep(from+i, a.hold); e != nil {
-			err = e
+		t.client.observe(Acquired, t.point, t.owner, time.Since(each.Asked), nil)
+		if err := s.keep(from+i, a.hold); err != nil {
+			return err
 		}
 	}
-	if late {
-		return ts[0].client.giveUpAll(s.under, ts, nil)
+	if len(open) == 0 {
+		return nil
 	}
-	return err
-}
-
-// giveUpAll is giveUp for tenures whose one request had no answer, or one that came too
-// late.
-func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) error {
-	var a answer
-	var open []*tenure
-	for _, t := range ts {
-		if err != nil {
-			a = t.read(0, script.Result{}, err)
-		}
-		if t.unsettled {
-			open = append(open, t)
-		}
-	}
-	if len(open) > 0 {
+	c := s.parts[from].client
+	if open[0].unsettled { // as all of them are
 		confirmed := c.takeBack(open...)
 		for _, t := range open {
 			t.unsettled = !confirmed
 		}
 	}
-	return c.verdict(limited, ts[len(ts)-1], a)
+	return c.verdict(limited, open[0], last)
 }
