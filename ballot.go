@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // poll asks all members at once. It reports true as soon as a majority was granted, and false
@@ -34,7 +34,7 @@ func (g *group) ask(i int) {
 	}
 	young, err := part.young(g.under)
 	if err == nil {
-		err = g.twin(i)
+		err = g.oneServer()
 	}
 	if young > 0 && g.reenters(h) {
 		young = 0
@@ -45,15 +45,17 @@ func (g *group) ask(i int) {
 	}
 }
 
-// twin is the error of a member that is on one run of a server with another. Each asks after its
-// own run is known, so that at most one of the two is taken in.
-func (g *group) twin(i int) error {
-	for j, other := range g.parts {
-		if j != i && other.seenTogether(g.parts[i]) {
-			return sameRun(other, g.parts[i])
-		}
+// oneServer is the error of two members that were last seen on one run of a server. It is asked
+// after a member's own run is known, so at most one of the two is taken in.
+func (o order) oneServer() error {
+	a, b, found := clash(o.parts, func(a, b member) bool {
+		one, other := a.client.birth.Load(), b.client.birth.Load()
+		return one != nil && other != nil && one.run == other.run
+	})
+	if !found {
+		return nil
 	}
-	return nil
+	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
 }
 
 // reenters says that the owner of a member holds a quorum that the member is part of. Nobody else
@@ -73,33 +75,20 @@ func (g *group) reenters(h *Hold) (found bool) {
 
 // verdict gives back what was taken for a majority that was not won, and says why it was
 // not. A moment is left to those that were told to stop.
-func (g *group) verdict(ctx context.Context) error {
+func (g *group) verdict() error {
 	if err := g.rollback(); err != nil {
-		return withCause(err, ctx)
+		return err
 	}
 	limited, cancel := context.WithTimeout(context.Background(), 4*grace)
 	defer cancel()
-	g.watch(limited, func() bool { return g.count(asked) == 0 })
-	refused, failed := g.results()
-	if len(failed) > len(g.parts)-g.need {
-		return withCause(fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(failed...)), ctx)
-	}
-	err := fmt.Errorf("redlatch: quorum %q: %w", g.name, ErrNotAcquired)
-	if len(refused) > 0 {
-		err = fmt.Errorf("%w: %d of %d refused, among them: %v", err, len(refused), len(g.parts), refused[0])
-	}
-	return withCause(err, ctx)
-}
-
-// results are why members were refused, and why others could not be asked.
-func (g *group) results() (refused, failed []error) {
+	g.look(limited, func() bool { return g.count(asked) == 0 })
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	var refused, failed []error
 	for i, s := range g.seats {
-		name, where := g.parts[i].point.name, g.parts[i].where()
-		switch {
+		switch where := g.parts[i].where(); {
 		case s.state == asked:
-			failed = append(failed, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", name, where, ErrUnknownOutcome))
+			failed = append(failed, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", g.parts[i].point.name, where, ErrUnknownOutcome))
 		case s.young > 0:
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", where, s.young))
 		case errors.Is(s.why, ErrNotAcquired):
@@ -108,39 +97,32 @@ func (g *group) results() (refused, failed []error) {
 			failed = append(failed, s.why)
 		}
 	}
-	return refused, failed
+	switch {
+	case len(failed) > len(g.parts)-g.need:
+		return fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(failed...))
+	case len(refused) > 0:
+		return fmt.Errorf("redlatch: quorum %q: %w: %d of %d refused, among them: %v", g.name, ErrNotAcquired, len(refused), len(g.parts), refused[0])
+	}
+	return fmt.Errorf("redlatch: quorum %q: %w", g.name, ErrNotAcquired)
 }
 
 // birth is since when, at the latest, one run of a server is known.
 type birth struct {
-	mu    sync.Mutex
 	run   string
 	since time.Time
 }
 
-// age is for how long a run has been known at least.
-func (b *birth) age(run string, now time.Time) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// age is for how long a run of the client's server has been known at least.
+func (c *Client) age(run string, now time.Time) time.Duration {
 	if run == "" {
 		return 0
 	}
-	if b.run != run {
-		b.run, b.since = run, now
+	b := c.birth.Load()
+	if b == nil || b.run != run {
+		b = &birth{run, now}
+		c.birth.Store(b)
 	}
 	return now.Sub(b.since)
-}
-
-// seenTogether says that two members were last seen on one run of a server.
-func (m member) seenTogether(other member) bool {
-	a, b := &m.client.birth, &other.client.birth
-	return a.last() != "" && a.last() == b.last()
-}
-
-func (b *birth) last() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.run
 }
 
 // young asks a member's server for how much longer it does not count, because it may have been
@@ -150,8 +132,8 @@ func (b *birth) last() string {
 // client has seen of the same run is an age as well, by its monotonic clock.
 func (m member) young(ctx context.Context) (time.Duration, error) {
 	delay := m.client.config.RestartDelay
-	if delay < 0 || m.embedded() {
-		return 0, nil
+	if _, embedded := m.client.driver.(*memory.Driver); delay < 0 || embedded {
+		return 0, nil // it cannot restart under a hold
 	}
 	limited, cancel := context.WithTimeout(ctx, m.client.config.CommandTimeout)
 	defer cancel()
@@ -168,7 +150,7 @@ func (m member) young(ctx context.Context) (time.Duration, error) {
 	}
 	// Both ends of the server's count are cut off to seconds, so it can be one too high.
 	uptime := time.Duration(seconds-1) * time.Second
-	age := m.client.birth.age(infoField(reply.Str, "run_id"), asked)
+	age := m.client.age(infoField(reply.Str, "run_id"), asked)
 	return max(delay-max(uptime, age), 0), nil
 }
 

@@ -78,19 +78,13 @@ func (o order) group(ctx context.Context) *group {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	ended := func() {
-		if !g.formed && g.over() == nil {
-			g.finish(context.Cause(ctx))
-		}
-	}
 	g.unbind = context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		ended()
+		if !g.formed && g.over() == nil {
+			g.finish(context.Cause(ctx))
+		}
 	})
-	if ctx.Err() != nil {
-		ended()
-	}
 	return g
 }
 
@@ -190,15 +184,15 @@ func (g *group) weigh(why error) {
 // when ctx or the group has ended before.
 func (g *group) await(ctx context.Context, states ...seatState) bool {
 	over := false
-	return g.watch(ctx, func() bool {
+	return g.look(ctx, func() bool {
 		over = g.over() != nil
 		return over || g.count(states...) >= g.need
 	}) && !over
 }
 
-// watch waits until something is so, which it asks with the mutex held. It reports false when
+// look waits until something is so, which it asks with the mutex held. It reports false when
 // ctx has ended before.
-func (g *group) watch(ctx context.Context, so func() bool) bool {
+func (g *group) look(ctx context.Context, so func() bool) bool {
 	for {
 		g.ended() // a member that was only just held is not
 		g.mu.Lock()

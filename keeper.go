@@ -71,16 +71,12 @@ func (g *group) ended() bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over() == nil && g.expired() {
+	now := time.Now()
+	over := !g.end.IsZero() && (!now.Before(g.end) || !now.Round(0).Before(g.end.Round(0))) // on either clock
+	if over && g.over() == nil {
 		g.finish(fmt.Errorf("redlatch: %s %q: %w: %w", g.kind, g.name, ErrLost, renew.ErrExpired))
 	}
 	return g.over() != nil
-}
-
-// expired says that the end of the whole has passed, on either clock. The mutex is held.
-func (g *group) expired() bool {
-	now := time.Now()
-	return !g.end.IsZero() && (!now.Before(g.end) || !now.Round(0).Before(g.end.Round(0)))
 }
 
 func (g *group) valid() bool {

@@ -2,14 +2,12 @@ package redlatch
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // member is one of the single locks that a Multi or a Quorum is made of.
@@ -62,21 +60,9 @@ func (m member) sameKey(other member) bool {
 	return m.sameServer(other) && m.client.database == other.client.database && m.point.name == other.point.name
 }
 
-// sameRun is the error of two members that are on one run of a server.
-func sameRun(a, b member) error {
-	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
-}
-
 // together says that one script can take both members.
 func (m member) together(other member) bool {
 	return m.client == other.client && (m.client.sharded == nil || m.slot == other.slot)
-}
-
-// embedded says that the member's server lives in this process, for as long as anybody
-// uses it: it cannot restart under a hold.
-func (m member) embedded() bool {
-	_, ok := m.client.driver.(*memory.Driver)
-	return ok
 }
 
 // whole is what a Multi or a Quorum is made of.
@@ -142,15 +128,6 @@ type refusal struct {
 }
 
 func (r refusal) Unwrap() error { return r.error }
-
-// heldElsewhere is the answer by which a member was refused because another holds it.
-func heldElsewhere(err error) (a answer, ok bool) {
-	var r refusal
-	if errors.As(err, &r) {
-		a = r.answer
-	}
-	return a, a.holder != ""
-}
 
 // refuse is the error of a whole that cannot be made of these locks.
 func refuse(maker, format string, args ...any) error {

@@ -115,8 +115,8 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 // Members are renewed, without an end and without replicas, whatever is asked of the whole.
 func (w whole) order(ctx context.Context, kind, name string, need int, wait time.Duration, opts []LockOption) (order, error) {
 	o := order{kind: kind, name: name, parts: w.parts, need: need, wants: make([]request, len(w.parts))}
-	if w.err != nil {
-		return o, w.err
+	if w.err != nil || ctx.Err() != nil {
+		return o, cmp.Or(w.err, o.timeUp(ctx, nil))
 	}
 	for i, part := range w.parts {
 		c := part.client
@@ -173,17 +173,15 @@ func rest(ctx context.Context, most time.Duration) {
 // timeUp is the error of an order whose context has ended.
 func (o order) timeUp(ctx context.Context, err error) error {
 	what := ErrNotAcquired
-	if errors.Is(err, ErrUnknownOutcome) {
-		what = ErrUnknownOutcome
-	}
-	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
 	var refused *driver.ServerError
 	switch {
-	case errors.As(err, &refused) && what == ErrNotAcquired && !errors.Is(err, ErrNotAcquired):
-		said = fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, refused)
-	case refused != nil:
-		said = fmt.Errorf("%w: %w", said, refused)
-	case err != nil:
+	case errors.Is(err, ErrUnknownOutcome):
+		what = ErrUnknownOutcome
+	case errors.As(err, &refused) && !errors.Is(err, ErrNotAcquired):
+		what = refused
+	}
+	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
+	if err != nil && what != refused {
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
 	}
 	return withCause(said, ctx)

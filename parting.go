@@ -105,9 +105,7 @@ func (g *group) finish(why error) {
 	for _, part := range g.parts {
 		part.client.quorums.Delete(g)
 	}
-	if g.unbind != nil {
-		g.unbind()
-	}
+	g.unbind()
 	if g.formed && why != ErrReleased {
 		// It takes tenures' mutexes, of which the caller may hold one.
 		g.parts[0].client.background.Go(g.abandon)

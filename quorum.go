@@ -98,15 +98,14 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	w := watch{order: o, places: make([]*wake.Waiter, len(o.parts))}
 	defer w.leave()
 	for {
-		if a, b, found := clash(q.parts, member.seenTogether); found {
-			return nil, sameRun(a, b)
+		if err := o.oneServer(); err != nil {
+			return nil, err
 		}
 		g := o.group(ctx)
 		if g.poll(limited) && g.form(ctx) {
-			w.pass()
 			return &g.hold, nil
 		}
-		err := g.verdict(ctx)
+		err := g.verdict()
 		if !o.waits() || !errors.Is(err, ErrNotAcquired) || !w.wait(limited, g) {
 			return nil, withCause(err, ctx)
 		}

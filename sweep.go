@@ -85,8 +85,10 @@ func (s *sweep) keep(i int, h *Hold) error {
 // be had at once, or -1 when all were taken.
 func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	c := s.parts[from].client
-	if blocked := s.crowded(from, to); blocked >= 0 {
-		return blocked, nil
+	for i := from; i < to && s.waits(); i++ {
+		if c.hub.Crowded(s.parts[i].point.queue) {
+			return i, nil // who comes later stands behind those of this process
+		}
 	}
 	if !c.gate.enter() {
 		return from, nil // which says that it is closed
@@ -112,17 +114,6 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 		return from + at, nil
 	}
 	return -1, s.settle(limited, from, ts, script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}, nil)
-}
-
-// crowded is the first of several members that others of this process wait for, or -1:
-// who comes later stands behind them.
-func (s *sweep) crowded(from, to int) int {
-	for i := from; i < to && s.waits(); i++ {
-		if s.parts[i].client.hub.Crowded(s.parts[i].point.queue) {
-			return i
-		}
-	}
-	return -1
 }
 
 // bid makes a tenure for each of several members, and the request for all of them.

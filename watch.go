@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -58,12 +59,13 @@ func (w *watch) stand(g *group) (until time.Time, split bool) {
 	until, idle := now.Add(time.Hour), true
 	for i, s := range g.seats {
 		c, place := w.parts[i].client, w.places[i]
-		a, refused := heldElsewhere(s.why)
+		var seen refusal
+		refused := errors.As(s.why, &seen) && seen.answer.holder != ""
 		switch {
 		case refused && place == nil:
 			w.places[i] = c.hub.Join(w.parts[i].point.queue, nil)
 		case refused:
-			place.Requeue(now.Add(c.nap(a.ttl)))
+			place.Requeue(now.Add(c.nap(seen.answer.ttl)))
 		case place != nil:
 			place.Leave()
 			w.places[i] = nil
@@ -97,19 +99,11 @@ func (c *Client) look(ctx context.Context, place *wake.Waiter) {
 	}
 }
 
-// pass leaves the queues after a vote that was won: those behind need not look at once.
-func (w *watch) pass() {
+// leave leaves the queues. Those behind need not look at once for that.
+func (w *watch) leave() {
 	for i, place := range w.places {
 		if place != nil {
 			place.Requeue(time.Now().Add(w.parts[i].client.nap(w.wants[i].lease)))
-		}
-	}
-}
-
-// leave leaves the queues.
-func (w *watch) leave() {
-	for _, place := range w.places {
-		if place != nil {
 			place.Leave()
 		}
 	}
