@@ -274,7 +274,7 @@ func (g *group) send(i int, do func()) {
 	}()
 }
 
-// over is why the group has ended, nil if it has not. The mutex is held.
+// over is why the group has ended, nil if it has not.
 func (g *group) over() error { return g.hold.over() }
 
 // over is why the hold has ended so far, whatever the time is.

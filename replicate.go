@@ -52,15 +52,15 @@ func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error 
 		h.want.lease = whole.lease
 	}
 	t.mu.Unlock()
+	var err error
 	if whole.replicas == 0 || t.client.session != nil {
-		if err := t.client.prolong(ctx, h); err != nil {
-			return err
-		}
+		err = t.client.prolong(ctx, h)
 	}
-	if whole.replicas > 0 {
-		if err := t.client.replicate(ctx, h, whole); err != nil {
-			return err
-		}
+	if err == nil && whole.replicas > 0 {
+		err = t.client.replicate(ctx, h, whole)
+	}
+	if err != nil {
+		return err
 	}
 	if whole.fixed {
 		t.fix(h)

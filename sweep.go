@@ -76,8 +76,6 @@ func (s *sweep) keep(i int, h *Hold) error {
 	if !s.add(i, h, 0) {
 		_ = h.Unlock(context.Background())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.over()
 }
 
