@@ -42,8 +42,8 @@ type Client struct {
 	losses    atomic.Int64
 	mute      sync.Once
 
-	birth      birth  // of the server, for a Quorum
-	roster     roster // of quorums
+	birth      atomic.Pointer[birth] // of the server, for a Quorum
+	quorums    sync.Map              // of which it is part now, by *group
 	gate       gate
 	reporter   reporter
 	background sync.WaitGroup // compensations

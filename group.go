@@ -37,16 +37,13 @@ type group struct {
 	under  context.Context // under which members are held; it ends with the group
 	cancel context.CancelCauseFunc
 	news   chan struct{} // capacity one: something has changed
-	heard  chan struct{} // closed when each member has answered once
 
 	mu     sync.Mutex
 	seats  []seat
-	quiet  bool      // heard is closed
-	begun  bool      // enough were granted: the lease of the whole counts
-	formed bool      // enough are held
-	end    time.Time // of the whole at the latest; zero: none
-	unbind func() bool
-	alarm  *time.Timer // of the end
+	begun  bool        // enough were granted: the lease of the whole counts
+	formed bool        // enough are held
+	end    time.Time   // of the whole at the latest; zero: none
+	unbind func() bool // from what ends it by itself: the caller's context, then its end
 	again  *time.Timer // of the next attempt to restore members; nil while there is none
 	pause  time.Duration
 }
@@ -56,17 +53,14 @@ type seat struct {
 	hold  *Hold // nil if it never was held
 	state seatState
 	young time.Duration // its server does not count for that long, unless the group is formed
-	run   string        // the run_id of its server, where it was asked for
 	why   error         // it is missing
-
-	barred bool // it is not asked for again
 }
 
 type seatState int
 
 const (
 	asked   seatState = iota // the answer is still to come
-	granted                  // held, the lease of the whole is not confirmed yet
+	granted                  // held, but the lease of the whole is to be confirmed
 	held                     // it counts
 	missing                  // not held
 )
@@ -74,35 +68,24 @@ const (
 // group starts an attempt to carry out the order. Until it is formed it ends with ctx.
 func (o order) group(ctx context.Context) *group {
 	g := &group{order: o, seats: make([]seat, len(o.parts)), pause: firstRestore}
-	g.news, g.heard = make(chan struct{}, 1), make(chan struct{})
+	g.news = make(chan struct{}, 1)
 	g.hold = Hold{keeper: g, parent: ctx}
 	g.under, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	g.enlist((*roster).enter)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	ended := func() {
-		if !g.formed && g.over() == nil {
-			g.finish(context.Cause(ctx))
+	for _, part := range g.parts {
+		if g.kind == "quorum" {
+			part.client.quorums.Store(g, nil)
 		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.unbind = context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		ended()
-	})
-	if ctx.Err() != nil {
-		ended()
-	}
-	return g
-}
-
-// enlist enters a quorum in the rosters of its clients, or takes it out.
-func (g *group) enlist(do func(*roster, *group)) {
-	if g.need < len(g.seats) {
-		for _, part := range g.parts {
-			do(&part.client.roster, g)
+		if !g.formed && g.over() == nil {
+			g.finish(context.Cause(ctx))
 		}
-	}
+	})
+	return g
 }
 
 // note lets whoever waits look again. The mutex is held.
@@ -110,10 +93,6 @@ func (g *group) note() {
 	select {
 	case g.news <- struct{}{}:
 	default:
-	}
-	if !g.quiet && !slices.ContainsFunc(g.seats, func(s seat) bool { return s.state == asked }) {
-		g.quiet = true
-		close(g.heard)
 	}
 }
 
@@ -127,44 +106,30 @@ func (g *group) count(states ...seatState) (n int) {
 	return n
 }
 
-// add takes in a member that was granted. It gives the member back if the group has ended.
-func (g *group) add(i int, h *Hold, of origin) {
+// add takes in a member that was granted. It reports false if the group has ended: then the
+// member must be given back.
+func (g *group) add(i int, h *Hold, young time.Duration) bool {
 	g.mu.Lock()
 	if g.over() != nil {
-		g.seats[i].state = missing
-		g.note()
 		g.mu.Unlock()
-		_ = h.Unlock(context.Background())
-		return
+		return false
 	}
-	g.seats[i] = seat{hold: h, state: granted, young: of.young, run: of.run}
-	twin := g.twin(i)
-	if twin >= 0 {
-		g.bar(i, twin)
-	} else if err := h.join(g); err != nil {
+	g.seats[i] = seat{hold: h, state: held, young: young}
+	if g.whole.confirms() {
+		g.seats[i].state = granted
+	}
+	if err := h.join(g); err != nil {
 		g.lacks(i, err)
 	} else {
 		g.weigh(errYoung)
 	}
-	begun := g.begun && g.over() == nil
+	confirm := g.begun && g.seats[i].state == granted && g.over() == nil
 	g.note()
 	g.mu.Unlock()
-	switch {
-	case twin >= 0:
-		_ = h.Unlock(context.Background())
-	case begun:
+	if confirm {
 		g.confirm(i, h)
 	}
-}
-
-// bar shuts out a member for good that is on the server of another. A group that is not formed
-// is refused. The mutex is held.
-func (g *group) bar(i, twin int) {
-	why := sameRun(g.parts[twin], g.parts[i])
-	g.seats[i] = seat{state: missing, why: why, barred: true}
-	if !g.formed && g.over() == nil {
-		g.finish(why)
-	}
+	return true
 }
 
 var errYoung = errors.New("its servers were restarted a short while ago")
@@ -218,13 +183,23 @@ func (g *group) weigh(why error) {
 // await waits until as many members as needed are in one of these states. It reports false
 // when ctx or the group has ended before.
 func (g *group) await(ctx context.Context, states ...seatState) bool {
+	over := false
+	return g.look(ctx, func() bool {
+		over = g.over() != nil
+		return over || g.count(states...) >= g.need
+	}) && !over
+}
+
+// look waits until something is so, which it asks with the mutex held. It reports false when
+// ctx has ended before.
+func (g *group) look(ctx context.Context, so func() bool) bool {
 	for {
 		g.ended() // a member that was only just held is not
 		g.mu.Lock()
-		over, enough := g.over() != nil, g.count(states...) >= g.need
+		is := so()
 		g.mu.Unlock()
-		if over || enough {
-			return !over
+		if is {
+			return true
 		}
 		select {
 		case <-g.news:
@@ -249,7 +224,7 @@ func (g *group) form(ctx context.Context) bool {
 	g.formed = true
 	g.unbind()
 	if !g.end.IsZero() {
-		g.alarm = time.AfterFunc(time.Until(g.end), func() { g.ended() })
+		g.unbind = time.AfterFunc(time.Until(g.end), func() { g.ended() }).Stop
 	}
 	g.plan()
 	return true
@@ -258,18 +233,13 @@ func (g *group) form(ctx context.Context) bool {
 // begin sets the end of the whole, and has the members that were granted confirmed.
 func (g *group) begin(now time.Time) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.begun, g.end = true, g.whole.until(now)
 	if fixed := now.Add(g.whole.lease); g.whole.fixed && (g.end.IsZero() || fixed.Before(g.end)) {
 		g.end = fixed
 	}
-	seats := slices.Clone(g.seats)
-	g.mu.Unlock()
-	for i, s := range seats {
-		switch {
-		case s.state != granted:
-		case !g.whole.confirms():
-			g.confirm(i, s.hold)
-		default:
+	for i, s := range g.seats {
+		if s.state == granted {
 			g.send(i, func() { g.confirm(i, s.hold) })
 		}
 	}
@@ -294,19 +264,22 @@ func (g *group) confirm(i int, h *Hold) {
 // closes.
 func (g *group) send(i int, do func()) {
 	c := g.parts[i].client
-	if !c.gate.enter() {
-		g.miss(i, fmt.Errorf("redlatch: lock %q: %w", g.parts[i].point.name, ErrClosed))
-		return
-	}
 	go func() {
+		if !c.gate.enter() {
+			g.miss(i, fmt.Errorf("redlatch: lock %q: %w", g.parts[i].point.name, ErrClosed))
+			return
+		}
 		defer c.gate.leave()
 		do()
 	}()
 }
 
-// over is why the group has ended, nil if it has not. The mutex is held.
-func (g *group) over() error {
-	g.hold.mu.Lock()
-	defer g.hold.mu.Unlock()
-	return g.hold.err
+// over is why the group has ended, nil if it has not.
+func (g *group) over() error { return g.hold.over() }
+
+// over is why the hold has ended so far, whatever the time is.
+func (h *Hold) over() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
 }

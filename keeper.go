@@ -71,16 +71,12 @@ func (g *group) ended() bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over() == nil && g.expired() {
+	now := time.Now()
+	over := !g.end.IsZero() && (!now.Before(g.end) || !now.Round(0).Before(g.end.Round(0))) // on either clock
+	if over && g.over() == nil {
 		g.finish(fmt.Errorf("redlatch: %s %q: %w: %w", g.kind, g.name, ErrLost, renew.ErrExpired))
 	}
 	return g.over() != nil
-}
-
-// expired says that the end of the whole has passed, on either clock. The mutex is held.
-func (g *group) expired() bool {
-	now := time.Now()
-	return !g.end.IsZero() && (!now.Before(g.end) || !now.Round(0).Before(g.end.Round(0)))
 }
 
 func (g *group) valid() bool {
@@ -94,23 +90,20 @@ func (g *group) valid() bool {
 }
 
 // deadline is when fewer members than needed are left if none is renewed, or the end of the
-// whole if that is sooner. Of a group that has ended it is that of the members it had.
+// whole if that is sooner. A group that has ended may have none.
 func (g *group) deadline() time.Time {
-	holds := g.alive()
-	if len(holds) < g.need {
-		holds = g.all()
+	var ends []time.Time
+	for _, h := range g.alive() {
+		ends = append(ends, h.Deadline())
 	}
-	ends := make([]time.Time, len(holds))
-	for i, h := range holds {
-		ends[i] = h.Deadline()
-	}
-	slices.SortFunc(ends, func(a, b time.Time) int { return b.Compare(a) })
 	if len(ends) < g.need {
 		return time.Time{}
 	}
+	slices.SortFunc(ends, time.Time.Compare)
+	last := ends[len(ends)-g.need]
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if last := ends[g.need-1]; g.end.IsZero() || last.Before(g.end) {
+	if g.end.IsZero() || last.Before(g.end) {
 		return last
 	}
 	return g.end
@@ -131,11 +124,7 @@ func (g *group) all() []*Hold {
 
 // alive are the members' holds that have not ended.
 func (g *group) alive() []*Hold {
-	return slices.DeleteFunc(g.all(), func(h *Hold) bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.err != nil
-	})
+	return slices.DeleteFunc(g.all(), func(h *Hold) bool { return h.over() != nil })
 }
 
 func (g *group) members() []*Hold {

@@ -2,14 +2,12 @@ package redlatch
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // member is one of the single locks that a Multi or a Quorum is made of.
@@ -62,46 +60,45 @@ func (m member) sameKey(other member) bool {
 	return m.sameServer(other) && m.client.database == other.client.database && m.point.name == other.point.name
 }
 
-// sameMembers says that two lists, each in order, are of the same locks.
-func sameMembers(a, b []member) bool {
-	return slices.EqualFunc(a, b, func(a, b member) bool { return a.client == b.client && a.point.held == b.point.held })
-}
-
-// twin is another member whose server is the same run as that of one, or -1. The mutex is held.
-func (g *group) twin(i int) int {
-	return slices.IndexFunc(g.seats, func(s seat) bool { return s.hold != g.seats[i].hold && s.run != "" && s.run == g.seats[i].run })
-}
-
-// sameRun is the error of two members that are on one run of a server.
-func sameRun(a, b member) error {
-	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
-}
-
 // together says that one script can take both members.
 func (m member) together(other member) bool {
 	return m.client == other.client && (m.client.sharded == nil || m.slot == other.slot)
 }
 
-// embedded says that the member's server lives in this process, for as long as anybody
-// uses it: it cannot restart under a hold.
-func (m member) embedded() bool {
-	_, ok := m.client.driver.(*memory.Driver)
-	return ok
+// whole is what a Multi or a Quorum is made of.
+type whole struct {
+	parts []member // in the order in which they are taken
+	err   error    // why there can be none
 }
 
-// inOrder sorts members. Those that cannot be told apart keep the order they have.
-func inOrder(members []member) []member {
-	slices.SortStableFunc(members, member.before)
-	return members
-}
-
-// joined is the name of several members.
-func joined(members []member) string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.point.name
+// take makes members of locks. Those that cannot be told apart keep the order they have. A Multi
+// takes over the members of another.
+func (w *whole) take(maker string, locks []Lock) {
+	for _, l := range locks {
+		inner, isMulti := l.(*Multi)
+		part, single := memberOf(l)
+		switch {
+		case isMulti && maker == "NewMulti":
+			w.parts, w.err = append(w.parts, inner.parts...), cmp.Or(w.err, inner.err)
+		case single:
+			w.parts = append(w.parts, part)
+		default:
+			w.err = cmp.Or(w.err, refuse(maker, "a %T is no single lock", l))
+		}
 	}
-	return strings.Join(names, "+")
+	if len(w.parts) == 0 {
+		w.err = cmp.Or(w.err, refuse(maker, "there is no lock to take"))
+	}
+	slices.SortStableFunc(w.parts, member.before)
+}
+
+// names are those of the members.
+func (w *whole) names() []string {
+	var names []string
+	for _, m := range w.parts {
+		names = append(names, m.point.name)
+	}
+	return names
 }
 
 // clash finds two members for which same holds.
@@ -131,15 +128,6 @@ type refusal struct {
 }
 
 func (r refusal) Unwrap() error { return r.error }
-
-// heldElsewhere is the answer by which a member was refused because another holds it.
-func heldElsewhere(err error) (a answer, ok bool) {
-	var r refusal
-	if errors.As(err, &r) {
-		a = r.answer
-	}
-	return a, a.holder != ""
-}
 
 // refuse is the error of a whole that cannot be made of these locks.
 func refuse(maker, format string, args ...any) error {

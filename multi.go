@@ -1,10 +1,12 @@
 package redlatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -21,10 +23,7 @@ import (
 // while other members are held, is out of the Multis' order, and the caller's to watch.
 //
 // A Multi holds no state; see Mutex.
-type Multi struct {
-	parts []member
-	err   error // why there can be none
-}
+type Multi struct{ whole }
 
 var _ Lock = (*Multi)(nil)
 
@@ -40,41 +39,17 @@ var _ Lock = (*Multi)(nil)
 // if two of them are the same key on the same server, such as both sides of one read-write
 // lock: they would wait for each other.
 func NewMulti(locks ...Lock) *Multi {
-	parts, err := flatten(locks)
-	m := &Multi{parts: inOrder(parts), err: err}
-	switch a, _, found := clash(parts, member.sameKey); {
-	case err != nil:
-	case len(parts) == 0:
-		m.err = refuse("NewMulti", "there is no lock to take")
-	case found:
+	m := &Multi{}
+	m.take("NewMulti", locks)
+	if a, _, found := clash(m.parts, member.sameKey); found && m.err == nil {
 		m.err = refuse("NewMulti", "%q is there twice, on %s: the second would wait for the first", a.point.name, a.where())
 	}
 	return m
 }
 
-// flatten are the members of locks, in the order given.
-func flatten(locks []Lock) ([]member, error) {
-	var parts []member
-	for _, l := range locks {
-		if inner, ok := l.(*Multi); ok {
-			if inner.err != nil {
-				return nil, inner.err
-			}
-			parts = append(parts, inner.parts...)
-			continue
-		}
-		part, ok := memberOf(l)
-		if !ok {
-			return nil, refuse("NewMulti", "a %T is no single lock", l)
-		}
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
-
 // Name is the names of the members, in the order in which they are taken, with a + between
 // them.
-func (m *Multi) Name() string { return joined(m.parts) }
+func (m *Multi) Name() string { return strings.Join(m.names(), "+") }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed,
 // which is one for all of them. The lease of WithLease and the maximum of WithMaxHold begin when
@@ -83,8 +58,8 @@ func (m *Multi) Name() string { return joined(m.parts) }
 // Mutexes of one client, and in a cluster of one slot, are taken by one script while they
 // are free. Where one is not, they are taken in turn, each waited for while the earlier
 // ones are held and renewed. If one of those is lost meanwhile, Lock begins again. Where the
-// members have several clients, it also gives all back and begins again after a few seconds of
-// waiting for one: processes that know a server by two names may wait for each other.
+// members have several clients, it also gives all back after a few seconds of waiting for one,
+// and begins again: processes that know a server by two names may wait for each other.
 //
 // The hold ends with the first member that is lost. The others are then no longer
 // renewed. Unlock frees them at once; without it they end with their leases.
@@ -103,13 +78,12 @@ func (m *Multi) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 }
 
 func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	o, err := newOrder(ctx, "multi", m.Name(), m.parts, len(m.parts), wait, opts)
+	o, err := m.order(ctx, "multi", m.Name(), len(m.parts), wait, opts)
 	if err != nil {
 		return nil, err
 	}
+	limited, cancel := o.limit(ctx)
+	defer cancel()
 	for patience := o.patience(); ; patience *= 2 {
 		g := o.group(ctx)
 		err := (&sweep{g, jitter(patience)}).all()
@@ -117,8 +91,9 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 			return &g.hold, nil
 		}
 		lost := g.close()
+		freed := time.Now()
 		if left := g.rollback(); left != nil {
-			return nil, withCause(fmt.Errorf("redlatch: multi %q: %w: %w", m.Name(), ErrUnknownOutcome, left), ctx)
+			return nil, withCause(left, ctx)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -127,50 +102,39 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 			err = lost
 		}
 		// A member was lost while others were waited for, or it was time to let others go first.
-		again := errors.Is(err, errAnew) || errors.Is(err, ErrLost) || errors.Is(err, ErrReleased)
-		if !again || !o.waits() || o.late() {
+		again := errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost) || errors.Is(err, ErrReleased)
+		if !again || !o.waits() || limited.Err() != nil {
 			return nil, err
 		}
-		if errors.Is(err, errAnew) {
-			aside(ctx, patience/20)
-		}
+		// Whoever asks again at once is there before those that were told: a message and an
+		// attempt take about as long as this release did, each.
+		rest(limited, min(4*time.Since(freed), time.Second))
 	}
 }
 
-// aside leaves what was given back to others: a message and their attempt take some round
-// trips, and whoever asked again at once would be there before them.
-func aside(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
-// newOrder checks what the options ask of several locks as one. It reports all that can be
+// order checks what the options ask of several locks as one. It reports all that can be
 // known to fail before anything is sent.
 //
 // Members are renewed, without an end and without replicas, whatever is asked of the whole.
-func newOrder(ctx context.Context, kind, name string, parts []member, need int, wait time.Duration, opts []LockOption) (order, error) {
-	o := order{kind: kind, name: name, parts: parts, need: need, wants: make([]request, len(parts))}
-	for i, part := range parts {
-		want, err := part.client.request(wait, opts)
-		if err == nil {
-			err = part.point.err
-		}
-		if err == nil {
-			err = part.client.deadlock(ctx, part.point, part.client.ownerOf(ctx))
-		}
-		if err != nil {
+func (w whole) order(ctx context.Context, kind, name string, need int, wait time.Duration, opts []LockOption) (order, error) {
+	o := order{kind: kind, name: name, parts: w.parts, need: need, wants: make([]request, len(w.parts))}
+	if w.err != nil || ctx.Err() != nil {
+		return o, cmp.Or(w.err, o.timeUp(ctx, nil))
+	}
+	for i, part := range w.parts {
+		c := part.client
+		want, err := c.request(wait, opts)
+		if err := cmp.Or(err, part.point.err, c.deadlock(ctx, part.point, c.ownerOf(ctx))); err != nil {
 			return o, err
 		}
 		o.whole = want
-		lease := min(want.lease, part.client.config.LeaseTime)
+		lease := min(want.lease, c.config.LeaseTime)
 		if want.most > 0 {
 			lease = min(lease, want.most) // its key does not outlive the whole
 		}
 		o.wants[i] = request{lease: lease, wait: want.wait, fenced: want.fenced}
 	}
-	if o.whole.wait != forever {
+	if o.waits() && o.whole.wait != forever {
 		o.until = time.Now().Add(o.whole.wait)
 	}
 	return o, nil
@@ -179,12 +143,9 @@ func newOrder(ctx context.Context, kind, name string, parts []member, need int, 
 // waits says whether the order may wait for a member.
 func (o order) waits() bool { return o.whole.wait != 0 }
 
-// late says that the time of WithWait has passed.
-func (o order) late() bool { return !o.until.IsZero() && !time.Now().Before(o.until) }
-
 // limit is a context that ends when the wait does.
 func (o order) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !o.waits() || o.until.IsZero() {
+	if o.until.IsZero() {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, o.until)
@@ -205,30 +166,27 @@ func (o order) patience() time.Duration {
 const firstPatience = 3 * time.Second
 
 // jitter is up to twice d, so that two that wait for each other do not give up together.
-func jitter(d time.Duration) time.Duration {
-	if d == 0 {
-		return 0
-	}
-	return d + rand.N(d)
-}
+func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }
 
-// errAnew ends an attempt that gives everything back and begins again.
-var errAnew = errors.New("others go first")
+// rest lets others go first.
+func rest(ctx context.Context, d time.Duration) {
+	limited, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-limited.Done()
+}
 
 // timeUp is the error of an order whose context has ended.
 func (o order) timeUp(ctx context.Context, err error) error {
 	what := ErrNotAcquired
-	if errors.Is(err, ErrUnknownOutcome) {
-		what = ErrUnknownOutcome
-	}
-	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
 	var refused *driver.ServerError
 	switch {
-	case errors.As(err, &refused) && what == ErrNotAcquired && !errors.Is(err, ErrNotAcquired):
-		said = fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, refused)
-	case refused != nil:
-		said = fmt.Errorf("%w: %w", said, refused)
-	case err != nil:
+	case errors.Is(err, ErrUnknownOutcome):
+		what = ErrUnknownOutcome
+	case errors.As(err, &refused) && !errors.Is(err, ErrNotAcquired):
+		what = refused
+	}
+	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
+	if err != nil && what != refused {
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
 	}
 	return withCause(said, ctx)

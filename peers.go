@@ -3,6 +3,7 @@ package redlatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,28 +34,22 @@ func parsePeer(text string) (release, error) {
 		return noPeers, nil
 	}
 	var version release
+	bad := &ConfigError{"OldestPeer", fmt.Sprintf("%q is neither a Redisson version such as 3.16.8 nor \"none\"", text)}
 	parts := strings.Split(text, ".")
 	if len(parts) != len(version) {
-		return version, &ConfigError{"OldestPeer", fmt.Sprintf("%q is neither a Redisson version such as 3.16.8 nor \"none\"", text)}
+		return version, bad
 	}
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 16)
 		if err != nil {
-			return version, &ConfigError{"OldestPeer", fmt.Sprintf("%q is neither a Redisson version such as 3.16.8 nor \"none\"", text)}
+			return version, bad
 		}
 		version[i] = int(n)
 	}
 	return version, nil
 }
 
-func (r release) before(other release) bool {
-	for i := range r {
-		if r[i] != other[i] {
-			return r[i] < other[i]
-		}
-	}
-	return false
-}
+func (r release) before(other release) bool { return slices.Compare(r[:], other[:]) < 0 }
 
 // messages is how releases are announced, for the servers and the oldest peer there are.
 func (c Config) messages(d driver.Driver) protocol.Messages {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/wake"
 )
 
 // Quorum is one lock on several independent servers: the holder holds it on a majority of
@@ -21,10 +23,7 @@ import (
 // lock for that long after a majority of the servers has started.
 //
 // A Quorum holds no state; see Mutex.
-type Quorum struct {
-	parts []member
-	err   error // why there can be none
-}
+type Quorum struct{ whole }
 
 var _ Lock = (*Quorum)(nil)
 
@@ -37,36 +36,15 @@ var _ Lock = (*Quorum)(nil)
 // docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	q := &Quorum{}
-	for _, l := range locks {
-		part, ok := memberOf(l)
-		if !ok {
-			q.err = refuse("NewQuorum", "a %T is no single lock", l)
-			return q
-		}
-		q.parts = append(q.parts, part)
-	}
-	switch a, b, found := clash(q.parts, member.sameServer); {
-	case len(q.parts) == 0:
-		q.err = refuse("NewQuorum", "there is no lock to take")
-	case found:
+	q.take("NewQuorum", locks)
+	if a, b, found := clash(q.parts, member.sameServer); found && q.err == nil {
 		q.err = refuse("NewQuorum", "%q and %q are both on %s: members are counted by distinct server", a.point.name, b.point.name, a.where())
 	}
-	inOrder(q.parts)
 	return q
 }
 
 // Name is the name of the members, or their names with a + between them if they differ.
-func (q *Quorum) Name() string {
-	for _, part := range q.parts {
-		if part.point.name != q.parts[0].point.name {
-			return joined(q.parts)
-		}
-	}
-	if len(q.parts) == 0 {
-		return ""
-	}
-	return q.parts[0].point.name
-}
+func (q *Quorum) Name() string { return strings.Join(slices.Compact(q.names()), "+") }
 
 // need is how many members are a majority.
 func (q *Quorum) need() int { return len(q.parts)/2 + 1 }
@@ -102,90 +80,54 @@ func (q *Quorum) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	if q.err != nil {
-		return nil, q.err
-	}
-	o, err := newOrder(ctx, "quorum", q.Name(), q.parts, q.need(), wait, opts)
+	o, err := q.order(ctx, "quorum", q.Name(), q.need(), wait, opts)
 	if err != nil {
 		return nil, err
 	}
 	for i, part := range q.parts {
 		o.wants[i].wait = 0
-		if delay := part.client.config.RestartDelay; delay >= 0 && max(o.wants[i].lease, fixedLease(o.whole)) > delay {
+		if delay := part.client.config.RestartDelay; delay >= 0 && o.whole.fixed && o.whole.lease > delay {
 			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
-	}
-	if a, b, found := clash(q.parts, member.seenTogether); found {
-		return nil, sameRun(a, b)
 	}
 	if err := o.disjoint(); err != nil {
 		return nil, err
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	w := watch{order: o}
+	w := watch{order: o, places: make([]*wake.Waiter, len(o.parts))}
 	defer w.leave()
 	for {
+		if err := o.oneServer(); err != nil {
+			return nil, err
+		}
 		g := o.group(ctx)
 		if g.poll(limited) && g.form(ctx) {
-			w.pass()
 			return &g.hold, nil
 		}
-		err := g.verdict(ctx)
+		err := g.verdict()
 		if !o.waits() || !errors.Is(err, ErrNotAcquired) || !w.wait(limited, g) {
 			return nil, withCause(err, ctx)
 		}
 	}
 }
 
-// fixedLease is the lease that WithLease asks for, 0 without it.
-func fixedLease(whole request) time.Duration {
-	if whole.fixed {
-		return whole.lease
-	}
-	return 0
-}
-
-// roster are the quorums that a client takes part in now.
-type roster struct {
-	mu   sync.Mutex
-	live map[*group]struct{}
-}
-
-func (r *roster) enter(g *group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.live == nil {
-		r.live = make(map[*group]struct{})
-	}
-	r.live[g] = struct{}{}
-}
-
-func (r *roster) leave(g *group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.live, g)
-}
-
 // disjoint reports a quorum of other servers under way in this process that could be held at the
 // same time: a majority of its members and one of ours need not share a server.
-func (o order) disjoint() error {
+func (o order) disjoint() (err error) {
 	for _, part := range o.parts {
-		r := &part.client.roster
-		r.mu.Lock()
-		for g := range r.live {
-			shared := 0
+		part.client.quorums.Range(func(live, _ any) bool {
+			g, shared := live.(*group), 0
 			for _, other := range g.parts {
-				if slices.ContainsFunc(o.parts, func(m member) bool { return m.sameKey(other) }) {
+				if slices.ContainsFunc(o.parts, other.sameKey) {
 					shared++
 				}
 			}
 			if all := len(o.parts) + len(g.parts) - shared; shared > 0 && o.need+g.need <= all {
-				r.mu.Unlock()
-				return refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
+				err = refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
 			}
-		}
-		r.mu.Unlock()
+			return err == nil
+		})
 	}
-	return nil
+	return err
 }

@@ -29,7 +29,7 @@ func (c *Client) replicate(ctx context.Context, h *Hold, want request) error {
 	case err != nil:
 		return withCause(fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrNotReplicated, bare(err)), ctx)
 	}
-	if err := t.renewed(term, result); err != nil {
+	if err := t.renewed(term, result, nil); err != nil {
 		return err
 	}
 	if had < want.replicas {
@@ -45,9 +45,6 @@ func (r request) confirms() bool { return r.fixed || r.most > 0 || r.replicas > 
 // the whole, and replicas have to confirm that very renewal. A fixed lease is not renewed
 // afterwards.
 func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error {
-	if !whole.confirms() {
-		return nil
-	}
 	t := h.tenure()
 	t.mu.Lock()
 	h.until = end
@@ -55,15 +52,15 @@ func (h *Hold) confirm(ctx context.Context, whole request, end time.Time) error 
 		h.want.lease = whole.lease
 	}
 	t.mu.Unlock()
+	var err error
 	if whole.replicas == 0 || t.client.session != nil {
-		if err := t.client.prolong(ctx, h); err != nil {
-			return err
-		}
+		err = t.client.prolong(ctx, h)
 	}
-	if whole.replicas > 0 {
-		if err := t.client.replicate(ctx, h, whole); err != nil {
-			return err
-		}
+	if err == nil && whole.replicas > 0 {
+		err = t.client.replicate(ctx, h, whole)
+	}
+	if err != nil {
+		return err
 	}
 	if whole.fixed {
 		t.fix(h)
@@ -80,10 +77,7 @@ func (c *Client) prolong(ctx context.Context, h *Hold) error {
 	request := t.errand(call, span(term), term, t.counts(), h.read)
 	t.mu.Unlock()
 	result, err := c.run(ctx, c.runner, request)
-	if err != nil {
-		return failure("lock", t.point.name, bare(err))
-	}
-	return t.renewed(term, result)
+	return t.renewed(term, result, err)
 }
 
 // plan is how the lease is to be renewed, which the engine may not know yet.
@@ -109,19 +103,16 @@ func (t *tenure) fix(h *Hold) {
 }
 
 // renewed takes the answer to a renewal by a term that the engine did not send.
-func (t *tenure) renewed(term renew.Term, result script.Result) error {
-	if err := result.Failed(); err != nil {
-		return failure("lock", t.point.name, bare(err))
+func (t *tenure) renewed(term renew.Term, result script.Result, err error) error {
+	if err == nil {
+		err = result.Failed()
 	}
-	all, err := script.ReadRenewed(result.Reply, 1)
-	switch {
-	case err != nil:
-		return failure("lock", t.point.name, err)
-	case !all[0].Held:
+	switch answer := readRenewed(result, err, 1)[0]; {
+	case answer.Err != nil:
+		return failure("lock", t.point.name, bare(answer.Err))
+	case !answer.Held:
 		t.Lost(renew.ErrGone)
 		return fmt.Errorf("redlatch: lock %q: %w: %w", t.point.name, ErrLost, renew.ErrGone)
-	case all[0].Err != nil:
-		return failure("lock", t.point.name, all[0].Err)
 	}
 	t.extend(result.Asked, term.Span(result.Asked))
 	return nil

@@ -2,8 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -17,17 +15,32 @@ type sweep struct {
 	patience time.Duration // for a wait while others are held; 0: no end
 }
 
-// all takes every member. After an error some are held, by the group.
+// all takes every member. After an error some are held, by the group. Neighbours that one script
+// can take are taken together. If another holds one of them, they are taken up to that one, then
+// that one is waited for, and then come those behind it.
 func (s *sweep) all() error {
+	end := len(s.parts) // those taken together come before it
 	for from := 0; from < len(s.parts); {
 		to := from + 1
-		for to < len(s.parts) && s.plain(from) && s.plain(to) && s.parts[from].together(s.parts[to]) {
+		for to < end && s.plain(from) && s.plain(to) && s.parts[from].together(s.parts[to]) {
 			to++
 		}
-		if err := s.take(from, to); err != nil {
+		if to == from+1 {
+			if err := s.takeOne(from); err != nil {
+				return err
+			}
+			from, end = to, len(s.parts)
+			continue
+		}
+		blocked, err := s.takeTogether(from, to)
+		if err != nil {
 			return err
 		}
-		from = to
+		if blocked < 0 {
+			from = to
+		} else {
+			end = blocked
+		}
 	}
 	return nil
 }
@@ -42,46 +55,17 @@ func (s *sweep) plain(i int) bool {
 		!want.fenced
 }
 
-// take takes the members from one up to another, which one script can take. If it cannot,
-// because another holds one of them, they are taken up to that one, then that one is
-// waited for, and then come those behind it.
-func (s *sweep) take(from, to int) error {
-	for to-from > 1 {
-		blocked, err := s.takeTogether(from, to)
-		if err != nil || blocked < 0 {
-			return err
-		}
-		if err := s.take(from, blocked); err != nil {
-			return err
-		}
-		if err := s.takeOne(blocked); err != nil {
-			return err
-		}
-		from = blocked + 1
-	}
-	if from < to {
-		return s.takeOne(from)
-	}
-	return nil
-}
-
 // takeOne takes one member, and waits for it if it may.
 func (s *sweep) takeOne(i int) error {
 	part, want := s.parts[i], s.wants[i]
-	if s.waits() && !s.until.IsZero() {
-		if want.wait = time.Until(s.until); want.wait <= 0 {
-			return part.client.notAcquired(s.under, part.point, answer{})
-		}
+	if !s.until.IsZero() {
+		want.wait = max(time.Until(s.until), 1)
 	}
-	short := i > 0 && s.patience > 0 && s.waits() && s.patience < want.wait
-	if short {
-		want.wait = s.patience
+	if i > 0 && s.patience > 0 {
+		want.wait = min(want.wait, s.patience)
 	}
 	h, err := part.client.acquireOn(s.under, part.point, want)
 	if err != nil {
-		if short && errors.Is(err, ErrNotAcquired) && s.under.Err() == nil {
-			return fmt.Errorf("%w: %w", err, errAnew)
-		}
 		return err
 	}
 	return s.keep(i, h)
@@ -89,9 +73,9 @@ func (s *sweep) takeOne(i int) error {
 
 // keep takes in a member that was granted, or says why the group has ended.
 func (s *sweep) keep(i int, h *Hold) error {
-	s.add(i, h, origin{})
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	if !s.add(i, h, 0) {
+		_ = h.Unlock(context.Background())
+	}
 	return s.over()
 }
 
@@ -99,8 +83,10 @@ func (s *sweep) keep(i int, h *Hold) error {
 // be had at once, or -1 when all were taken.
 func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	c := s.parts[from].client
-	if blocked := s.crowded(from, to); blocked >= 0 {
-		return blocked, nil
+	for i := from; i < to && s.waits(); i++ {
+		if c.hub.Crowded(s.parts[i].point.queue) {
+			return i, nil // who comes later stands behind those of this process
+		}
 	}
 	if !c.gate.enter() {
 		return from, nil // which says that it is closed
@@ -108,14 +94,11 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	defer c.gate.leave()
 	limited, cancel := s.limit(s.under)
 	defer cancel()
-	if limited.Err() != nil {
-		return 0, c.notAcquired(s.under, s.parts[from].point, answer{})
-	}
 	ts, call := s.bid(from, to)
 	began := time.Now()
 	result, err := c.runner.Run(limited, call)
 	if err != nil {
-		return 0, c.giveUpAll(limited, ts, err)
+		return 0, s.settle(limited, from, ts, result, err)
 	}
 	all, at, err := script.ReadAcquiredAll(result.Reply, to-from)
 	switch {
@@ -128,18 +111,7 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	case !all.Granted:
 		return from + at, nil
 	}
-	return -1, s.keepAll(from, ts, result, began)
-}
-
-// crowded is the first of several members that others of this process wait for, or -1:
-// who comes later stands behind them.
-func (s *sweep) crowded(from, to int) int {
-	for i := from; i < to && s.waits(); i++ {
-		if s.parts[i].client.hub.Crowded(s.parts[i].point.queue) {
-			return i
-		}
-	}
-	return -1
+	return -1, s.settle(limited, from, ts, script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}, nil)
 }
 
 // bid makes a tenure for each of several members, and the request for all of them.
@@ -154,45 +126,31 @@ func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
 	return ts, script.AcquireAll(locks, owners, s.wants[from].lease)
 }
 
-// keepAll makes holds of what was granted together.
-func (s *sweep) keepAll(from int, ts []*tenure, result script.Result, began time.Time) (err error) {
-	granted := script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}
-	late := false
+// settle makes holds of what was granted together, and gives up what was not answered or came
+// too late.
+func (s *sweep) settle(limited context.Context, from int, ts []*tenure, each script.Result, err error) error {
+	var last answer
+	var open []*tenure
 	for i, t := range ts {
-		a := t.read(t.want.lease, granted, nil)
+		a := t.read(t.want.lease, each, err)
 		if a.hold == nil {
-			late = true // as it is for those behind it
+			last, open = a, append(open, t)
 			continue
 		}
-		t.client.observe(Acquired, t.point, t.owner, time.Since(began), nil)
-		if e := s.keep(from+i, a.hold); e != nil {
-			err = e
+		t.client.observe(Acquired, t.point, t.owner, time.Since(each.Asked), nil)
+		if err := s.keep(from+i, a.hold); err != nil {
+			return err
 		}
 	}
-	if late {
-		return ts[0].client.giveUpAll(s.under, ts, nil)
+	if len(open) == 0 {
+		return nil
 	}
-	return err
-}
-
-// giveUpAll is giveUp for tenures whose one request had no answer, or one that came too
-// late.
-func (c *Client) giveUpAll(limited context.Context, ts []*tenure, err error) error {
-	var a answer
-	var open []*tenure
-	for _, t := range ts {
-		if err != nil {
-			a = t.read(0, script.Result{}, err)
-		}
-		if t.unsettled {
-			open = append(open, t)
-		}
-	}
-	if len(open) > 0 {
+	c := s.parts[from].client
+	if open[0].unsettled { // as all of them are
 		confirmed := c.takeBack(open...)
 		for _, t := range open {
 			t.unsettled = !confirmed
 		}
 	}
-	return c.verdict(limited, ts[len(ts)-1], a)
+	return c.verdict(limited, open[0], last)
 }
