@@ -190,7 +190,11 @@ func (h *heart) heard(l *awaited, beaten script.Beaten) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	for _, owner := range beaten.Missing {
+	missing := slices.Values(beaten.Missing)
+	if len(beaten.Missing) > script.MostBeaten/2 { // then so are those that were not named
+		missing = maps.Keys(l.waiters)
+	}
+	for owner := range missing {
 		if t := l.waiters[owner]; t != nil {
 			t.waiter.LookAt(now)
 		}

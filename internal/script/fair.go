@@ -61,7 +61,7 @@ func (f Fair) Release(owner string, remaining int, lease time.Duration) Call {
 }
 
 // MostBeaten is how many owners a Beat takes.
-const MostBeaten = 1000
+const MostBeaten = 100
 
 // Beat says that a client is alive, and asks after some of its waiters: 1 to MostBeaten. It
 // takes gone out of the queue, which are owners of the client that do not wait any more.

@@ -8,7 +8,7 @@
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]   the plan that announces a free lock
 -- ARGV[4]   the client
--- ARGV[5]   how many owners follow that wait, 1 to 1,000
+-- ARGV[5]   how many owners follow that wait, 1 to 100
 -- ARGV[6+]  these owners; then those that do not wait any more and are to be withdrawn
 --
 -- Reply: {ttl, first, missing, unknown}

@@ -75,7 +75,7 @@ func (c *crowd) beat() {
 	owners := make(map[string][]string)
 	for _, owner := range c.queue {
 		client, _, _ := protocol.ParseOwner(owner)
-		if len(owners[client]) < 100 {
+		if len(owners[client]) < script.MostBeaten {
 			owners[client] = append(owners[client], owner)
 		}
 	}
