@@ -1,0 +1,172 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redlatch/redlatch/watchdog"
+)
+
+// pausing is the story of two locks, each with a holder and a rival, told side by side:
+// both holders are stopped in the same moment, and a watchdog renews for one of them.
+type pausing struct {
+	*stage
+	halves  [2]*half // without the watchdog, and with it
+	unwatch func()   // ends the watchdog
+}
+
+// The story in leases: both holders are stopped after the first one, for four, and go on
+// for one and a quarter before they release.
+const (
+	stopAfter    = 1.0
+	resumeAfter  = 5.0
+	releaseAfter = 6.25
+	endAfter     = 7.0
+)
+
+// leases is a moment of the story, counted from its start.
+func (s Settings) leases(n float64) time.Duration { return time.Duration(n * float64(s.Lease)) }
+
+func newPausing(s *stage) *pausing {
+	p := &pausing{stage: s, unwatch: func() {}}
+	for i, title := range []string{"without a watchdog", "with a watchdog"} {
+		p.halves[i] = newHalf(title, i == 1, s.settings.Lease)
+		p.halves[i].lock = s.newLock(false)
+	}
+	return p
+}
+
+// startWithin bounds the start of the processes, and the time until the watchdog is known.
+const startWithin = 15 * time.Second
+
+// begin starts everybody. It waits until both locks are held, both rivals wait, and the
+// protected holder knows of the watchdog.
+func (p *pausing) begin(ctx context.Context) (err error) {
+	limit, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("not within %v: the processes hold their locks, or wait for them", startWithin))
+	defer cancel()
+	if err := p.watch(); err != nil {
+		return err
+	}
+	for _, h := range p.halves {
+		if h.holder, err = p.start("the holder ", h, h.protected); err != nil {
+			return err
+		}
+	}
+	if err := p.await(limit, func(h *half) bool { return h.held() && (!h.protected || h.watchdogs > 0) }); err != nil {
+		return err
+	}
+	for _, h := range p.halves {
+		if h.rival, err = p.start("the rival ", h, false); err != nil {
+			return err
+		}
+	}
+	if err := p.await(limit, func(h *half) bool { return h.rivalState == waiting }); err != nil {
+		return err
+	}
+	at := p.settings.leases
+	p.began, p.now, p.length = p.now, p.now, at(endAfter)
+	p.steps = []step{{at(stopAfter), p.stop}, {at(resumeAfter), p.resume}, {at(releaseAfter), p.release}}
+	p.note(neutral, "each lock has a holder, and a rival that waits for it")
+	return nil
+}
+
+// watch runs a watchdog in this process, which is nobody's holder.
+func (p *pausing) watch() error {
+	w, err := watchdog.New(p.client.Driver(), watchdog.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.Run(ctx)
+	}()
+	p.unwatch = func() { cancel(); <-done }
+	return nil
+}
+
+func (p *pausing) start(role string, h *half, protect bool) (*process, error) {
+	return p.processes.start(role+h.title, task{URL: p.url, Lock: h.lock.Name(), Lease: p.settings.Lease, Protect: protect})
+}
+
+// await listens to the actors until something is so in both halves.
+func (p *pausing) await(ctx context.Context, so func(h *half) bool) error {
+	for !so(p.halves[0]) || !so(p.halves[1]) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case e := <-p.processes.events:
+			if err := p.stage.hear(p, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pausing) hear(from *process, e event) error {
+	for _, h := range p.halves {
+		if m, text := h.hear(from, e, p.elapsed()); text != "" {
+			p.note(m, "%s: %s", h.title, text)
+		}
+	}
+	return nil
+}
+
+func (p *pausing) look(ctx context.Context) error {
+	for _, h := range p.halves {
+		if renewed, from := h.look(ctx, p.elapsed(), p.length); renewed && h.renewals == 1 {
+			p.note(good, "%s: it renews for the holder, TTL %s -> %s, and so on", h.title, seconds(from), seconds(h.gauge.last.ttl))
+		}
+	}
+	p.narrator.draw(p.frame)
+	return nil
+}
+
+// stop stops both holders.
+func (p *pausing) stop() error {
+	for _, h := range p.halves {
+		if err := h.holder.stop(); err != nil {
+			return fmt.Errorf("stop the holder: %w", err)
+		}
+		h.stopped = p.elapsed()
+	}
+	p.note(bold, "SIGSTOP to both holders, pid %d and %d", p.halves[0].holder.pid(), p.halves[1].holder.pid())
+	return nil
+}
+
+// resume lets them go on.
+func (p *pausing) resume() error {
+	p.note(bold, "SIGCONT to both")
+	for _, h := range p.halves {
+		h.resumed = p.elapsed()
+		if err := h.holder.resume(); err != nil {
+			return fmt.Errorf("continue the holder: %w", err)
+		}
+	}
+	return nil
+}
+
+// release asks the holders to give back what they have.
+func (p *pausing) release() error {
+	for _, h := range p.halves {
+		h.released = p.elapsed()
+		h.holder.dismiss()
+	}
+	return nil
+}
+
+func (p *pausing) conclude(interrupted, failed bool) bool {
+	p.unwatch()
+	if interrupted || failed {
+		return true // what was not shown to the end says nothing about the locks
+	}
+	p.narrator.draw(p.frame)
+	if !p.narrator.draws() {
+		p.narrator.print(append([]line{nil}, p.frame(0)...)...)
+	}
+	return p.halves[0].broken() == "" && p.halves[1].broken() == ""
+}
