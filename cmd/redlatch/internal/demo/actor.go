@@ -56,12 +56,10 @@ func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (e
 	}
 	defer func() { err = errors.Join(err, a.client.Close(context.Background())) }()
 	a.lock = makeLock(a.client, a.task.Lock, a.task.Fair)
-	if a.task.Counter != "" {
-		if a.counter, err = openCounter(a.task.Counter); err != nil {
-			return err
-		}
-		defer a.counter.Close()
+	if a.counter, err = openCounter(a.task.Counter); err != nil {
+		return err
 	}
+	defer a.counter.Close()
 	return a.run(ctx)
 }
 
@@ -86,15 +84,15 @@ func (a *actor) run(ctx context.Context) error {
 		if err := a.enter(ctx); err != nil {
 			return err
 		}
-		if a.task.Counter == "" {
-			<-ctx.Done()
-			return nil
+		var rested <-chan time.Time
+		if a.task.Rest > 0 {
+			// Whoever asks again at once often gets the lock again, and the others would
+			// seldom be seen.
+			rested = time.After(rand.N(a.task.Rest))
 		}
-		// Whoever asks again at once often gets the lock again, and the others would
-		// seldom be seen.
 		select {
 		case <-ctx.Done():
-		case <-time.After(rand.N(a.task.Rest)):
+		case <-rested:
 		}
 	}
 	return nil
@@ -120,15 +118,13 @@ func (a *actor) enter(ctx context.Context) error {
 
 // inside is the critical section: read, stay, write. Its first and its last event
 // enclose what it does to the counter, and lie within the time of the hold.
-func (a *actor) inside(ctx context.Context, hold *redlatch.Hold, since time.Time) (err error) {
+func (a *actor) inside(ctx context.Context, hold *redlatch.Hold, since time.Time) error {
 	if err := a.say(event{Kind: enter, Since: since.UnixNano(), Visit: a.visit}); err != nil {
 		return err
 	}
-	var value int64
-	if a.task.Counter != "" {
-		if value, err = a.counter.read(); err != nil {
-			return err
-		}
+	value, err := a.counter.read()
+	if err != nil {
+		return err
 	}
 	if err := a.stay(ctx, hold); err != nil {
 		return err
@@ -136,10 +132,8 @@ func (a *actor) inside(ctx context.Context, hold *redlatch.Hold, since time.Time
 	if !hold.Valid() {
 		return a.say(event{Kind: lost})
 	}
-	if a.task.Counter != "" {
-		if err := a.counter.write(value + 1); err != nil {
-			return err
-		}
+	if err := a.counter.write(value + 1); err != nil {
+		return err
 	}
 	// The hand-over is measured from here: only this line comes before the release.
 	return a.say(event{Kind: leave, Read: value})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -15,7 +14,6 @@ type counting struct {
 	*stage
 	lock    lock
 	gauge   gauge
-	counter counter
 	number  int64 // in the counter
 	referee *referee
 	rows    []*row
@@ -43,11 +41,6 @@ func newCounting(s *stage) *counting {
 }
 
 func (c *counting) begin(context.Context) error {
-	file, err := os.CreateTemp("", "redlatch-demo-")
-	if err != nil {
-		return err
-	}
-	c.counter = counter{file}
 	c.length = c.settings.For
 	p := c.settings.plan()
 	stay := func() error { c.next = p.holdFor; return nil }
@@ -76,10 +69,7 @@ func (c *counting) begin(context.Context) error {
 
 // hire starts a worker.
 func (c *counting) hire() (*row, error) {
-	p, err := c.processes.start(fmt.Sprintf("worker w%d", c.processes.last+1), task{
-		URL: c.url, Lock: c.lock.Name(), Fair: c.settings.Fair, Lease: c.settings.Lease,
-		Counter: c.counter.Name(), Rest: c.settings.Work + 2*time.Millisecond,
-	})
+	p, err := c.start(fmt.Sprintf("worker w%d", c.processes.last+1), task{Lock: c.lock.Name(), Fair: c.settings.Fair, Rest: c.settings.Work + 2*time.Millisecond})
 	return &row{process: p, state: starting, since: c.now}, err
 }
 
@@ -173,17 +163,19 @@ func (c *counting) look(ctx context.Context) (err error) {
 	}
 	c.number, err = c.counter.read()
 	c.narrator.draw(c.frame)
+	c.log()
+	return err
+}
+
+// log says once a second how things stand where no frame shows it.
+func (c *counting) log() {
 	if !c.narrator.draws() && c.elapsed() >= c.logged+time.Second {
 		c.logged = c.elapsed().Truncate(time.Second)
 		c.narrator.note(c.elapsed(), neutral, "%s", c.state())
 	}
-	return err
 }
 
 func (c *counting) conclude(interrupted, failed bool) bool {
-	if c.counter.File == nil {
-		return true // it did not begin
-	}
 	if !failed {
 		c.gauge.ask(context.Background(), c.lock) // it is free
 	}
@@ -192,6 +184,6 @@ func (c *counting) conclude(interrupted, failed bool) bool {
 	r := report{Verdict: c.referee.judge(c.number), ran: c.elapsed(), interrupted: interrupted, renewals: c.gauge.renewals, leaseLeft: c.leaseLeft}
 	c.narrator.draw(c.frame)
 	c.narrator.write(r.text(c.settings))
-	c.narrator.err = errors.Join(err, c.narrator.err, c.counter.Close(), os.Remove(c.counter.Name()))
+	c.narrator.err = errors.Join(err, c.narrator.err)
 	return r.Sound()
 }

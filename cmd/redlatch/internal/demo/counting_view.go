@@ -124,7 +124,7 @@ func (c *counting) frame(height int) []line {
 	return append(lines, nil, on(faint, "increments ").and(bold, "%d", c.referee.verdict.Completed).
 		and(faint, "   counter file ").and(bold, "%d", c.number).
 		and(faint, "   overlaps ").and(overlaps, "%d", c.referee.verdict.Overlaps).
-		and(faint, "   last hand-over ").and(neutral, "%s", millis(c.referee.lastHandOver())), nil)
+		and(faint, "   last hand-over ").and(neutral, "%s", millis(c.referee.handOver)), nil)
 }
 
 // holderLines are the lock as Redis has it, and the rest of the lease as a bar.
@@ -153,19 +153,17 @@ func (c *counting) holderLines() []line {
 	return append(lines, nil)
 }
 
-func (r row) line(now time.Time) line {
+func (r *row) line(now time.Time) line {
 	l := on(neutral, "  %-4s", fmt.Sprintf("w%d", r.number)).and(faint, "pid %-8d", r.pid())
 	// The time counts where somebody waits for it to pass.
 	since := fmt.Sprintf("%5.1f s", max(now.Sub(r.since), 0).Seconds())
 	switch r.state {
 	case enter:
-		l = l.and(good, "%-9s", "HOLDS").and(faint, "%s", since)
+		l = l.and(good, "HOLDS    ").and(faint, "%s", since)
 	case waiting:
-		l = l.and(neutral, "%-9s", "waits").and(faint, "%s", since)
+		l = l.and(neutral, "waits    ").and(faint, "%s", since)
 	case lost:
 		l = l.and(bad, "%-16s", r.state)
-	case gone:
-		l = l.and(faint, "%-16s", "left")
 	default:
 		l = l.and(faint, "%-16s", r.state)
 	}

@@ -11,8 +11,8 @@ type task struct {
 	Fair    bool          `json:"fair,omitempty"`
 	Protect bool          `json:"protect,omitempty"`
 	Lease   time.Duration `json:"leaseNanos"`
-	Counter string        `json:"counter,omitempty"` // the file; empty for an actor that enters once and counts nothing
-	Rest    time.Duration `json:"restNanos"`         // the longest time between two visits
+	Counter string        `json:"counter"`             // the file
+	Rest    time.Duration `json:"restNanos,omitempty"` // the longest time between two visits; 0 for one visit only
 }
 
 // order is a line that may follow: how long the actor stays inside.
@@ -46,5 +46,5 @@ const (
 	leave    kind = "leave"  // the increment is written; the release comes next
 	lost     kind = "lost"   // left without writing, because the hold was not valid
 	resting  kind = "resting"
-	gone     kind = "gone" // the process has ended, says the parent; At is when it was killed
+	gone     kind = "left" // the process has ended, says the parent; At is when it was killed
 )

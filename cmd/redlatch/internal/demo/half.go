@@ -51,6 +51,12 @@ func (h *half) look(ctx context.Context, elapsed, all time.Duration) (renewed bo
 	if renewed {
 		h.renewals++
 	}
+	h.picture(elapsed, all, renewed)
+	return renewed, from
+}
+
+// picture keeps how things stand in the lanes.
+func (h *half) picture(elapsed, all time.Duration, renewed bool) {
 	seen := []glyph{h.holderGlyph(), nothing, ttlGlyph(h.gauge.last.ttl, h.gauge.lease), looks}
 	switch {
 	case h.rivalState == enter || h.rivalState == holds:
@@ -64,30 +70,40 @@ func (h *half) look(ctx context.Context, elapsed, all time.Duration) (renewed bo
 	for i := range h.lanes {
 		h.lanes[i].put(column(elapsed, all), seen[i])
 	}
-	return renewed, from
 }
 
 // hear takes what one of the processes says of itself, and tells what it means.
 func (h *half) hear(p *process, e event, elapsed time.Duration) (mood, string) {
-	switch p {
-	case h.rival:
+	if p == h.rival {
 		h.rivalState = e.Kind
-		if e.Kind == enter {
-			h.entered = elapsed
-			return h.entry()
-		}
-	case h.holder:
-		h.holderState = e.Kind
-		h.watchdogs = max(h.watchdogs, e.Watchdogs)
-		if h.resumed > 0 && h.released == 0 {
-			return h.awake(elapsed)
-		}
+		return h.entry(elapsed)
+	}
+	h.holderState = e.Kind
+	h.watchdogs = max(h.watchdogs, e.Watchdogs)
+	if h.resumed == 0 || h.released > 0 {
+		return neutral, ""
+	}
+	after := millis(elapsed - h.resumed)
+	switch {
+	case e.Kind == doubts && h.doubted == 0:
+		h.doubted = elapsed
+		return neutral, "the holder goes on, and is not valid until Redis has answered"
+	case e.Kind == lost && h.lost == 0:
+		h.lost = elapsed
+		return bad, fmt.Sprintf("the holder learns ErrLost, %s after it goes on", after)
+	case e.Kind == holds && h.confirmed == 0:
+		h.confirmed = elapsed
+		return good, fmt.Sprintf("the holder still holds the lock, confirmed after %s", after)
 	}
 	return neutral, ""
 }
 
 // entry tells of the rival's entry.
-func (h *half) entry() (mood, string) {
+func (h *half) entry(elapsed time.Duration) (mood, string) {
+	if h.rivalState != enter {
+		return neutral, ""
+	}
+	h.entered = elapsed
 	switch {
 	case h.released > 0:
 		return good, fmt.Sprintf("the rival enters, %s after the release", millis(h.entered-h.released))
@@ -95,23 +111,6 @@ func (h *half) entry() (mood, string) {
 		return bad, fmt.Sprintf("the rival enters, %s after the stop: the lease is over", seconds(h.entered-h.stopped))
 	}
 	return bad, "the rival enters"
-}
-
-// awake tells of a holder that goes on.
-func (h *half) awake(elapsed time.Duration) (mood, string) {
-	after := millis(elapsed - h.resumed)
-	switch {
-	case h.holderState == doubts && h.doubted == 0:
-		h.doubted = elapsed
-		return neutral, "the holder goes on, and is not valid until Redis has answered"
-	case h.holderState == lost && h.lost == 0:
-		h.lost = elapsed
-		return bad, fmt.Sprintf("the holder learns ErrLost, %s after it goes on", after)
-	case h.holderState == holds && h.confirmed == 0:
-		h.confirmed = elapsed
-		return good, fmt.Sprintf("the holder still holds the lock, confirmed after %s", after)
-	}
-	return neutral, ""
 }
 
 // broken says what did not go as promised, or nothing.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -43,30 +44,32 @@ const startWithin = 15 * time.Second
 
 // begin starts everybody. It waits until both locks are held, both rivals wait, and the
 // protected holder knows of the watchdog.
-func (p *pausing) begin(ctx context.Context) (err error) {
+func (p *pausing) begin(ctx context.Context) error {
 	limit, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("not within %v: the processes hold their locks, or wait for them", startWithin))
 	defer cancel()
 	if err := p.watch(); err != nil {
 		return err
 	}
-	for _, h := range p.halves {
-		if h.holder, err = p.start("the holder ", h, h.protected); err != nil {
-			return err
-		}
+	if err := p.both(func(h *half) (err error) {
+		h.holder, err = p.start("the holder "+h.title, task{Lock: h.lock.Name(), Protect: h.protected})
+		return err
+	}); err != nil {
+		return err
 	}
 	if err := p.await(limit, func(h *half) bool { return h.held() && (!h.protected || h.watchdogs > 0) }); err != nil {
 		return err
 	}
-	for _, h := range p.halves {
-		if h.rival, err = p.start("the rival ", h, false); err != nil {
-			return err
-		}
+	if err := p.both(func(h *half) (err error) {
+		h.rival, err = p.start("the rival "+h.title, task{Lock: h.lock.Name()})
+		return err
+	}); err != nil {
+		return err
 	}
 	if err := p.await(limit, func(h *half) bool { return h.rivalState == waiting }); err != nil {
 		return err
 	}
 	at := p.settings.leases
-	p.began, p.now, p.length = p.now, p.now, at(endAfter)
+	p.began, p.length = p.now, at(endAfter)
 	p.steps = []step{{at(stopAfter), p.stop}, {at(resumeAfter), p.resume}, {at(releaseAfter), p.release}}
 	p.note(neutral, "each lock has a holder, and a rival that waits for it")
 	return nil
@@ -88,10 +91,6 @@ func (p *pausing) watch() error {
 	return nil
 }
 
-func (p *pausing) start(role string, h *half, protect bool) (*process, error) {
-	return p.processes.start(role+h.title, task{URL: p.url, Lock: h.lock.Name(), Lease: p.settings.Lease, Protect: protect})
-}
-
 // await listens to the actors until something is so in both halves.
 func (p *pausing) await(ctx context.Context, so func(h *half) bool) error {
 	for !so(p.halves[0]) || !so(p.halves[1]) {
@@ -109,6 +108,9 @@ func (p *pausing) await(ctx context.Context, so func(h *half) bool) error {
 
 func (p *pausing) hear(from *process, e event) error {
 	for _, h := range p.halves {
+		if from != h.holder && from != h.rival {
+			continue
+		}
 		if m, text := h.hear(from, e, p.elapsed()); text != "" {
 			p.note(m, "%s: %s", h.title, text)
 		}
@@ -126,37 +128,35 @@ func (p *pausing) look(ctx context.Context) error {
 	return nil
 }
 
-// stop stops both holders.
-func (p *pausing) stop() error {
-	for _, h := range p.halves {
-		if err := h.holder.stop(); err != nil {
-			return fmt.Errorf("stop the holder: %w", err)
-		}
-		h.stopped = p.elapsed()
-	}
-	p.note(bold, "SIGSTOP to both holders, pid %d and %d", p.halves[0].holder.pid(), p.halves[1].holder.pid())
-	return nil
+// both does something with both holders.
+func (p *pausing) both(do func(h *half) error) error {
+	return errors.Join(do(p.halves[0]), do(p.halves[1]))
 }
 
-// resume lets them go on.
+func (p *pausing) stop() error {
+	err := p.both(func(h *half) error {
+		h.stopped = p.elapsed()
+		return h.holder.stop()
+	})
+	p.note(bold, "SIGSTOP to both holders, pid %d and %d", p.halves[0].holder.pid(), p.halves[1].holder.pid())
+	return err
+}
+
 func (p *pausing) resume() error {
 	p.note(bold, "SIGCONT to both")
-	for _, h := range p.halves {
+	return p.both(func(h *half) error {
 		h.resumed = p.elapsed()
-		if err := h.holder.resume(); err != nil {
-			return fmt.Errorf("continue the holder: %w", err)
-		}
-	}
-	return nil
+		return h.holder.resume()
+	})
 }
 
 // release asks the holders to give back what they have.
 func (p *pausing) release() error {
-	for _, h := range p.halves {
+	return p.both(func(h *half) error {
 		h.released = p.elapsed()
 		h.holder.dismiss()
-	}
-	return nil
+		return nil
+	})
 }
 
 func (p *pausing) conclude(interrupted, failed bool) bool {

@@ -19,6 +19,7 @@ type referee struct {
 	killed *event // the last to be killed inside, until the next one enters
 
 	verdict   Verdict
+	handOver  time.Duration // the last one
 	handOvers []time.Duration
 }
 
@@ -90,7 +91,8 @@ func (r *referee) measure(e event) {
 	if r.left == nil || r.left.Number == e.Number || e.Since > r.left.At || e.At < r.left.At {
 		return
 	}
-	r.handOvers = append(r.handOvers, time.Duration(e.At-r.left.At))
+	r.handOver = time.Duration(e.At - r.left.At)
+	r.handOvers = append(r.handOvers, r.handOver)
 }
 
 // end takes a worker out of the critical section because its process has ended.
@@ -131,14 +133,6 @@ func (r referee) judge(counter int64) Verdict {
 	sorted := slices.Sorted(slices.Values(r.handOvers))
 	v.P50, v.P99, v.Longest = percentile(sorted, 50), percentile(sorted, 99), percentile(sorted, 100)
 	return v
-}
-
-// lastHandOver is 0 where there was none.
-func (r *referee) lastHandOver() time.Duration {
-	if len(r.handOvers) == 0 {
-		return 0
-	}
-	return r.handOvers[len(r.handOvers)-1]
 }
 
 // percentile is the smallest value that at least p percent do not exceed; 0 where

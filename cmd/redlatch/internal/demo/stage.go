@@ -38,6 +38,7 @@ type stage struct {
 	address   string // for people, without the password
 	client    *redlatch.Client
 	locks     []lock // that nobody else uses
+	counter   counter
 
 	began, now time.Time // now is when the parent last woke up
 	noted      time.Time // when something was noted last
@@ -59,7 +60,8 @@ type step struct {
 // It reports whether the lock kept its promises, as far as the story went. Errors:
 // *redlatch.ConfigError if the URL is no good; others if Redis, an actor or out failed.
 func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (sound bool, err error) {
-	s := &stage{settings: settings, url: settings.Redis, began: time.Now()}
+	now := time.Now()
+	s := &stage{settings: settings, url: settings.Redis, began: now, now: now}
 	if s.url == "" {
 		server, err := memory.Serve("127.0.0.1:0")
 		if err != nil {
@@ -84,6 +86,13 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 		return true, err
 	}
 	defer s.processes.stdout.Close()
+	file, err := os.CreateTemp("", "redlatch-demo-")
+	if err != nil {
+		return true, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	s.counter = counter{file}
 	if settings.Pause {
 		s.narrator = newNarrator(out, pauseHeight)
 		return s.run(ctx, newPausing(s))
@@ -104,6 +113,12 @@ func (s *stage) run(ctx context.Context, told story) (sound bool, err error) {
 		return sound, err
 	}
 	return sound, errors.Join(err, s.narrator.err)
+}
+
+// start starts an actor for a lock.
+func (s *stage) start(name string, t task) (*process, error) {
+	t.URL, t.Lease, t.Counter = s.url, s.settings.Lease, s.counter.Name()
+	return s.processes.start(name, t)
 }
 
 // newLock is a lock with a name of its own.
@@ -138,7 +153,7 @@ func (s *stage) play(ctx context.Context, told story) error {
 	// Short against the renewal interval, so that no jump of the TTL is missed.
 	ticker := time.NewTicker(min(max(s.settings.Lease/40, 5*time.Millisecond), maxTick))
 	defer ticker.Stop()
-	for s.now = s.began; s.narrator.err == nil && s.elapsed() < s.length; {
+	for s.narrator.err == nil && s.elapsed() < s.length {
 		var err error
 		select {
 		case <-ctx.Done():
