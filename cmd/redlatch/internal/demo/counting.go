@@ -52,7 +52,8 @@ func (c *counting) begin(context.Context) error {
 		c.steps = append(c.steps, step{at, stay})
 	}
 	if !c.narrator.draws() {
-		c.narrator.print(append(c.head(), nil)...)
+		c.narrator.print(on(bold, "redlatch demo: %d processes add to one unguarded number, under one lock", c.settings.Workers))
+		c.narrator.print(append(c.head()[1:], nil)...)
 	}
 	names := ""
 	for range c.settings.Workers {
