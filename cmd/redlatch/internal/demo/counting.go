@@ -29,7 +29,6 @@ type counting struct {
 type row struct {
 	*process
 	client   string // first half of its owners
-	state    kind
 	since    time.Time
 	done     int
 	stays    bool // inside, because it was told to
@@ -71,7 +70,7 @@ func (c *counting) begin(context.Context) error {
 // hire starts a worker.
 func (c *counting) hire() (*row, error) {
 	p, err := c.start(fmt.Sprintf("worker w%d", c.processes.last+1), task{Lock: c.lock.Name(), Fair: c.settings.Fair, Rest: c.settings.Work + 2*time.Millisecond})
-	return &row{process: p, state: starting, since: c.now}, err
+	return &row{process: p, since: c.now}, err
 }
 
 func (c *counting) hear(p *process, e event) error {

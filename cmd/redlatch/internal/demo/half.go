@@ -14,11 +14,10 @@ type half struct {
 	holder    *process
 	rival     *process
 
-	holderState, rivalState kind
-	watchdogs               int // that the holder knows of
-	gauge                   gauge
-	renewals                int // while the holder was stopped
-	lanes                   []lane
+	watchdogs int // that the holder knows of
+	gauge     gauge
+	renewals  int // while the holder was stopped
+	lanes     []lane
 
 	// Times since the start of the story; 0 for what has not happened.
 	stopped, resumed, released time.Duration
@@ -36,8 +35,11 @@ func newHalf(title string, protected bool, lease time.Duration) *half {
 	return h
 }
 
-// held says whether the holder has the lock, as far as it knows.
-func (h *half) held() bool { return h.holderState == enter || h.holderState == holds }
+// ready says whether the story can begin.
+func (h *half) ready() bool {
+	held := h.holder.state == enter || h.holder.state == holds
+	return held && h.rival.state == waiting && (!h.protected || h.watchdogs > 0)
+}
 
 // paused says whether the holder stands still.
 func (h *half) paused() bool { return h.stopped > 0 && h.resumed == 0 }
@@ -57,12 +59,9 @@ func (h *half) look(ctx context.Context, elapsed, all time.Duration) (renewed bo
 
 // picture keeps how things stand in the lanes.
 func (h *half) picture(elapsed, all time.Duration, renewed bool) {
-	seen := []glyph{h.holderGlyph(), nothing, ttlGlyph(h.gauge.last.ttl, h.gauge.lease), looks}
-	switch {
-	case h.rivalState == enter || h.rivalState == holds:
-		seen[1] = runs
-	case h.rivalState == waiting:
-		seen[1] = waits
+	seen := []glyph{glyphOf(h.holder.state), glyphOf(h.rival.state), ttlGlyph(h.gauge.last.ttl, h.gauge.lease), looks}
+	if h.paused() {
+		seen[0] = standing
 	}
 	if renewed {
 		seen[3] = renews
@@ -74,11 +73,13 @@ func (h *half) picture(elapsed, all time.Duration, renewed bool) {
 
 // hear takes what one of the processes says of itself, and tells what it means.
 func (h *half) hear(p *process, e event, elapsed time.Duration) (mood, string) {
+	p.state = e.Kind
+	if h.stopped == 0 && p == h.rival && e.Kind == enter && h.holder != nil {
+		h.holder, h.rival = h.rival, h.holder
+	}
 	if p == h.rival {
-		h.rivalState = e.Kind
 		return h.entry(elapsed)
 	}
-	h.holderState = e.Kind
 	h.watchdogs = max(h.watchdogs, e.Watchdogs)
 	if h.resumed == 0 || h.released > 0 {
 		return neutral, ""
@@ -100,7 +101,7 @@ func (h *half) hear(p *process, e event, elapsed time.Duration) (mood, string) {
 
 // entry tells of the rival's entry.
 func (h *half) entry(elapsed time.Duration) (mood, string) {
-	if h.rivalState != enter {
+	if h.rival.state != enter {
 		return neutral, ""
 	}
 	h.entered = elapsed

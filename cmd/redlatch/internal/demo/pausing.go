@@ -14,8 +14,7 @@ import (
 // both holders are stopped in the same moment, and a watchdog renews for one of them.
 type pausing struct {
 	*stage
-	halves  [2]*half // without the watchdog, and with it
-	unwatch func()   // ends the watchdog
+	halves [2]*half // without the watchdog, and with it
 }
 
 // The story in leases: both holders are stopped after the first one, for four, and go on
@@ -31,7 +30,7 @@ const (
 func (s Settings) leases(n float64) time.Duration { return time.Duration(n * float64(s.Lease)) }
 
 func newPausing(s *stage) *pausing {
-	p := &pausing{stage: s, unwatch: func() {}}
+	p := &pausing{stage: s}
 	for i, title := range []string{"without a watchdog", "with a watchdog"} {
 		p.halves[i] = newHalf(title, i == 1, s.settings.Lease)
 		p.halves[i].lock = s.newLock(false)
@@ -42,67 +41,41 @@ func newPausing(s *stage) *pausing {
 // startWithin bounds the start of the processes, and the time until the watchdog is known.
 const startWithin = 15 * time.Second
 
-// begin starts everybody. It waits until both locks are held, both rivals wait, and the
-// protected holder knows of the watchdog.
+// begin starts everybody. In each half, whoever enters is the holder, and the other one
+// is the rival. It waits until both locks are held, both rivals wait, and the protected
+// holder knows of the watchdog.
 func (p *pausing) begin(ctx context.Context) error {
-	limit, cancel := context.WithTimeoutCause(ctx, startWithin, fmt.Errorf("not within %v: the processes hold their locks, or wait for them", startWithin))
-	defer cancel()
-	if err := p.watch(); err != nil {
+	w, err := watchdog.New(p.client.Driver(), watchdog.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
 		return err
 	}
-	if err := p.both(func(h *half) (err error) {
-		h.holder, err = p.start("the holder "+h.title, task{Lock: h.lock.Name(), Protect: h.protected})
-		return err
-	}); err != nil {
-		return err
+	p.helpers.Go(func() { _ = w.Run(ctx) }) // this process is nobody's holder
+	for i := range 4 {
+		h := p.halves[i%2]
+		started, err := p.start("process "+h.title, task{Lock: h.lock.Name(), Protect: h.protected})
+		if err != nil {
+			return err
+		}
+		h.rival, h.holder = started, h.rival
 	}
-	if err := p.await(limit, func(h *half) bool { return h.held() && (!h.protected || h.watchdogs > 0) }); err != nil {
-		return err
-	}
-	if err := p.both(func(h *half) (err error) {
-		h.rival, err = p.start("the rival "+h.title, task{Lock: h.lock.Name()})
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := p.await(limit, func(h *half) bool { return h.rivalState == waiting }); err != nil {
-		return err
+	limit := time.NewTimer(startWithin)
+	defer limit.Stop()
+	for !p.halves[0].ready() || !p.halves[1].ready() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-p.processes.events:
+			if err := p.stage.hear(p, e); err != nil {
+				return err
+			}
+		case <-limit.C:
+			return fmt.Errorf("not within %v: each lock has a holder, and a rival that waits for it", startWithin)
+		}
 	}
 	at := p.settings.leases
 	p.began, p.length = p.now, at(endAfter)
 	p.steps = []step{{at(stopAfter), p.stop}, {at(resumeAfter), p.resume}, {at(releaseAfter), p.release}}
 	p.note(neutral, "each lock has a holder, and a rival that waits for it")
-	return nil
-}
-
-// watch runs a watchdog in this process, which is nobody's holder.
-func (p *pausing) watch() error {
-	w, err := watchdog.New(p.client.Driver(), watchdog.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = w.Run(ctx)
-	}()
-	p.unwatch = func() { cancel(); <-done }
-	return nil
-}
-
-// await listens to the actors until something is so in both halves.
-func (p *pausing) await(ctx context.Context, so func(h *half) bool) error {
-	for !so(p.halves[0]) || !so(p.halves[1]) {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case e := <-p.processes.events:
-			if err := p.stage.hear(p, e); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
@@ -160,7 +133,6 @@ func (p *pausing) release() error {
 }
 
 func (p *pausing) conclude(interrupted, failed bool) bool {
-	p.unwatch()
 	if interrupted || failed {
 		return true // what was not shown to the end says nothing about the locks
 	}

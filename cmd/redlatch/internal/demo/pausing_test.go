@@ -17,7 +17,7 @@ type said struct {
 // played plays a half of the story without processes, in leases of a second.
 func played(protected bool, all ...said) *half {
 	h := newHalf("half", protected, time.Second)
-	h.holder, h.rival = &process{}, &process{}
+	h.holder, h.rival = &process{state: enter}, &process{state: waiting}
 	for _, s := range all {
 		h.stopped, h.resumed, h.released = time.Second, 0, 0
 		if s.at >= 5*time.Second {
@@ -70,26 +70,29 @@ func told(from, to time.Duration) *pausing {
 	const lease, all = 2 * time.Second, 14 * time.Second
 	s := &stage{settings: Settings{Lease: lease}, narrator: &narrator{}, address: "redis://127.0.0.1:6379", length: all}
 	s.now = s.began.Add(all)
-	p := &pausing{stage: s, unwatch: func() {}, halves: [2]*half{newHalf("without a watchdog", false, lease), newHalf("with a watchdog", true, lease)}}
+	p := &pausing{stage: s, halves: [2]*half{newHalf("without a watchdog", false, lease), newHalf("with a watchdog", true, lease)}}
+	for _, h := range p.halves {
+		h.holder, h.rival = &process{}, &process{}
+	}
 	for at := time.Duration(0); at < all; at += 40 * time.Millisecond {
 		for _, h := range p.halves {
 			if at >= from && at < to {
 				continue
 			}
-			h.holderState, h.rivalState = enter, waiting
+			h.holder.state, h.rival.state = enter, waiting
 			switch {
 			case at >= 12500*time.Millisecond:
-				h.released, h.holderState, h.rivalState = 12500*time.Millisecond, resting, enter
+				h.released, h.holder.state, h.rival.state = 12500*time.Millisecond, resting, enter
 			case at >= 10*time.Second:
 				h.resumed = 10 * time.Second
 			case at >= 2*time.Second:
 				h.stopped = 2 * time.Second
 			}
 			if !h.protected && at >= 4*time.Second {
-				h.rivalState = enter
+				h.rival.state = enter
 			}
 			if !h.protected && at >= 10*time.Second {
-				h.holderState = lost
+				h.holder.state = lost
 			}
 			h.gauge.last.ttl = lease - at%(lease/3)
 			h.picture(at, all, h.protected && h.paused() && at > h.stopped && (at-h.stopped)%(lease/4) < 40*time.Millisecond)

@@ -65,16 +65,17 @@ func (l lane) line() line {
 	return text
 }
 
-func (h *half) holderGlyph() glyph {
-	switch {
-	case h.paused():
-		return standing
-	case h.held():
+// glyphOf shows what a process says of itself.
+func glyphOf(state kind) glyph {
+	switch state {
+	case enter, holds:
 		return runs
-	case h.holderState == doubts:
+	case doubts:
 		return doubtful
-	case h.holderState == lost:
+	case lost:
 		return lostIt
+	case waiting:
+		return waits
 	}
 	return nothing
 }

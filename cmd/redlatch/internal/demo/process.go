@@ -21,6 +21,7 @@ type process struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
 	stderr  strings.Builder
+	state   kind // what the story last heard of it
 
 	dismissed atomic.Bool
 	killedAt  atomic.Int64  // when the parent killed it, in Unix nanoseconds; 0 if it did not
@@ -62,7 +63,7 @@ func newProcesses(program ...string) (*processes, error) {
 func (ps *processes) start(name string, t task) (*process, error) {
 	ps.last++
 	t.Number = ps.last
-	p := &process{name: name, number: t.Number, command: exec.Command(ps.program[0], ps.program[1:]...), ended: make(chan struct{})}
+	p := &process{name: name, number: t.Number, state: starting, command: exec.Command(ps.program[0], ps.program[1:]...), ended: make(chan struct{})}
 	p.command.Stdout, p.command.Stderr, p.command.SysProcAttr = ps.stdout, &p.stderr, apart()
 	stdin, err := p.command.StdinPipe()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -44,7 +45,8 @@ type stage struct {
 	noted      time.Time // when something was noted last
 	length     time.Duration
 	steps      []step
-	over       bool // the actors are leaving
+	over       bool           // the actors are leaving
+	helpers    sync.WaitGroup // that work until the story ends
 }
 
 // step is one thing that the parent makes happen, at a time since the start.
@@ -103,9 +105,12 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 
 // run shows a story, and ends it whatever has come of it.
 func (s *stage) run(ctx context.Context, told story) (sound bool, err error) {
-	err = s.play(ctx, told)
+	playing, stop := context.WithCancel(ctx)
+	err = s.play(playing, told)
 	s.over = true
 	err = errors.Join(err, s.processes.end(func(e event) error { return s.hear(told, e) }), s.sweep())
+	stop()
+	s.helpers.Wait()
 	s.now = time.Now()
 	interrupted := ctx.Err() != nil
 	sound = told.conclude(interrupted, err != nil || s.narrator.err != nil)

@@ -32,8 +32,8 @@ func busy(workers int) *counting {
 	c := &counting{stage: s, lock: named{}, referee: newReferee(), number: 66}
 	c.referee.verdict.Completed, c.referee.handOver = 66, 980*time.Microsecond
 	for n := range workers {
-		p := &process{number: n + 1, command: &exec.Cmd{Process: &os.Process{Pid: 4000 + n}}}
-		c.rows = append(c.rows, &row{process: p, client: "c" + string(rune('a'+n)), state: waiting, since: s.now.Add(-300 * time.Millisecond), done: 5})
+		p := &process{number: n + 1, state: waiting, command: &exec.Cmd{Process: &os.Process{Pid: 4000 + n}}}
+		c.rows = append(c.rows, &row{process: p, client: "c" + string(rune('a'+n)), since: s.now.Add(-300 * time.Millisecond), done: 5})
 	}
 	c.rows[1].state = enter
 	c.gauge = gauge{last: sample{at: s.now.Add(-100 * time.Millisecond), owner: "cb:17", count: 1, ttl: 1600 * time.Millisecond}, renewals: 4}
