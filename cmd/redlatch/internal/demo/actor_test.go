@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,19 +11,16 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 )
 
-// shift is an actor in the test's own process, and the parent's end of it.
+// shift is an actor that a test orders about.
 type shift struct {
-	t      *testing.T
-	lock   *redlatch.Mutex
-	file   counter
-	stdin  io.Closer
-	orders *json.Encoder
-	events chan event
-	heard  []event
-	ended  chan error
+	*processes
+	t     *testing.T
+	task  task
+	actor *process
+	lock  *redlatch.Mutex
+	file  counter
+	said  []event
 }
-
-func honest(client *redlatch.Client, name string, _ bool) redlatch.Lock { return client.Mutex(name) }
 
 func newCounter(t *testing.T) string {
 	t.Helper()
@@ -34,73 +29,62 @@ func newCounter(t *testing.T) string {
 	return path
 }
 
-func startShift(t *testing.T) *shift {
+// newShift is one whose actor has not started.
+func newShift(t *testing.T) *shift {
 	t.Helper()
 	server := must(memory.Serve("127.0.0.1:0"))
 	t.Cleanup(server.Close)
-	client := must(redlatch.Open(t.Context(), "redis://"+server.Addr(), redlatch.Config{}))
+	url, path := "redis://"+server.Addr(), newCounter(t)
+	client := must(redlatch.Open(t.Context(), url, redlatch.Config{}))
 	t.Cleanup(func() { client.Close(t.Context()) })
-	path := newCounter(t)
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	s := &shift{t: t, lock: client.Mutex("counter"), file: must(openCounter(path)), stdin: stdin, orders: json.NewEncoder(stdin),
-		events: make(chan event, 1000), ended: make(chan error, 1)}
+	s := &shift{processes: actors(t, os.Args[0], acting), t: t, lock: client.Mutex("counter"), file: must(openCounter(path))}
 	t.Cleanup(func() { s.file.Close() })
-	go func() {
-		s.ended <- Act(t.Context(), in, out, honest)
-		out.Close()
-	}()
-	go func() {
-		defer close(s.events)
-		for lines := json.NewDecoder(stdout); ; {
-			var e event
-			if lines.Decode(&e) != nil {
-				return
-			}
-			s.events <- e
-		}
-	}()
-	check(t, s.orders.Encode(task{Number: 1, URL: "redis://" + server.Addr(), Lock: "counter", Counter: path, Lease: 3 * time.Second, Rest: time.Millisecond}))
+	s.task = task{URL: url, Lock: "counter", Counter: path, Lease: 3 * time.Second, Rest: time.Millisecond}
+	return s
+}
+
+func startShift(t *testing.T) *shift {
+	t.Helper()
+	s := newShift(t)
+	s.actor = must(s.start("actor", s.task))
 	return s
 }
 
 // await returns the next event of a kind.
 func (s *shift) await(k kind) event {
 	s.t.Helper()
-	for limit := time.After(10 * time.Second); ; {
+	for limit := time.After(20 * time.Second); ; {
 		select {
-		case e, ok := <-s.events:
-			if !ok {
-				s.t.Fatalf("the actor ended before the event %q: %v", k, <-s.ended)
-			}
-			if s.heard = append(s.heard, e); e.Kind == k {
+		case e := <-s.events:
+			if s.said = append(s.said, e); e.Kind == k {
 				return e
 			}
+			if _, err := s.heard(e); e.Kind == gone {
+				s.t.Fatalf("the actor ended before the event %q: %v", k, err)
+			}
 		case <-limit:
-			s.t.Fatalf("no event %q among %+v", k, s.heard)
+			s.t.Fatalf("no event %q among %+v", k, s.said)
 		}
 	}
 }
 
 // visit lets the actor stay inside for so long, and returns when it is inside.
-func (s *shift) visit(stay time.Duration) event {
+func (s *shift) visit(stay time.Duration) {
 	s.t.Helper()
-	e := s.await(enter)
-	check(s.t, s.orders.Encode(order{e.Visit, stay}))
-	return e
+	s.actor.tell(order{s.await(enter).Visit, stay})
 }
 
-// dismiss ends the actor and returns the last event of a kind, the counter, and whether
-// the lock is held.
-func (s *shift) dismiss(k kind) (last event, number int64, locked bool) {
+// dismiss ends the actor and returns its last increment, the counter, and whether the
+// lock is held.
+func (s *shift) dismiss() (last event, number int64, locked bool) {
 	s.t.Helper()
-	check(s.t, s.stdin.Close())
-	for e := range s.events {
-		s.heard = append(s.heard, e)
-	}
-	check(s.t, <-s.ended)
-	for _, e := range s.heard {
-		if e.Kind == k {
+	check(s.t, s.end(func(e event) error {
+		s.said = append(s.said, e)
+		_, err := s.heard(e)
+		return err
+	}))
+	for _, e := range s.said {
+		if e.Kind == leave {
 			last = e
 		}
 	}
@@ -118,9 +102,9 @@ func TestAnActorAddsOneUnderTheLockAndSaysSo(t *testing.T) {
 		s.visit(time.Millisecond)
 		s.await(resting)
 	}
-	last, number, locked := s.dismiss(leave)
+	last, number, locked := s.dismiss()
 	r := newReferee()
-	for _, e := range s.heard {
+	for _, e := range s.said {
 		r.see(e)
 	}
 	if v := r.judge(number); !v.Sound() || v.Completed < 5 || v.Entered != v.Completed || last.Read+1 != number || locked {
@@ -130,14 +114,13 @@ func TestAnActorAddsOneUnderTheLockAndSaysSo(t *testing.T) {
 
 func TestAnActorDoesNotEnterWithoutTheLock(t *testing.T) {
 	t.Parallel()
-	s := startShift(t)
-	s.visit(0)
-	s.await(resting)
+	s := newShift(t)
 	hold := must(s.lock.Lock(t.Context()))
-	before := must(s.file.read())
+	must(s.start("actor", s.task))
 	s.await(waiting)
-	if last, after, _ := s.dismiss(leave); after != before || last.Read+1 != before { // also from the wait
-		t.Errorf("the counter went from %d to %d; the last to leave: %+v", before, after, last)
+	_, number, _ := s.dismiss() // also from the wait
+	if number != 0 || slices.ContainsFunc(s.said, func(e event) bool { return e.Kind == enter }) {
+		t.Errorf("the counter is %d after %+v", number, s.said)
 	}
 	check(t, hold.Unlock(t.Context()))
 }
@@ -148,13 +131,13 @@ func TestAnActorStaysInsideForAsLongAsItIsOrdered(t *testing.T) {
 	t.Parallel()
 	s := startShift(t)
 	first := s.await(enter)
-	check(t, s.orders.Encode(order{first.Visit + 1, 0})) // not for this one
-	check(t, s.orders.Encode(order{first.Visit, 300 * time.Millisecond}))
+	s.actor.tell(order{first.Visit + 1, 0}) // not for this one
+	s.actor.tell(order{first.Visit, 300 * time.Millisecond})
 	if left := s.await(leave); left.At-first.At < int64(300*time.Millisecond) {
 		t.Errorf("it stayed for %v", time.Duration(left.At-first.At))
 	}
 	s.visit(time.Hour)
-	if last, number, locked := s.dismiss(leave); number != 2 || last.Read != 1 || locked {
+	if last, number, locked := s.dismiss(); number != 2 || last.Read != 1 || locked {
 		t.Errorf("last to leave %+v, the counter is %d, locked: %v", last, number, locked)
 	}
 }
@@ -168,23 +151,12 @@ func TestAnActorThatLosesItsHoldWritesNothing(t *testing.T) {
 	if !must(s.lock.ForceUnlock(t.Context())) {
 		t.Fatal("the lock was free")
 	}
-	hold := must(s.lock.Lock(t.Context())) // so that it cannot go on
 	s.await(lost)
-	s.await(waiting)
-	if _, number, _ := s.dismiss(leave); number != 0 || slices.ContainsFunc(s.heard, func(e event) bool { return e.Kind == leave }) {
-		t.Errorf("the counter is %d after %+v", number, s.heard)
+	if number := must(s.file.read()); number != 0 || slices.ContainsFunc(s.said, func(e event) bool { return e.Kind == leave }) {
+		t.Errorf("the counter is %d after %+v", number, s.said)
 	}
-	check(t, hold.Unlock(t.Context()))
-}
-
-func TestAnActorReportsThatRedisFailed(t *testing.T) {
-	t.Parallel()
-	in, stdin := io.Pipe()
-	go json.NewEncoder(stdin).Encode(task{URL: "redis://127.0.0.1:1", Lock: "x", Counter: newCounter(t), Lease: time.Second})
-	if err := Act(t.Context(), in, io.Discard, honest); err == nil {
-		t.Error("no error")
-	}
-	stdin.Close()
+	s.await(enter) // it goes on, and has no order yet
+	s.dismiss()
 }
 
 func TestTheCounterIsSharedThroughItsFile(t *testing.T) {

@@ -1,22 +1,28 @@
 package demo
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// A test starts its own binary as an actor that counts on and on, or that fails.
+// A test starts its own binary as an actor, as one that counts on and on, or that fails.
 const (
+	acting    = "demo-test-acts"
 	talkative = "demo-test-talks"
 	failing   = "demo-test-fails"
 )
 
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
+	case acting:
+		must(0, Act(context.Background(), os.Stdin, os.Stdout, func(client *redlatch.Client, name string, _ bool) redlatch.Lock { return client.Mutex(name) }))
+		os.Exit(0)
 	case talkative:
 		var t task
 		must(0, json.NewDecoder(os.Stdin).Decode(&t))

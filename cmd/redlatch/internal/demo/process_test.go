@@ -53,13 +53,16 @@ func TestTheEventsOfAllActorsComeInOneOrder(t *testing.T) {
 
 func TestAnActorThatFailsIsReportedWithItsStderr(t *testing.T) {
 	t.Parallel()
-	ps := actors(t, os.Args[0], failing)
-	must(ps.start("worker w1", task{}))
-	e := <-ps.events
-	if _, err := ps.heard(e); e.Kind != gone || err == nil {
-		t.Fatalf("%+v: %v", e, err)
-	} else {
-		contains(t, err.Error(), "worker w1 (pid ", "exit status 3", "the reason why")
+	unreachable := task{URL: "redis://127.0.0.1:1", Lock: "x", Counter: newCounter(t), Lease: time.Second}
+	for program, why := range map[string][]string{failing: {"exit status 3", "the reason why"}, acting: {"exit status 2", "connection refused"}} {
+		ps := actors(t, os.Args[0], program)
+		must(ps.start("worker w1", unreachable))
+		e := <-ps.events
+		_, err := ps.heard(e)
+		if e.Kind != gone {
+			t.Errorf("%s: %+v", program, e)
+		}
+		contains(t, fmt.Sprint(err), append(why, "worker w1 (pid ")...)
 	}
 }
 
