@@ -17,14 +17,11 @@ import (
 // exitUnsound: the demonstration saw an overlap or lost an increment.
 const exitUnsound = 1
 
-// demoWorker is the verb under which the demonstration starts this program again.
-const demoWorker = "demo-worker"
-
-// demoActor is the verb of the processes in the story of a pause.
+// demoActor is the verb under which the demonstration starts this program again.
 const demoActor = "demo-actor"
 
-// demoLock makes the lock that the workers contend for. A test puts a broken one
-// here, to see the demonstration notice.
+// demoLock makes the lock that the actors contend for. A test puts a broken one here, to
+// see the demonstration notice.
 var demoLock demo.MakeLock = func(client *redlatch.Client, name string, fair bool) redlatch.Lock {
 	if fair {
 		return client.FairMutex(name)
@@ -34,7 +31,6 @@ var demoLock demo.MakeLock = func(client *redlatch.Client, name string, fair boo
 
 func newDemo() *cobra.Command {
 	var settings demo.Settings
-	var pause bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch processes share a lock, renew it, die with it and get it back",
@@ -44,7 +40,7 @@ longer than its lease, which is renewed meanwhile, and one is killed inside, so
 that the lock comes back by itself when the lease has run out.
 
 At the end it says whether two were ever inside at once and whether an increment
-was lost; it finds that out from a journal of the processes, not from the lock.
+was lost; it finds that out from what the processes say, not from the lock.
 
 With --fair the processes are served in the order in which they asked, and the
 queue in Redis is shown.
@@ -61,13 +57,10 @@ Exit code: 0 if the lock held, 1 if it did not, 2 for a wrong command line, 70 i
 Redis or a process failed. Ctrl-C ends it with the summary so far.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !pause {
-				return runDemo(cmd, settings)
-			}
-			if !cmd.Flags().Changed("lease") {
+			if settings.Pause && !cmd.Flags().Changed("lease") {
 				settings.Lease = 2 * time.Second
 			}
-			return runPause(cmd, demo.PauseSettings{Lease: settings.Lease, Redis: settings.Redis})
+			return runDemo(cmd, settings)
 		},
 	}
 	flags := cmd.Flags()
@@ -76,7 +69,7 @@ Redis or a process failed. Ctrl-C ends it with the summary so far.`,
 	flags.DurationVar(&settings.Lease, "lease", 3*time.Second, "the lock's time to live, renewed every third of it")
 	flags.DurationVar(&settings.Work, "work", 30*time.Millisecond, "time inside the critical section")
 	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")
-	flags.BoolVar(&pause, "pause", false, "show a paused holder without a watchdog and with one")
+	flags.BoolVar(&settings.Pause, "pause", false, "show a paused holder without a watchdog and with one")
 	flags.StringVar(&settings.Redis, "redis", "", "URL of a server, as in redis://host:6379 (default: one of its own)")
 	return cmd
 }
@@ -85,35 +78,14 @@ func runDemo(cmd *cobra.Command, settings demo.Settings) error {
 	if err := settings.Check(); err != nil {
 		return &exitError{exitUsage, err}
 	}
-	ctx, stop := audience(cmd.Context())
-	defer stop()
-	report, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoWorker)
-	return demoEnd(report.Sound(), err)
-}
-
-func runPause(cmd *cobra.Command, settings demo.PauseSettings) error {
-	if err := settings.Check(); err != nil {
-		return &exitError{exitUsage, err}
-	}
-	ctx, stop := audience(cmd.Context())
-	defer stop()
-	sound, err := demo.RunPause(ctx, settings, cmd.OutOrStdout(), demo.Verbs{Actor: demoActor, Watchdog: "watchdog"})
-	return demoEnd(sound || err != nil || ctx.Err() != nil, err) // what failed says nothing about the lock
-}
-
-// audience returns a context that ends when whoever looks on has seen enough.
-func audience(ctx context.Context) (context.Context, context.CancelFunc) {
 	// The second Ctrl-C ends the process at once.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	context.AfterFunc(ctx, stop)
 	// Where the reader of the output leaves, as head does, writing fails instead of
 	// ending the process, so that it can tidy up.
 	signal.Ignore(syscall.SIGPIPE)
-	return ctx, stop
-}
-
-// demoEnd is the exit code of a demonstration.
-func demoEnd(sound bool, err error) error {
+	sound, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoActor)
 	var config *redlatch.ConfigError
 	switch {
 	case errors.As(err, &config):
@@ -126,9 +98,9 @@ func demoEnd(sound bool, err error) error {
 	return nil
 }
 
-func newDemoWorker() *cobra.Command {
+func newDemoActor() *cobra.Command {
 	return &cobra.Command{
-		Use:    demoWorker,
+		Use:    demoActor,
 		Short:  "Be one of the processes of demo",
 		Hidden: true,
 		Args:   cobra.NoArgs,
@@ -136,23 +108,7 @@ func newDemoWorker() *cobra.Command {
 			// Ctrl-C in a terminal reaches every process in it; the parent says
 			// when to leave.
 			signal.Ignore(os.Interrupt)
-			if err := demo.Work(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), demoLock); err != nil {
-				return &exitError{exitFailure, err}
-			}
-			return nil
-		},
-	}
-}
-
-func newDemoActor() *cobra.Command {
-	return &cobra.Command{
-		Use:    demoActor,
-		Short:  "Be one of the processes of demo --pause",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(os.Interrupt)
-			if err := demo.Act(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
+			if err := demo.Act(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), demoLock); err != nil {
 				return &exitError{exitFailure, err}
 			}
 			return nil

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -26,79 +25,62 @@ var shortDemo = []string{"--workers", "3", "--for", "4s", "--lease", "800ms", "-
 
 // demoProcess is a running demonstration.
 type demoProcess struct {
-	t       *testing.T
-	command *exec.Cmd
-	temp    string // its folder for temporary files
-	stderr  bytes.Buffer
-	exited  chan struct{}
-	seen    chan struct{} // closed when all output has been read; nil if exec does that
-
-	mu     sync.Mutex
-	stdout bytes.Buffer
+	*exec.Cmd
+	t      *testing.T
+	said   func() string // what it has written to stdout
+	stderr bytes.Buffer
+	temp   string // its folder for temporary files
+	exited chan struct{}
 }
 
-func (p *demoProcess) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stdout.Write(text)
-}
-
-// output is what it has written to stdout.
-func (p *demoProcess) output() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stdout.String()
+// newDemoProcess is a demonstration that has not started.
+func newDemoProcess(t *testing.T, flags ...string) *demoProcess {
+	t.Helper()
+	var stdout output
+	p := &demoProcess{t: t, temp: t.TempDir(), said: stdout.String, exited: make(chan struct{})}
+	p.Cmd = exec.Command(must(os.Executable()), append([]string{"demo"}, flags...)...)
+	// The race detector would have every process sleep for a second at its end.
+	p.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+p.temp, "GORACE=atexit_sleep_ms=0")
+	p.Stdout, p.Stderr = &stdout, &p.stderr
+	return p
 }
 
 // startDemo starts a demonstration whose end is up to the test.
-func startDemo(t *testing.T, environment []string, flags ...string) *demoProcess {
+func startDemo(t *testing.T, flags ...string) *demoProcess {
 	t.Helper()
-	p := newDemoProcess(t, environment, flags...)
-	p.command.Stdout, p.command.Stderr = p, &p.stderr
-	p.start()
-	return p
+	return newDemoProcess(t, flags...).start()
 }
 
-func newDemoProcess(t *testing.T, environment []string, flags ...string) *demoProcess {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &demoProcess{t: t, temp: t.TempDir(), exited: make(chan struct{})}
-	p.command = exec.Command(self, append([]string{"demo"}, flags...)...)
-	// The race detector would have every process sleep for a second at its end.
-	p.command.Env = append(os.Environ(), append(environment, asCommand+"=1", "TMPDIR="+p.temp, "GORACE=atexit_sleep_ms=0")...)
-	return p
-}
-
-func (p *demoProcess) start() {
+func (p *demoProcess) start() *demoProcess {
 	p.t.Helper()
-	if err := p.command.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	must(0, p.Start())
+	p.watch()
+	return p
+}
+
+// watch waits for the end.
+func (p *demoProcess) watch() {
 	go func() {
 		defer close(p.exited)
-		p.command.Wait()
-		if p.seen != nil {
-			<-p.seen
-		}
+		p.Wait()
 	}()
-	p.t.Cleanup(func() { p.command.Process.Kill(); <-p.exited })
+	p.t.Cleanup(func() { p.Process.Kill(); <-p.exited })
 }
 
 // await waits until the output matches.
-func (p *demoProcess) await(pattern string) {
+func (p *demoProcess) await(patterns ...string) {
 	p.t.Helper()
-	compiled := regexp.MustCompile(pattern)
-	redistest.Eventually(p.t, 20*time.Second, func() bool {
-		select {
-		case <-p.exited:
-			p.t.Fatalf("it ended without saying %q:\n%s%s", pattern, p.output(), p.stderr.String())
-		default:
-		}
-		return compiled.MatchString(p.output())
-	}, "the output matches "+pattern)
+	for _, pattern := range patterns {
+		compiled := regexp.MustCompile(pattern)
+		redistest.Eventually(p.t, 20*time.Second, func() bool {
+			select {
+			case <-p.exited:
+				p.t.Fatalf("it ended without saying %q:\n%s%s", pattern, p.said(), p.stderr.String())
+			default:
+			}
+			return compiled.MatchString(p.said())
+		}, "the output matches "+pattern)
+	}
 }
 
 // end waits for the end and checks the exit code, and that nothing is left over.
@@ -107,13 +89,12 @@ func (p *demoProcess) end(code int) string {
 	select {
 	case <-p.exited:
 	case <-time.After(30 * time.Second):
-		p.t.Fatalf("it does not end:\n%s", p.output())
+		p.t.Fatalf("it does not end:\n%s", p.said())
 	}
-	output := p.output()
-	if got := p.command.ProcessState.ExitCode(); got != code {
-		p.t.Errorf("exit code %d, want %d:\n%s%s", got, code, output, p.stderr.String())
+	if got := p.ProcessState.ExitCode(); got != code {
+		p.t.Errorf("exit code %d, want %d:\n%s%s", got, code, p.said(), p.stderr.String())
 	}
-	for _, pid := range pidsIn(output) {
+	for _, pid := range pidsIn(p.said()) {
 		if alive(pid) {
 			p.t.Errorf("process %d is left over", pid)
 		}
@@ -121,17 +102,39 @@ func (p *demoProcess) end(code int) string {
 	if left, _ := filepath.Glob(p.temp + "/*"); len(left) > 0 {
 		p.t.Errorf("files are left over: %v", left)
 	}
-	return output
+	return p.said()
 }
 
-// pidsIn finds the workers in the output.
+// pidsIn finds the actors in the output.
 func pidsIn(output string) []int {
 	var pids []int
-	for _, match := range regexp.MustCompile(`w\d+,? (?:started, )?pid (\d+)`).FindAllStringSubmatch(output, -1) {
-		pid, _ := strconv.Atoi(match[1])
-		pids = append(pids, pid)
+	for _, match := range regexp.MustCompile(`pid (\d+)(?: and (\d+))?`).FindAllStringSubmatch(output, -1) {
+		for _, number := range match[1:] {
+			if number != "" {
+				pids = append(pids, must(strconv.Atoi(number)))
+			}
+		}
 	}
-	return pids
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+// awaitGone waits until all of so many processes are gone.
+func awaitGone(t *testing.T, pids []int, count int, within time.Duration) {
+	t.Helper()
+	if len(pids) != count {
+		t.Fatalf("%d processes, want %d", len(pids), count)
+	}
+	for _, pid := range pids {
+		redistest.Eventually(t, within, func() bool { return !alive(pid) }, "process "+strconv.Itoa(pid)+" is gone")
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 // alive says whether a process runs. One that has ended and that nobody has waited
@@ -179,31 +182,36 @@ var wholeStory = []string{
 	`^sound: `,
 }
 
-func TestDemoOnItsOwnServer(t *testing.T) {
+// Each of these also sees what is left in Redis: nothing.
+func TestDemoTellsTheWholeStory(t *testing.T) {
 	t.Parallel()
-	output := startDemo(t, nil, shortDemo...).end(0)
-	expect(t, output, append(wholeStory, `^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`)...)
-	if lines := strings.Count(output, "\n"); lines > 45 {
-		t.Errorf("%d lines are too many for a log:\n%s", lines, output)
+	for name, c := range map[string]struct {
+		flags    []string
+		patterns []string
+	}{
+		"on its own server": {nil, append([]string{`^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`}, wholeStory...)},
+		"on Redis":          {[]string{"--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
+		"of a fair lock":    {[]string{"--fair", "--redis"}, []string{`; queue: w\d+ w\d+`, `overlaps +0 in \d+ visits`, `^sound: `}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			flags := slices.Concat(shortDemo, c.flags)
+			if slices.Contains(flags, "--redis") {
+				flags = append(flags, server.URL())
+			}
+			output := startDemo(t, flags...).end(0)
+			expect(t, output, c.patterns...)
+			if lines := strings.Count(output, "\n"); lines > 45 {
+				t.Errorf("%d lines are too many for a log:\n%s", lines, output)
+			}
+			wantNoKeys(t, server)
+		})
 	}
 }
 
-func TestDemoOnRedisLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	output := startDemo(t, nil, append(shortDemo, "--redis", server.URL())...).end(0)
-	expect(t, output, append(wholeStory, `^lock redlatch:demo:\w+,`)...)
-	if keys := server.Keys(t, "*"); len(keys) > 0 {
-		t.Errorf("keys are left over: %q", keys)
-	}
-}
-
-// TestDemoShowsTheQueueOfAFairLock also sees what is left of it: nothing.
-func TestDemoShowsTheQueueOfAFairLock(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	output := startDemo(t, nil, append(slices.Clone(shortDemo), "--fair", "--redis", server.URL())...).end(0)
-	expect(t, output, `; queue: w\d+ w\d+`, `overlaps +0 in \d+ visits`, `^sound: `)
+func wantNoKeys(t *testing.T, server *redistest.Server) {
+	t.Helper()
 	if keys := server.Keys(t, "*"); len(keys) > 0 {
 		t.Errorf("keys are left over: %q", keys)
 	}
@@ -213,8 +221,9 @@ func TestDemoShowsTheQueueOfAFairLock(t *testing.T) {
 // keeps nobody out.
 func TestDemoSeesThatALockDoesNotLock(t *testing.T) {
 	t.Parallel()
-	output := startDemo(t, []string{brokenLock + "=1"}, "--workers", "3", "--for", "2s", "--lease", "500ms", "--work", "5ms").end(exitUnsound)
-	expect(t, output, `overlaps +[1-9]\d* in`, `counter file +\d+: [1-9]\d* increments LOST$`, `OVERLAP`, `^NOT SOUND`)
+	p := newDemoProcess(t, "--workers", "3", "--for", "2s", "--lease", "500ms", "--work", "5ms")
+	p.Env = append(p.Env, brokenLock+"=1")
+	expect(t, p.start().end(exitUnsound), `overlaps +[1-9]\d* in`, `counter file +\d+: [1-9]\d* increments LOST$`, `OVERLAP`, `^NOT SOUND`)
 }
 
 func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
@@ -223,21 +232,16 @@ func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
 		t.Run(number.String(), func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			p := startDemo(t, nil, "--workers", "3", "--for", "60s", "--lease", "5s", "--redis", server.URL())
+			p := startDemo(t, "--workers", "3", "--for", "60s", "--lease", "5s", "--redis", server.URL())
 			p.await(`increments [1-9]`)
-			p.command.Process.Signal(number)
+			p.Process.Signal(number)
 			sent := time.Now()
 			output := p.end(0)
-			if took := time.Since(sent); took > 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
-			if len(pidsIn(output)) != 3 {
-				t.Errorf("no three workers in\n%s", output)
+			if took := time.Since(sent); took > 5*time.Second || len(pidsIn(output)) != 3 {
+				t.Errorf("it took %v:\n%s", took, output)
 			}
 			expect(t, output, `^interrupted after`, `overlaps +0 in`, `^sound: `)
-			if keys := server.Keys(t, "*"); len(keys) > 0 {
-				t.Errorf("keys are left over: %q", keys)
-			}
+			wantNoKeys(t, server)
 		})
 	}
 }
@@ -246,105 +250,94 @@ func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
 func TestDemoTakesTheLockOfADeadWorkerAlong(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	p := startDemo(t, nil, "--workers", "2", "--for", "10s", "--lease", "2500ms", "--redis", server.URL())
+	p := startDemo(t, "--workers", "2", "--for", "10s", "--lease", "2500ms", "--redis", server.URL())
 	p.await(`was killed`)
 	if keys := server.Keys(t, "redlatch:demo:*"); len(keys) != 1 {
 		t.Errorf("keys while the dead worker has the lock: %q", keys)
 	}
-	p.command.Process.Signal(os.Interrupt)
+	p.Process.Signal(os.Interrupt)
 	expect(t, p.end(0), `did not come back before the end`)
-	if keys := server.Keys(t, "*"); len(keys) > 0 {
-		t.Errorf("keys are left over: %q", keys)
-	}
+	wantNoKeys(t, server)
 }
 
 func TestWorkersDieWithADemoThatIsKilled(t *testing.T) {
 	t.Parallel()
-	p := startDemo(t, nil, "--workers", "3", "--for", "60s")
+	p := startDemo(t, "--workers", "3", "--for", "60s")
 	p.await(`increments [1-9]`)
-	pids := pidsIn(p.output())
-	if len(pids) != 3 {
-		t.Fatalf("no three workers in\n%s", p.output())
-	}
-	p.command.Process.Kill()
-	for _, pid := range pids {
-		redistest.Eventually(t, 10*time.Second, func() bool { return !alive(pid) }, "worker "+strconv.Itoa(pid)+" is gone")
-	}
+	p.Process.Kill()
+	awaitGone(t, pidsIn(p.said()), 3, 10*time.Second)
 }
 
-func TestDemoReportsThatRedisFailed(t *testing.T) {
+func TestDemoReportsWhatFails(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	p := startDemo(t, nil, "--workers", "2", "--for", "60s", "--lease", "500ms", "--redis", server.URL())
-	p.await(`increments [1-9]`)
-	server.Kill()
-	output := p.end(exitFailure)
-	expect(t, output, `overlaps +0 in`)
-	expect(t, p.stderr.String(), `worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`)
+	for name, c := range map[string]struct {
+		fail     func(server *redistest.Server, pids []int)
+		patterns []string
+	}{
+		"Redis":    {func(server *redistest.Server, _ []int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
+		"a worker": {func(_ *redistest.Server, pids []int) { syscall.Kill(pids[1], syscall.SIGTERM) }, []string{`worker w2 \(pid \d+\) ended: signal: terminated`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			p := startDemo(t, "--workers", "2", "--for", "60s", "--lease", "500ms", "--redis", server.URL())
+			p.await(`increments [1-9]`)
+			c.fail(server, pidsIn(p.said()))
+			expect(t, p.end(exitFailure), `overlaps +0 in`)
+			expect(t, p.stderr.String(), c.patterns...)
+		})
+	}
 }
 
 // As behind "| head".
 func TestDemoTidiesUpWhenNobodyReadsItAnyMore(t *testing.T) {
 	t.Parallel()
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := newDemoProcess(t, nil, "--workers", "2", "--for", "60s")
-	p.command.Stdout, p.command.Stderr = writer, &p.stderr
-	p.start()
-	writer.Close()
-	text := make([]byte, 10_000)
-	for !strings.Contains(p.output(), "started") {
-		n, err := reader.Read(text)
+	for _, flags := range [][]string{{"--workers", "2", "--for", "60s"}, {"--pause"}} {
+		p := newDemoProcess(t, flags...)
+		reader, writer, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Write(text[:n])
+		p.Stdout = writer
+		p.start()
+		writer.Close()
+		text := make([]byte, 10_000)
+		p.said = func() string { return string(text) }
+		for begun := 0; !strings.Contains(p.said(), "started w1") && !strings.Contains(p.said(), "SIGSTOP"); {
+			begun += must(reader.Read(text[begun:]))
+		}
+		reader.Close()
+		p.end(exitFailure)
+		expect(t, p.stderr.String(), `^redlatch: write .*broken pipe\n$`)
 	}
-	reader.Close()
-	p.end(exitFailure)
-	expect(t, p.stderr.String(), `^redlatch: write .*broken pipe\n$`)
-}
-
-func TestDemoReportsAWorkerThatDies(t *testing.T) {
-	t.Parallel()
-	p := startDemo(t, nil, "--workers", "2", "--for", "60s")
-	p.await(`increments [1-9]`)
-	syscall.Kill(pidsIn(p.output())[1], syscall.SIGTERM)
-	p.end(exitFailure)
-	expect(t, p.stderr.String(), `worker w2 \(pid \d+\) ended: signal: terminated`)
 }
 
 func TestDemoRefusesAWrongCommandLine(t *testing.T) {
 	t.Parallel()
 	for flags, want := range map[string]string{
-		"--workers 1":                       "--workers 1: from 2",
-		"--workers many":                    "invalid argument",
-		"--lease 1ms":                       "--lease 1ms: the shortest",
-		"--for 3s":                          "--for 3s: with --lease 3s",
-		"--work 4s":                         "--work 4s: from 0",
-		"--redis http://127.0.0.1":          "url: the scheme",
-		"--redis memory://x":                "lives inside one process",
-		"--redis redis://me:secret@/x":      "url: it names no host",
-		"--no-lock":                         "unknown flag",
-		"now":                               "unknown command",
-		"--redis redis://u:secret@h:99999/": "url: the port",
+		"--workers 1":                          "--workers 1: from 2",
+		"--workers many":                       "invalid argument",
+		"--lease 1ms":                          "--lease 1ms: the shortest",
+		"--for 3s":                             "--for 3s: with --lease 3s",
+		"--work 4s":                            "--work 4s: from 0",
+		"--pause --lease 31s":                  "--lease 31s: with --pause",
+		"--redis http://127.0.0.1":             "url: the scheme",
+		"--redis memory://x":                   "lives inside one process",
+		"--redis redis://me:secret@/x":         "url: it names no host",
+		"--no-lock":                            "unknown flag",
+		"now":                                  "unknown command",
+		"--redis redis://u:secret@h:99999/":    "url: the port",
+		"--redis redis://u:secret@127.0.0.1:1": "connection refused",
 	} {
-		p := startDemo(t, nil, strings.Fields(flags)...)
-		p.end(exitUsage)
+		code := exitUsage
+		if want == "connection refused" {
+			code = exitFailure
+		}
+		p := startDemo(t, strings.Fields(flags)...)
+		p.end(code)
 		stderr := p.stderr.String()
 		if !strings.HasPrefix(stderr, "redlatch: ") || !strings.Contains(stderr, want) || strings.Contains(stderr, "secret") {
 			t.Errorf("%s: stderr %q, want %q in it", flags, stderr, want)
 		}
-	}
-}
-
-func TestDemoReportsThatRedisIsNotThere(t *testing.T) {
-	t.Parallel()
-	p := startDemo(t, nil, "--redis", "redis://me:secret@127.0.0.1:1")
-	p.end(exitFailure)
-	if stderr := p.stderr.String(); !strings.Contains(stderr, "connection refused") || strings.Contains(stderr, "secret") {
-		t.Errorf("stderr %q", stderr)
 	}
 }

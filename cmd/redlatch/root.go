@@ -46,6 +46,6 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRun(), newStatus(), newWait(), newUnlock(), newVersion(), newWatchdog(), newDemo(), newDemoWorker(), newDemoActor())
+	root.AddCommand(newRun(), newStatus(), newWait(), newUnlock(), newVersion(), newWatchdog(), newDemo(), newDemoActor())
 	return root
 }

@@ -1,27 +1,34 @@
 package demo
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// A test starts its own binary as a worker that talks all the time, or that fails.
+// A test starts its own binary as an actor, as one that counts on and on, or that fails.
 const (
+	acting    = "demo-test-acts"
 	talkative = "demo-test-talks"
 	failing   = "demo-test-fails"
 )
 
 func TestMain(m *testing.M) {
 	switch os.Args[len(os.Args)-1] {
+	case acting:
+		must(0, Act(context.Background(), os.Stdin, os.Stdout, func(client *redlatch.Client, name string, _ bool) redlatch.Lock { return client.Mutex(name) }))
+		os.Exit(0)
 	case talkative:
-		for {
-			if json.NewEncoder(os.Stdout).Encode(event{Kind: waiting}) != nil {
-				os.Exit(1)
-			}
+		var t task
+		must(0, json.NewDecoder(os.Stdin).Decode(&t))
+		os.Stdout.WriteString("\nno event\n{\"kind\":\n")
+		for n := int64(1); ; n++ {
+			must(0, json.NewEncoder(os.Stdout).Encode(event{Kind: leave, Number: t.Number, Read: n}))
 		}
 	case failing:
 		os.Stderr.WriteString("the reason why\n")
@@ -30,6 +37,26 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-var testBinary = must(os.Executable())
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
 
-func contains(err error, text string) bool { return strings.Contains(err.Error(), text) }
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// contains checks that a text has all these parts.
+func contains(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}

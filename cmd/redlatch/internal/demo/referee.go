@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// referee finds out from the journal alone whether the workers kept out of each
+// referee finds out from the actors' events alone whether the workers kept out of each
 // other's way and whether every increment counts. It does no I/O and has no clock.
 type referee struct {
 	inside map[int]bool // workers
 
-	// The counter, as far as the journal tells: low, or up to high where workers
+	// The counter, as far as the events tell: low, or up to high where workers
 	// were killed of which nobody knows whether they had written.
 	low, high int64
 
-	left   *record // the last to leave, until the next one enters
-	killed *record // the last to be killed inside, until the next one enters
+	left   *event // the last to leave, until the next one enters
+	killed *event // the last to be killed inside, until the next one enters
 
 	verdict   Verdict
+	handOver  time.Duration // the last one
 	handOvers []time.Duration
 }
 
@@ -29,7 +30,6 @@ type Verdict struct {
 	Completed int // increments that were written, by workers that lived to say so
 	ByKilled  int // increments written by workers killed right after it
 	Killed    int // workers that were killed inside
-	Torn      int // lines of the journal that cannot be read
 	Counter   int64
 	Lost      int64 // increments that are missing in the counter, on balance
 	Wrong     int   // how often the counter was found to have another value than it should
@@ -46,69 +46,65 @@ type Recovery struct {
 	After        time.Duration // from the kill to the next one inside
 }
 
-// Sound says whether the lock did what it is for. A line may be torn for each
-// worker that was killed: it may have been writing it.
-func (v Verdict) Sound() bool {
-	return v.Overlaps == 0 && v.Wrong == 0 && v.Lost == 0 && v.Torn <= v.Killed
-}
+// Sound says whether the lock did what it is for.
+func (v Verdict) Sound() bool { return v.Overlaps == 0 && v.Wrong == 0 && v.Lost == 0 }
 
 func newReferee() *referee { return &referee{inside: make(map[int]bool)} }
 
-// see takes the next record of the journal.
-func (r *referee) see(rec record) {
-	switch rec.Kind {
+// see takes the next event.
+func (r *referee) see(e event) {
+	switch e.Kind {
 	case enter:
-		r.enter(rec)
+		r.enter(e)
 	case leave:
-		delete(r.inside, rec.Worker)
+		delete(r.inside, e.Number)
 		r.verdict.Completed++
-		r.settle(rec.Read)
-		r.low, r.high = rec.Read+1, rec.Read+1
-		r.left = &rec
-	case quit:
-		delete(r.inside, rec.Worker)
+		r.settle(e.Read)
+		r.low, r.high = e.Read+1, e.Read+1
+		r.left = &e
+	case lost:
+		delete(r.inside, e.Number)
 		r.left = nil
 	case gone:
-		r.end(rec)
-	case torn:
-		r.verdict.Torn++
+		r.end(e)
 	}
 }
 
-func (r *referee) enter(rec record) {
+func (r *referee) enter(e event) {
 	r.verdict.Entered++
 	r.verdict.Overlaps += len(r.inside)
 	if len(r.inside) == 0 {
-		r.measure(rec)
+		r.measure(e)
 	}
-	r.inside[rec.Worker] = true
+	r.inside[e.Number] = true
 	r.left, r.killed = nil, nil
 }
 
 // measure takes the time that the lock took to come to the one who enters.
-func (r *referee) measure(rec record) {
+func (r *referee) measure(e event) {
 	if r.killed != nil {
-		r.verdict.Recoveries = append(r.verdict.Recoveries, Recovery{r.killed.Worker, rec.Worker, time.Duration(rec.At - r.killed.At)})
+		r.verdict.Recoveries = append(r.verdict.Recoveries, Recovery{r.killed.Number, e.Number, time.Duration(e.At - r.killed.At)})
 		return
 	}
 	// Only a waiter is handed something: who comes later finds the lock free. A
 	// negative time is that of a clock that was set.
-	if r.left == nil || r.left.Worker == rec.Worker || rec.Since > r.left.At || rec.At < r.left.At {
+	if r.left == nil || r.left.Number == e.Number || e.Since > r.left.At || e.At < r.left.At {
 		return
 	}
-	r.handOvers = append(r.handOvers, time.Duration(rec.At-r.left.At))
+	r.handOver = time.Duration(e.At - r.left.At)
+	r.handOvers = append(r.handOvers, r.handOver)
 }
 
 // end takes a worker out of the critical section because its process has ended.
-func (r *referee) end(rec record) {
+func (r *referee) end(e event) {
 	r.left = nil // if it was the last to leave, it may never have released
-	if !r.inside[rec.Worker] {
+	if !r.inside[e.Number] {
 		return
 	}
-	delete(r.inside, rec.Worker)
+	delete(r.inside, e.Number)
 	r.verdict.Killed++
 	r.high++
-	r.killed = &rec
+	r.killed = &e
 }
 
 // settle compares the counter as somebody found it with what it should be.

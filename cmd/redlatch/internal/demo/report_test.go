@@ -6,15 +6,9 @@ import (
 	"time"
 )
 
-func printed(r Report) string {
-	var out strings.Builder
-	must(0, r.print(&out, usual()))
-	return out.String()
-}
-
 func TestTheSummarySaysWhatWasFound(t *testing.T) {
 	t.Parallel()
-	r := Report{Ran: 15 * time.Second, Renewals: 4, LeaseLeft: 2400 * time.Millisecond}
+	r := report{ran: 15 * time.Second, renewals: 4, leaseLeft: 2400 * time.Millisecond}
 	r.Verdict = Verdict{Entered: 221, Completed: 220, Killed: 1, Counter: 220, HandOvers: 214, P50: 410 * time.Microsecond, P99: 2 * time.Millisecond,
 		Longest: 3 * time.Millisecond, Recoveries: []Recovery{{Killed: 3, Heir: 2, After: 2402 * time.Millisecond}}}
 	want := `
@@ -32,33 +26,31 @@ ran for 15.0 s, 4 processes, lease 3s, work 30ms
 
 sound: never two inside at once, and every increment counts
 `
-	if got := printed(r); got != want {
+	if got := r.text(usual()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestTheSummaryDoesNotPraiseWhatWentWrong(t *testing.T) {
 	t.Parallel()
-	for want, spoil := range map[string]func(*Report){
-		"interrupted after 2.0 s": func(r *Report) { r.Interrupted = true },
-		"7: 3 increments LOST":    func(r *Report) { r.Counter, r.Lost, r.Wrong = 7, 3, 1 },
-		"7: 1 increment LOST":     func(r *Report) { r.Counter, r.Lost, r.Wrong = 7, 1, 1 },
-		"WRONG value 2 times":     func(r *Report) { r.Wrong = 2 },
-		"  5 in 11 visits":        func(r *Report) { r.Overlaps = 5 },
-		"none seen":               func(r *Report) {},
-		"no worker was killed":    func(r *Report) {},
-		"did not come back":       func(r *Report) { r.Killed = 1 },
-		"just written":            func(r *Report) { r.Killed, r.ByKilled = 1, 1 },
-		"30 ms before that": func(r *Report) {
-			r.Killed, r.LeaseLeft, r.Recoveries = 1, time.Second, []Recovery{{After: 970 * time.Millisecond}}
+	for want, spoil := range map[string]func(*report){
+		"interrupted after 2.0 s": func(r *report) { r.interrupted = true },
+		"7: 3 increments LOST":    func(r *report) { r.Counter, r.Lost, r.Wrong = 7, 3, 1 },
+		"7: 1 increment LOST":     func(r *report) { r.Counter, r.Lost, r.Wrong = 7, 1, 1 },
+		"WRONG value 2 times":     func(r *report) { r.Wrong = 2 },
+		"  5 in 11 visits":        func(r *report) { r.Overlaps = 5 },
+		"none seen":               func(r *report) {},
+		"no worker was killed":    func(r *report) {},
+		"did not come back":       func(r *report) { r.Killed = 1 },
+		"just written":            func(r *report) { r.Killed, r.ByKilled = 1, 1 },
+		"30 ms before that": func(r *report) {
+			r.Killed, r.leaseLeft, r.Recoveries = 1, time.Second, []Recovery{{After: 970 * time.Millisecond}}
 		},
 	} {
-		r := Report{Ran: 2 * time.Second, Verdict: Verdict{Entered: 11, Completed: 10, Counter: 10}}
+		r := report{ran: 2 * time.Second, Verdict: Verdict{Entered: 11, Completed: 10, Counter: 10}}
 		spoil(&r)
-		got := printed(r)
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
-		}
+		got := r.text(usual())
+		contains(t, got, want)
 		if strings.Contains(got, "\nsound") != r.Sound() || strings.Contains(got, "NOT SOUND") == r.Sound() {
 			t.Errorf("sound is %v, but it says\n%s", r.Sound(), got)
 		}

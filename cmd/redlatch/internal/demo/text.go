@@ -18,38 +18,47 @@ func seconds(d time.Duration) string {
 }
 
 // millis is a duration that machines wait for.
-func millis(d time.Duration) string {
-	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
-}
+func millis(d time.Duration) string { return fmt.Sprintf("%.2f ms", 1e3*d.Seconds()) }
 
-// plural is a number of things; many is their name when they are not one.
-func plural(n int, one, many string) string {
+// plural is a number of things, and their name with an s unless there is one.
+func plural[N int | int64](n N, name string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + name
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %ss", n, name)
 }
 
-// span is a piece of a line in one colour.
-type span struct {
-	mood mood
-	text string
-}
+// mood is the colour of a text.
+type mood int
 
-// line is one line on a screen.
-type line []span
-
-// on is a line in one colour.
-func on(m mood, format string, args ...any) line { return line{{m, fmt.Sprintf(format, args...)}} }
-
-// and appends a piece.
-func (l line) and(m mood, format string, args ...any) line {
-	return append(l, span{m, fmt.Sprintf(format, args...)})
-}
+const (
+	neutral mood = iota
+	good
+	bad
+	faint
+	bold
+)
 
 // colours are the terminal's codes. The faint one is a colour too, because not every
 // terminal can do faint.
 var colours = map[mood]string{good: "32", bad: "31;1", faint: "90", bold: "1"}
+
+// line is one line on a screen, in pieces of one colour each.
+type line []struct {
+	mood mood
+	text string
+}
+
+// on begins a line.
+func on(m mood, format string, args ...any) line { return line{}.and(m, format, args...) }
+
+// and appends a piece.
+func (l line) and(m mood, format string, args ...any) line {
+	return append(l, struct {
+		mood mood
+		text string
+	}{m, fmt.Sprintf(format, args...)})
+}
 
 // render cuts the line to the width of the terminal, so that it stays one line, and
 // colours it.
@@ -59,12 +68,11 @@ func (l line) render(width int, coloured bool) string {
 		runes := []rune(s.text)
 		runes = runes[:min(len(runes), max(width, 0))]
 		width -= len(runes)
-		code := colours[s.mood]
-		if !coloured || code == "" || len(runes) == 0 {
+		if code := colours[s.mood]; coloured && code != "" && len(runes) > 0 {
+			fmt.Fprintf(&text, "\x1b[%sm%s\x1b[0m", code, string(runes))
+		} else {
 			text.WriteString(string(runes))
-			continue
 		}
-		fmt.Fprintf(&text, "\x1b[%sm%s\x1b[0m", code, string(runes))
 	}
 	return text.String()
 }

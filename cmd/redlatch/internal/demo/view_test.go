@@ -3,39 +3,56 @@ package demo
 import (
 	"bytes"
 	"errors"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redlatch/redlatch"
 )
 
-// busy is a scene of which every part is filled.
-func busy(workers int) *scene {
-	s := &scene{settings: usual(), lock: "redlatch:demo:abc", server: "redis://127.0.0.1:6379", renewals: 4, counter: 66}
-	s.settings.Workers = workers
-	s.began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s.now = s.began.Add(8200 * time.Millisecond)
-	s.verdict.Completed, s.handOver = 66, 980*time.Microsecond
-	for n := range workers {
-		s.rows = append(s.rows, row{number: n + 1, pid: 4000 + n, client: "c" + string(rune('a'+n)), state: waiting, since: s.now.Add(-300 * time.Millisecond), done: 5})
-	}
-	s.rows[1].state = holding
-	s.sample = sample{at: s.now.Add(-100 * time.Millisecond), owner: "cb:17", count: 1, ttl: 1600 * time.Millisecond}
-	return s
+// named is a lock that is only shown.
+type named struct{ *redlatch.Mutex }
+
+func (named) Name() string { return "redlatch:demo:abc" }
+
+// terminal is a narrator that draws on so many columns and lines.
+func terminal(out *bytes.Buffer, width, height *int) *narrator {
+	return &narrator{out: out, size: func() (int, int, error) { return *width, *height, nil }}
 }
 
-func text(lines []line, width int) string {
-	var all strings.Builder
-	for _, l := range lines {
-		all.WriteString(l.render(width, false) + "\n")
+// busy is a count of which every part is filled.
+func busy(workers int) *counting {
+	settings := usual()
+	settings.Workers = workers
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	s := &stage{settings: settings, narrator: &narrator{}, address: "redis://127.0.0.1:6379", began: began, now: began.Add(8200 * time.Millisecond)}
+	c := &counting{stage: s, lock: named{}, referee: newReferee(), number: 66}
+	c.referee.verdict.Completed, c.referee.handOver = 66, 980*time.Microsecond
+	for n := range workers {
+		p := &process{number: n + 1, state: waiting, command: &exec.Cmd{Process: &os.Process{Pid: 4000 + n}}}
+		c.rows = append(c.rows, &row{process: p, client: "c" + string(rune('a'+n)), since: s.now.Add(-300 * time.Millisecond), done: 5})
 	}
-	return all.String()
+	c.rows[1].state = enter
+	c.gauge = gauge{last: sample{at: s.now.Add(-100 * time.Millisecond), owner: "cb:17", count: 1, ttl: 1600 * time.Millisecond}, renewals: 4}
+	return c
+}
+
+func text(lines []line) string {
+	var out bytes.Buffer
+	(&narrator{out: &out}).print(lines...)
+	return out.String()
 }
 
 func TestTheFrameShowsWhoHoldsWhoWaitsAndWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	s := busy(2)
-	notes := []note{{after: 3100 * time.Millisecond, mood: good, text: "w2 renewed its lease: TTL 2.0 s -> 3.0 s"}}
+	var out bytes.Buffer
+	width, height := 80, 24
+	n := terminal(&out, &width, &height)
+	n.note(3100*time.Millisecond, good, "w2 renewed its lease: TTL %s -> 3.0 s", "2.0 s")
+	n.draw(busy(2).frame)
 	want := `redlatch demo  8.2 s of 15.0 s   2 processes, one lock, one unguarded number
 lock  redlatch:demo:abc   lease 3s, renewed every third of it
 redis redis://127.0.0.1:6379
@@ -50,53 +67,40 @@ increments 66   counter file 66   overlaps 0   last hand-over 0.98 ms
 
    3.1 s  w2 renewed its lease: TTL 2.0 s -> 3.0 s
 `
-	if got := text(s.frame(notes, 24), 80); got != want {
+	if got := strings.NewReplacer("\r", "", "\x1b[K", "", "\x1b[J", "").Replace(out.String()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestTheFrameTellsTheDeadHolderFromItsSuccessor(t *testing.T) {
+func TestTheFrameTellsWhatIsUnusual(t *testing.T) {
 	t.Parallel()
-	s := busy(2)
-	s.dead = s.rows[1]
-	s.rows[1] = row{number: 3, pid: 4100, client: "cz", state: waiting, since: s.now, replaces: 2}
-	got := text(s.frame(nil, 24), 80)
-	for _, want := range []string{"held by w2, dead  cb:17", "w3  pid 4100    waits", "in place of w2"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
-		}
-	}
-}
-
-func TestTheFrameTellsWhenItDoesNotKnow(t *testing.T) {
-	t.Parallel()
-	s := busy(2)
-	s.trouble = errors.New("connection refused")
-	if got := text(s.frame(nil, 24), 80); !strings.Contains(got, "Redis does not answer: connection refused") {
-		t.Errorf("nothing of it in\n%s", got)
-	}
-	s = busy(2)
-	s.sample = sample{at: s.now}
-	if got := text(s.frame(nil, 24), 80); !strings.Contains(got, "held by nobody") {
-		t.Errorf("nothing of it in\n%s", got)
-	}
-	s.sample.owner = "somebody:1"
-	if got := text(s.frame(nil, 24), 80); !strings.Contains(got, "held by a stranger") {
-		t.Errorf("nothing of it in\n%s", got)
+	for want, change := range map[string]func(*counting){
+		"held by w2, dead  cb:17": func(c *counting) {
+			c.dead, c.rows[1] = c.rows[1], &row{process: c.rows[0].process, client: "cz", replaces: 2}
+		},
+		"in place of w2": func(c *counting) { c.rows[0].replaces = 2 },
+		"Redis does not answer: connection refused": func(c *counting) { c.gauge.err = errors.New("connection refused") },
+		"held by nobody":     func(c *counting) { c.gauge.last = sample{at: c.now} },
+		"held by a stranger": func(c *counting) { c.gauge.last.owner = "somebody:1" },
+		"queue   w1 a stranger": func(c *counting) {
+			c.settings.Fair, c.gauge.last.queue = true, []redlatch.Waiter{{Owner: "ca:3"}, {Owner: "x:1"}}
+		},
+		"left": func(c *counting) { c.rows[0].state = gone },
+	} {
+		c := busy(2)
+		change(c)
+		contains(t, text(c.frame(24)), want)
 	}
 }
 
 func TestTheFrameFitsEveryTerminalThatItIsDrawnIn(t *testing.T) {
 	t.Parallel()
-	notes := make([]note, maxNotes)
 	for _, workers := range []int{2, 3, 4, 5, 8, 13, 30, maxWorkers} {
+		c := busy(workers)
 		for height := minHeight; height < 90; height++ {
-			lines := busy(workers).frame(notes, height)
-			if len(lines) > height-1 {
-				t.Fatalf("%d workers: %d lines on a screen of %d", workers, len(lines), height)
-			}
-			if shown := text(lines, 200); !strings.Contains(shown, "w1 ") || !strings.Contains(shown, "0.0 s") {
-				t.Fatalf("%d workers on %d lines: no worker or no note\n%s", workers, height, shown)
+			lines := c.frame(height)
+			if len(lines)+minNotes > height-1 || !strings.Contains(text(lines), "w1 ") {
+				t.Fatalf("%d workers: %d lines on a screen of %d\n%s", workers, len(lines), height, text(lines))
 			}
 		}
 	}
@@ -121,20 +125,19 @@ func TestALineIsCutToTheWidthWithoutItsColours(t *testing.T) {
 	}
 }
 
-func TestTheScreenDrawsOverItselfAndStartsAnewWhenResized(t *testing.T) {
+func TestTheTerminalIsDrawnOverAndStartsAnewWhenResized(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	width, height := 80, 24
-	v := &screen{canvas: canvas{out: &out, size: func() (int, int, error) { return width, height, nil }}}
+	n := terminal(&out, &width, &height)
 	draw := func() string {
 		out.Reset()
-		check(t, v.draw(busy(2)))
+		n.draw(busy(2).frame)
+		check(t, n.err)
 		return out.String()
 	}
-	first := draw()
-	lines := strings.Count(first, "\n")
-	if strings.Contains(first, "A\r") || lines != 12 {
-		t.Errorf("first frame of %d lines: %q", lines, first)
+	if first := draw(); strings.Contains(first, "A\r") || strings.Count(first, "\n") != 12 {
+		t.Errorf("first frame: %q", first)
 	}
 	if again := draw(); !strings.HasPrefix(again, "\x1b[12A\r") || !strings.HasSuffix(again, "\x1b[J") {
 		t.Errorf("second frame: %q", again)
@@ -143,6 +146,13 @@ func TestTheScreenDrawsOverItselfAndStartsAnewWhenResized(t *testing.T) {
 	if resized := draw(); !strings.HasPrefix(resized, "\x1b[2J\x1b[H") {
 		t.Errorf("after the resize: %q", resized)
 	}
+	for name := range strings.SplitSeq("ABCDEFGHIJKLMNOPQRST", "") {
+		n.note(0, neutral, "note %s", name)
+	}
+	height = 60
+	if shown := draw(); strings.Contains(shown, "note J") || !strings.Contains(shown, "note K") || !strings.Contains(shown, "note T") {
+		t.Errorf("of the notes, it shows %q", shown)
+	}
 	height = 5
 	draw()
 	if small := draw(); strings.Count(small, "\n") != 4 {
@@ -150,54 +160,25 @@ func TestTheScreenDrawsOverItselfAndStartsAnewWhenResized(t *testing.T) {
 	}
 }
 
-func TestTheScreenKeepsTheNewestNotes(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	v := &screen{canvas: canvas{out: &out, size: func() (int, int, error) { return 80, 60, nil }}}
-	for n := range 3 * maxNotes {
-		check(t, v.note(note{text: "note " + string(rune('A'+n))}))
-	}
-	check(t, v.end(busy(2)))
-	if shown := out.String(); strings.Contains(shown, "note "+string(rune('A'+2*maxNotes-1))) || !strings.Contains(shown, "note "+string(rune('A'+3*maxNotes-1))) {
-		t.Errorf("shown: %q", shown)
-	}
-}
-
 func TestTheLogSaysHowThingsStandOnceASecond(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	v := &log{out: &out}
-	s := busy(3)
-	check(t, v.begin(s))
-	out.Reset()
+	c := busy(3)
+	c.narrator.out = &out
 	for tenth := range 52 { // some of them late
-		s.now = s.began.Add(time.Duration(tenth)*100*time.Millisecond + time.Duration(tenth%7)*10*time.Millisecond)
-		check(t, v.draw(s))
+		c.now = c.began.Add(time.Duration(tenth)*100*time.Millisecond + time.Duration(tenth%7)*10*time.Millisecond)
+		c.log()
 	}
 	got := out.String()
-	if n := strings.Count(got, "\n"); n != 5 {
-		t.Errorf("%d lines in 5 s:\n%s", n, got)
-	}
-	if !regexp.MustCompile(`(?m)^   1\.0 s  held by w2, TTL \d\.\d s; waiting: w1 w3; increments 66, counter 66, overlaps 0$`).MatchString(got) {
+	line := regexp.MustCompile(`(?m)^   1\.0 s  held by w2, TTL \d\.\d s; waiting: w1 w3; increments 66, counter 66, overlaps 0$`)
+	if strings.Count(got, "\n") != 5 || !line.MatchString(got) || strings.Contains(got, "\x1b") {
 		t.Errorf("lines:\n%s", got)
 	}
-	if strings.Contains(got, "\x1b") {
-		t.Errorf("codes of a terminal in %q", got)
-	}
-}
-
-func TestTheLogCountsManyWaitersInsteadOfNamingThem(t *testing.T) {
-	t.Parallel()
-	if got := (&log{}).state(busy(maxWorkers)); !strings.Contains(got, "; waiting: 63 workers;") || len(got) > 100 {
+	if got := busy(maxWorkers).state(); !strings.Contains(got, "; waiting: 63 workers;") || len(got) > 100 {
 		t.Errorf("%d characters: %s", len(got), got)
 	}
-}
-
-func TestTheHolderIsNotAmongTheWaiters(t *testing.T) {
-	t.Parallel()
-	s := busy(3)
-	s.rows[1].state = waiting // it was heard of before Redis was asked
-	if got := strings.Join(s.waiters(), " "); got != "w1 w3" {
-		t.Errorf("waiters %s, holder %s", got, s.holder())
+	c.rows[1].state = waiting // it was heard of before Redis was asked
+	if got := strings.Join(c.waiters(), " "); got != "w1 w3" {
+		t.Errorf("waiters %s, holder %s", got, c.holder())
 	}
 }

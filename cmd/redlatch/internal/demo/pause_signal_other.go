@@ -1,9 +1,0 @@
-//go:build !unix
-
-package demo
-
-import "errors"
-
-// stop says that no process can be stopped here.
-func (p *player) stop() error   { return errors.New("this system cannot stop a process") }
-func (p *player) resume() error { return nil }
