@@ -1,0 +1,24 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// uuid is the identity of a client or a peer.
+func uuid(who int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", 0, who) }
+
+// owners are the names of all owners, of their fields on the write side, and of those who have
+// them, by the number of the name.
+var owners, writers = func() (plain, write [6][20]string) {
+	for who := range plain {
+		for stay := range plain[who] {
+			plain[who][stay] = protocol.Owner(uuid(who), int64(stay))
+			write[who][stay] = protocol.WriterField(plain[who][stay])
+		}
+	}
+	return plain, write
+}()
+
+func name(who int) string { return [...]string{"A", "B", "C", "D", "Java1", "Java2"}[who] }

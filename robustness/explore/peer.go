@@ -1,0 +1,172 @@
+package explore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+const firstPeer = 4
+
+// thread is what a peer does: a thread of a Redisson client, with a watchdog. Its requests are
+// answered at once. Redisson counts by adding, so that one that is carried out twice leaves a
+// lock that is held for ever; that is known, and nothing that these scripts could mend.
+type thread struct {
+	lock, unlock, renew string
+	field               string // what follows the owner's name
+	read                bool   // once: what Redisson leaves of several read holds is its own affair
+}
+
+// lease is that of Redisson's watchdog.
+const lease = 2 * second
+
+func (t thread) moves(w *world, s state, i int, yield move) {
+	p := s.peers[i]
+	who := firstPeer + i
+	ask := func(what, text string) (state, answer) {
+		to := s
+		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), rwChannel, protocol.LockChannel(lockName), "{" + lockName + "}"}
+		r := w.server.enter(opPeer, who, 1, text, []string{lockName}, words)
+		fault := w.carryOut(&to, r, nil)
+		said := w.server.run(w.server.all[s.keys], r).answer
+		t.note(&to.peers[i], what, said)
+		yield(to, fault, func() string { return fmt.Sprintf("%s does a %s: %s", name(who), what, said) })
+		return to, said
+	}
+	if p.count == 0 || p.count == 1 && !t.read {
+		ask("lock", t.lock)
+	}
+	ask("unlock", t.unlock)
+	if p.count > 0 {
+		ask("renewal", t.renew)
+	}
+}
+
+// note has a peer take note of an answer.
+func (t thread) note(p *peer, what string, said answer) {
+	switch {
+	case said == gone:
+		*p = peer{}
+	case what == "lock" && said == granted:
+		p.count, p.reads, p.until = p.count+1, t.read, lease
+	case what == "renewal" && said == granted || what == "unlock" && said == remains && p.count > 1:
+		p.until = lease
+		if what == "unlock" {
+			p.count--
+		}
+	case what == "unlock":
+		*p = peer{}
+	}
+}
+
+// The scripts of the peers: section 1 and 3 of Redisson's behaviour, without what it keeps to
+// answer a repeated request. KEYS[1] is the lock. ARGV are the field, the lease, two channels
+// and what the timeout keys begin with. The replies are those of readPeer.
+var (
+	javaMutex = thread{lock: `
+if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 'refused'
+end
+redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 'granted'`, unlock: `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 'gone'
+elseif redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 'remains'
+end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', ARGV[4], 0)
+return 'freed'`, renew: javaRenew}
+
+	javaWriter = thread{field: ":write", lock: `
+local mode = redis.call('HGET', KEYS[1], 'mode')
+if not mode then
+  redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[1], 1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+elseif mode == 'write' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+  redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+  redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]) + ARGV[2])
+else
+  return 'refused'
+end
+return 'granted'`, unlock: `
+local mode = redis.call('HGET', KEYS[1], 'mode')
+if not mode then
+  redis.call('PUBLISH', ARGV[3], 1)
+end
+if mode ~= 'write' or redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 'gone'
+elseif redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return 'remains'
+end
+redis.call('HDEL', KEYS[1], ARGV[1])
+if redis.call('HLEN', KEYS[1]) > 1 then
+  redis.call('HSET', KEYS[1], 'mode', 'read')
+else
+  redis.call('DEL', KEYS[1])
+  redis.call('PUBLISH', ARGV[3], 1)
+end
+return 'freed'`, renew: javaRenew}
+
+	javaReader = thread{read: true, lock: `
+local mode = redis.call('HGET', KEYS[1], 'mode')
+if mode == 'write' then
+  return 'refused'
+end
+redis.call('HSET', KEYS[1], 'mode', 'read')
+local hold = redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+redis.call('SET', ARGV[5] .. ':' .. ARGV[1] .. ':rwlock_timeout:' .. hold, 1, 'PX', ARGV[2])
+redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2])))
+return 'granted'`, unlock: `
+local mode = redis.call('HGET', KEYS[1], 'mode')
+if not mode then
+  redis.call('PUBLISH', ARGV[3], 0)
+end
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 'gone'
+end
+local left = redis.call('HINCRBY', KEYS[1], ARGV[1], -1)
+if left == 0 then
+  redis.call('HDEL', KEYS[1], ARGV[1])
+end
+redis.call('DEL', ARGV[5] .. ':' .. ARGV[1] .. ':rwlock_timeout:' .. (left + 1))
+local longest = -3
+local words = redis.call('HGETALL', KEYS[1])
+for i = 1, #words, 2 do
+  for hold = 1, tonumber(words[i + 1]) or 0 do
+    longest = math.max(longest, redis.call('PTTL', ARGV[5] .. ':' .. words[i] .. ':rwlock_timeout:' .. hold))
+  end
+end
+if longest > 0 then
+  redis.call('PEXPIRE', KEYS[1], longest)
+elseif mode ~= 'write' then
+  redis.call('DEL', KEYS[1])
+  redis.call('PUBLISH', ARGV[3], 0)
+end
+return left > 0 and 'remains' or 'freed'`, renew: `
+local count = redis.call('HGET', KEYS[1], ARGV[1])
+local lives = false
+for hold = 1, tonumber(count) or 0 do
+  local renewed = redis.call('PEXPIRE', ARGV[5] .. ':' .. ARGV[1] .. ':rwlock_timeout:' .. hold, ARGV[2])
+  lives = lives or renewed == 1
+end
+if lives then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return count and 'granted' or 'gone'`}
+)
+
+const javaRenew = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return 'gone'
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 'granted'`
+
+func readPeer(said string) answer {
+	return map[string]answer{"granted": granted, "refused": refused, "gone": gone, "remains": remains, "freed": freed}[said]
+}

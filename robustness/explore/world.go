@@ -1,0 +1,318 @@
+package explore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// world is what is explored: who contends for what, and what may go wrong.
+type world struct {
+	name    string
+	kinds   []kind // that each client, and the first for all peers, has to do with
+	pair    bool   // the first two clients, and the next two, take a Multi together
+	server  *server
+	start   state
+	wants   []want
+	most    int   // holds of one owner
+	queues  bool  // a refusal leaves a waiter in a queue
+	tick    int32 // by which time passes
+	abreast int   // requests under way at the same time, at most
+	late    int   // requests that are late at the same time, at most
+	peers   []thread
+	cached  map[question]*request
+}
+
+// kind is a kind of lock, as in the root package, or one of several locks.
+type kind interface {
+	acquire(owner string, counts script.Counts, lease time.Duration) script.Call
+	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
+	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
+	lock() string
+	// judge says what is wrong with what a request has done, or nothing.
+	judge(before *keys, r *request, done *outcome) string
+	// believe says what is wrong with what a client believes, or nothing.
+	believe(w *world, k *keys, who int, c *client) string
+}
+
+// move is told of one thing that may happen next: the state after it, what is wrong with it,
+// and how to tell it.
+type move func(to state, fault string, say func() string)
+
+// moves tells all that may happen next.
+func (w *world) moves(s state, yield move) {
+	for i := range w.kinds {
+		w.verbs(s, i, yield)
+		w.flights(s, i, false, yield)
+		w.flights(s, i, true, yield)
+	}
+	for i := range w.peers {
+		w.peers[i].moves(w, s, i, yield)
+	}
+	for i, id := range s.late {
+		if id != 0 {
+			to := s
+			to.late[i] = 0
+			to.sort()
+			r := w.server.requests[id]
+			fault := w.carryOut(&to, r, nil)
+			yield(to, fault, func() string { return w.tell(r, "a late %s is carried out", r.op) })
+		}
+	}
+	to := s
+	to.pass(w.tick)
+	to.keys = w.server.after(w.server.all[s.keys], w.tick).id
+	if to != s {
+		yield(to, "", func() string { return fmt.Sprintf("%d ms pass", w.tick) })
+	}
+}
+
+func (s *state) sort() {
+	if s.late[0] < s.late[1] {
+		s.late[0], s.late[1] = s.late[1], s.late[0]
+	}
+}
+
+// verbs are what a client may do that has no request under way.
+func (w *world) verbs(s state, i int, yield move) {
+	c := &s.clients[i]
+	n := c.held()
+	if n > 0 && c.renewal.request == 0 && w.renewed(c) > 0 {
+		to := s
+		to.clients[i].renewal = w.renew(i, c)
+		w.send(to, i, true, yield)
+	}
+	if c.verb.request != 0 || c.joined {
+		return
+	}
+	if w.pair && i%2 == 0 && c.stay == 0 && s.clients[i+1].stay == 0 {
+		to := s
+		for j := i; j <= i+1; j++ {
+			to.clients[j].stay, to.clients[j].joined = w.unused(&s, j), j > i
+		}
+		w.askAll(&to, i)
+		w.send(to, i, false, yield)
+	}
+	for k, want := range w.wants {
+		var to state
+		switch {
+		case n == 0 && c.stay == 0:
+			to = s
+			to.clients[i].stay, to.clients[i].want = w.unused(&s, i), uint8(k)
+			w.ask(&to, i, opLock, uint8(k))
+		case n == 0 && c.want == uint8(k):
+			to = s
+			w.ask(&to, i, opLock, uint8(k))
+		case n > 0 && n < w.most && (want.read || w.counts(c).Writes > 0):
+			to = s
+			w.ask(&to, i, opRaise, uint8(k))
+		default:
+			continue
+		}
+		w.send(to, i, false, yield)
+	}
+	switch {
+	case n == 0 && c.stay != 0:
+		to := s
+		w.giveUp(&to, i)
+		yield(to, "", func() string { return fmt.Sprintf("%s gives up", name(i)) })
+	case n == 1:
+		to := s
+		to.clients[i].end()
+		w.ask(&to, i, opFree, 0)
+		w.send(to, i, false, yield)
+	}
+	for h := 0; h < n && n > 1; h++ {
+		if h > 0 && c.holds[h] == c.holds[h-1] {
+			continue
+		}
+		to := s
+		want := to.clients[i].drop(h)
+		w.ask(&to, i, opLower, want)
+		w.send(to, i, false, yield)
+	}
+}
+
+// end ends the holds, as their holder wishes.
+func (c *client) end() {
+	c.holds, c.trusted, c.promised, c.ended = [3]uint8{}, 0, 0, true
+}
+
+// giveUp ends an attempt. What it may have taken, or where it stands, goes back.
+func (w *world) giveUp(s *state, i int) {
+	c := &s.clients[i]
+	c.ended = true
+	if c.unsettled || c.standing {
+		w.ask(s, i, opTakeBack, 0)
+	}
+	c.settle()
+}
+
+// send is a request that has left: it is on its way, or answered at once.
+func (w *world) send(s state, i int, renewal bool, yield move) {
+	r := w.server.requests[s.clients[i].flight(renewal).request]
+	if s.underWay() <= w.abreast {
+		yield(s, "", func() string { return w.tell(r, "sends a %s", r.op) })
+	}
+	w.roundTrip(s, i, renewal, yield)
+}
+
+func (w *world) roundTrip(s state, i int, renewal bool, yield move) {
+	f := s.clients[i].flight(renewal)
+	r := w.server.requests[f.request]
+	fault := w.carryOut(&s, r, f)
+	said := f.answer
+	w.read(&s, i, renewal)
+	yield(s, fault, func() string { return w.tell(r, "does a %s: %s", r.op, said) })
+}
+
+func (c *client) flight(renewal bool) *flight {
+	if renewal {
+		return &c.renewal
+	}
+	return &c.verb
+}
+
+// flights are what may happen to a request under way.
+func (w *world) flights(s state, i int, renewal bool, yield move) {
+	f := *s.clients[i].flight(renewal)
+	if f.request == 0 {
+		return
+	}
+	r := w.server.requests[f.request]
+	if f.answer == unanswered {
+		w.roundTrip(s, i, renewal, yield)
+		to := s
+		fault := w.carryOut(&to, r, to.clients[i].flight(renewal))
+		yield(to, fault, func() string {
+			return w.tell(r, "has its %s carried out: %s", r.op, to.clients[i].flight(renewal).answer)
+		})
+	} else {
+		to := s
+		w.read(&to, i, renewal)
+		yield(to, "", func() string { return w.tell(r, "hears of its %s: %s", r.op, f.answer) })
+	}
+	if s.faults == 0 {
+		return
+	}
+	s.faults--
+	w.cut(s, i, renewal, "lost", yield)
+	if f.answer == unanswered && s.late[w.late-1] == 0 {
+		s.late[w.late-1] = f.request
+		s.sort()
+		w.cut(s, i, renewal, "late", yield)
+	}
+}
+
+// cut breaks the connection of a request. It is sent again, or its sender gives up.
+func (w *world) cut(s state, i int, renewal bool, how string, yield move) {
+	c := &s.clients[i]
+	f := c.flight(renewal)
+	r := w.server.requests[f.request]
+	if f.answer != unanswered {
+		how = "unheard"
+	}
+	if !renewal {
+		again := s
+		g := again.clients[i].flight(renewal)
+		g.asked, g.answer = 0, unanswered
+		yield(again, "", func() string { return w.tell(r, "has its %s %s, and sends it again", r.op, how) })
+	}
+	want := f.want
+	*f = flight{}
+	switch {
+	case renewal:
+	case r.op == opLock || r.op == opLockAll:
+		for j := i; j == i || r.op == opLockAll && j == i+1; j++ {
+			s.clients[j].unsettled, s.clients[j].joined = true, false
+			w.giveUp(&s, j)
+		}
+	case r.op == opLower:
+		c.over = c.over || !w.wants[want].read && w.counts(c).Writes == 0
+	}
+	c.settle()
+	yield(s, "", func() string { return w.tell(r, "has its %s %s, and gives up", r.op, how) })
+}
+
+// carryOut has the server carry out a request, whose flight may be over.
+func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
+	before := w.server.all[s.keys]
+	done := w.server.run(before, r)
+	s.keys = done.keys.id
+	if !done.read {
+		done.read = true
+		done.answer, done.fault = read(r.op, done)
+		if done.fault == "" {
+			done.fault = w.judge(before, r, done)
+		}
+	}
+	if f != nil {
+		f.answer = done.answer
+	}
+	return done.fault
+}
+
+// read reads a reply, as the type tenure does.
+func (w *world) read(s *state, i int, renewal bool) {
+	c := &s.clients[i]
+	f := *c.flight(renewal)
+	r := w.server.requests[f.request]
+	*c.flight(renewal) = flight{}
+	switch {
+	case renewal && (c.stay != r.stay || c.held() == 0 || f.answer == unclear): // it says nothing
+	case renewal && f.answer == granted:
+		c.confirm(f)
+	case renewal:
+		c.lose()
+	case r.op == opLockAll:
+		s.clients[i+1].joined = false
+		w.bid(&s.clients[i+1], f)
+		w.bid(c, f)
+	case r.op == opLock:
+		w.bid(c, f)
+	case r.op == opRaise && f.answer == granted && c.ended:
+		w.ask(s, i, opTakeBack, 0)
+	case r.op == opRaise && f.answer == granted:
+		w.gain(c, f)
+	case r.op == opRaise || r.op == opLower && f.answer == gone:
+		c.lose()
+	case r.op == opLower && !c.ended:
+		c.confirm(f)
+	}
+	c.settle()
+}
+
+// bid reads the reply to the first request of a stay. A grant that comes too late is none.
+func (w *world) bid(c *client, f flight) {
+	switch {
+	case f.answer != granted:
+		c.unsettled, c.standing = false, w.queues
+	case trust(f) <= 0:
+		c.unsettled = true
+	default:
+		c.unsettled, c.standing = false, false
+		w.gain(c, f)
+	}
+}
+
+func (w *world) gain(c *client, f flight) {
+	c.add(f.want)
+	c.fenced = c.fenced || w.wants[f.want].fenced
+	c.confirm(f)
+}
+
+// tell is a line of a story about a client, or a peer, that sent a request.
+func (w *world) tell(r *request, format string, args ...any) string {
+	return fmt.Sprintf("%s.%d %s  %v", name(r.who), r.stay, fmt.Sprintf(format, args...), r.words)
+}
+
+func (o op) String() string {
+	return [...]string{
+		"", "lock", "lock of both", "re-entry", "partial release", "release", "take-back", "renewal", "beat", "request",
+	}[o]
+}
+
+func (a answer) String() string {
+	return [...]string{"", "granted", "refused", "gone", "holds remain", "freed", "unclear"}[a]
+}
