@@ -16,6 +16,8 @@ type keys struct {
 	items  []item // by name
 	locks  map[string]*lock
 	mirror *keys // of other clients
+	queue  *line
+	future *string // what is wrong with what would become of them
 }
 
 // item is one key.

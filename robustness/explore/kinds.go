@@ -229,7 +229,14 @@ func (w *world) check(s *state) string {
 			return fault
 		}
 	}
-	return w.remains(k)
+	if k.future == nil {
+		future := w.remains(k)
+		if f, fair := w.kinds[0].(fair); fair && future == "" {
+			future = f.progress(w.server, k)
+		}
+		k.future = &future
+	}
+	return *k.future
 }
 
 // enter enters one who believes to hold a lock, and says who must not beside it.
@@ -251,6 +258,7 @@ func enter(sides *[2][6]string, lock string, who int, reads bool) string {
 func (w *world) remains(k *keys) string {
 	for _, it := range k.items {
 		switch {
+		case strings.Contains(it.name, "_queue:") || strings.Contains(it.name, "_timeout:") || strings.Contains(it.name, ":fair:"):
 		case it.ttl != none && it.name == counter:
 			return "the counter of tokens would go"
 		case it.ttl == none && it.name != counter:

@@ -63,6 +63,14 @@ func (l *lock) field(name string) *field {
 	return nil
 }
 
+// names are those of the fields.
+func (l *lock) names() (all []string) {
+	for i := 0; l != nil && i < len(l.fields); i++ {
+		all = append(all, l.fields[i].name)
+	}
+	return all
+}
+
 // counts says that a field has a count, where 0 is none.
 func (l *lock) counts(field, count string) bool {
 	f := l.field(field)

@@ -60,7 +60,7 @@ func (s *server) mirrorKeys(id int32) int32 {
 	if k.mirror == nil {
 		items := slices.Clone(k.items)
 		for i, it := range items {
-			it.name, it.words = s.swap.Replace(it.name), s.swapped(it.words)
+			it.name, it.words, it.scores = s.swap.Replace(it.name), s.swapped(it.words), slices.Clone(it.scores)
 			it.order()
 			items[i] = it
 		}

@@ -14,9 +14,12 @@ const firstPeer = 4
 // lock that is held for ever; that is known, and nothing that these scripts could mend.
 type thread struct {
 	lock, unlock, renew string
+	leave               string // the queue
 	field               string // what follows the owner's name
-	read                bool   // once: what Redisson leaves of several read holds is its own affair
+	read, once          bool   // what Redisson leaves of several read holds is its own affair
 }
+
+var peerKeys = []string{lockName, protocol.FairQueue(lockName), protocol.FairDeadlines(lockName)}
 
 // lease is that of Redisson's watchdog.
 const lease = 2 * second
@@ -26,26 +29,30 @@ func (t thread) moves(w *world, s state, i int, yield move) {
 	who := firstPeer + i
 	ask := func(what, text string) (state, answer) {
 		to := s
-		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), rwChannel, protocol.LockChannel(lockName), "{" + lockName + "}"}
-		r := w.server.enter(opPeer, who, 1, text, []string{lockName}, words)
+		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), rwChannel, protocol.LockChannel(lockName), "{" + lockName + "}", strconv.Itoa(slot)}
+		r := w.server.enter(opPeer, who, 1, text, peerKeys, words)
 		fault := w.carryOut(&to, r, nil)
 		said := w.server.run(w.server.all[s.keys], r).answer
 		t.note(&to.peers[i], what, said)
 		yield(to, fault, func() string { return fmt.Sprintf("%s does a %s: %s", name(who), what, said) })
 		return to, said
 	}
-	if p.count == 0 || p.count == 1 && !t.read {
+	if p.count == 0 || p.count == 1 && !t.once {
 		ask("lock", t.lock)
 	}
 	ask("unlock", t.unlock)
 	if p.count > 0 {
 		ask("renewal", t.renew)
 	}
+	if t.leave != "" && p.count == 0 {
+		ask("departure", t.leave)
+	}
 }
 
 // note has a peer take note of an answer.
 func (t thread) note(p *peer, what string, said answer) {
 	switch {
+	case what == "departure" || said == refused:
 	case said == gone:
 		*p = peer{}
 	case what == "lock" && said == granted:
@@ -112,7 +119,7 @@ else
 end
 return 'freed'`, renew: javaRenew}
 
-	javaReader = thread{read: true, lock: `
+	javaReader = thread{read: true, once: true, lock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if mode == 'write' then
   return 'refused'
@@ -159,6 +166,64 @@ if lives then
 end
 return count and 'granted' or 'gone'`}
 )
+
+// javaFair is a thread that stands in the queue of a fair lock, by section 2. Its clock is that of
+// the server.
+var javaFair = thread{once: true, lock: javaPrune + `
+local first = redis.call('LINDEX', queue, 0)
+if redis.call('EXISTS', lock) == 0 and (not first or first == owner) then
+  redis.call('LPOP', queue)
+  redis.call('ZREM', deadlines, owner)
+  for _, other in ipairs(redis.call('ZRANGE', deadlines, 0, -1)) do
+    redis.call('ZINCRBY', deadlines, -wait, other)
+  end
+  redis.call('HSET', lock, owner, 1)
+  redis.call('PEXPIRE', lock, ARGV[2])
+  return 'granted'
+end
+if not redis.call('ZSCORE', deadlines, owner) then
+  local last = redis.call('LINDEX', queue, -1)
+  local base = now + redis.call('PTTL', lock)
+  if last then
+    base = tonumber(redis.call('ZSCORE', deadlines, last))
+  end
+  redis.call('ZADD', deadlines, string.format('%.0f', base + wait), owner)
+  redis.call('RPUSH', queue, owner)
+end
+return 'refused'`, unlock: javaPrune + `
+local held = redis.call('HEXISTS', lock, owner) == 1
+if not held and redis.call('EXISTS', lock) == 1 then
+  return 'gone'
+end
+redis.call('DEL', lock)
+local first = redis.call('LINDEX', queue, 0)
+if first then
+  redis.call('PUBLISH', ARGV[4] .. ':' .. first, 0)
+end
+return 'freed'`, renew: javaRenew, leave: `
+local queue, deadlines, owner, behind = KEYS[2], KEYS[3], ARGV[1], false
+for _, other in ipairs(redis.call('LRANGE', queue, 0, -1)) do
+  if behind then
+    redis.call('ZINCRBY', deadlines, -ARGV[6], other)
+  end
+  behind = behind or other == owner
+end
+redis.call('ZREM', deadlines, owner)
+redis.call('LREM', queue, 0, owner)
+return 'freed'`}
+
+const javaPrune = `
+local lock, queue, deadlines, owner, wait = KEYS[1], KEYS[2], KEYS[3], ARGV[1], tonumber(ARGV[6])
+local now = redis.call('TIME')[1] * 1000
+while true do
+  local first = redis.call('LINDEX', queue, 0)
+  local deadline = first and redis.call('ZSCORE', deadlines, first)
+  if not deadline or tonumber(deadline) > now then
+    break
+  end
+  redis.call('ZREM', deadlines, first)
+  redis.call('LPOP', queue)
+end`
 
 const javaRenew = `
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then

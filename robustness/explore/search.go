@@ -168,6 +168,9 @@ func (s *search) story(at int32) (lines []string) {
 			if move == path[i] {
 				now = to
 				lines = append(lines, say())
+				if trace && false {
+					lines[len(lines)-1] += "\n" + s.world.server.all[to.keys].String()
+				}
 			}
 			move++
 		})

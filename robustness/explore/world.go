@@ -46,6 +46,9 @@ func (w *world) moves(s state, yield move) {
 		w.verbs(s, i, yield)
 		w.flights(s, i, false, yield)
 		w.flights(s, i, true, yield)
+		if f, waits := w.kinds[i].(fair); waits {
+			f.beat(w, s, i, yield)
+		}
 	}
 	for i := range w.peers {
 		w.peers[i].moves(w, s, i, yield)

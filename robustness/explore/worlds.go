@@ -34,6 +34,17 @@ var worlds = []struct {
 		w.wants = []want{{lease: 2 * second}}
 		w.most, w.pair = 1, true
 	}},
+	{"fair mutex, two clients", func(w *world) {
+		w.kinds = []kind{newFair(), newFair()}
+		w.wants = []want{{lease: 3500}}
+		w.most, w.tick, w.queues = 1, 1750, true
+	}},
+	{"fair mutex, two clients and Redisson", func(w *world) {
+		w.kinds = []kind{newFair(), newFair()}
+		w.wants = []want{{lease: 3500}}
+		w.most, w.tick, w.queues = 1, 1750, true
+		w.peers = []thread{javaFair}
+	}},
 }
 
 // newWorld makes the world of a name, with some scripts changed.
