@@ -46,7 +46,7 @@ func (w *world) askAll(s *state, i int) {
 	locks := []string{w.kinds[i].lock(), w.kinds[i+1].lock()}
 	names := []string{owners[i][s.clients[i].stay], owners[i+1][s.clients[i+1].stay]}
 	lease := w.wants[0].lease
-	r := w.server.request(opLockAll, i, s.clients[i].stay, script.AcquireAll(locks, names, time.Duration(lease)*time.Millisecond))
+	r := w.redis.request(opLockAll, i, s.clients[i].stay, script.AcquireAll(locks, names, time.Duration(lease)*time.Millisecond))
 	s.clients[i].verb = flight{request: r.id, span: lease}
 }
 
@@ -61,7 +61,7 @@ func (w *world) renew(i int, c *client) flight {
 func (w *world) request(q question) int32 {
 	r := w.cached[q]
 	if r == nil {
-		r = w.server.request(q.op, q.who, q.stay, w.call(q))
+		r = w.redis.request(q.op, q.who, q.stay, w.call(q))
 		w.cached[q] = r
 	}
 	return r.id
@@ -119,7 +119,7 @@ func (w *world) lease(c *client) int32 {
 func (w *world) unused(s *state, who int) uint8 {
 	var used []uint8
 	note := func(id int32) {
-		if r := w.server.requests[id]; r != nil && r.who == who {
+		if r := w.redis.requests[id]; r != nil && r.who == who {
 			used = append(used, r.stay)
 		}
 	}
@@ -128,7 +128,7 @@ func (w *world) unused(s *state, who int) uint8 {
 	}
 	note(s.clients[who].renewal.request)
 	stay := uint8(1)
-	for slices.Contains(used, stay) || w.server.all[s.keys].names(owners[who][stay]) {
+	for slices.Contains(used, stay) || w.redis.all[s.keys].names(owners[who][stay]) {
 		stay++
 	}
 	return stay
@@ -168,6 +168,8 @@ func read(op op, done *outcome) (answer, string) {
 			return freed, ""
 		}
 		return remains, ""
+	case opGuard:
+		return granted, ""
 	case opRenew:
 		got, err := script.ReadRenewed(done.reply, 1)
 		switch {

@@ -1,32 +1,51 @@
 package explore
 
 import (
+	"os"
+	"strconv"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
-func TestWorlds(t *testing.T) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Goal: nothing that may happen breaks a promise. Method: everything that may happen, up to a
+// depth; REDLATCH_STRETCH times half a million states if that is set.
+func TestEveryInterleavingKeepsThePromises(t *testing.T) {
+	t.Parallel()
 	for _, one := range worlds {
 		t.Run(one.name, func(t *testing.T) {
-			trace = testing.Verbose()
-			w, err := newWorld(one.name, mend)
-			if err != nil {
-				t.Fatal(err)
+			t.Parallel()
+			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
+			if underRace || testing.Short() {
+				depth -= 2
+				bound.Depth = depth
+			} else if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
+				bound.Depth, bound.States = 1000, 500_000*times
 			}
-			defer w.server.close()
-			r := w.explore(Bound{Depth: 100, States: 5e6, Until: time.Now().Add(15 * time.Second)})
-			t.Log(r)
-			t.Log(len(w.server.all), "keys", len(w.server.requests))
-			if r.Violation != nil {
+			r := exploring(t, one.name, bound, mends(one.name)...)
+			if t.Log(r); r.Violation != nil {
 				t.Fatal(r.Violation)
+			}
+			if r.Depth < depth && !r.Whole {
+				t.Errorf("depth %d was not completed", depth)
 			}
 		})
 	}
 }
 
-var mend = Mutation{"renew", "    kept[i] = refused and -1 or 1", `    if here == 1 and writer ~= '' and holds == 0 and redis.call('HGET', lock, 'mode') == 'read' then
-      refused = true
-    end
-    kept[i] = refused and -1 or 1`}
-
-func far() time.Time { return time.Now().Add(time.Hour) }
+func exploring(t *testing.T, name string, bound Bound, mutations ...Mutation) Result {
+	t.Helper()
+	w, err := newWorld(name, mutations...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.redis.mini.Close()
+	r := w.explore(bound)
+	if n := len(mutations); n > 0 && !w.redis.mutated[mutations[n-1]] {
+		t.Fatalf("script %s has no %q, or was not run", mutations[n-1].Script, mutations[n-1].Old)
+	}
+	return r
+}

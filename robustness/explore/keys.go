@@ -15,9 +15,9 @@ type keys struct {
 	id     int32
 	items  []item // by name
 	locks  map[string]*lock
-	mirror *keys // of other clients
 	queue  *line
 	future *string // what is wrong with what would become of them
+	served bool    // a newcomer would get the fair lock in the end
 }
 
 // item is one key.
@@ -54,7 +54,6 @@ func dump(m *miniredis.Miniredis) []item {
 				it.scores = append(it.scores, must(m.ZScore(name, member))-float64(epoch.UnixMilli()))
 			}
 		}
-		it.order()
 		items = append(items, it)
 	}
 	return items

@@ -149,7 +149,7 @@ func kept(was, is *lock, r *request) string {
 		return ""
 	}
 	for _, f := range was.fields {
-		if !was.lives(&f) || r.op != opRenew && strings.HasPrefix(f.name, r.owner()) {
+		if !was.lives(&f) || r.op != opRenew && r.op != opGuard && strings.HasPrefix(f.name, r.owner()) {
 			continue
 		}
 		g := is.field(f.name)
@@ -203,11 +203,11 @@ func (w *world) judge(before *keys, r *request, done *outcome) string {
 
 // check says what is wrong with a state, or nothing.
 func (w *world) check(s *state) string {
-	k := w.server.all[s.keys]
+	k := w.redis.all[s.keys]
 	var sides [2][6]string // of each lock: who writes, and who reads
 	for i, kind := range w.kinds {
 		c := &s.clients[i]
-		if c.held() == 0 {
+		if !c.believes() {
 			continue
 		}
 		if fault := kind.believe(w, k, i, c); fault != "" {
@@ -232,7 +232,7 @@ func (w *world) check(s *state) string {
 	if k.future == nil {
 		future := w.remains(k)
 		if f, fair := w.kinds[0].(fair); fair && future == "" {
-			future = f.progress(w.server, k)
+			future = f.progress(w.redis, k)
 		}
 		k.future = &future
 	}

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 )
@@ -19,6 +20,15 @@ var owners, writers = func() (plain, write [6][20]string) {
 		}
 	}
 	return plain, write
+}()
+
+// short writes names as a story does.
+var short = func() *strings.Replacer {
+	var pairs []string
+	for who := range owners {
+		pairs = append(pairs, uuid(who), name(who))
+	}
+	return strings.NewReplacer(pairs...)
 }()
 
 func name(who int) string { return [...]string{"A", "B", "C", "D", "Java1", "Java2"}[who] }

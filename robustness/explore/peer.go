@@ -30,9 +30,9 @@ func (t thread) moves(w *world, s state, i int, yield move) {
 	ask := func(what, text string) (state, answer) {
 		to := s
 		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), rwChannel, protocol.LockChannel(lockName), "{" + lockName + "}", strconv.Itoa(slot)}
-		r := w.server.enter(opPeer, who, 1, text, peerKeys, words)
+		r := w.redis.enter(opPeer, who, 1, text, peerKeys, words)
 		fault := w.carryOut(&to, r, nil)
-		said := w.server.run(w.server.all[s.keys], r).answer
+		said := w.redis.run(w.redis.all[s.keys], r).answer
 		t.note(&to.peers[i], what, said)
 		yield(to, fault, func() string { return fmt.Sprintf("%s does a %s: %s", name(who), what, said) })
 		return to, said

@@ -39,7 +39,7 @@ func (v *Violation) String() string {
 	for i, line := range v.Story {
 		fmt.Fprintf(&b, "%3d. %s\n", i+1, line)
 	}
-	return fmt.Sprintf("%s\n%swhich leaves\n%s", v.What, b.String(), v.Keys)
+	return short.Replace(fmt.Sprintf("%s\n%swhich leaves\n%s", v.What, b.String(), v.Keys))
 }
 
 // String is the result in one line.
@@ -51,8 +51,6 @@ func (r Result) String() string {
 	return fmt.Sprintf("%-34s %9d states, %10d transitions, %7d scripts run, %s, %.0f/s",
 		r.Kind, r.States, r.Transitions, r.Scripts, extent, float64(r.Transitions)/max(r.Took.Seconds(), 1e-3))
 }
-
-var trace = false
 
 // node is one state in the tree of the shortest ways.
 type node struct {
@@ -87,11 +85,8 @@ func (w *world) explore(bound Bound) Result {
 	s.visit(w.start, -1, 0)
 	for s.level() {
 		s.Depth++
-		if trace {
-			fmt.Println(s.Depth, len(s.seen), time.Since(began))
-		}
 	}
-	s.States, s.Took, s.Scripts = len(s.seen), time.Since(began), len(w.server.outcomes)
+	s.States, s.Took, s.Scripts = len(s.seen), time.Since(began), len(w.redis.outcomes)
 	return s.Result
 }
 
@@ -130,18 +125,13 @@ func (s *search) arrive(to state, fault string, parent int32, move uint16) {
 	}
 	if fault != "" {
 		s.nodes = append(s.nodes, node{parent, move})
-		s.Violation = &Violation{fault, s.story(int32(len(s.nodes) - 1)), s.world.server.all[to.keys].String()}
+		s.Violation = &Violation{fault, s.story(int32(len(s.nodes) - 1)), s.world.redis.all[to.keys].String()}
 	}
 }
 
 // visit notes a state to go on from, unless it was reached before.
 func (s *search) visit(at state, parent int32, move uint16) bool {
-	hash := s.hash(at)
-	if s.world.server.half > 0 {
-		if other := s.hash(s.world.server.mirror(at)); other[0] < hash[0] {
-			hash = other
-		}
-	}
+	hash := [2]uint64{maphash.Comparable(s.seeds[0], at), maphash.Comparable(s.seeds[1], at)}
 	if _, seen := s.seen[hash]; seen {
 		return false
 	}
@@ -149,10 +139,6 @@ func (s *search) visit(at state, parent int32, move uint16) bool {
 	s.nodes = append(s.nodes, node{parent, move})
 	s.next = append(s.next, visit{at, int32(len(s.nodes) - 1)})
 	return true
-}
-
-func (s *search) hash(at state) [2]uint64 {
-	return [2]uint64{maphash.Comparable(s.seeds[0], at), maphash.Comparable(s.seeds[1], at)}
 }
 
 // story tells the moves that lead to a node.
@@ -168,9 +154,6 @@ func (s *search) story(at int32) (lines []string) {
 			if move == path[i] {
 				now = to
 				lines = append(lines, say())
-				if trace && false {
-					lines[len(lines)-1] += "\n" + s.world.server.all[to.keys].String()
-				}
 			}
 			move++
 		})

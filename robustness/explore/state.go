@@ -62,6 +62,7 @@ const (
 	opFree
 	opTakeBack
 	opRenew
+	opGuard
 	opBeat
 	opPeer
 )
@@ -106,6 +107,9 @@ func (c *client) held() (n int) {
 	return n
 }
 
+// believes says that it takes itself for a holder.
+func (c *client) believes() bool { return c.held() > 0 && c.trusted > 0 }
+
 func (c *client) add(want uint8) { c.holds[c.held()] = want + 1 }
 
 // drop takes out the hold of an index.
@@ -141,18 +145,16 @@ func (c *client) settle() {
 	}
 }
 
-// pass lets time pass.
-func (s *state) pass(ms int32) {
-	for i := range s.clients {
+// pass lets time pass. Whoever is guarded by a watchdog does not believe to have lost what was to
+// be renewed in time: it asks.
+func (w *world) pass(s *state, ms int32) {
+	for i := range w.kinds {
 		c := &s.clients[i]
 		c.verb.pass(ms)
 		c.renewal.pass(ms)
-		if c.held() > 0 {
-			c.trusted -= ms
-			c.promised -= ms
-			if c.trusted <= 0 {
-				c.lose()
-			}
+		c.trusted, c.promised = max(c.trusted-ms, 0), max(c.promised-ms, 0)
+		if c.held() > 0 && c.trusted == 0 && !(w.guarded && w.renewed(c) > 0) {
+			c.lose()
 		}
 	}
 	for i := range s.peers {

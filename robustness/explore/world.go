@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
@@ -12,11 +13,12 @@ type world struct {
 	name    string
 	kinds   []kind // that each client, and the first for all peers, has to do with
 	pair    bool   // the first two clients, and the next two, take a Multi together
-	server  *server
+	redis   *redis
 	start   state
 	wants   []want
 	most    int   // holds of one owner
 	queues  bool  // a refusal leaves a waiter in a queue
+	guarded bool  // by a watchdog
 	tick    int32 // by which time passes
 	abreast int   // requests under way at the same time, at most
 	late    int   // requests that are late at the same time, at most
@@ -46,6 +48,9 @@ func (w *world) moves(s state, yield move) {
 		w.verbs(s, i, yield)
 		w.flights(s, i, false, yield)
 		w.flights(s, i, true, yield)
+		if w.guarded {
+			w.guard(s, i, yield)
+		}
 		if f, waits := w.kinds[i].(fair); waits {
 			f.beat(w, s, i, yield)
 		}
@@ -58,14 +63,14 @@ func (w *world) moves(s state, yield move) {
 			to := s
 			to.late[i] = 0
 			to.sort()
-			r := w.server.requests[id]
+			r := w.redis.requests[id]
 			fault := w.carryOut(&to, r, nil)
 			yield(to, fault, func() string { return w.tell(r, "a late %s is carried out", r.op) })
 		}
 	}
 	to := s
-	to.pass(w.tick)
-	to.keys = w.server.after(w.server.all[s.keys], w.tick).id
+	w.pass(&to, w.tick)
+	to.keys = w.redis.after(w.redis.all[s.keys], w.tick).id
 	if to != s {
 		yield(to, "", func() string { return fmt.Sprintf("%d ms pass", w.tick) })
 	}
@@ -154,7 +159,7 @@ func (w *world) giveUp(s *state, i int) {
 
 // send is a request that has left: it is on its way, or answered at once.
 func (w *world) send(s state, i int, renewal bool, yield move) {
-	r := w.server.requests[s.clients[i].flight(renewal).request]
+	r := w.redis.requests[s.clients[i].flight(renewal).request]
 	if s.underWay() <= w.abreast {
 		yield(s, "", func() string { return w.tell(r, "sends a %s", r.op) })
 	}
@@ -163,7 +168,7 @@ func (w *world) send(s state, i int, renewal bool, yield move) {
 
 func (w *world) roundTrip(s state, i int, renewal bool, yield move) {
 	f := s.clients[i].flight(renewal)
-	r := w.server.requests[f.request]
+	r := w.redis.requests[f.request]
 	fault := w.carryOut(&s, r, f)
 	said := f.answer
 	w.read(&s, i, renewal)
@@ -183,7 +188,7 @@ func (w *world) flights(s state, i int, renewal bool, yield move) {
 	if f.request == 0 {
 		return
 	}
-	r := w.server.requests[f.request]
+	r := w.redis.requests[f.request]
 	if f.answer == unanswered {
 		w.roundTrip(s, i, renewal, yield)
 		to := s
@@ -212,7 +217,7 @@ func (w *world) flights(s state, i int, renewal bool, yield move) {
 func (w *world) cut(s state, i int, renewal bool, how string, yield move) {
 	c := &s.clients[i]
 	f := c.flight(renewal)
-	r := w.server.requests[f.request]
+	r := w.redis.requests[f.request]
 	if f.answer != unanswered {
 		how = "unheard"
 	}
@@ -240,8 +245,8 @@ func (w *world) cut(s state, i int, renewal bool, how string, yield move) {
 
 // carryOut has the server carry out a request, whose flight may be over.
 func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
-	before := w.server.all[s.keys]
-	done := w.server.run(before, r)
+	before := w.redis.all[s.keys]
+	done := w.redis.run(before, r)
 	s.keys = done.keys.id
 	if !done.read {
 		done.read = true
@@ -260,7 +265,7 @@ func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
 func (w *world) read(s *state, i int, renewal bool) {
 	c := &s.clients[i]
 	f := *c.flight(renewal)
-	r := w.server.requests[f.request]
+	r := w.redis.requests[f.request]
 	*c.flight(renewal) = flight{}
 	switch {
 	case renewal && (c.stay != r.stay || c.held() == 0 || f.answer == unclear): // it says nothing
@@ -307,12 +312,12 @@ func (w *world) gain(c *client, f flight) {
 
 // tell is a line of a story about a client, or a peer, that sent a request.
 func (w *world) tell(r *request, format string, args ...any) string {
-	return fmt.Sprintf("%s.%d %s  %v", name(r.who), r.stay, fmt.Sprintf(format, args...), r.words)
+	return fmt.Sprintf("%s:%d %-44s %s", name(r.who), r.stay, fmt.Sprintf(format, args...), short.Replace(strings.Join(r.words, " ")))
 }
 
 func (o op) String() string {
 	return [...]string{
-		"", "lock", "lock of both", "re-entry", "partial release", "release", "take-back", "renewal", "beat", "request",
+		"", "lock", "lock of both", "re-entry", "partial release", "release", "take-back", "renewal", "renewal by a watchdog", "beat", "request",
 	}[o]
 }
 
