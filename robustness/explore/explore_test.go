@@ -12,7 +12,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Goal: nothing that may happen breaks a promise. Method: everything that may happen, up to a
-// depth; REDLATCH_STRETCH times half a million states if that is set.
+// depth; REDLATCH_STRETCH times half a million states if that is set; two moves less under the
+// race detector, which has little to see: a search has one goroutine.
 func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	t.Parallel()
 	for _, one := range worlds {

@@ -263,7 +263,7 @@ func (w *world) remains(k *keys) string {
 			return "the counter of tokens would go"
 		case it.ttl == none && it.name != counter:
 			return it.name + " would stay for ever"
-		case it.ttl > w.longest()*int32(1+len(w.peers)): // a Redisson writer that re-enters adds to what is left
+		case it.ttl > w.longest():
 			return it.name + " lives for longer than anybody asked for"
 		}
 	}

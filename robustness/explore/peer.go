@@ -16,7 +16,7 @@ type thread struct {
 	lock, unlock, renew string
 	leave               string // the queue
 	field               string // what follows the owner's name
-	read, once          bool   // what Redisson leaves of several read holds is its own affair
+	read, once          bool   // of several holds Redisson adds the leases, or loses one: its own affair
 }
 
 var peerKeys = []string{lockName, protocol.FairQueue(lockName), protocol.FairDeadlines(lockName)}
@@ -88,7 +88,7 @@ redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[4], 0)
 return 'freed'`, renew: javaRenew}
 
-	javaWriter = thread{field: ":write", lock: `
+	javaWriter = thread{field: ":write", once: true, lock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if not mode then
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[1], 1)
