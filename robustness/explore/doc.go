@@ -45,5 +45,6 @@
 // move slots, clocks that jump, and hostile keys are the subject of other tests. A renewal and a
 // re-entry that find a write side whose release was lost end it without a message; waiters then
 // look by themselves. Redisson's requests are never carried out twice: it counts by adding.
+// What they do to our places in a fair queue is not judged, for beats come as they like here.
 // The commands are those of the embedded server; package script runs on real ones in its own tests.
 package explore

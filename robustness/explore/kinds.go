@@ -271,9 +271,12 @@ func (w *world) remains(k *keys) string {
 }
 
 // longest is the longest lease that anybody asks for.
-func (w *world) longest() (lease int32) {
+func (w *world) longest() (longest int32) {
 	for _, want := range w.wants {
-		lease = max(lease, want.lease)
+		longest = max(longest, want.lease)
 	}
-	return lease
+	if len(w.peers) > 0 {
+		longest = max(longest, lease)
+	}
+	return longest
 }
