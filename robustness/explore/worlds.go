@@ -45,7 +45,7 @@ var worlds = []struct {
 		w.wants = []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second, fixed: true}}
 		w.guarded = true
 	}},
-	{"fair mutex, two clients", 9, func(w *world) {
+	{"fair mutex, two clients", 8, func(w *world) {
 		w.kinds = []kind{newFair(), newFair()}
 		w.wants = []want{{lease: 3500}}
 		w.most, w.tick, w.queues = 1, 1750, true
