@@ -71,6 +71,11 @@ drills: ## fail over under load, count what goes wrong, print the table: make dr
 	scripts/need go redis-server
 	cd robustness && REDLATCH_DRILL=$${REDLATCH_DRILL:-1m} go test -count=1 -parallel 1 -timeout $(SOAK_LIMIT)
 
+.PHONY: explore
+explore: ## every interleaving of the scripts, deeper than in the tests: make explore REDLATCH_STRETCH=50
+	REDLATCH_STRETCH=$(if $(filter 1,$(REDLATCH_STRETCH)),10,$(REDLATCH_STRETCH)) \
+		go test -count=1 -v -run Interleaving -timeout $(SOAK_LIMIT) ./robustness/explore
+
 .PHONY: valkey
 valkey: ## run the tests that need a server on Valkey
 	scripts/need go gcc valkey-server initdb curl

@@ -1,0 +1,189 @@
+package explore
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// question is what a request of a client is made of.
+type question struct {
+	op           op
+	who          int
+	stay         uint8
+	counts       script.Counts
+	most         uint8
+	lease        int32
+	fenced, over bool
+}
+
+// ask puts a request of a client under way.
+func (w *world) ask(s *state, i int, op op, k uint8) {
+	c := &s.clients[i]
+	q := question{op: op, who: i, stay: c.stay, counts: w.counts(c), most: c.most}
+	want := w.wants[k]
+	switch op {
+	case opLock, opRaise:
+		if want.read {
+			q.counts.Reads++
+			c.most = max(c.most, uint8(q.counts.Reads))
+		} else {
+			q.counts.Writes++
+		}
+		q.lease, q.fenced, q.most = want.lease, want.fenced && !c.fenced, 0
+	case opLower:
+		q.lease = w.lease(c)
+	case opFree, opTakeBack:
+		q.counts = script.Counts{}
+	}
+	c.verb = flight{request: w.request(q), span: q.lease, want: k}
+}
+
+// askAll puts the request of two clients for a Multi under way.
+func (w *world) askAll(s *state, i int) {
+	locks := []string{w.kinds[i].lock(), w.kinds[i+1].lock()}
+	names := []string{owners[i][s.clients[i].stay], owners[i+1][s.clients[i+1].stay]}
+	lease := w.wants[0].lease
+	r := w.redis.request(opLockAll, i, s.clients[i].stay, script.AcquireAll(locks, names, time.Duration(lease)*time.Millisecond))
+	s.clients[i].verb = flight{request: r.id, span: lease}
+}
+
+// renew is a renewal of a client.
+func (w *world) renew(i int, c *client) flight {
+	lease := w.lease(c)
+	q := question{op: opRenew, who: i, stay: c.stay, counts: w.counts(c), lease: lease, over: c.over}
+	return flight{request: w.request(q), span: lease}
+}
+
+// request is the one that asks this.
+func (w *world) request(q question) int32 {
+	r := w.cached[q]
+	if r == nil {
+		r = w.redis.request(q.op, q.who, q.stay, w.call(q))
+		w.cached[q] = r
+	}
+	return r.id
+}
+
+func (w *world) call(q question) script.Call {
+	owner, lease := owners[q.who][q.stay], max(time.Duration(q.lease)*time.Millisecond, time.Millisecond)
+	switch q.op {
+	case opLock, opRaise:
+		call := w.kinds[q.who].acquire(owner, q.counts, lease)
+		if q.fenced {
+			call = call.WithToken(protocol.TokenKey(lockName), false)
+		}
+		return call
+	case opRenew:
+		return script.Renew([]script.Renewal{w.kinds[q.who].renewal(owner, q.counts, q.over, lease)})
+	}
+	return w.kinds[q.who].release(owner, int(q.most), q.counts, lease)
+}
+
+// counts are the holds of each side.
+func (w *world) counts(c *client) (n script.Counts) {
+	for _, h := range c.holds[:c.held()] {
+		if w.wants[h-1].read {
+			n.Reads++
+		} else {
+			n.Writes++
+		}
+	}
+	return n
+}
+
+// renewed is the longest lease among the holds that are renewed, 0 if none is.
+func (w *world) renewed(c *client) (lease int32) {
+	for _, h := range c.holds[:c.held()] {
+		if want := w.wants[h-1]; !want.fixed {
+			lease = max(lease, want.lease)
+		}
+	}
+	return lease
+}
+
+// lease is what a request for what is held asks for.
+func (w *world) lease(c *client) int32 {
+	lease := w.renewed(c)
+	if lease == 0 {
+		for _, h := range c.holds[:c.held()] {
+			lease = max(lease, w.wants[h-1].lease)
+		}
+	}
+	return lease
+}
+
+// unused is a number that stands in no name that anybody still knows: as good as a fresh one.
+func (w *world) unused(s *state, who int) uint8 {
+	var used []uint8
+	note := func(id int32) {
+		if r := w.redis.requests[id]; r != nil && r.who == who {
+			used = append(used, r.stay)
+		}
+	}
+	for _, id := range s.late {
+		note(id)
+	}
+	note(s.clients[who].renewal.request)
+	stay := uint8(1)
+	for slices.Contains(used, stay) || w.redis.all[s.keys].names(owners[who][stay]) {
+		stay++
+	}
+	return stay
+}
+
+// read tells what a reply says, or what is wrong with it.
+func read(op op, done *outcome) (answer, string) {
+	switch op {
+	case opLock, opRaise:
+		got, err := script.ReadAcquired(done.reply)
+		switch {
+		case err != nil:
+			return 0, "an error: " + err.Error()
+		case got.Granted:
+			return granted, ""
+		case got.Gone:
+			return gone, ""
+		}
+		return refused, ""
+	case opLockAll:
+		got, _, err := script.ReadAcquiredAll(done.reply, 2)
+		switch {
+		case err != nil:
+			return 0, "an error: " + err.Error()
+		case got.Granted:
+			return granted, ""
+		}
+		return refused, ""
+	case opLower, opFree, opTakeBack:
+		got, err := script.ReadReleased(done.reply)
+		switch {
+		case err != nil:
+			return 0, "an error: " + err.Error()
+		case !got.Held:
+			return gone, ""
+		case got.Freed:
+			return freed, ""
+		}
+		return remains, ""
+	case opGuard:
+		return granted, ""
+	case opRenew:
+		got, err := script.ReadRenewed(done.reply, 1)
+		switch {
+		case err != nil:
+			return 0, "an error: " + err.Error()
+		case got[0].Err != nil:
+			return unclear, ""
+		case got[0].Held:
+			return granted, ""
+		}
+		return gone, ""
+	}
+	if done.reply.Err != nil {
+		return 0, "an error: " + done.reply.Err.Error()
+	}
+	return readPeer(done.reply.Str), ""
+}

@@ -1,0 +1,52 @@
+package explore
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Goal: nothing that may happen breaks a promise. Method: everything that may happen, up to a
+// depth; REDLATCH_STRETCH times half a million states if that is set; two moves less under the
+// race detector, which has little to see: a search has one goroutine.
+func TestEveryInterleavingKeepsThePromises(t *testing.T) {
+	t.Parallel()
+	for _, one := range worlds {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
+			if underRace || testing.Short() {
+				depth -= 2
+				bound.Depth = depth
+			} else if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
+				bound.Depth, bound.States = 1000, 500_000*times
+			}
+			r := exploring(t, one.name, bound, mends(one.name)...)
+			if t.Log(r); r.Violation != nil {
+				t.Fatal(r.Violation)
+			}
+			if r.Depth < depth && !r.Whole {
+				t.Errorf("depth %d was not completed", depth)
+			}
+		})
+	}
+}
+
+func exploring(t *testing.T, name string, bound Bound, mutations ...Mutation) Result {
+	t.Helper()
+	w, err := newWorld(name, mutations...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.redis.mini.Close()
+	r := w.explore(bound)
+	if n := len(mutations); n > 0 && !w.redis.mutated[mutations[n-1]] {
+		t.Fatalf("script %s has no %q, or was not run", mutations[n-1].Script, mutations[n-1].Old)
+	}
+	return r
+}

@@ -1,0 +1,161 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// keys is what is in Redis, with times that count from now on. It does not change.
+type keys struct {
+	id     int32
+	items  []item // by name
+	locks  map[string]*lock
+	queue  *line
+	future *string // what is wrong with what would become of them
+	served bool    // a newcomer would get the fair lock in the end
+}
+
+// item is one key.
+type item struct {
+	name   string
+	kind   string
+	words  []string  // a string, a list, the fields and values of a hash, the members of a set
+	scores []float64 // of a sorted set: moments, all of them, in milliseconds from now on
+	ttl    int32     // in milliseconds; -1 without
+}
+
+const none = int32(-1)
+
+// dump reads all that is in a server.
+func dump(m *miniredis.Miniredis) []item {
+	var items []item
+	for _, name := range m.Keys() {
+		it := item{name: name, kind: m.Type(name), ttl: none}
+		if ttl := m.TTL(name); ttl > 0 {
+			it.ttl = int32(ttl.Milliseconds())
+		}
+		switch it.kind {
+		case "string":
+			it.words = []string{must(m.Get(name))}
+		case "list":
+			it.words = slices.Clone(must(m.List(name)))
+		case "hash":
+			for _, field := range must(m.HKeys(name)) {
+				it.words = append(it.words, field, m.HGet(name, field))
+			}
+		case "zset":
+			it.words = must(m.ZMembers(name))
+			for _, member := range it.words {
+				it.scores = append(it.scores, must(m.ZScore(name, member))-float64(epoch.UnixMilli()))
+			}
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// load puts them back, and nothing else.
+func (k *keys) load(m *miniredis.Miniredis) {
+	m.FlushAll()
+	for _, it := range k.items {
+		switch it.kind {
+		case "string":
+			check(m.Set(it.name, it.words[0]))
+		case "list":
+			must(m.Push(it.name, slices.Clone(it.words)...))
+		case "hash":
+			m.HSet(it.name, it.words...)
+		case "zset":
+			for i, member := range it.words {
+				must(m.ZAdd(it.name, it.scores[i]+float64(epoch.UnixMilli()), member))
+			}
+		}
+		if it.ttl != none {
+			m.SetTTL(it.name, time.Duration(it.ttl)*time.Millisecond)
+		}
+	}
+}
+
+// longAgo is how far back moments differ.
+const longAgo = -30_000
+
+// after is what is left some milliseconds later.
+func (k *keys) after(ms int32) []item {
+	var left []item
+	for _, it := range k.items {
+		if it.ttl != none {
+			if it.ttl <= ms {
+				continue
+			}
+			it.ttl -= ms
+		}
+		it.scores = slices.Clone(it.scores)
+		for i := range it.scores {
+			it.scores[i] = max(it.scores[i]-float64(ms), longAgo)
+		}
+		left = append(left, it)
+	}
+	return left
+}
+
+// encode writes them so that equal ones have equal texts.
+func encode(items []item) string {
+	var b []byte
+	for _, it := range items {
+		b = append(append(b, it.name...), 0)
+		b = strconv.AppendInt(b, int64(it.ttl), 10)
+		for _, word := range it.words {
+			b = append(append(b, 1), word...)
+		}
+		for _, score := range it.scores {
+			b = strconv.AppendFloat(append(b, 2), score, 'f', -1, 64)
+		}
+		b = append(b, 3)
+	}
+	return string(b)
+}
+
+// find is a key, or nil.
+func (k *keys) find(name string) *item {
+	for i := range k.items {
+		if k.items[i].name == name {
+			return &k.items[i]
+		}
+	}
+	return nil
+}
+
+// String shows them for a story.
+func (k *keys) String() string {
+	if len(k.items) == 0 {
+		return "    (nothing)\n"
+	}
+	var b strings.Builder
+	for _, it := range k.items {
+		fmt.Fprintf(&b, "    %s = %s", it.name, strings.Join(it.words, " "))
+		if it.scores != nil {
+			fmt.Fprintf(&b, " at %v", it.scores)
+		}
+		if it.ttl != none {
+			fmt.Fprintf(&b, ", for %d ms", it.ttl)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}

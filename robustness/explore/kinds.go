@@ -1,0 +1,282 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// exclusive is a mutex.
+type exclusive string
+
+func (e exclusive) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
+	return script.Acquire(string(e), owner, lease, counts.Writes)
+}
+
+func (e exclusive) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
+	return script.Release(string(e), protocol.LockChannel(string(e)), owner, counts.Writes, lease, protocol.Plain)
+}
+
+func (e exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Duration) script.Renewal {
+	return script.Renewal{Lock: string(e), Field: owner, Lease: lease}
+}
+
+func (e exclusive) judge(before *keys, r *request, done *outcome) string {
+	channel := protocol.LockChannel(string(e))
+	was, is := before.lock(string(e)), done.keys.lock(string(e))
+	if fault := kept(was, is, r); fault != "" {
+		return fault
+	}
+	switch {
+	case is != nil && len(is.fields) != 1:
+		return "a mutex has one owner"
+	case r.op == opLockAll && done.answer == refused && done.keys != before:
+		return "what is refused has changed something"
+	case r.op == opLockAll && done.answer == granted && !is.counts(r.words[slices.Index(r.keys, string(e))+1], "1"):
+		return "not all of what is granted is held"
+	case r.op == opLockAll && done.answer == refused && !slices.ContainsFunc(r.keys, func(key string) bool {
+		l := before.lock(key)
+		return l != nil && l.field(r.words[slices.Index(r.keys, key)+1]) == nil
+	}):
+		return "somebody is refused whom nobody bars"
+	case r.op != opLockAll && r.keys[0] != string(e):
+	case r.op == opLock && done.answer == refused && (was == nil || was.field(r.owner()) != nil):
+		return "somebody is refused whom nobody bars"
+	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil:
+		return "what is not held is renewed"
+	case done.answer == granted && (r.op == opLock || r.op == opRaise) && !is.counts(r.owner(), r.words[2]):
+		return "the count is not what was asked for"
+	case was != nil && is == nil && !done.announced(channel):
+		return "the lock became free and nobody was told"
+	}
+	return tokens(before, r, done)
+}
+
+func (e exclusive) lock() string { return string(e) }
+
+func (e exclusive) believe(_ *world, k *keys, who int, c *client) string {
+	l := k.lock(string(e))
+	if l.field(owners[who][c.stay]) == nil {
+		return "it believes to hold the lock, and is not in it"
+	}
+	return lives("the lock", l.ttl, c)
+}
+
+// readWrite is a read-write lock.
+type readWrite struct{}
+
+var rwChannel = protocol.RWChannel(lockName)
+
+func (readWrite) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
+	return script.AcquireRW(lockName, owner, counts, lease)
+}
+
+func (readWrite) release(owner string, most int, counts script.Counts, lease time.Duration) script.Call {
+	return script.ReleaseRW(lockName, rwChannel, owner, most, counts, lease, protocol.Plain)
+}
+
+func (readWrite) renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal {
+	return script.RenewalRW(lockName, owner, counts, over, lease)
+}
+
+func (readWrite) lock() string { return lockName }
+
+func (readWrite) judge(before *keys, r *request, done *outcome) string {
+	was, is := before.lock(lockName), done.keys.lock(lockName)
+	if fault := kept(was, is, r); fault != "" {
+		return fault
+	}
+	switch {
+	case is != nil && (is.mode != "read" && is.mode != "write" || len(is.fields) == 0):
+		return "the lock has no mode, or no owner"
+	case r.lowers() && was != nil && (is == nil || was.mode == "write" && is.mode == "read") && !done.announced(rwChannel):
+		return "others may enter and nobody was told"
+	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil && was.field(writers[r.who][r.stay]) == nil:
+		return "what is not held is renewed"
+	case r.op == opLock && done.answer == refused && !was.bars(r):
+		return "somebody is refused whom nobody bars"
+	case done.answer == granted && (r.op == opLock || r.op == opRaise) &&
+		!((r.words[3] == "0" || is.counts(r.words[0], r.words[3])) && (r.words[2] == "0" || is.counts(r.words[1], r.words[2]))):
+		return "the counts are not what was asked for"
+	}
+	return tokens(before, r, done)
+}
+
+// lowers says that a request gives something back. What a release that was lost has left behind,
+// a renewal and a re-entry give back without telling anybody: the waiters look at their own time.
+func (r *request) lowers() bool { return r.op == opLower || r.op == opFree || r.op == opTakeBack }
+
+// bars says that somebody holds a lock who keeps out an owner that asks for its first hold.
+func (l *lock) bars(r *request) bool {
+	reads := r.words[3] != "0"
+	return l != nil && slices.ContainsFunc(l.fields, func(f field) bool {
+		return l.lives(&f) && (!reads || l.mode == "write")
+	})
+}
+
+func (readWrite) believe(w *world, k *keys, who int, c *client) string {
+	l, owner := k.lock(lockName), owners[who][c.stay]
+	writer, reader := l.field(writers[who][c.stay]), l.field(owner)
+	writes := writer != nil && l.mode == "write"
+	switch {
+	case w.counts(c).Writes > 0 && !writes:
+		return "it believes to write, and the lock says otherwise"
+	case reader == nil && !writes:
+		return "it believes to read, and is not in the lock"
+	case !writes:
+		if fault := lives("its read hold", reader.left, c); fault != "" {
+			return fault
+		}
+	}
+	return lives("the lock", l.ttl, c)
+}
+
+// lives says what is wrong with the life of something that Redis has confirmed to a client.
+func lives(what string, left int32, c *client) string {
+	if left < c.promised {
+		return fmt.Sprintf("%s lives for %d ms, less than the %d ms that were confirmed", what, left, c.promised)
+	}
+	return ""
+}
+
+// kept says that a request of ours has taken something from somebody else.
+func kept(was, is *lock, r *request) string {
+	if was == nil || r.op == opPeer {
+		return ""
+	}
+	for _, f := range was.fields {
+		if !was.lives(&f) || r.op != opRenew && r.op != opGuard && strings.HasPrefix(f.name, r.owner()) {
+			continue
+		}
+		g := is.field(f.name)
+		switch {
+		case g == nil && strings.HasPrefix(f.name, r.owner()): // the end of a write hold, that Redis was not told
+		case g == nil:
+			return fmt.Sprintf("%s is thrown out", f.name)
+		case g.left < f.left || is.ttl < was.ttl:
+			return fmt.Sprintf("the life of %s is made shorter", f.name)
+		}
+	}
+	return ""
+}
+
+// tokens says what is wrong with the token that was issued.
+func tokens(before *keys, r *request, done *outcome) string {
+	was, issued := 0, 0
+	if before.find(counter) != nil {
+		was = 1
+	}
+	if (r.op == opLock || r.op == opRaise) && len(done.reply.Array) == 1 {
+		issued = int(done.reply.Array[0].Int)
+	}
+	switch {
+	case done.token < was:
+		return "the counter of tokens has gone back"
+	case issued != 0 && (issued <= was || issued != done.token):
+		return fmt.Sprintf("token %d is issued after %d, and the counter says %d", issued, was, done.token)
+	}
+	return ""
+}
+
+func (o *outcome) announced(channel string) bool {
+	return slices.ContainsFunc(o.said, func(said string) bool { return strings.HasPrefix(said, channel+" ") })
+}
+
+func (r *request) owner() string { return owners[r.who][r.stay] }
+
+// judge says what is wrong with what a request has done to any lock.
+func (w *world) judge(before *keys, r *request, done *outcome) string {
+	for i, k := range w.kinds {
+		if i > 0 && slices.ContainsFunc(w.kinds[:i], func(other kind) bool { return other.lock() == k.lock() }) {
+			continue
+		}
+		if fault := k.judge(before, r, done); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// check says what is wrong with a state, or nothing.
+func (w *world) check(s *state) string {
+	k := w.redis.all[s.keys]
+	var sides [2][6]string // of each lock: who writes, and who reads
+	for i, kind := range w.kinds {
+		c := &s.clients[i]
+		if !c.believes() {
+			continue
+		}
+		if fault := kind.believe(w, k, i, c); fault != "" {
+			return name(i) + ": " + fault
+		}
+		if fault := enter(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" {
+			return fault
+		}
+	}
+	for i, p := range s.peers[:len(w.peers)] {
+		who := firstPeer + i
+		switch {
+		case p.count == 0:
+			continue
+		case k.lock(lockName).field(owners[who][1]+w.peers[i].field) == nil:
+			return name(who) + ": it believes to hold the lock, and is not in it"
+		}
+		if fault := enter(&sides, lockName, who, p.reads); fault != "" {
+			return fault
+		}
+	}
+	if k.future == nil {
+		future := w.remains(k)
+		if f, fair := w.kinds[0].(fair); fair && future == "" {
+			future = f.progress(w.redis, k)
+		}
+		k.future = &future
+	}
+	return *k.future
+}
+
+// enter enters one who believes to hold a lock, and says who must not beside it.
+func enter(sides *[2][6]string, lock string, who int, reads bool) string {
+	side := 0
+	if reads {
+		side = 1
+	}
+	sides[side][who] = lock
+	for other := range sides[0] {
+		if other != who && (sides[0][other] == lock || !reads && sides[1][other] == lock) {
+			return fmt.Sprintf("%s and %s both believe to hold %s", name(other), name(who), lock)
+		}
+	}
+	return ""
+}
+
+// remains says what would remain of some keys if everybody stopped.
+func (w *world) remains(k *keys) string {
+	for _, it := range k.items {
+		switch {
+		case strings.Contains(it.name, "_queue:") || strings.Contains(it.name, "_timeout:") || strings.Contains(it.name, ":fair:"):
+		case it.ttl != none && it.name == counter:
+			return "the counter of tokens would go"
+		case it.ttl == none && it.name != counter:
+			return it.name + " would stay for ever"
+		case it.ttl > w.longest():
+			return it.name + " lives for longer than anybody asked for"
+		}
+	}
+	return ""
+}
+
+// longest is the longest lease that anybody asks for.
+func (w *world) longest() (longest int32) {
+	for _, want := range w.wants {
+		longest = max(longest, want.lease)
+	}
+	if len(w.peers) > 0 {
+		longest = max(longest, lease)
+	}
+	return longest
+}

@@ -1,0 +1,113 @@
+package explore
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+const lockName = "L"
+
+// lock is a lock as it stands in Redis.
+type lock struct {
+	mode   string
+	ttl    int32
+	fields []field
+}
+
+// field is one owner in it.
+type field struct {
+	name  string
+	count int
+	left  int32 // the longest life of its timeout keys, 0 without
+}
+
+// lock reads the lock of a name; nil if it is free.
+func (k *keys) lock(name string) *lock {
+	if l, known := k.locks[name]; known {
+		return l
+	}
+	if k.locks == nil {
+		k.locks = map[string]*lock{}
+	}
+	var l *lock
+	if it := k.find(name); it != nil && it.kind == "hash" {
+		l = &lock{ttl: it.ttl}
+		for i := 0; i < len(it.words); i += 2 {
+			if it.words[i] == "mode" {
+				l.mode = it.words[i+1]
+				continue
+			}
+			f := field{name: it.words[i]}
+			f.count, _ = strconv.Atoi(it.words[i+1])
+			for _, other := range k.items {
+				if strings.HasPrefix(other.name, "{"+name+"}:"+f.name+":rwlock_timeout:") {
+					f.left = max(f.left, other.ttl)
+				}
+			}
+			l.fields = append(l.fields, f)
+		}
+	}
+	k.locks[name] = l
+	return l
+}
+
+// field is that of a name, or nil.
+func (l *lock) field(name string) *field {
+	for i := 0; l != nil && i < len(l.fields); i++ {
+		if l.fields[i].name == name {
+			return &l.fields[i]
+		}
+	}
+	return nil
+}
+
+// names are those of the fields.
+func (l *lock) names() (all []string) {
+	for i := 0; l != nil && i < len(l.fields); i++ {
+		all = append(all, l.fields[i].name)
+	}
+	return all
+}
+
+// counts says that a field has a count, where 0 is none.
+func (l *lock) counts(field, count string) bool {
+	f := l.field(field)
+	return f == nil && count == "0" || f != nil && strconv.Itoa(f.count) == count
+}
+
+// names says that an owner stands somewhere.
+func (k *keys) names(owner string) bool {
+	for _, it := range k.items {
+		if strings.Contains(it.name, owner+":") {
+			return true
+		}
+		for _, word := range it.words {
+			if strings.HasPrefix(word, owner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lives says that an owner whose field is there holds the lock.
+func (l *lock) lives(f *field) bool {
+	return l.mode == "" || l.mode == "write" && strings.HasSuffix(f.name, ":write") || f.left > 0
+}
+
+// counter is where tokens are counted.
+var counter = protocol.TokenKey(lockName)
+
+// recount returns what the counter of tokens says, and sets it back to 1: where it stands
+// matters to nobody, as long as it goes on.
+func recount(items []item) (token int) {
+	for i := range items {
+		if items[i].name == counter {
+			token, _ = strconv.Atoi(items[i].words[0])
+			items[i].words = []string{"1"}
+		}
+	}
+	return token
+}

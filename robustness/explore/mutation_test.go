@@ -1,0 +1,63 @@
+package explore
+
+import (
+	"testing"
+	"time"
+)
+
+// mutations are changes to scripts that break them, and where that is to be found.
+var mutations = []struct {
+	what, world string
+	Mutation
+}{
+	{"a release ignores the owner", "mutex, two clients", Mutation{"release", "redis.pcall('HDEL', lock, owner)", "redis.pcall('DEL', lock)"}},
+	{"a release tells nobody", "mutex, two clients", Mutation{"release", "return announce(ARGV[4], ARGV[5])", "return 0"}},
+	{"a partial release frees the lock", "mutex, two clients", Mutation{"release", "if ARGV[2] ~= '0' then", "if false then"}},
+	{"an acquisition adds to the count", "mutex, two clients", Mutation{"acquire", "'HSET', lock, owner, count", "'HINCRBY', lock, owner, 1"}},
+	{"a TTL is set and not raised", "mutex, two clients", Mutation{"acquire", "raise(lock, lease)", "redis.call('PEXPIRE', lock, lease)"}},
+	{"a TTL is lowered by a renewal", "mutex, two clients", Mutation{"renew", "raise(lock, lease)", "redis.call('PEXPIRE', lock, ARGV[5 * i - 1] - 500)"}},
+	{"a grant without PEXPIRE", "mutex, two clients", Mutation{"acquire", "  redis.call('PEXPIRE', lock, lease)\n", ""}},
+	{"everybody is granted", "mutex, two clients", Mutation{"acquire", "type(found) == 'table'", "false"}},
+	{"a renewal for whoever asks", "mutex, two clients", Mutation{"renew", "if here == 1 or", "if here == 0 or here == 1 or"}},
+	{"a re-entry into Redisson's hold", "mutex, two clients and Redisson", Mutation{"acquire", "type(found) == 'table'", "type(found) == 'table' and found[1] > 1000"}},
+	{"a token that is not counted", "fenced mutex, two clients", Mutation{"acquire", "redis.pcall('INCR', counter)", "tonumber(redis.call('GET', counter) or 1)"}},
+	{"the counter of tokens gets a TTL", "fenced mutex, two clients", Mutation{"acquire", "redis.call('PERSIST', counter)", "redis.call('PEXPIRE', counter, 2000)"}},
+	{"the mode stays on a downgrade", "read-write, two clients", Mutation{"rw_release", "  redis.call('HSET', lock, 'mode', 'read')\n", ""}},
+	{"a downgrade tells nobody", "read-write, two clients", Mutation{"rw_release", "  return announce(ARGV[7], ARGV[9])\n", "  return 0\n"}},
+	{"a reader without a timeout key", "read-write, two clients", Mutation{"rw_acquire", "  keep(KEYS[hold], lease)\n", ""}},
+	{"a reader may write", "read-write, two clients", Mutation{"rw_acquire", "if holder then", "if holder == '' then"}},
+	{"a writer ends with its first hold", "read-write, two clients", Mutation{"rw_release", "local remain = writes + reads > 0 or living(prefix, owner, writer)", "local remain = living(prefix, owner, writer)"}},
+	{"who reads ends the lock of others", "read-write, two clients", Mutation{"rw_release", "or living(prefix, owner, writer)", ""}},
+	{"the read hold of a writer ends early", "read-write, two clients", Mutation{"rw_release", "lease = ms(math.max(redis.call('PTTL', lock), tonumber(lease)))", "lease = lease"}},
+	{"half of a Multi", "multi of two, twice", Mutation{"multi_acquire", "for i = 1, #KEYS do\n  redis.call('HSET'", "for i = 1, 1 do\n  redis.call('HSET'"}},
+	{"a Multi's second owner is the first", "multi of two, twice", Mutation{"multi_acquire", "held(KEYS[i], ARGV[i + 1])", "held(KEYS[i], ARGV[2])"}},
+	{"a Multi looks at its first member alone", "multi of two, twice", Mutation{"multi_acquire", "for i = 1, #KEYS do\n  local found", "for i = 1, 1 do\n  local found"}},
+	{"a grant without PEXPIRE, in a queue", "fair mutex, two clients", Mutation{"fair_acquire", "    redis.call('PEXPIRE', lock, lease)\n", ""}},
+	{"whoever comes is granted", "fair mutex, two clients", Mutation{"fair_acquire", "if not holder and (not first or first == owner) then", "if not holder then"}},
+	{"who is granted stays in the queue", "fair mutex, two clients", Mutation{"fair_acquire", "redis.call('ZREM', deadlines, owner)", ""}},
+	{"who queues again stands there twice", "fair mutex, two clients", Mutation{"fair_acquire", "if not queued then", "if true then"}},
+	{"a release does not tell the next", "fair mutex, two clients", Mutation{"fair_release", "told = announce(", "told = #("}},
+	{"who leaves from the front tells nobody", "fair mutex, two clients", Mutation{"fair_release", "was == owner or removed > 0", "false"}},
+	{"who leaves stays among the deadlines", "fair mutex, two clients", Mutation{"fair_release", "redis.call('ZREM', deadlines, owner) == 1", "redis.call('ZSCORE', deadlines, owner)"}},
+	{"the silent are taken for living", "fair mutex, two clients", Mutation{"fair_acquire", "return at + silence <= now and", "return false and"}},
+	{"the living are taken for dead", "fair mutex, two clients", Mutation{"fair_acquire", "return at + silence <= now and outage() + silence <= now", "return true"}},
+	{"a watchdog makes a lease shorter", "mutex, two clients, a watchdog", Mutation{"session_renew", "if held and left < lease then", "if held then"}},
+	{"a watchdog makes a read hold shorter", "read-write, two clients, a watchdog", Mutation{"session_renew", "if ttl >= 0 and ttl < lease then", "if true then"}},
+}
+
+// Goal: what would be a defect is found. Method: each mutation is put into the text of its
+// script, and a search has to find a violation.
+func TestMutationsAreFound(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutations {
+		t.Run(m.what, func(t *testing.T) {
+			t.Parallel()
+			change := append(mends(m.world), m.Mutation)
+			r := exploring(t, m.world, Bound{Depth: 9, States: 500_000, Until: time.Now().Add(time.Hour)}, change...)
+			if r.Violation == nil {
+				t.Fatalf("was not found: %v", r)
+			}
+			t.Logf("%v\n%v", r, r.Violation)
+		})
+	}
+}

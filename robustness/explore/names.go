@@ -1,0 +1,34 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// uuid is the identity of a client or a peer.
+func uuid(who int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", 0, who) }
+
+// owners are the names of all owners, of their fields on the write side, and of those who have
+// them, by the number of the name.
+var owners, writers = func() (plain, write [6][20]string) {
+	for who := range plain {
+		for stay := range plain[who] {
+			plain[who][stay] = protocol.Owner(uuid(who), int64(stay))
+			write[who][stay] = protocol.WriterField(plain[who][stay])
+		}
+	}
+	return plain, write
+}()
+
+// short writes names as a story does.
+var short = func() *strings.Replacer {
+	var pairs []string
+	for who := range owners {
+		pairs = append(pairs, uuid(who), name(who))
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+func name(who int) string { return [...]string{"A", "B", "C", "D", "Java1", "Java2"}[who] }

@@ -1,0 +1,216 @@
+package explore
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// epoch is what the server's clock always says. Time passes by moving everything else towards
+// the past (keys.after), so that two states that differ in their date alone are one.
+var epoch = time.UnixMilli(1_700_000_000_000)
+
+// request is a script with its keys and arguments, as somebody may send it.
+type request struct {
+	id          int32
+	op          op
+	who         int // client or peer
+	stay        uint8
+	text        string // as it is run
+	keys, words []string
+}
+
+// outcome is what a request does to some keys.
+type outcome struct {
+	keys  *keys
+	reply driver.Reply
+	said  []string // "channel payload"
+	token int      // what the counter of tokens said, if there is one
+
+	read   bool   // the following is known
+	answer answer // what the reply says
+	fault  string // what is wrong with it
+}
+
+// redis is the embedded server. It carries out requests on keys. Both are interned, so each pair
+// is run once.
+type redis struct {
+	mini      *miniredis.Miniredis
+	peer      *server.Peer
+	buffer    bytes.Buffer
+	mutations []Mutation
+	mutated   map[Mutation]bool // those that changed something
+
+	loaded   *keys
+	said     []string
+	texts    map[string]string // as they are run, by the shipped text
+	contents map[string]*keys
+	all      []*keys
+	requests []*request
+	known    map[string]*request // by all that they are
+	outcomes map[[2]int32]*outcome
+	later    map[[2]int32]*keys
+}
+
+// Mutation is a change to one script: of the first occurrence of Old to New.
+type Mutation struct{ Script, Old, New string }
+
+func newRedis(mutations []Mutation) (*redis, error) {
+	s := &redis{
+		mini: miniredis.NewMiniRedis(), mutations: mutations, mutated: map[Mutation]bool{},
+		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{nil},
+		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
+	}
+	conn, err := s.mini.Dial() // which starts it
+	if err != nil {
+		return nil, err
+	}
+	_ = conn.Close()
+	s.mini.SetTime(epoch)
+	s.mini.Server().SetPreHook(func(_ *server.Peer, command string, words ...string) bool {
+		if command == "PUBLISH" {
+			s.said = append(s.said, strings.Join(words, " "))
+		}
+		return false
+	})
+	s.peer = server.NewPeer(bufio.NewWriter(&s.buffer))
+	s.intern(nil)
+	return s, nil
+}
+
+// spy is a server that knows no script and so is told its text.
+type spy struct {
+	driver.Driver
+	words []string
+}
+
+func (*spy) CommandTimeout() time.Duration { return 0 }
+
+func (*spy) Do(context.Context, driver.Command) driver.Reply {
+	return driver.Reply{Err: &driver.ServerError{Message: "NOSCRIPT"}}
+}
+
+func (s *spy) Pipeline(_ context.Context, commands ...driver.Command) []driver.Reply {
+	s.words = commands[0].Words
+	return make([]driver.Reply, 1)
+}
+
+// request enters a call of package script.
+func (s *redis) request(op op, who int, stay uint8, call script.Call) *request {
+	var caught spy
+	if _, err := script.NewRunner(&caught, time.Hour).Run(context.Background(), call); err != nil {
+		panic(err)
+	}
+	var count int
+	fmt.Sscan(caught.words[2], &count)
+	return s.enter(op, who, stay, caught.words[1], caught.words[3:3+count], caught.words[3+count:])
+}
+
+// enter is request for any text.
+func (s *redis) enter(op op, who int, stay uint8, text string, keys, words []string) *request {
+	if s.texts[text] == "" {
+		s.texts[text] = s.mutate(text)
+	}
+	all := fmt.Sprint(op, who, stay, s.texts[text], keys, words)
+	if s.known[all] == nil {
+		s.known[all] = &request{
+			id: int32(len(s.requests)), op: op, who: who, stay: stay,
+			text: s.texts[text], keys: keys, words: words,
+		}
+		s.requests = append(s.requests, s.known[all])
+	}
+	return s.known[all]
+}
+
+func (s *redis) mutate(text string) string {
+	for _, m := range s.mutations {
+		if strings.Contains(text, "-- "+m.Script+":") && strings.Contains(text, m.Old) {
+			text = strings.Replace(text, m.Old, m.New, 1)
+			s.mutated[m] = true
+		}
+	}
+	return text
+}
+
+// run carries out a request.
+func (s *redis) run(k *keys, r *request) *outcome {
+	key := [2]int32{k.id, r.id}
+	if done := s.outcomes[key]; done != nil {
+		return done
+	}
+	if s.loaded != k {
+		k.load(s.mini)
+	}
+	s.said = nil
+	done := &outcome{reply: s.eval(r)}
+	done.said = s.said
+	items := dump(s.mini)
+	done.token = recount(items)
+	done.keys = s.intern(items)
+	s.loaded = done.keys
+	if done.token > 1 {
+		s.loaded = nil
+	}
+	s.outcomes[key] = done
+	return done
+}
+
+// after is the keys when some time has passed.
+func (s *redis) after(k *keys, ms int32) *keys {
+	key := [2]int32{k.id, ms}
+	if s.later[key] == nil {
+		s.later[key] = s.intern(k.after(ms))
+	}
+	return s.later[key]
+}
+
+func (s *redis) intern(items []item) *keys {
+	text := encode(items)
+	if k := s.contents[text]; k != nil {
+		return k
+	}
+	k := &keys{id: int32(len(s.all)), items: items}
+	s.all = append(s.all, k)
+	s.contents[text] = k
+	return k
+}
+
+// eval runs the script of a request.
+func (s *redis) eval(r *request) driver.Reply {
+	words := slices.Concat([]string{"EVAL", r.text, strconv.Itoa(len(r.keys))}, r.keys, r.words)
+	s.mini.Server().Dispatch(s.peer, words)
+	s.peer.Flush()
+	defer s.buffer.Reset()
+	found, err := server.ParseReply(bufio.NewReader(&s.buffer))
+	if err != nil {
+		return driver.Reply{Err: &driver.ServerError{Message: err.Error()}}
+	}
+	return reply(found)
+}
+
+func reply(found any) driver.Reply {
+	switch v := found.(type) {
+	case int:
+		return driver.Reply{Int: int64(v)}
+	case string:
+		return driver.Reply{Str: v}
+	case []any:
+		r := driver.Reply{Array: []driver.Reply{}}
+		for _, one := range v {
+			r.Array = append(r.Array, reply(one))
+		}
+		return r
+	}
+	return driver.Reply{IsNil: true}
+}
