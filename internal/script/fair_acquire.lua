@@ -72,7 +72,7 @@ local function enqueue()
     local last = redis.call('LINDEX', queue, -1)
     local behind = last and tonumber(redis.call('ZSCORE', deadlines, last) or 0) or 0
     if last and not seen(last) then
-      behind = behind + slot
+      behind = behind + share(slot)
     end
     deadline = math.max(free + slot, math.min(behind, free + 16 * share(slot)))
     redis.call('ZADD', deadlines, ms(deadline), owner)

@@ -60,8 +60,8 @@ if wrong then
 end
 local told = 0
 -- A waiter that leaves from the front while the lock is free may have been told of it:
--- then the next has to be.
-if first and (held or not holder and was == owner) then
+-- then the next has to be. It may also have been removed just now, as one that was dead.
+if first and (held or not holder and (was == owner or removed > 0)) then
   told = announce(ARGV[5] .. ':' .. first, ARGV[6])
 end
 if not held then

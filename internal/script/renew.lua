@@ -10,7 +10,7 @@
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
 --   -1  nobody knows, or it does and a timeout key is missing: the server refused to look, or
---       to make it
+--       to make it, or the call does not name it
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
 -- that is missing is made again: as long as its field is there, the reader holds the lock.
@@ -38,6 +38,11 @@ for i = 1, #ARGV / 5 do
     local reads = holds > 0 and redis.call('HGET', lock, field) or 0
     for hold = key + 1, key + math.min(holds, tonumber(reads) or 0) do
       refused = refused or not keep(KEYS[hold], lease)
+    end
+    -- A renewal from before a re-entry to read knows of no timeout key. It may be late or
+    -- repeated, and by now the reader lives by those keys alone.
+    if here == 1 and writer ~= '' and holds == 0 and redis.call('HGET', lock, 'mode') == 'read' then
+      refused = true
     end
     kept[i] = refused and -1 or 1
   end

@@ -26,7 +26,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			} else if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
 				bound.Depth, bound.States = 1000, 500_000*times
 			}
-			r := exploring(t, one.name, bound, mends(one.name)...)
+			r := exploring(t, one.name, bound)
 			if t.Log(r); r.Violation != nil {
 				t.Fatal(r.Violation)
 			}
