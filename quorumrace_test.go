@@ -171,3 +171,39 @@ func TestAConfirmationThatFailsLateIsOfTheFormerHold(t *testing.T) {
 		_ = h.Unlock(ctx)
 	})
 }
+
+// A member that was not confirmed is still on its way back, behind another request of its owner,
+// when it is asked for again. It is asked for once, and nothing of it stays.
+func TestAMemberOnItsWayBackIsAskedForOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		all := posts(t, 3, sure)
+		ctx = all[2].client.WithOwner(ctx)
+		q := redlatch.NewQuorum(locksOf(all, "job")...)
+		_ = must(q.Lock(ctx, redlatch.WithMaxHold(time.Hour))).Unlock(ctx)
+		synctest.Wait()
+		var refused atomic.Bool
+		single := make(chan *redlatch.Hold, 1)
+		all[2].set(func(commands []driver.Command, send sender) []driver.Reply {
+			if renews(commands) && !refused.Swap(true) {
+				go func() { single <- must(all[2].client.Mutex("job").Lock(ctx)) }()
+				time.Sleep(10 * time.Millisecond)
+				return failAll(commands, &driver.ServerError{Message: "ERR out of order"})
+			}
+			if refused.Load() {
+				time.Sleep(200 * time.Millisecond)
+			}
+			return send(commands...)
+		})
+		h := must(q.Lock(ctx, redlatch.WithMaxHold(time.Hour)))
+		time.Sleep(10 * time.Second)
+		if n := len(h.Members()); n != 3 {
+			t.Errorf("%d members", n)
+		}
+		_ = (<-single).Unlock(ctx)
+		_ = h.Unlock(ctx)
+		time.Sleep(time.Second)
+		if all[2].memory.Miniredis().Exists("job") {
+			t.Error("a hold of the member stays")
+		}
+	})
+}
