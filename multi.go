@@ -189,7 +189,7 @@ func (o order) timeUp(ctx context.Context, err error) error {
 		what = refused
 	}
 	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
-	if err != nil && what != refused {
+	if err != nil {
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
 	}
 	return withCause(said, ctx)

@@ -93,3 +93,21 @@ func TestAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
 		is(t, "Lock", err, context.DeadlineExceeded)
 	})
 }
+
+// The caller leaves while a server refuses a member: the error says which.
+func TestAMemberThatIsRefusedAtTheEndIsNamed(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		all := posts(t, 2, sure)
+		limited, cancel := context.WithCancel(ctx)
+		all[1].set(func(commands []driver.Command, _ sender) []driver.Reply {
+			cancel()
+			time.Sleep(time.Millisecond)
+			return failAll(commands, &driver.ServerError{Message: "ERR out of order"})
+		})
+		_, err := redlatch.NewMulti(all[0].client.Mutex("a{x}"), all[1].client.Mutex("b{x}")).Lock(limited)
+		var refused *driver.ServerError
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), `lock "b{x}"`) {
+			t.Errorf("Lock is %v, want a ServerError that names the member", err)
+		}
+	})
+}
