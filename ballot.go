@@ -34,7 +34,7 @@ func (g *group) ask(i int) {
 	}
 	young, err := part.young(g.under)
 	if err == nil {
-		err = g.oneServer()
+		err = g.oneServer(i)
 	}
 	if young > 0 && g.reenters(h) {
 		young = 0
@@ -45,17 +45,16 @@ func (g *group) ask(i int) {
 	}
 }
 
-// oneServer is the error of two members that were last seen on one run of a server. It is asked
-// after a member's own run is known, so at most one of the two is taken in.
-func (o order) oneServer() error {
-	a, b, found := clash(o.parts, func(a, b member) bool {
-		one, other := a.client.birth.Load(), b.client.birth.Load()
-		return one != nil && other != nil && one.run == other.run
-	})
-	if !found {
-		return nil
+// oneServer is the error of a member that was last seen on the same run of a server as another. It
+// is asked after the member's own run is known, so at most one of the two is taken in.
+func (o order) oneServer(i int) error {
+	one := o.parts[i].client.birth.Load()
+	for j, other := range o.parts {
+		if b := other.client.birth.Load(); j != i && one != nil && b != nil && b.run == one.run {
+			return refuse("NewQuorum", "%s and %s are one server", other.where(), o.parts[i].where())
+		}
 	}
-	return refuse("NewQuorum", "%s and %s are one server", a.where(), b.where())
+	return nil
 }
 
 // reenters says that the owner of a member holds a quorum that the member is part of. Nobody else
@@ -74,7 +73,7 @@ func (g *group) reenters(h *Hold) (found bool) {
 }
 
 // verdict gives back what was taken for a majority that was not won, and says why it was
-// not. A moment is left to those that were told to stop.
+// not. A moment is left to those that were told to stop. They have not failed, but may be held.
 func (g *group) verdict() error {
 	if err := g.rollback(); err != nil {
 		return err
@@ -84,22 +83,29 @@ func (g *group) verdict() error {
 	g.look(limited, func() bool { return g.count(asked) == 0 })
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var refused, failed []error
+	var refused, failed, stopped []error
+	open := 0 // members that may be held
 	for i, s := range g.seats {
+		unknown := s.state == asked || errors.Is(s.why, ErrUnknownOutcome)
+		if unknown {
+			open++
+		}
 		switch where := g.parts[i].where(); {
 		case s.state == asked:
-			failed = append(failed, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", g.parts[i].point.name, where, ErrUnknownOutcome))
+			stopped = append(stopped, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", g.parts[i].point.name, where, ErrUnknownOutcome))
 		case s.young > 0:
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", where, s.young))
 		case errors.Is(s.why, ErrNotAcquired):
 			refused = append(refused, s.why)
+		case s.late && unknown:
+			stopped = append(stopped, s.why)
 		case s.why != nil:
 			failed = append(failed, s.why)
 		}
 	}
 	switch {
-	case len(failed) > len(g.parts)-g.need:
-		return fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(failed...))
+	case max(len(failed), open) > len(g.parts)-g.need:
+		return fmt.Errorf("redlatch: quorum %q: a majority of %d servers could not be asked: %w", g.name, len(g.parts), errors.Join(append(failed, stopped...)...))
 	case len(refused) > 0:
 		return fmt.Errorf("redlatch: quorum %q: %w: %d of %d refused, among them: %v", g.name, ErrNotAcquired, len(refused), len(g.parts), refused[0])
 	}

@@ -54,6 +54,7 @@ type seat struct {
 	state seatState
 	young time.Duration // its server does not count for that long, unless the group is formed
 	why   error         // it is missing
+	late  bool          // it is since the group had ended
 }
 
 type seatState int
@@ -162,7 +163,7 @@ func (g *group) left(h *Hold, why error) {
 
 // lacks empties a seat. The mutex is held.
 func (g *group) lacks(i int, why error) {
-	g.seats[i].state, g.seats[i].why = missing, why
+	g.seats[i].state, g.seats[i].why, g.seats[i].late = missing, why, g.over() != nil
 	g.weigh(why)
 	g.plan()
 	g.note()
@@ -245,18 +246,21 @@ func (g *group) begin(now time.Time) {
 	}
 }
 
-// confirm makes a member that was granted count, once it is held for the lease of the whole.
+// confirm makes a member that was granted count, once it is held for the lease of the whole. By the
+// time of the answer another hold may have its seat.
 func (g *group) confirm(i int, h *Hold) {
-	if err := h.confirm(g.under, g.whole, g.end); err != nil {
-		g.miss(i, err)
-		_ = h.Unlock(context.Background())
-		return
-	}
+	err := h.confirm(g.under, g.whole, g.end)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.seats[i].hold == h && g.seats[i].state == granted {
+	switch its := g.seats[i].hold == h && g.seats[i].state == granted; {
+	case its && err != nil:
+		g.lacks(i, err)
+	case its:
 		g.seats[i].state = held
 		g.note()
+	}
+	g.mu.Unlock()
+	if err != nil {
+		_ = h.Unlock(context.Background())
 	}
 }
 

@@ -84,7 +84,7 @@ func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOpti
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	for patience := o.patience(); ; patience *= 2 {
+	for patience := o.patience(); ; patience = min(2*patience, longestPatience) {
 		g := o.group(ctx)
 		err := (&sweep{g, jitter(patience)}).all()
 		if err == nil && g.form(ctx) {
@@ -163,7 +163,10 @@ func (o order) patience() time.Duration {
 	return 0
 }
 
-const firstPatience = 3 * time.Second
+const (
+	firstPatience   = 3 * time.Second
+	longestPatience = time.Hour
+)
 
 // jitter is up to twice d, so that two that wait for each other do not give up together.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }
@@ -186,7 +189,7 @@ func (o order) timeUp(ctx context.Context, err error) error {
 		what = refused
 	}
 	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
-	if err != nil && what != refused {
+	if err != nil {
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
 	}
 	return withCause(said, ctx)

@@ -141,7 +141,7 @@ func (g *group) restore() {
 	g.again = nil
 	for i := range g.seats {
 		if g.seats[i].state == missing && g.over() == nil {
-			g.seats[i].state = asked
+			g.seats[i] = seat{state: asked} // the end of the former hold is no news of the next
 			g.send(i, func() { g.ask(i) })
 		}
 	}

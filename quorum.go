@@ -90,18 +90,16 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
 	}
-	if err := o.disjoint(); err != nil {
-		return nil, err
-	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	w := watch{order: o, places: make([]*wake.Waiter, len(o.parts))}
 	defer w.leave()
 	for {
-		if err := o.oneServer(); err != nil {
+		g := o.group(ctx)
+		if err := g.possible(); err != nil {
+			_ = g.close()
 			return nil, err
 		}
-		g := o.group(ctx)
 		if g.poll(limited) && g.form(ctx) {
 			return &g.hold, nil
 		}
@@ -110,6 +108,17 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 			return nil, withCause(err, ctx)
 		}
 	}
+}
+
+// possible says why a quorum that is under way must not be held. Of two that could be held at the
+// same time, at least one sees the other.
+func (o order) possible() error {
+	for i := range o.parts {
+		if err := o.oneServer(i); err != nil {
+			return err
+		}
+	}
+	return o.disjoint()
 }
 
 // disjoint reports a quorum of other servers under way in this process that could be held at the

@@ -127,8 +127,9 @@ func (s *sweep) bid(from, to int) ([]*tenure, script.Call) {
 }
 
 // settle makes holds of what was granted together, and gives up what was not answered or came
-// too late.
+// too late. Where the group has ended meanwhile, the rest is taken in as well, to be given back.
 func (s *sweep) settle(limited context.Context, from int, ts []*tenure, each script.Result, err error) error {
+	var over error
 	var last answer
 	var open []*tenure
 	for i, t := range ts {
@@ -138,12 +139,10 @@ func (s *sweep) settle(limited context.Context, from int, ts []*tenure, each scr
 			continue
 		}
 		t.client.observe(Acquired, t.point, t.owner, time.Since(each.Asked), nil)
-		if err := s.keep(from+i, a.hold); err != nil {
-			return err
-		}
+		over = s.keep(from+i, a.hold)
 	}
 	if len(open) == 0 {
-		return nil
+		return over
 	}
 	c := s.parts[from].client
 	if open[0].unsettled { // as all of them are
