@@ -181,16 +181,19 @@ func rest(ctx context.Context, d time.Duration) {
 // timeUp is the error of an order whose context has ended.
 func (o order) timeUp(ctx context.Context, err error) error {
 	what := ErrNotAcquired
-	var refused *driver.ServerError
+	refused, _ := errors.AsType[*driver.ServerError](err)
 	switch {
 	case errors.Is(err, ErrUnknownOutcome):
 		what = ErrUnknownOutcome
-	case errors.As(err, &refused) && !errors.Is(err, ErrNotAcquired):
-		what = refused
+	case refused != nil && !errors.Is(err, ErrNotAcquired):
+		what, refused = refused, nil
 	}
 	said := fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, what)
 	if err != nil {
 		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
+	}
+	if refused != nil {
+		said = fmt.Errorf("%w: %w", said, refused)
 	}
 	return withCause(said, ctx)
 }
