@@ -54,3 +54,18 @@ func TestAGiveBackThatIsRefusedIsNotAConfirmation(t *testing.T) {
 		}
 	})
 }
+
+// Goal: the same for members that one script takes. Before, they were asked for one by one,
+// behind what the first request had taken.
+func TestMembersTakenBeforeARefusalAreGivenBack(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		s.teach(lockKind{lock: multiOf, rival: multiOf})
+		net := s.tap()
+		net.set(loseThenRefuse(func(n int) bool { return n == 2 }))
+		_, err := multiOf(s.client, "job").TryLock(s.limited())
+		wantServersError(t, "TryLock", err, "NOREPLICAS")
+		if keys := s.memory.Miniredis().Keys(); len(keys) > 0 {
+			t.Error("there are", keys)
+		}
+	})
+}
