@@ -297,15 +297,6 @@ func (c *Client) withdraw(ts ...*tenure) (err error) {
 	return err
 }
 
-// within waits for a value for a while. It is zero if none came.
-func within[T any](d time.Duration, values <-chan T) (value T) {
-	select {
-	case value = <-values:
-	case <-time.After(d):
-	}
-	return value
-}
-
 // notAcquired is the error of a wait that ended, with what is known of the holder.
 func (c *Client) notAcquired(ctx context.Context, p *point, a answer) error {
 	err := fmt.Errorf("redlatch: lock %q: %w", p.name, ErrNotAcquired)

@@ -23,6 +23,8 @@ func (s *stage) spoil() {
 // whenWrittenAnew calls f once, before the request that removes the session leaves.
 func (s *stage) whenWrittenAnew(f func()) (called *bool) {
 	called = new(bool)
+	s.driver.mu.Lock()
+	defer s.driver.mu.Unlock()
 	s.driver.before = func(commands []driver.Command) {
 		if len(commands) > 2 && !*called {
 			*called = true
