@@ -190,6 +190,7 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 	}
 	got, err := script.ReadAcquired(result.Reply)
 	if err != nil {
+		t.unsettled = t.unsettled || result.Repeated // it was refused, and an earlier one maybe not
 		return answer{err: err}
 	}
 	if !got.Granted {
@@ -281,25 +282,19 @@ func (c *Client) takeBack(ts ...*tenure) (confirmed bool) {
 
 // withdraw releases what attempts without a reply may have taken, and leaves the queue where
 // there is one. The request follows the bid on the same connection, so it cannot overtake it.
-func (c *Client) withdraw(ts ...*tenure) error {
+func (c *Client) withdraw(ts ...*tenure) (err error) {
 	calls := make([]errand, len(ts))
 	for i, t := range ts {
 		calls[i] = t.lower(t.point.read)
 	}
-	_, err := c.runAll(context.Background(), c.releases, calls...)
-	for _, t := range ts {
+	results, _ := c.runAll(context.Background(), c.releases, calls...)
+	for i, t := range ts {
+		if _, failed := c.readReleased(t, results[i], results[i].Failed()); !errors.Is(failed, ErrWrongType) {
+			err = errors.Join(err, failed) // what is no such lock has nothing of the attempt
+		}
 		c.hub.Look(t.point.queue, t.waiter)
 	}
 	return err
-}
-
-// within waits for a value for a while. It is zero if none came.
-func within[T any](d time.Duration, values <-chan T) (value T) {
-	select {
-	case value = <-values:
-	case <-time.After(d):
-	}
-	return value
 }
 
 // notAcquired is the error of a wait that ended, with what is known of the holder.

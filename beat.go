@@ -22,8 +22,8 @@ const (
 	// sameRound is how far apart beats are due that share a round.
 	sameRound = 100 * time.Millisecond
 
-	// beatTimeout bounds a round: a server without an answer must not keep the locks of the
-	// others from the next round for long.
+	// beatTimeout bounds a round, which its server has to itself: a lock without an answer must
+	// not keep the others there from the next round for long.
 	beatTimeout = 1500 * time.Millisecond
 
 	// ghostAge is for how long an owner of this process stands in the front of a queue
@@ -33,7 +33,7 @@ const (
 )
 
 // heart says for a client that its waiters for fair locks are alive: one request for each
-// server and round, however many locks and waiters there are. It has a goroutine only while
+// server and round, however many locks and waiters there are. It has goroutines only while
 // somebody waits.
 type heart struct {
 	client *Client
@@ -41,6 +41,7 @@ type heart struct {
 
 	mu      sync.Mutex
 	locks   map[string]*awaited // by name
+	busy    map[string]bool     // the servers whose last round is under way, and whether a beat is due there
 	next    time.Time           // when the next round begins
 	beating bool
 }
@@ -54,7 +55,7 @@ type awaited struct {
 }
 
 func newHeart(c *Client) *heart {
-	return &heart{client: c, kick: make(chan struct{}, 1), locks: make(map[string]*awaited)}
+	return &heart{client: c, kick: make(chan struct{}, 1), locks: make(map[string]*awaited), busy: make(map[string]bool)}
 }
 
 // interval is the longest time between two beats for a waiter.
@@ -87,10 +88,7 @@ func (h *heart) add(t *tenure) {
 	}
 	if due.Before(h.next) {
 		h.next = due
-		select {
-		case h.kick <- struct{}{}:
-		default:
-		}
+		h.hasten()
 	}
 }
 
@@ -121,43 +119,61 @@ func (h *heart) beat() {
 	}
 }
 
-// round sends the beats that are due, and takes in the answers. An error is no matter: the next
-// round follows, and waiters look for themselves. It returns when the next beat is due, and
-// false when nobody waits any more.
+// round sends the beats that are due, and those that would be soon: locks come to share their
+// rounds. Each server has its own, so that one without an answer does not delay what the others
+// say. It returns when the next beat is due, and false when nobody waits any more.
 func (h *heart) round(now time.Time) (next time.Time, more bool) {
-	locks, calls := h.due(now)
-	if len(calls) > 0 {
-		limited, cancel := context.WithTimeout(h.client.life, beatTimeout)
-		defer cancel()
-		for i, result := range h.client.runner.RunEach(limited, calls...) {
-			if beaten, err := script.ReadBeaten(result.Reply); err == nil {
-				h.heard(locks[i], beaten)
-			}
-		}
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next = now.Add(beatInterval)
-	for _, lock := range h.locks {
+	locks, calls := make(map[string][]*awaited), make(map[string][]script.Call)
+	for name, lock := range h.locks {
+		shard := h.client.shard(name)
+		_, busy := h.busy[shard]
+		switch {
+		case busy && !lock.due.After(now):
+			h.busy[shard] = true
+			continue
+		case !busy && lock.due.Sub(now) < sameRound:
+			locks[shard] = append(locks[shard], lock)
+			calls[shard] = append(calls[shard], lock.beat(h.client.id, now))
+		}
 		if lock.due.Before(h.next) {
 			h.next = lock.due
 		}
+	}
+	for shard := range locks {
+		h.busy[shard] = false
+		h.client.background.Go(func() { h.send(shard, locks[shard], calls[shard]) })
 	}
 	h.beating = len(h.locks) > 0
 	return h.next, h.beating
 }
 
-// due are the beats that are due, and those that would be soon: locks come to share their rounds.
-func (h *heart) due(now time.Time) (locks []*awaited, calls []script.Call) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, lock := range h.locks {
-		if lock.due.Sub(now) < sameRound {
-			locks = append(locks, lock)
-			calls = append(calls, lock.beat(h.client.id, now))
+// send sends a round to one server, and takes in the answers. An error is no matter: the next
+// round follows, and waiters look for themselves.
+func (h *heart) send(shard string, locks []*awaited, calls []script.Call) {
+	limited, cancel := context.WithTimeout(h.client.life, beatTimeout)
+	defer cancel()
+	for i, result := range h.client.runner.RunEach(limited, calls...) {
+		if beaten, err := script.ReadBeaten(result.Reply); err == nil {
+			h.heard(locks[i], beaten)
 		}
 	}
-	return locks, calls
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.busy[shard] {
+		h.hasten()
+	}
+	delete(h.busy, shard)
+}
+
+// hasten has the next round begin now. The mutex is held.
+func (h *heart) hasten() {
+	select {
+	case h.kick <- struct{}{}:
+	default:
+	}
 }
 
 // beat is the request for a lock. It names its waiters, or some of them, others each time. It

@@ -51,3 +51,12 @@ func (r *reporter) wait(d time.Duration) {
 		within(d, ended)
 	}
 }
+
+// within waits for a value for a while. It is zero if none came.
+func within[T any](d time.Duration, values <-chan T) (value T) {
+	select {
+	case value = <-values:
+	case <-time.After(d):
+	}
+	return value
+}

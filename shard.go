@@ -34,11 +34,14 @@ func (c *Client) checkName(name string) error {
 }
 
 // Shard names the server that has the tenure's lock.
-func (t *tenure) Shard() string {
-	if t.client.sharded == nil {
+func (t *tenure) Shard() string { return t.client.shard(t.point.name) }
+
+// shard names the server that has a lock, "" if all are on one.
+func (c *Client) shard(lock string) string {
+	if c.sharded == nil {
 		return ""
 	}
-	return t.client.sharded.Shard(t.point.name)
+	return c.sharded.Shard(lock)
 }
 
 // renew extends the leases of a batch of tenures. The engine calls it. Where one server has

@@ -102,6 +102,8 @@ func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	}
 	all, at, err := script.ReadAcquiredAll(result.Reply, to-from)
 	switch {
+	case err != nil && result.Repeated: // an earlier request may have taken them
+		return 0, s.settle(limited, from, ts, result, &script.UnknownError{Err: err})
 	case err != nil:
 		return from, nil // one by one, it shows whose error it is
 	case !all.Granted && !s.waits():

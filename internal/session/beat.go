@@ -57,7 +57,7 @@ func (s *Session) beat() {
 		s.open()
 	}
 	switch few, many := s.registry.differs(since, size); {
-	case many && known:
+	case many, !known && size > 0: // what left while nothing was told may still be there
 		s.rewrite()
 	case few || heard.Joined || !known: // while nothing was told, entries were made
 		s.registry.doubtAll()

@@ -25,7 +25,7 @@
 //	somebody added to the session          the next beat finds it too large: it is removed
 //	                                       and written anew
 //	Redis cannot be reached                nothing is told; when a beat is answered again,
-//	                                       every key is unsure
+//	                                       the session is removed and written anew
 //	the pulse breaks                       the next connection has another channel; until
 //	                                       Redis knows its name, the client says that it
 //	                                       is not protected
