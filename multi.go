@@ -57,9 +57,9 @@ func (m *Multi) Name() string { return strings.Join(m.names(), "+") }
 //
 // Mutexes of one client, and in a cluster of one slot, are taken by one script while they
 // are free. Where one is not, they are taken in turn, each waited for while the earlier
-// ones are held and renewed. If one of those is lost meanwhile, Lock begins again. Where the
-// members have several clients, it also gives all back after a few seconds of waiting for one,
-// and begins again: processes that know a server by two names may wait for each other.
+// ones are held and renewed. If one of those is lost meanwhile, Lock begins again. If the
+// members have several clients, Lock also gives all back after waiting a few seconds for one,
+// and begins again. Processes that know one server by two names may wait for each other.
 //
 // The hold ends with the first member that is lost. The others are then no longer
 // renewed. Unlock frees them at once; without it they end with their leases.

@@ -52,8 +52,8 @@ type Driver interface {
 }
 
 // Sharded is a Driver of several servers that divide the keys among themselves: a Redis
-// Cluster. Its Pipeline and Apart keep the order of commands whose keys lie in one slot, and,
-// while that is moved to another server, the order of those with one key.
+// Cluster. Its Pipeline and Apart keep the order of commands whose keys lie in one slot.
+// While the slot moves to another server, they keep only the order of those with one key.
 // A Pipeline may reach over several slots and servers, whose parts go side by side and
 // fail independently; the commands of an Apart have one slot. Its Listener outlives the
 // loss of single servers: it subscribes anew by itself, and says so by Subscribed.

@@ -19,6 +19,6 @@
 // once. A token that is not positive is ErrNoToken: the hold was taken without one.
 //
 // The tokens of one resource come from one lock. Those of two locks say nothing about
-// each other. A failover of Redis can take the counter of tokens back: see
+// each other. A failover of Redis can set the token counter back: see
 // redlatch.Config.TokenClock.
 package fence

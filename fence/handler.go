@@ -49,9 +49,9 @@ type HTTPConfig struct {
 // Within the Handlers of one store, in one process, check and effect are one. While a
 // request runs, those with other tokens for its resource wait, so a newer one never
 // overtakes an older one that has passed. They wait until it returns or their own context
-// ends, so bound what you guard. With HTTP/1 the context of a request with a body does not
-// end when its client leaves, until the body has been read. What next leaves at work when it returns is not guarded:
-// put http.TimeoutHandler around a Handler and not inside.
+// ends, so bound what you guard. With HTTP/1 a client that leaves does not end the context
+// of its request before the body has been read. What next leaves at work when it returns
+// is not guarded: put http.TimeoutHandler around a Handler and not inside.
 //
 // Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.
 //

@@ -54,7 +54,7 @@ func (r Redis) Set(ctx context.Context, token int64, key, value string) error {
 //
 //	reply, err := guard.Do(ctx, hold.Token(), "HSET", "order:7", "state", "paid")
 //
-// An integer beyond 2^53 is exact in Redis, and rounded in the reply. Lua cannot hold it.
+// An integer reply beyond 2^53 is rounded, because Lua cannot hold it. In Redis it is exact.
 //
 // A key that is empty, or has a closing brace but no hash tag, is refused: its token could
 // not lie in its slot.

@@ -47,10 +47,10 @@ func (t Table) Row(key ...any) Row {
 //
 //	err := stock.Row(7).Update(ctx, db, hold.Token(), "n = n - ?", 3)
 //
-// In the style Question each ? is the next of args, and ?1 the first. In the style Dollar
-// $1 is the first. The highest mark is the last of args. A set with a semicolon, a zero byte
-// or the beginning of a comment is refused, also where it stands in quotes. Hand texts over
-// in args. Set is part of the statement: never build it from what others have sent.
+// In the style Question each ? takes the next of args, and ?1 the first. In the style Dollar
+// $1 takes the first. The highest placeholder is that of the last of args. A semicolon, a zero
+// byte or the beginning of a comment in set is refused, even in quotes. Hand texts over in
+// args. Set is part of the statement: never build it from what others have sent.
 //
 // Check and write are one statement. Two that meet are ordered by the database; at an
 // isolation above READ COMMITTED it may instead fail one of them, with its own error.
@@ -77,7 +77,7 @@ func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ..
 // args, and the order of two that meet, are as in Update. NULL is version 0.
 //
 // In a transaction the version that it returns counts once Commit has returned nil. After a
-// rollback, or an error of Commit, read the row again: others may have made this version.
+// rollback, or an error of Commit, read the row again: others may have made the same version.
 //
 // With an error it returns version as it was given. The errors are ErrConflict, ErrNoRow,
 // or the database's, wrapped: after one of these the row may be written if db is no

@@ -17,8 +17,8 @@
 //
 // ASK means that the slot is open, on its way to another server, and that the key is not
 // at the first one any more. A lone command goes to the other server, behind an ASKING.
-// The slot is remembered as open for some seconds. The commands of a pipeline for one key of
-// it go one after another, each to the first server at first. So they keep their order.
+// The slot is remembered as open for some seconds. In a pipeline, commands for one key of
+// an open slot go one after another, each to the first server first, to keep their order.
 // Those for different keys go side by side, so that many are served in time.
 //
 // # Servers that die

@@ -23,8 +23,8 @@
 //
 // A server that answers READONLY has become a replica. Then all connections are made anew,
 // once or twice a second at most, because a DNS name or a virtual IP may lead elsewhere by
-// now. When a connection for commands is made anew and its address has changed, listeners at
-// the former address end.
+// now. If a new connection for commands leads to another address, listeners at the former
+// one end.
 //
 // # What an idle connection costs
 //
@@ -42,7 +42,7 @@
 // connection at the first lie. A reply may have 4,194,304 elements and be nested 32 deep,
 // and a text in it may be 512 MiB long.
 //
-// On a subscription connection it also counts what is to come. rueidis sends a PING behind
-// each request to unsubscribe, and panics if an honest server refuses that with MISCONF
-// (its disk is full) or MASTERDOWN. Such a listener ends instead.
+// On a subscription connection it also counts which replies are due. rueidis sends a PING
+// behind each request to unsubscribe, and panics if the server refuses that PING with
+// MISCONF (its disk is full) or MASTERDOWN. The driver ends the listener instead.
 package rueidis

@@ -110,7 +110,7 @@ var errUnmapped = errors.New("AddressMap returned no host:port")
 var ErrNoTLS = errors.New("no TLS handshake with the server")
 
 // ErrHungUp is matched by errors of plain connections that the server ended before it had
-// said anything. A server does so that speaks TLS on that port.
+// said anything. A server that expects TLS on that port does so.
 var ErrHungUp = errors.New("the server hung up before its first reply")
 
 // connect makes one connection, encrypted if that is asked for.

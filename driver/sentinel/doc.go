@@ -17,7 +17,7 @@
 //
 // Each sentinel is asked on one connection, which lasts until a question fails.
 //
-// That is asked before every connection, and the server that is connected to has to
+// They are asked before every connection, and the server that is connected to has to
 // agree: one that calls itself a replica is refused. Open then fails; a driver that is open
 // repeats the attempt, as it does while no sentinel can say. A dead primary that comes
 // back, and does not know yet that it has been replaced, is not connected to, because the

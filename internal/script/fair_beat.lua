@@ -8,8 +8,8 @@
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]   the plan that announces a free lock
 -- ARGV[4]   the client
--- ARGV[5]   how many owners follow that wait, 1 to 100
--- ARGV[6+]  these owners; then those that do not wait any more and are to be withdrawn
+-- ARGV[5]   how many waiting owners follow, 1 to 100
+-- ARGV[6+]  these owners; then owners to withdraw, which do not wait any more
 --
 -- Reply: {ttl, first, missing, unknown}
 --   ttl      of the lock, in milliseconds; -1 without expiry, -2 when it is free

@@ -12,8 +12,8 @@
 -- ARGV[6]  the plan that announces a free lock
 --
 -- Replies
---   n >= 0           the lock is free; n subscribers were told: 0 when nobody waits, or so
---                    many that the queue is none
+--   n >= 0           the lock is free; n subscribers were told: 0 when nobody waits, or
+--                    when the list is too long to be a queue
 --   -1               the owner does not hold the lock; it is not in the queue any more
 --   -2               freed, but the server refused to publish
 --   -3               holds remain; the TTL is at least ARGV[3]

@@ -9,8 +9,8 @@
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
---   -1  nobody knows, or it does and a timeout key is missing: the server refused to look, or
---       to make it, or the call does not name it
+--   -1  unknown: the server refused to look; or the owner holds it, but a timeout key is missing
+--       that the server refused to make or the call does not name
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
 -- that is missing is made again: as long as its field is there, the reader holds the lock.

@@ -46,8 +46,8 @@ func (r *Runner) limit(ctx context.Context, until time.Time) (context.Context, c
 
 // Result is the answer to one call.
 type Result struct {
-	// Reply is the server's. Its Err is nil or a *driver.ServerError, and any other only
-	// if the call was not answered.
+	// Reply is the server's. Its Err is nil or a *driver.ServerError if the call was
+	// answered, and may be any error otherwise.
 	Reply driver.Reply
 	// Asked is the moment before the answered request left. What the reply says
 	// about a lease may be trusted from here on, never from its arrival.
@@ -91,8 +91,8 @@ func (r *Runner) runOn(ctx context.Context, call Call, reply driver.Reply, asked
 }
 
 // RunAll sends calls in order, on one connection and in one write, until each is
-// answered. It returns one result for each. The error is nil or that of some that were
-// not (Result.Failed), an *UnknownError if one of them may have taken effect.
+// answered. It returns one result for each. The error is nil if all were answered, or else
+// that of one that was not: an *UnknownError if any may have taken effect (Result.Failed).
 func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	s := sending{driver: r.driver, bound: time.Now().Add(r.bound)}
 	open, results := pend(calls)
@@ -102,11 +102,10 @@ func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	return results, s.repeat(ctx, unknown, left)
 }
 
-// RunEach sends calls that do not depend on one another and repeats those that are not
-// answered, each for itself, the servers of a cluster side by side. It returns one result for
-// each call. A call without an answer has Result.Failed, and costs the others of its server
-// nothing but its place in the requests. It blocks for at most the bound of the runner, and no
-// longer than ctx.
+// RunEach sends calls that do not depend on one another, to the servers of a cluster side by side.
+// It repeats each unanswered call by itself. It returns one result for each call. A call without an
+// answer has Result.Failed, and costs the others of its server nothing but its place in the
+// requests. It blocks for at most the bound of the runner, and no longer than ctx.
 func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 	s := sending{driver: r.driver, each: true, bound: time.Now().Add(r.bound)}
 	all, results := pend(calls)
@@ -133,7 +132,7 @@ func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 // repeat it.
 const mostEach = 10_000
 
-// RunReplicated sends a call that writes, and waits on the same connection until so many
+// RunReplicated sends a call that writes, and waits on the same connection until that many
 // replicas have what it wrote, or the timeout has passed. It returns how many have. Like
 // Run it repeats what is not answered, for at most the bound of the runner beyond the
 // timeout, and no longer than ctx.

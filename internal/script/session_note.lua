@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  for how many milliseconds it outlives this call, if nothing touches it
--- ARGV[2+] for each lock two: "field lock" and "side count lease until"; for 500 at most
+-- ARGV[2+] two for each lock: "field lock" and "side count lease until"; 500 locks at most
 --
 -- Reply: 1
 --   error WRONGTYPE  the key is no hash; nothing changed

@@ -1,25 +1,24 @@
-// Package explore carries out the scripts of package script in every order that can happen, up
-// to a depth, and checks every state that this leads to. "make explore" goes deeper than the
-// tests do.
+// Package explore runs the scripts of package script in every possible order, up to a depth, and
+// checks every state that this leads to. "make explore" goes deeper than the tests do.
 //
 // A world (worlds.go) is one kind of lock with its contenders: two or four clients of this library,
-// threads of a Redisson client, a watchdog. A move is one thing that can happen. The search is
-// breadth-first, so a violation is told by the shortest story. The text of every script is the
-// one that is shipped, and runs in the embedded server, whose clock stands still: time passes by
-// moving all TTLs and moments back. A state is what is in the keys, what each client believes and
-// has under way, and which requests are still to arrive. The server and its keys are interned, so
-// that a script runs once for each pair of keys and request. Two states are compared by a hash of
-// 128 bits.
+// threads of a Redisson client, a watchdog. A move is one thing that can happen, and a story is a
+// sequence of moves. The search is breadth-first, so it reports the shortest story to a violation.
+// The scripts are the shipped ones, and run in the embedded server. Its clock stands still: time
+// passes by moving all TTLs and moments back. A state is what is in the keys, what each client
+// believes and has under way, and which requests are still to arrive. The server and its keys are
+// interned, so that a script runs once for each pair of keys and request. Two states are compared
+// by a hash of 128 bits.
 //
 // # What is modelled
 //
 //   - Clients that lock, wait, re-enter on either side, release in part and in full, downgrade,
 //     renew, give up, and take back what they may have taken: the logic of the type tenure, with
 //     the rules of time of package renew and the readers of replies of package script.
-//   - A request may be answered at once, or lie under way while other things happen, before it is
-//     carried out and after. Two may be under way at a time. Twice in a story a connection breaks:
-//     the request is lost, or its reply, or it arrives late, also after it has been sent again.
-//     Its sender sends it again or gives up. One request may be late at a time.
+//   - A request may be answered at once. Or other things happen before it is carried out, and
+//     after. Two may be under way at a time. Twice in a story a connection breaks: the request or
+//     its reply is lost, or the request arrives late, also after it has been sent again. Its
+//     sender sends it again or gives up. One request may be late at a time.
 //   - Time passes by half a lease. Leases are renewed, or fixed and half as long.
 //   - Redisson's threads behave as its scripts do, with a watchdog whose lease is not shorter than
 //     ours. They are answered at once. They do not mix the sides of a read-write lock.
@@ -28,15 +27,15 @@
 //
 // # What is checked
 //
-// In every state: there is one writer or there are readers, never both; whoever believes to hold
-// a lock stands in it, and it lives for at least as long as Redis has confirmed; everything has a
-// TTL that somebody asked for, but the counter of tokens and the queue; queue and deadlines agree;
-// of a fair lock, a newcomer gets it in the end if all others fall silent.
+// In every state: there is one writer or there are readers, never both; whoever believes that it
+// holds a lock is in its key, which lives for at least as long as Redis has confirmed; everything
+// has a TTL that somebody asked for, but the counter of tokens and the queue; queue and deadlines
+// agree; a newcomer to a fair lock gets it in the end if all others fall silent.
 //
-// Of every request: it takes nothing from anybody who lives and makes no life shorter; it refuses
-// only whom somebody bars; it sets the count that was asked for; a Multi that is refused changes
-// nothing; tokens grow; whoever frees a lock, or downgrades, tells those who wait; nobody who
-// lives is overtaken in a queue or thrown out of it.
+// Of every request: it takes nothing from anybody who lives and shortens no lifetime; it refuses
+// only those whom another bars; it sets the count that was asked for; a Multi that is refused
+// changes nothing; tokens grow; whoever frees a lock, or downgrades, tells those who wait; nobody
+// who lives is overtaken in a queue or thrown out of it.
 //
 // # What is not
 //

@@ -29,8 +29,8 @@ type actor struct {
 }
 
 // Act is an actor. It reads its task and its orders from in and reports to out. It
-// blocks until in or ctx has ended, which is no error; it then finishes what it is
-// doing inside the critical section. The goroutine that reads in ends with in.
+// blocks until the input or ctx has ended, and first finishes its critical section.
+// Neither end is an error. The goroutine that reads the input ends with it.
 func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (err error) {
 	a := &actor{out: json.NewEncoder(out), orders: make(chan order)}
 	lines := json.NewDecoder(in)

@@ -18,13 +18,13 @@
 //
 // # A killed worker
 //
-// It did not say that it leaves, and perhaps it has written. The parent writes its end
-// into the same pipe when the kernel says that the process is gone. From then on the
+// It cannot say that it leaves, and it may have written. The parent writes the death
+// into the same pipe when the kernel reports that the process is gone. From then on the
 // referee accepts either value of the counter, until the next reader shows which it is.
 //
 // # No process is left over
 //
-// An actor leaves when its stdin ends, which the parent's death brings about too. On
+// An actor leaves when its stdin ends, also if that is because the parent died. On
 // Linux the kernel also kills it with its parent. The parent kills an actor that does
 // not leave in time.
 package demo

@@ -17,8 +17,8 @@ type pausing struct {
 	halves [2]*half // without the watchdog, and with it
 }
 
-// The story in leases: both holders are stopped after the first one, for four, and go on
-// for one and a quarter before they release.
+// Moments of the story, in leases. Both holders are stopped from stopAfter to resumeAfter,
+// and run on until releaseAfter.
 const (
 	stopAfter    = 1.0
 	resumeAfter  = 5.0

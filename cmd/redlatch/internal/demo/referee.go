@@ -46,7 +46,7 @@ type Recovery struct {
 	After        time.Duration // from the kill to the next one inside
 }
 
-// Sound says whether the lock did what it is for.
+// Sound reports whether the lock kept its promises.
 func (v Verdict) Sound() bool { return v.Overlaps == 0 && v.Wrong == 0 && v.Lost == 0 }
 
 func newReferee() *referee { return &referee{inside: make(map[int]bool)} }

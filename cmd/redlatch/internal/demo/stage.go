@@ -55,12 +55,12 @@ type step struct {
 	do func() error
 }
 
-// Run shows a story on out and returns when it is over or ctx has ended; either way no
-// process and no file is left behind and nothing is left in Redis. Verb is the hidden
-// verb of this program that runs Act.
+// Run shows a story on out. It returns when the story is over or ctx has ended. Either
+// way it leaves no process, no file and nothing in Redis. Verb is the hidden verb of
+// this program that runs Act.
 //
 // It reports whether the lock kept its promises, as far as the story went. Errors:
-// *redlatch.ConfigError if the URL is no good; others if Redis, an actor or out failed.
+// *redlatch.ConfigError if the URL is invalid; others if Redis, an actor or out failed.
 func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (sound bool, err error) {
 	now := time.Now()
 	s := &stage{settings: settings, url: settings.Redis, began: now, now: now}
