@@ -54,7 +54,6 @@ func contextThatIsOverSendsNothing(t *testing.T, d driver.Driver) {
 // an element of a list, for longer than the call may take.
 func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 	wait := command("BLPOP", unique(), "1")
-	d.Apart(t.Context(), command("PING")) // so that there is a connection for commands apart
 	for _, e := range ends {
 		for _, verb := range []struct {
 			name string
@@ -64,6 +63,7 @@ func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 			{"Pipeline", func(ctx context.Context) error { return d.Pipeline(ctx, wait)[0].Err }},
 			{"Apart", func(ctx context.Context) error { return d.Apart(ctx, wait)[0].Err }},
 		} {
+			d.Apart(t.Context(), command("PING")) // so that there is a connection for commands apart
 			ctx, cancel := e.end(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			begin := time.Now()

@@ -23,7 +23,7 @@ func onEachServer(t *testing.T, test func(t *testing.T, s *server)) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		d, err := memory.Open(t.Context(), "")
+		d, err := memory.Open(t.Context(), "", memory.WithCommandTimeout(patience))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,6 +31,10 @@ func onEachServer(t *testing.T, test func(t *testing.T, s *server)) {
 		test(t, &server{Driver: d})
 	})
 }
+
+// patience is for how long a script may take on a busy machine. What it costs the server is
+// the matter of other tests.
+const patience = 30 * time.Second
 
 // server is a connection and what tests ask over it.
 type server struct{ driver.Driver }
@@ -63,7 +67,7 @@ func (s *server) must(t testing.TB, words ...string) driver.Reply {
 // run sends a call as the library does.
 func (s *server) run(t testing.TB, call script.Call) driver.Reply {
 	t.Helper()
-	result, err := script.NewRunner(s, 3*time.Second).Run(context.Background(), call)
+	result, err := script.NewRunner(s, patience).Run(context.Background(), call)
 	if err != nil {
 		t.Fatalf("%s: %v", call.Script(), err)
 	}
