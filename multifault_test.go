@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,11 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 }
 
 // Goal: whatever is lost on the way, nothing is held at the end but what was granted.
-// Method: random requests and replies are lost under random Multis; at the end all leases
-// have passed but one, and the keys are those of nobody.
+// Method: random requests and replies are lost under random Multis, whose callers leave and
+// whose clients are closed at random; at the end all leases have passed, and the keys are
+// those of nobody.
 func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
-	for range stretch(15) {
+	for range stretch(8) {
 		seed := rand.Uint64()
 		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
 			spoilAtRandom(t, s, seed)
@@ -176,16 +178,24 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 		return random.IntN(n)
 	}
 	names := []string{"a", "b", "c", "d"}
-	inside := map[string]*int{}
-	for _, name := range names {
-		inside[name] = new(int)
-	}
-	other := s.other(redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second})
+	inside := map[string]*redlatch.Hold{} // by name, who entered last
+	cfg := redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}
+	var first, second, closing atomic.Pointer[redlatch.Client]
+	first.Store(s.client)
+	second.Store(s.other(cfg))
+	closing.Store(s.other(cfg))
 	s.driver.spoil(func([]string) fate {
 		return []fate{isNotSent, isLost, losesAnswer, arrives, arrives, arrives, arrives, arrives}[draw(8)]
 	})
 	var work sync.WaitGroup
-	for i, c := range []*redlatch.Client{s.client, s.client, other, other} {
+	work.Go(func() {
+		for range 8 {
+			time.Sleep(time.Duration(draw(4000)) * time.Millisecond)
+			next := s.other(cfg)
+			_ = closing.Swap(next).Close(t.Context()) // what it cannot release expires
+		}
+	})
+	for i, c := range []*atomic.Pointer[redlatch.Client]{&first, &first, &second, &second, &closing, &closing} {
 		work.Go(func() {
 			for range 12 {
 				var picked []string
@@ -204,27 +214,23 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 					opts = append(opts, redlatch.WithMaxHold(2*time.Second))
 				}
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(draw(5000))*time.Millisecond)
-				h, err := redlatch.NewMulti(mutexes(c, picked...)...).Lock(ctx, opts...)
+				h, err := redlatch.NewMulti(mutexes(c.Load(), picked...)...).Lock(ctx, opts...)
 				cancel()
 				if err != nil {
 					continue
 				}
+				mu.Lock()
 				for _, name := range picked {
-					mu.Lock()
-					if *inside[name]++; *inside[name] > 1 {
+					if before := inside[name]; before != nil && before.Valid() && h.Valid() {
 						t.Errorf("worker %d is not alone in %s (seed %d)", i, name, seed)
 					}
-					mu.Unlock()
+					inside[name] = h
 				}
+				mu.Unlock()
 				time.Sleep(time.Duration(draw(500)) * time.Millisecond)
 				if !h.Valid() {
 					t.Logf("lost: %v", h.Err())
 				}
-				mu.Lock()
-				for _, name := range picked {
-					*inside[name]--
-				}
-				mu.Unlock()
 				_ = h.Unlock(t.Context())
 			}
 		})
@@ -233,10 +239,12 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 	s.driver.spoil(nil)
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
-	if keys := s.memory.Miniredis().Keys(); len(locked(t, other, names...)) > 0 {
+	if keys := s.memory.Miniredis().Keys(); len(locked(t, s.client, names...)) > 0 {
 		t.Errorf("left over: %v (seed %d)", keys, seed)
 	}
-	if n := s.client.Stats().Holds + other.Stats().Holds; n != 0 {
-		t.Errorf("%d holds are kept after the end (seed %d)", n, seed)
+	for _, c := range s.others { // the first is s.client
+		if n := c.Stats().Holds; n != 0 {
+			t.Errorf("%d holds are kept after the end (seed %d)", n, seed)
+		}
 	}
 }
