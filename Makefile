@@ -24,6 +24,7 @@ help: ## print this
 .PHONY: test
 test: need lint ## install what is missing, lint, run every test under the race detector
 	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
+	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
 
 .PHONY: need
 need:

@@ -35,19 +35,29 @@ func (d far) Pipeline(ctx context.Context, commands ...driver.Command) []driver.
 	}
 }
 
+// farLocks are mutexes on so many servers of a round trip of 300 ms.
+func farLocks(ctx context.Context, n int) (locks []redlatch.Lock, leave func()) {
+	var ends []func()
+	for range n {
+		m := must(memory.Open(ctx, ""))
+		c := must(redlatch.New(far{m, 150 * time.Millisecond}, quiet(sure)))
+		ends = append(ends, func() { _ = c.Close(ctx); m.Close() })
+		locks = append(locks, c.Mutex("job"))
+	}
+	return locks, func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
 // Four servers of a round trip of 300 ms take longer to lock one after another than a lease
 // of one second lasts. The members are renewed meanwhile, which takes as long as they may
 // go without. Whoever is the first to renew there finds no script, and loses that round.
 func TestServersThatAreFarAwayAreHeldTogetherForAShortLease(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
-		var locks []redlatch.Lock
-		for range 4 {
-			m := must(memory.Open(ctx, ""))
-			defer m.Close()
-			c := must(redlatch.New(far{m, 150 * time.Millisecond}, quiet(sure)))
-			defer func() { _ = c.Close(ctx) }()
-			locks = append(locks, c.Mutex("job"))
-		}
+		locks, leave := farLocks(ctx, 4)
+		defer leave()
 		multi, quorum := redlatch.NewMulti(locks...), redlatch.NewQuorum(locks...)
 		for _, lock := range []interface {
 			Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // togetherOf says that a request takes several locks with one script.
@@ -79,14 +78,8 @@ func TestWhatWasTakenTogetherWithoutAnAnswerGoesBack(t *testing.T) {
 // A lease that is too short for its servers is tried for as long as the caller waits.
 func TestAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
-		var locks []redlatch.Lock
-		for range 2 {
-			m := must(memory.Open(ctx, ""))
-			defer m.Close()
-			c := must(redlatch.New(far{m, 150 * time.Millisecond}, quiet(sure)))
-			defer func() { _ = c.Close(ctx) }()
-			locks = append(locks, c.Mutex("job"))
-		}
+		locks, leave := farLocks(ctx, 2)
+		defer leave()
 		limited, cancel := context.WithTimeout(ctx, 10*time.Minute)
 		defer cancel()
 		_, err := redlatch.NewMulti(locks...).Lock(limited, redlatch.WithMaxHold(310*time.Millisecond))
