@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // acquire takes the lock at p as the context and the options ask for it.
@@ -161,7 +161,7 @@ type answer struct {
 func (c *Client) contend(limited context.Context, t *tenure) (*Hold, error) {
 	var a answer
 	// Whoever comes while others wait stands behind them, and does not ask.
-	if t.want.wait == 0 || !c.hub.Crowded(t.line()) {
+	if t.want.wait == 0 || !c.hub.HasWaiters(t.line()) {
 		a = c.try(limited, t)
 		if a.hold != nil {
 			return a.hold, nil
@@ -211,7 +211,7 @@ func (t *tenure) read(span time.Duration, result script.Result, err error) answe
 // a channel of its own: only the next in turn is told.
 func (t *tenure) line() string {
 	if t.point.fair {
-		return wake.Key(t.point.channel+":"+t.owner, t.point.name)
+		return waitqueue.Key(t.point.channel+":"+t.owner, t.point.name)
 	}
 	return t.point.queue
 }
@@ -292,7 +292,7 @@ func (c *Client) withdraw(ts ...*tenure) (err error) {
 		if _, failed := c.readReleased(t, results[i], results[i].Failed()); !errors.Is(failed, ErrWrongType) {
 			err = errors.Join(err, failed) // what is no such lock has nothing of the attempt
 		}
-		c.hub.Look(t.point.queue, t.waiter)
+		c.hub.Wake(t.point.queue, t.waiter)
 	}
 	return err
 }

@@ -212,15 +212,15 @@ func (h *heart) heard(l *awaited, beaten script.Beaten) {
 	}
 	for owner := range missing {
 		if t := l.waiters[owner]; t != nil {
-			t.waiter.LookAt(now)
+			t.waiter.WakeAt(now)
 		}
 	}
 	if t := l.waiters[beaten.First]; t != nil {
 		switch {
 		case beaten.Free:
-			t.waiter.LookAt(now)
+			t.waiter.WakeAt(now)
 		case beaten.TTL >= 0:
-			t.waiter.LookAt(now.Add(beaten.TTL + time.Millisecond))
+			t.waiter.WakeAt(now.Add(beaten.TTL + time.Millisecond))
 		}
 	}
 	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(beaten.Unknown, owner) })

@@ -13,7 +13,7 @@ import (
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/session"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Client makes locks on one Redis deployment and keeps what is held. For any number of locks
@@ -34,7 +34,7 @@ type Client struct {
 	runner   *script.Runner // for acquisitions and questions
 	releases *script.Runner // for releases, with their own bound
 	engine   *renew.Engine
-	hub      *wake.Hub
+	hub      *waitqueue.Hub
 	heart    *heart
 	session  *session.Session // nil without Config.Protect
 
@@ -69,7 +69,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		releases: script.NewRunner(d, cfg.ReleaseTimeout),
-		hub:      wake.NewHub(listen(d, messages), cfg.Logger),
+		hub:      waitqueue.NewHub(listen(d, messages), cfg.Logger),
 		closed:   make(chan struct{}),
 	}
 	c.life, c.end = context.WithCancel(context.Background())

@@ -40,7 +40,7 @@
 //
 // An acquisition begins a tenure: one owner's time on one lock. It is one script, and so
 // is its release. One engine renews all tenures of a client (internal/renew says
-// how it decides whom to believe), one hub wakes all waiters (internal/wake), and
+// how it decides whom to believe), one hub wakes all waiters (internal/waitqueue), and
 // repeating a script is harmless, which is how lost replies are resolved
 // (internal/script). Between any two lines of an acquisition this can happen:
 //

@@ -31,7 +31,7 @@ var house = [][]string{
 	{"."},
 	{"driver/memory", "driver/sentinel"},
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
-	{"internal/wake", "internal/renew", "internal/session"},
+	{"internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
 	{"internal/protocol", "driver"},
 }
@@ -41,7 +41,7 @@ var house = [][]string{
 var houseOnly = map[string][]string{
 	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
-		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/wake", "internal/renew",
+		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
 		"internal/session", "internal/script", "internal/protocol", "driver",
 	},
 	"driver/memory":   {"driver/rueidis", "driver"},
@@ -52,7 +52,7 @@ var houseOnly = map[string][]string{
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
-	"internal/wake":  {"driver"},
+	"internal/waitqueue":  {"driver"},
 	"internal/renew": {},
 }
 
@@ -115,8 +115,8 @@ func TestHouseSeesWrongImports(t *testing.T) {
 
 		{room: "inspect", path: houseModule + "/console", wrong: true},
 		{room: "internal/script", path: houseModule, wrong: true},
-		{room: "internal/wake", path: houseModule + "/internal/renew", wrong: true},
-		{room: "internal/wake", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/waitqueue", path: houseModule + "/internal/renew", wrong: true},
+		{room: "internal/waitqueue", path: houseModule + "/internal/script", wrong: true},
 		{room: "internal/session", path: houseModule + "/watchdog", wrong: true},
 		{room: "driver", path: houseModule + "/internal/protocol", wrong: true},
 		{room: "driver/rueidis", path: houseModule + "/internal/protocol", wrong: true},

@@ -54,17 +54,17 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				if !w.Turn(time.Now()).Try {
 					t.Fatal("no turn")
 				}
-				a := c.tryTogether(ctx, tn, w.Company())
+				a := c.tryTogether(ctx, tn, w.Batch())
 				w.Tried(time.Now().Add(4 * time.Second))
 				time.Sleep(100 * time.Millisecond) // subscribed
 				if err := held.Unlock(ctx); err != nil {
 					t.Fatal(err)
 				}
-				<-w.Rung()
+				<-w.Woken()
 				for !w.Turn(time.Now()).Try {
-					<-w.Rung()
+					<-w.Woken()
 				}
-				a = c.tryTogether(ctx, tn, w.Company())
+				a = c.tryTogether(ctx, tn, w.Batch())
 				if a.hold == nil {
 					t.Fatal("not granted")
 				}

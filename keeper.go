@@ -50,7 +50,7 @@ func (t *tenure) detach(h *Hold) {
 	if remaining, err := t.drop(h); err == nil && remaining == 0 {
 		t.leave()
 		t.unprotect()
-		t.client.hub.Look(t.point.queue, t.waiter)
+		t.client.hub.Wake(t.point.queue, t.waiter)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // point is a lock as a client asks for it: its name, what derives from it, its kind, and
@@ -14,7 +14,7 @@ import (
 type point struct {
 	name    string
 	channel string // on which its release is announced; x and {x} share one
-	queue   string // the key of its line of local waiters (wake.Key)
+	queue   string // the key of its line of local waiters (waitqueue.Key)
 	held    heldKey
 	kind    kind
 	read    bool
@@ -34,7 +34,7 @@ func (c *Client) point(name, channel string, rw bool) point {
 	p := point{
 		name:    name,
 		channel: channel,
-		queue:   wake.Key(channel, name),
+		queue:   waitqueue.Key(channel, name),
 		held:    heldKey{c, place{name, rw}},
 		kind:    exclusive{name, channel, c.messages},
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // release is a version of Redisson: major, minor, patch.
@@ -69,7 +69,7 @@ func (c Config) messages(d driver.Driver) protocol.Messages {
 
 // listen is d.Listen without the copies of messages that were heard before. Whoever hears
 // only the copies, in the plain way, has to heed them.
-func listen(d driver.Driver, messages protocol.Messages) wake.Listen {
+func listen(d driver.Driver, messages protocol.Messages) waitqueue.Listen {
 	if messages == protocol.Plain {
 		return d.Listen
 	}

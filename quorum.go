@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Quorum is one lock on several independent servers: the holder holds it on a majority of
@@ -92,7 +92,7 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	w := watch{order: o, places: make([]*wake.Waiter, len(o.parts))}
+	w := watch{order: o, places: make([]*waitqueue.Waiter, len(o.parts))}
 	defer w.leave()
 	for {
 		g := o.group(ctx)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // release gives one hold back.
@@ -74,7 +74,7 @@ func (c *Client) lower(ctx context.Context, t *tenure, h *Hold) error {
 	}
 	t.extend(result.Asked, request.span)
 	if released.Freed {
-		c.hub.Look(t.point.queue, nil)
+		c.hub.Wake(t.point.queue, nil)
 	}
 	return nil
 }
@@ -92,12 +92,12 @@ func (c *Client) free(ctx context.Context, t *tenure, h *Hold) error {
 // heirs says that a tenure's last hold, of that side, is about to be released, and picks the
 // waiters that the lock is handed over to, if there are any. Of a read hold there are none:
 // others may still read, and whoever waits here looks when the release has been answered.
-func (c *Client) heirs(t *tenure, read bool) []*wake.Waiter {
+func (c *Client) heirs(t *tenure, read bool) []*waitqueue.Waiter {
 	next := c.hub.Release(t.point.queue, t.waiter, !t.point.fair && !read)
 	if next == nil {
 		return nil
 	}
-	return append([]*wake.Waiter{next}, next.Company()...)
+	return append([]*waitqueue.Waiter{next}, next.Batch()...)
 }
 
 // departure is a tenure whose last hold, of that side, is released, and who is to have the lock
@@ -105,7 +105,7 @@ func (c *Client) heirs(t *tenure, read bool) []*wake.Waiter {
 type departure struct {
 	t     *tenure
 	read  bool
-	heirs []*wake.Waiter
+	heirs []*waitqueue.Waiter
 }
 
 // freeAll sends several releases, each with the bids of its heirs behind it, in one request.

@@ -84,7 +84,7 @@ func (s *sweep) keep(i int, h *Hold) error {
 func (s *sweep) takeTogether(from, to int) (blocked int, err error) {
 	c := s.parts[from].client
 	for i := from; i < to && s.waits(); i++ {
-		if c.hub.Crowded(s.parts[i].point.queue) {
+		if c.hub.HasWaiters(s.parts[i].point.queue) {
 			return i, nil // who comes later stands behind those of this process
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // tenure is one owner's time on one lock, from its first hold to the end of its
@@ -32,7 +32,7 @@ type tenure struct {
 	turn   chan struct{} // of a shared owner's requests; capacity one, taken by putting in
 	want   request
 	parent context.Context // of the first hold
-	waiter *wake.Waiter    // nil if it never waited
+	waiter *waitqueue.Waiter    // nil if it never waited
 
 	// unsettled: a request was sent and its outcome is not known, so the lock may
 	// stand in Redis. It belongs to whoever makes the attempt.
@@ -327,7 +327,7 @@ func (t *tenure) Lost(why error) {
 
 	t.leave()
 	t.unprotect()
-	t.client.hub.Look(t.point.queue, t.waiter)
+	t.client.hub.Wake(t.point.queue, t.waiter)
 }
 
 // lose ends the tenure with ErrLost. The mutex is held.

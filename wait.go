@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // wait stands in the local line until the lock is granted or the wait ends. Only the
@@ -28,7 +28,7 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 		case turn.Result != nil:
 			a = turn.Result.(answer)
 		case turn.Try:
-			a = c.tryTogether(limited, t, w.Company())
+			a = c.tryTogether(limited, t, w.Batch())
 			if a.err != nil {
 				w.Leave()
 				a.ttl, a.holder = last.ttl, last.holder
@@ -54,7 +54,7 @@ func (c *Client) wait(limited context.Context, t *tenure, last answer) (*Hold, e
 }
 
 // Joined makes the waiter known to whoever claims it.
-func (t *tenure) Joined(w *wake.Waiter) { t.waiter = w }
+func (t *tenure) Joined(w *waitqueue.Waiter) { t.waiter = w }
 
 // pollCap is the longest nap of a contender. Waiters in a queue are woken by the beats
 // of their process as well, and would all be contenders: they look more seldom.
@@ -66,9 +66,9 @@ func (c *Client) pollCap(t *tenure) time.Duration {
 }
 
 // join puts a waiter into the line of its lock.
-func (c *Client) join(t *tenure) *wake.Waiter {
+func (c *Client) join(t *tenure) *waitqueue.Waiter {
 	if t.point.read {
-		return c.hub.JoinShared(t.line(), t)
+		return c.hub.JoinReader(t.line(), t)
 	}
 	return c.hub.Join(t.line(), t)
 }
@@ -85,7 +85,7 @@ func (t *tenure) next() time.Time {
 
 // tryTogether asks Redis for the lock, for a waiter and for those that can hold it
 // together with it, in one request.
-func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Waiter) answer {
+func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*waitqueue.Waiter) answer {
 	if len(company) == 0 {
 		return c.try(ctx, t)
 	}
@@ -96,34 +96,34 @@ func (c *Client) tryTogether(ctx context.Context, t *tenure, company []*wake.Wai
 }
 
 // bids are the requests of claimed waiters.
-func bids(claimed []*wake.Waiter) []errand {
+func bids(claimed []*waitqueue.Waiter) []errand {
 	all := make([]errand, len(claimed))
 	for i, w := range claimed {
-		all[i] = w.Bid.(*tenure).bid()
+		all[i] = w.Value.(*tenure).bid()
 	}
 	return all
 }
 
 // settle tells claimed waiters what their bids came to. What was taken for one that has
 // left meanwhile goes back.
-func (c *Client) settle(claimed []*wake.Waiter, bids []errand, results []script.Result) {
+func (c *Client) settle(claimed []*waitqueue.Waiter, bids []errand, results []script.Result) {
 	for i, w := range claimed {
-		t := w.Bid.(*tenure)
-		if a := t.read(bids[i].span, results[i], results[i].Failed()); !w.Settle(a, a.hold != nil) {
+		t := w.Value.(*tenure)
+		if a := t.read(bids[i].span, results[i], results[i].Failed()); !w.Complete(a, a.hold != nil) {
 			c.background.Go(func() { c.giveBack(t, a) })
 		}
 	}
 }
 
 // sleep waits for the next thing to do. Only the contender goes by the clock.
-func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, timer *time.Timer) error {
+func (c *Client) sleep(limited context.Context, w *waitqueue.Waiter, turn waitqueue.Turn, timer *time.Timer) error {
 	var alarm <-chan time.Time
 	if turn.Front {
 		timer.Reset(time.Until(turn.At))
 		alarm = timer.C
 	}
 	select {
-	case <-w.Rung():
+	case <-w.Woken():
 	case <-alarm:
 	case <-limited.Done():
 		return limited.Err()
@@ -136,7 +136,7 @@ func (c *Client) sleep(limited context.Context, w *wake.Waiter, turn wake.Turn, 
 // endWait leaves the line because the time is up or the client closes. A grant that is there
 // by then counts, unless the caller is gone. If a release is just now asking for this waiter,
 // it gives the lock back, and for a moment is waited for.
-func (c *Client) endWait(limited context.Context, w *wake.Waiter, t *tenure, last answer) (*Hold, error) {
+func (c *Client) endWait(limited context.Context, w *waitqueue.Waiter, t *tenure, last answer) (*Hold, error) {
 	t.returned = make(chan bool, 1)
 	claimed := w.Leave()
 	if settled, ok := w.Turn(time.Now()).Result.(answer); ok {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // watch waits, for a quorum that was refused, until one of the members that refused may have
@@ -15,7 +15,7 @@ import (
 // misses no message.
 type watch struct {
 	order
-	places []*wake.Waiter // by member, nil where it does not stand
+	places []*waitqueue.Waiter // by member, nil where it does not stand
 	pause  time.Duration
 }
 
@@ -84,7 +84,7 @@ func (w *watch) stand(g *group) (until time.Time, split bool) {
 }
 
 // look waits in a queue until the lock may have changed.
-func (c *Client) look(ctx context.Context, place *wake.Waiter) {
+func (c *Client) look(ctx context.Context, place *waitqueue.Waiter) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {

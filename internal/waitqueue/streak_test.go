@@ -1,24 +1,24 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Many hand-overs in a row.
 
 // handOver is a release that passes the lock on within the process.
-func handOver(t *testing.T, h *wake.Hub, s *station, holder *wake.Waiter, others int) *wake.Waiter {
+func handOver(t *testing.T, h *waitqueue.Hub, s *station, holder *waitqueue.Waiter, others int) *waitqueue.Waiter {
 	t.Helper()
 	w := h.Release(channel, holder, true)
 	if w == nil {
 		return nil
 	}
 	told := s.publish(channel) + others
-	w.Settle("granted", true)
+	w.Complete("granted", true)
 	h.Released(channel, true, told, time.Second)
 	w.Turn(time.Now())
 	w.Enter(far())
@@ -30,7 +30,7 @@ func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 20)
-		var holder *wake.Waiter
+		var holder *waitqueue.Waiter
 		for i := range 16 {
 			if holder = handOver(t, h, s, holder, 1); holder != ws[i] {
 				t.Fatalf("hand-over %d went wrong", i)
@@ -72,7 +72,7 @@ func TestTheLockIsNotOfferedWhereNobodyElseListens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 100)
-		var holder *wake.Waiter
+		var holder *waitqueue.Waiter
 		for i := range ws {
 			if holder = handOver(t, h, s, holder, 0); holder != ws[i] {
 				t.Fatalf("hand-over %d went wrong", i)
@@ -86,7 +86,7 @@ func TestOthersThatCameIntoTheRowAreOfferedTheLockAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 60)
-		var holder *wake.Waiter
+		var holder *waitqueue.Waiter
 		for i := range 30 {
 			if holder = handOver(t, h, s, holder, 0); holder != ws[i] {
 				t.Fatalf("hand-over %d went wrong", i)
@@ -106,7 +106,7 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 18)
-		var holder *wake.Waiter
+		var holder *waitqueue.Waiter
 		for range 16 {
 			holder = handOver(t, h, s, holder, 1)
 		}
@@ -133,7 +133,7 @@ func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
 			ws := asleep(t, h, 18)
-			var holder *wake.Waiter
+			var holder *waitqueue.Waiter
 			for range 16 {
 				holder = handOver(t, h, s, holder, 1)
 			}

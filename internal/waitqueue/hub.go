@@ -1,4 +1,4 @@
-package wake
+package waitqueue
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type Hub struct {
 	idle atomic.Bool
 
 	mu       sync.Mutex
-	lines    map[string]*line    // by key; changed by open and drop only
+	lines    map[string]*queue    // by key; changed by open and drop only
 	channels map[string]*channel // by name; those of the lines
 	waiting  int
 }
@@ -59,7 +59,7 @@ func NewHub(listen Listen, logger *slog.Logger) *Hub {
 		kick:     make(chan struct{}, 1),
 		ctx:      ctx,
 		stop:     stop,
-		lines:    make(map[string]*line),
+		lines:    make(map[string]*queue),
 		channels: make(map[string]*channel),
 	}
 	h.idle.Store(true)
@@ -67,14 +67,14 @@ func NewHub(listen Listen, logger *slog.Logger) *Hub {
 }
 
 // open adds a line. The mutex is held.
-func (h *Hub) open(key string) *line {
+func (h *Hub) open(key string) *queue {
 	name, _, _ := strings.Cut(key, keySeparator)
 	ch := h.channels[name]
 	if ch == nil {
 		ch = &channel{name: name}
 		h.channels[name] = ch
 	}
-	l := &line{key: key, channel: ch}
+	l := &queue{key: key, channel: ch}
 	ch.lines = append(ch.lines, l)
 	h.lines[key] = l
 	h.idle.Store(false)
@@ -82,10 +82,10 @@ func (h *Hub) open(key string) *line {
 }
 
 // drop removes a line, and its channel with the last one. The mutex is held.
-func (h *Hub) drop(l *line) {
+func (h *Hub) drop(l *queue) {
 	delete(h.lines, l.key)
 	ch := l.channel
-	ch.lines = slices.DeleteFunc(ch.lines, func(other *line) bool { return other == l })
+	ch.lines = slices.DeleteFunc(ch.lines, func(other *queue) bool { return other == l })
 	if len(ch.lines) == 0 {
 		delete(h.channels, ch.name)
 	}
@@ -127,8 +127,8 @@ func Key(channel, lock string) string { return channel + keySeparator + lock }
 // keySeparator is in no name of a lock.
 const keySeparator = "\x00"
 
-// Crowded says whether somebody stands in a line.
-func (h *Hub) Crowded(key string) bool {
+// HasWaiters says whether somebody stands in a line.
+func (h *Hub) HasWaiters(key string) bool {
 	if h.idle.Load() {
 		return false
 	}
@@ -141,9 +141,9 @@ func (h *Hub) Crowded(key string) bool {
 // Join adds a waiter to the end of a line.
 func (h *Hub) Join(key string, bid any) *Waiter { return h.join(key, bid, false) }
 
-// JoinShared adds a waiter that can hold the lock together with those of its kind that
+// JoinReader adds a waiter that can hold the lock together with those of its kind that
 // stand next to it.
-func (h *Hub) JoinShared(key string, bid any) *Waiter { return h.join(key, bid, true) }
+func (h *Hub) JoinReader(key string, bid any) *Waiter { return h.join(key, bid, true) }
 
 func (h *Hub) join(key string, bid any, shared bool) *Waiter {
 	h.mu.Lock()
@@ -152,7 +152,7 @@ func (h *Hub) join(key string, bid any, shared bool) *Waiter {
 	if l == nil {
 		l = h.open(key)
 	}
-	w := &Waiter{Bid: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
+	w := &Waiter{Value: bid, shared: shared, hub: h, line: l, ring: make(chan struct{}, 1)}
 	if b, ok := bid.(interface{ Joined(w *Waiter) }); ok {
 		b.Joined(w) // before anybody can claim it
 	}
@@ -179,7 +179,7 @@ func (h *Hub) Release(key string, holder *Waiter, handOver bool) *Waiter {
 	l.missed = false // Released looks in any case
 	w := l.front()
 	switch {
-	case !handOver || w == nil || w.Bid == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
+	case !handOver || w == nil || w.Value == nil || w.trying || w.claimed || w.result != nil || l.inside > 0:
 		return nil
 	case l.offered():
 		// The message of this release may be here before its answer. It must not let w look
@@ -226,9 +226,9 @@ func (h *Hub) Released(key string, claimed bool, told int, yield time.Duration) 
 	}
 }
 
-// Look makes the contender of a line look at the lock, because a holder, nil if it never
+// Wake makes the contender of a line look at the lock, because a holder, nil if it never
 // waited, has lost it or become one that lets others in beside itself.
-func (h *Hub) Look(key string, holder *Waiter) {
+func (h *Hub) Wake(key string, holder *Waiter) {
 	if h.idle.Load() {
 		return
 	}
@@ -241,7 +241,7 @@ func (h *Hub) Look(key string, holder *Waiter) {
 }
 
 // subscribe asks for the line's channel unless that was done. The mutex is held.
-func (h *Hub) subscribe(l *line) {
+func (h *Hub) subscribe(l *queue) {
 	switch ch := l.channel; {
 	case h.ctx.Err() != nil:
 	case ch.state == listening && !l.told:
@@ -259,7 +259,7 @@ func (h *Hub) subscribe(l *line) {
 // emptied takes note that a line has no waiter any more. The last line of a channel stays while
 // the channel is subscribed, or asked for: the answer would be taken for one to a later request.
 // The mutex is held.
-func (h *Hub) emptied(l *line) {
+func (h *Hub) emptied(l *queue) {
 	ch := l.channel
 	ch.emptied = time.Now()
 	if len(ch.lines) > 1 || ch.state != asked && ch.state != listening {

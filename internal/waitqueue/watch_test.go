@@ -1,11 +1,11 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Waiters that only watch a lock, and lines that share a channel.
@@ -25,8 +25,8 @@ func TestAWaiterWithoutABidIsNeverClaimed(t *testing.T) {
 		if !rung(w) || !w.Turn(time.Now()).Try {
 			t.Error("it does not look after the release")
 		}
-		reader, watcher := h.JoinShared("another", 1), h.JoinShared("another", nil)
-		if company := reader.Company(); len(company) > 0 {
+		reader, watcher := h.JoinReader("another", 1), h.JoinReader("another", nil)
+		if company := reader.Batch(); len(company) > 0 {
 			t.Error("a reader claimed it")
 		}
 		watcher.Leave()
@@ -65,7 +65,7 @@ func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		a, b := h.Join(wake.Key(channel, "x"), 1), h.Join(wake.Key(channel, "{x}"), 2)
+		a, b := h.Join(waitqueue.Key(channel, "x"), 1), h.Join(waitqueue.Key(channel, "{x}"), 2)
 		tried(t, a, far())
 		tried(t, b, far())
 		quiet(a, b)
@@ -86,7 +86,7 @@ func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
 		}
 		quiet(b)
 		tried(t, b, far())
-		late := h.Join(wake.Key(channel, "x"), 3)
+		late := h.Join(waitqueue.Key(channel, "x"), 3)
 		tried(t, late, far())
 		if !late.Turn(time.Now()).Try {
 			t.Error("one that comes late does not look again, though messages may have passed")

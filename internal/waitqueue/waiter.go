@@ -1,17 +1,17 @@
-package wake
+package waitqueue
 
 import "time"
 
 // Waiter is one place in a line. It belongs to one goroutine.
 type Waiter struct {
-	// Bid is what the waiter asks for; whoever claims it reads it. A waiter without one only
+	// Value is what the waiter asks for; whoever claims it reads it. A waiter without one only
 	// watches the lock: it is never claimed.
-	Bid any
+	Value any
 
 	shared bool // it can hold the lock together with its neighbours
 
 	hub  *Hub
-	line *line
+	line *queue
 	ring chan struct{} // capacity one
 
 	// Guarded by the hub's mutex.
@@ -25,8 +25,8 @@ type Waiter struct {
 	result   any // of the last settled claim
 }
 
-// Rung delivers a signal when the waiter is to look at its Turn again.
-func (w *Waiter) Rung() <-chan struct{} { return w.ring }
+// Woken delivers a signal when the waiter is to look at its Turn again.
+func (w *Waiter) Woken() <-chan struct{} { return w.ring }
 
 func (w *Waiter) signal() {
 	select {
@@ -130,8 +130,8 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	return w.claimed
 }
 
-// LookAt makes w look at the lock at that moment, if it would only later.
-func (w *Waiter) LookAt(at time.Time) {
+// WakeAt makes w look at the lock at that moment, if it would only later.
+func (w *Waiter) WakeAt(at time.Time) {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,10 +141,10 @@ func (w *Waiter) LookAt(at time.Time) {
 	}
 }
 
-// Company claims the waiters right behind w that can hold the lock together with it,
+// Batch claims the waiters right behind w that can hold the lock together with it,
 // for an attempt of w or for w. Each of them is settled like any claimed waiter. It is
 // nil unless w can share.
-func (w *Waiter) Company() []*Waiter {
+func (w *Waiter) Batch() []*Waiter {
 	if !w.shared {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (w *Waiter) Company() []*Waiter {
 	}
 	var company []*Waiter
 	for _, next := range w.line.waiters[1:] {
-		if !next.shared || next.Bid == nil || next.claimed || next.result != nil || len(company) == maxCompany {
+		if !next.shared || next.Value == nil || next.claimed || next.result != nil || len(company) == maxCompany {
 			break
 		}
 		next.claimed = true
@@ -169,10 +169,10 @@ func (w *Waiter) Company() []*Waiter {
 // maxCompany is how many waiters enter with one request.
 const maxCompany = 128
 
-// Settle ends a claim with its result, which is not nil, and says whether the lock was
+// Complete ends a claim with its result, which is not nil, and says whether the lock was
 // granted. It reports false if the waiter has left: then whatever was taken for it must be
 // given back.
-func (w *Waiter) Settle(result any, granted bool) bool {
+func (w *Waiter) Complete(result any, granted bool) bool {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package wake turns messages on channels into turns of local waiters.
+// Package waitqueue turns messages on channels into turns of local waiters.
 //
 // All waiters of one process for one lock stand in a [Line], first come, first
 // served. Only the one at the front, the contender, talks to Redis, so that the
@@ -44,4 +44,4 @@
 // before Enter, and Enter counts for nothing. A line without waiters may be dropped while
 // somebody is inside. A later line for the same channel knows nothing of that, and hears
 // messages that it need not hear.
-package wake
+package waitqueue

@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		a, b, c := h.Join(channel, 1), h.Join(channel, 2), h.Join(channel, 3)
-		for i, w := range []interface{ Rung() <-chan struct{} }{b, c} {
+		for i, w := range []interface{ Woken() <-chan struct{} }{b, c} {
 			select {
-			case <-w.Rung():
+			case <-w.Woken():
 				t.Errorf("waiter %d was rung though it stands behind", i+1)
 			default:
 			}
@@ -28,8 +28,8 @@ func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
 		if turn := a.Turn(time.Now()); turn.Try {
 			t.Error("the first is to try while it tries")
 		}
-		if h.Waiting() != 3 || !h.Crowded(channel) || h.Crowded("another") {
-			t.Errorf("%d wait, crowded: %v and %v", h.Waiting(), h.Crowded(channel), h.Crowded("another"))
+		if h.Waiting() != 3 || !h.HasWaiters(channel) || h.HasWaiters("another") {
+			t.Errorf("%d wait, crowded: %v and %v", h.Waiting(), h.HasWaiters(channel), h.HasWaiters("another"))
 		}
 	})
 }
@@ -51,8 +51,8 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 			}
 			w.Leave()
 		}
-		if h.Waiting() != 0 || h.Crowded(channel) {
-			t.Errorf("%d wait, crowded: %v", h.Waiting(), h.Crowded(channel))
+		if h.Waiting() != 0 || h.HasWaiters(channel) {
+			t.Errorf("%d wait, crowded: %v", h.Waiting(), h.HasWaiters(channel))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // What goes wrong with the subscription connection.
@@ -216,7 +216,7 @@ func TestALogHandlerMayCallTheHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &station{latency: ms, refused: map[string]bool{"forbidden": true}}
 		asking := &asking{}
-		h := wake.NewHub(s.listen, slog.New(asking))
+		h := waitqueue.NewHub(s.listen, slog.New(asking))
 		defer h.Stop()
 		asking.hub = h
 		tried(t, h.Join("forbidden", 1), far())
@@ -236,7 +236,7 @@ func TestALogHandlerMayCallTheHub(t *testing.T) {
 // asking is a log handler that wants to know how many wait.
 type asking struct {
 	slog.Handler
-	hub   *wake.Hub
+	hub   *waitqueue.Hub
 	asked atomic.Int64
 }
 
@@ -245,7 +245,7 @@ func (a *asking) Enabled(context.Context, slog.Level) bool { return true }
 func (a *asking) Handle(context.Context, slog.Record) error {
 	a.hub.Waiting()
 	a.hub.Subscribed()
-	a.hub.Crowded("forbidden")
+	a.hub.HasWaiters("forbidden")
 	a.asked.Add(1)
 	return nil
 }

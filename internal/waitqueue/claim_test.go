@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestAReleasePicksTheContenderAndItsBid(t *testing.T) {
 		}
 		ws := asleep(t, h, 2)
 		w := h.Release(channel, nil, true)
-		if w != ws[0] || w.Bid != 0 {
+		if w != ws[0] || w.Value != 0 {
 			t.Fatal("claimed another than the contender")
 		}
 		if h.Release(channel, nil, true) != nil {
@@ -44,7 +44,7 @@ func TestAClaimedWaiterSleepsUntilItsClaimIsSettled(t *testing.T) {
 			t.Errorf("a claimed waiter has the turn %+v", turn)
 		}
 		rung(w)
-		if !w.Settle("granted", true) || !rung(w) {
+		if !w.Complete("granted", true) || !rung(w) {
 			t.Error("the result was not delivered")
 		}
 		if turn := w.Turn(time.Now()); turn.Result != "granted" || turn.Try {
@@ -62,7 +62,7 @@ func TestAfterAClaimInVainTheContenderGoesOnAsBefore(t *testing.T) {
 		h, s := open(t)
 		w := asleep(t, h, 1)[0]
 		h.Release(channel, nil, true)
-		w.Settle("held by another", false)
+		w.Complete("held by another", false)
 		h.Released(channel, true, 0, 0)
 		if turn := w.Turn(time.Now()); turn.Result == nil {
 			t.Fatal("no result")
@@ -88,7 +88,7 @@ func TestAMessageDuringAClaimIsNotForgotten(t *testing.T) {
 		told := s.publish(channel) // ours
 		s.publish(channel)         // of another who came between
 		quiet()
-		w.Settle("held by another", false)
+		w.Complete("held by another", false)
 		h.Released(channel, true, told, 0)
 		rung(w)
 		w.Turn(time.Now())
@@ -111,7 +111,7 @@ func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
 		if !rung(ws[1]) || !ws[1].Turn(time.Now()).Try {
 			t.Error("the next one was not let in")
 		}
-		if w.Settle("granted", true) {
+		if w.Complete("granted", true) {
 			t.Error("Settle did not notice that the waiter had left")
 		}
 		if w.Leave() {
@@ -131,7 +131,7 @@ func TestAResultSettledBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 		h, _ := open(t)
 		w := asleep(t, h, 2)[0]
 		h.Release(channel, nil, true)
-		if !w.Settle("granted", true) {
+		if !w.Complete("granted", true) {
 			t.Fatal("not delivered")
 		}
 		if w.Leave() {
@@ -150,7 +150,7 @@ func TestAWaiterWithAResultThatItHasNotSeenIsNotClaimedAgain(t *testing.T) {
 		h, _ := open(t)
 		w := asleep(t, h, 2)[0]
 		h.Release(channel, nil, true)
-		w.Settle("granted", true)
+		w.Complete("granted", true)
 		h.Released(channel, true, 1, 0)
 		if h.Release(channel, nil, true) != nil {
 			t.Error("claimed again before it looked at its result")
@@ -170,7 +170,7 @@ func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testi
 		h.Release(channel, nil, true)
 		s.publish(channel) // the other's release
 		time.Sleep(10 * time.Millisecond)
-		w.Settle("held by another", false)
+		w.Complete("held by another", false)
 		h.Released(channel, true, 0, 0)
 		w.Turn(time.Now())
 		w.Tried(far())

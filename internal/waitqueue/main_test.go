@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // The subscription connection.
@@ -49,7 +49,7 @@ func TestManyChannelsAreSubscribedByFewRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		const lines = 1000
-		ws := make([]*wake.Waiter, lines)
+		ws := make([]*waitqueue.Waiter, lines)
 		for i := range ws {
 			ws[i] = h.Join(fmt.Sprint(i), i)
 			tried(t, ws[i], far())
@@ -172,8 +172,8 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *test
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		front := make([]*wake.Waiter, 10)
-		var behind []*wake.Waiter
+		front := make([]*waitqueue.Waiter, 10)
+		var behind []*waitqueue.Waiter
 		for i := range front {
 			name := fmt.Sprint(i)
 			front[i] = h.Join(name, i)

@@ -1,17 +1,17 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // What the messages on the channel of a lock that is held here come to.
 
 // inside returns a waiter that holds the lock, and one that waits behind it, which has tried.
-func inside(t *testing.T, h *wake.Hub) (holder, waiting *wake.Waiter) {
+func inside(t *testing.T, h *waitqueue.Hub) (holder, waiting *waitqueue.Waiter) {
 	t.Helper()
 	ws := asleep(t, h, 2)
 	ws[0].Enter(far())
@@ -20,7 +20,7 @@ func inside(t *testing.T, h *wake.Hub) (holder, waiting *wake.Waiter) {
 }
 
 // heard publishes a message and says whether w is woken by it.
-func heard(s *station, w *wake.Waiter) bool {
+func heard(s *station, w *waitqueue.Waiter) bool {
 	quiet(w)
 	s.publish(channel)
 	time.Sleep(10 * ms)
@@ -43,16 +43,16 @@ func TestMessagesAreIgnoredWhileAWaiterOfTheLineHoldsTheLock(t *testing.T) {
 // However a hold ends, the line hears messages again, and looks by itself.
 func TestAfterTheEndOfAHoldTheLineLooksAndHearsAgain(t *testing.T) {
 	t.Parallel()
-	for what, end := range map[string]func(h *wake.Hub, holder *wake.Waiter){
-		"released": func(h *wake.Hub, holder *wake.Waiter) {
+	for what, end := range map[string]func(h *waitqueue.Hub, holder *waitqueue.Waiter){
+		"released": func(h *waitqueue.Hub, holder *waitqueue.Waiter) {
 			h.Release(channel, holder, false)
 			h.Released(channel, false, 0, 0)
 		},
-		"lost": func(h *wake.Hub, holder *wake.Waiter) { h.Look(channel, holder) },
-		"lost, and released": func(h *wake.Hub, holder *wake.Waiter) {
-			h.Look(channel, holder)
+		"lost": func(h *waitqueue.Hub, holder *waitqueue.Waiter) { h.Wake(channel, holder) },
+		"lost, and released": func(h *waitqueue.Hub, holder *waitqueue.Waiter) {
+			h.Wake(channel, holder)
 			h.Release(channel, holder, false)
-			h.Look(channel, holder)
+			h.Wake(channel, holder)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -96,15 +96,15 @@ func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheLineDeaf(t *testing.
 			ws := asleep(t, h, 2)
 			if claimed {
 				h.Release(channel, nil, true)
-				h.Look(channel, ws[0])
-				ws[0].Settle("granted", true)
+				h.Wake(channel, ws[0])
+				ws[0].Complete("granted", true)
 				h.Released(channel, true, 0, 0)
 				ws[0].Turn(time.Now())
 			} else {
 				s.publish(channel)
 				quiet()
 				ws[0].Turn(time.Now())
-				h.Look(channel, ws[0])
+				h.Wake(channel, ws[0])
 			}
 			ws[0].Enter(far())
 			tried(t, ws[1], far())
@@ -130,7 +130,7 @@ func TestAMessageThatWasIgnoredDuringAClaimMakesTheLineLookIfTheClaimFails(t *te
 			if rung(ws[1]) {
 				t.Error("the message was not ignored")
 			}
-			if ws[0].Settle(what, granted); rung(ws[1]) == granted {
+			if ws[0].Complete(what, granted); rung(ws[1]) == granted {
 				t.Errorf("%s: want a look only where the claim failed", what)
 			}
 		})
@@ -142,23 +142,23 @@ func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		front, next := h.JoinShared(channel, 1), h.JoinShared(channel, 2)
+		front, next := h.JoinReader(channel, 1), h.JoinReader(channel, 2)
 		tried(t, front, far())
 		quiet(front)
 		tried(t, front, far())
 		claimed := h.Release(channel, nil, true)
-		if company := claimed.Company(); claimed != front || len(company) != 1 || company[0] != next {
+		if company := claimed.Batch(); claimed != front || len(company) != 1 || company[0] != next {
 			t.Fatalf("the company is %v", company)
 		}
 		s.publish(channel)
 		quiet(front)
-		front.Settle("refused", false)
+		front.Complete("refused", false)
 		front.Turn(time.Now())
 		front.Tried(far())
 		if quiet(front); front.Turn(time.Now()).Try {
 			t.Error("the front looks while the next one is asked for")
 		}
-		next.Settle("refused", false)
+		next.Complete("refused", false)
 		if !rung(front) || !front.Turn(time.Now()).Try {
 			t.Error("the message was forgotten")
 		}
@@ -173,7 +173,7 @@ func TestAReaderWhoseCompanyWasLetInLooksAtOnce(t *testing.T) {
 	for _, claimed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
-			front, next := h.JoinShared(channel, 1), h.JoinShared(channel, 2)
+			front, next := h.JoinReader(channel, 1), h.JoinReader(channel, 2)
 			tried(t, front, far())
 			quiet(front)
 			if claimed {
@@ -182,14 +182,14 @@ func TestAReaderWhoseCompanyWasLetInLooksAtOnce(t *testing.T) {
 			} else {
 				front.Turn(time.Now())
 			}
-			front.Company()
+			front.Batch()
 			if claimed {
-				front.Settle("refused", false)
+				front.Complete("refused", false)
 				front.Turn(time.Now())
 				front.Tried(far())
-				next.Settle("granted", true)
+				next.Complete("granted", true)
 			} else {
-				next.Settle("granted", true)
+				next.Complete("granted", true)
 				front.Tried(far())
 			}
 			next.Turn(time.Now())
@@ -218,7 +218,7 @@ func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
 		if h.Release(channel, nil, true) != w {
 			t.Error("not handed over")
 		}
-		h.Look(channel, nil)
+		h.Wake(channel, nil)
 		if !rung(w) {
 			t.Error("not woken by a loss")
 		}
@@ -248,7 +248,7 @@ func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsGivenBack(t *testi
 		left := h.Release(channel, nil, true)
 		left.Leave()
 		tried(t, ws[1], far())
-		if left.Settle("granted", true) {
+		if left.Complete("granted", true) {
 			t.Error("Settle did not notice that the waiter had left")
 		}
 		h.Released(channel, true, 0, 0)
@@ -267,7 +267,7 @@ func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
 	for _, subscribed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
-			var holder *wake.Waiter
+			var holder *waitqueue.Waiter
 			if subscribed {
 				holder = asleep(t, h, 1)[0]
 			} else {
@@ -287,14 +287,14 @@ func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
 			if h.Release(channel, holder, true) != w {
 				t.Error("the holder of the old line does not hand over to the new one")
 			}
-			h.Look(channel, holder)
-			w.Settle("granted", true)
+			h.Wake(channel, holder)
+			w.Complete("granted", true)
 			h.Released(channel, true, 0, 0)
 			w.Turn(time.Now())
 			w.Enter(far())
 			next := h.Join(channel, 0)
 			tried(t, next, far())
-			h.Look(channel, holder) // once more, late
+			h.Wake(channel, holder) // once more, late
 			tried(t, next, far())
 			if heard(s, next) {
 				t.Error("the old holder was counted in the new line")

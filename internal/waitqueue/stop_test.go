@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 func TestStopEndsTheConnectionAndIsIdempotent(t *testing.T) {
@@ -51,7 +51,7 @@ func TestStopBeforeAnythingHappened(t *testing.T) {
 
 func TestStopEndsAnAttemptToConnectAndABackOff(t *testing.T) {
 	t.Parallel()
-	for what, listen := range map[string]wake.Listen{
+	for what, listen := range map[string]waitqueue.Listen{
 		"connecting": func(ctx context.Context, _ driver.Events) (driver.Listener, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -60,7 +60,7 @@ func TestStopEndsAnAttemptToConnectAndABackOff(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := wake.NewHub(listen, slog.New(slog.DiscardHandler))
+				h := waitqueue.NewHub(listen, slog.New(slog.DiscardHandler))
 				tried(t, h.Join(channel, 1), far())
 				time.Sleep(5 * time.Second)
 				began := time.Now()

@@ -1,12 +1,12 @@
-package wake
+package waitqueue
 
 import (
 	"slices"
 	"time"
 )
 
-// line is the local waiters for one lock. The hub's mutex guards it.
-type line struct {
+// queue is the local waiters for one lock. The hub's mutex guards it.
+type queue struct {
 	key     string
 	channel *channel
 	waiters []*Waiter // [0] is the contender
@@ -22,7 +22,7 @@ type line struct {
 // it.
 type channel struct {
 	name    string
-	lines   []*line // not empty; one of them if nobody waits
+	lines   []*queue // not empty; one of them if nobody waits
 	state   subscription
 	emptied time.Time // when the last waiter of a line left
 
@@ -32,7 +32,7 @@ type channel struct {
 
 // awaited says that somebody waits.
 func (ch *channel) awaited() bool {
-	return slices.ContainsFunc(ch.lines, func(l *line) bool { return len(l.waiters) > 0 })
+	return slices.ContainsFunc(ch.lines, func(l *queue) bool { return len(l.waiters) > 0 })
 }
 
 // subscription is how far the subscription of a channel is.
@@ -65,7 +65,7 @@ const maxStreak = 16
 const offerTime = 100 * time.Millisecond
 
 // offered says that it is time to offer the lock to others, and that there are some.
-func (l *line) offered() bool { return l.others > 0 && l.streak >= maxStreak }
+func (l *queue) offered() bool { return l.others > 0 && l.streak >= maxStreak }
 
 // yield makes the contender hold back, also from messages.
 func (w *Waiter) yield(d time.Duration) {
@@ -74,7 +74,7 @@ func (w *Waiter) yield(d time.Duration) {
 }
 
 // front returns the contender, or nil.
-func (l *line) front() *Waiter {
+func (l *queue) front() *Waiter {
 	if len(l.waiters) == 0 {
 		return nil
 	}
@@ -82,13 +82,13 @@ func (l *line) front() *Waiter {
 }
 
 // tell takes note that the line's channel is subscribed.
-func (l *line) tell() {
+func (l *queue) tell() {
 	l.told = true
 	l.hear()
 }
 
 // hear takes note of a message, which is of no use to a process that holds the lock.
-func (l *line) hear() {
+func (l *queue) hear() {
 	if l.inside > 0 {
 		l.missed = true
 		return
@@ -122,7 +122,7 @@ func (w *Waiter) end() {
 }
 
 // poke makes the contender look at the lock now.
-func (l *line) poke() {
+func (l *queue) poke() {
 	l.missed = false
 	w := l.front()
 	if w == nil || w.yielding {
@@ -134,7 +134,7 @@ func (l *line) poke() {
 
 // remove takes w out, and lets the next one be the contender if w was: after a
 // grant it need not look before until.
-func (l *line) remove(w *Waiter, until time.Time) {
+func (l *queue) remove(w *Waiter, until time.Time) {
 	if i := slices.Index(l.waiters, w); i > 0 {
 		l.waiters = slices.Delete(l.waiters, i, i+1)
 		return

@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // station is a Redis that knows channels and nothing else. Its subscription
@@ -49,7 +49,7 @@ func (s *station) set(change func()) {
 	change()
 }
 
-// listen has the form of wake.Listen.
+// listen has the form of waitqueue.Listen.
 func (s *station) listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,9 +248,9 @@ func (w *wire) Close() {
 }
 
 // open returns a hub on a station, until the end of the test.
-func open(t *testing.T) (*wake.Hub, *station) {
+func open(t *testing.T) (*waitqueue.Hub, *station) {
 	s := &station{latency: time.Millisecond, refused: make(map[string]bool)}
-	h := wake.NewHub(s.listen, slog.New(slog.DiscardHandler))
+	h := waitqueue.NewHub(s.listen, slog.New(slog.DiscardHandler))
 	t.Cleanup(h.Stop)
 	return h, s
 }
@@ -261,9 +261,9 @@ const channel = "redisson_lock__channel:{job}"
 func far() time.Time { return time.Now().Add(time.Hour) }
 
 // rung says whether w was signalled, and takes the signal.
-func rung(w *wake.Waiter) bool {
+func rung(w *waitqueue.Waiter) bool {
 	select {
-	case <-w.Rung():
+	case <-w.Woken():
 		return true
 	default:
 		return false
@@ -271,7 +271,7 @@ func rung(w *wake.Waiter) bool {
 }
 
 // quiet lets everything happen that happens by itself right now, and takes the signals.
-func quiet(ws ...*wake.Waiter) {
+func quiet(ws ...*waitqueue.Waiter) {
 	time.Sleep(20 * time.Millisecond)
 	for _, w := range ws {
 		rung(w)
@@ -279,7 +279,7 @@ func quiet(ws ...*wake.Waiter) {
 }
 
 // tried has w make an attempt in vain.
-func tried(t *testing.T, w *wake.Waiter, until time.Time) {
+func tried(t *testing.T, w *waitqueue.Waiter, until time.Time) {
 	t.Helper()
 	if turn := w.Turn(time.Now()); !turn.Try {
 		t.Fatalf("it is not its turn to try: %+v", turn)
@@ -289,9 +289,9 @@ func tried(t *testing.T, w *wake.Waiter, until time.Time) {
 
 // asleep returns n waiters for the channel, of whom the first has tried, and the
 // second time after the acknowledgement, and nobody has anything to do now.
-func asleep(t *testing.T, h *wake.Hub, n int) []*wake.Waiter {
+func asleep(t *testing.T, h *waitqueue.Hub, n int) []*waitqueue.Waiter {
 	t.Helper()
-	ws := make([]*wake.Waiter, n)
+	ws := make([]*waitqueue.Waiter, n)
 	for i := range ws {
 		ws[i] = h.Join(channel, i)
 	}

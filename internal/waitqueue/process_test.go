@@ -1,4 +1,4 @@
-package wake_test
+package waitqueue_test
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/wake"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // process is one that waits, holds and releases as the library does, beside a Redis
 // with one lock, and another process that comes between.
 type process struct {
-	hub     *wake.Hub
+	hub     *waitqueue.Hub
 	station *station
 	work    sync.WaitGroup
 	began   time.Time
@@ -36,7 +36,7 @@ type process struct {
 // hold is one that this process believes in.
 type hold struct {
 	number int
-	waiter *wake.Waiter // nil if it never waited
+	waiter *waitqueue.Waiter // nil if it never waited
 }
 
 const foreign = -1
@@ -44,7 +44,7 @@ const foreign = -1
 func newProcess(lossy bool) *process {
 	s := &station{latency: ms, refused: make(map[string]bool)}
 	p := &process{
-		hub: wake.NewHub(s.listen, slog.New(slog.DiscardHandler)), station: s,
+		hub: waitqueue.NewHub(s.listen, slog.New(slog.DiscardHandler)), station: s,
 		began: time.Now(), waiting: make(map[int]context.CancelFunc), most: time.Hour, lossy: lossy,
 	}
 	if lossy {
@@ -140,7 +140,7 @@ func (p *process) join() {
 	p.work.Go(func() { p.wait(ctx, w, number) })
 }
 
-func (p *process) wait(ctx context.Context, w *wake.Waiter, number int) {
+func (p *process) wait(ctx context.Context, w *waitqueue.Waiter, number int) {
 	timer := time.NewTimer(p.most)
 	defer timer.Stop()
 	for {
@@ -160,7 +160,7 @@ func (p *process) wait(ctx context.Context, w *wake.Waiter, number int) {
 				alarm = timer.C
 			}
 			select {
-			case <-w.Rung():
+			case <-w.Woken():
 			case <-alarm:
 			case <-ctx.Done():
 				p.giveUp(w, number)
@@ -177,7 +177,7 @@ func (p *process) wait(ctx context.Context, w *wake.Waiter, number int) {
 }
 
 // giveUp leaves the line, and gives back what was handed over in the same moment.
-func (p *process) giveUp(w *wake.Waiter, number int) {
+func (p *process) giveUp(w *waitqueue.Waiter, number int) {
 	claimed := w.Leave()
 	if !claimed && w.Turn(time.Now()).Result == true {
 		p.release(hold{number, w})
@@ -191,7 +191,7 @@ func (p *process) enter(h hold) {
 	number, lost := h.number, p.holder != h.number
 	p.mu.Unlock()
 	if lost {
-		p.hub.Look(channel, h.waiter)
+		p.hub.Wake(channel, h.waiter)
 	}
 	h.waiter.Enter(time.Now().Add(p.most))
 	p.mu.Lock()
@@ -234,7 +234,7 @@ func (p *process) notice() {
 	})
 	p.mu.Unlock()
 	for _, h := range lost {
-		p.hub.Look(channel, h.waiter)
+		p.hub.Wake(channel, h.waiter)
 	}
 }
 
@@ -255,10 +255,10 @@ func (p *process) release(h hold) {
 	began := time.Now()
 	p.travel(number)
 	told := p.free(number)
-	granted := next != nil && p.acquire(next.Bid.(int))
+	granted := next != nil && p.acquire(next.Value.(int))
 	p.travel(number)
-	if next != nil && !next.Settle(granted, granted) && granted {
-		p.work.Go(func() { p.release(hold{next.Bid.(int), next}) })
+	if next != nil && !next.Complete(granted, granted) && granted {
+		p.work.Go(func() { p.release(hold{next.Value.(int), next}) })
 	}
 	p.hub.Released(channel, next != nil, told, 2*time.Since(began)+ms)
 }
