@@ -210,7 +210,7 @@ func (c *Client) force(ctx context.Context, p *point, call script.Call) (bool, e
 // forceFrom runs a call that frees the lock if owner holds it.
 func (c *Client) forceFrom(ctx context.Context, p *point, owner string, call script.Call) (bool, error) {
 	if owner == "" {
-		return false, &ConfigError{"owner", "it is empty; ForceUnlock frees a lock whoever holds it"}
+		return false, &ConfigError{Field: "owner", Reason: "it is empty; ForceUnlock frees a lock whoever holds it"}
 	}
 	return c.force(ctx, p, call)
 }

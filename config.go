@@ -163,7 +163,7 @@ func (c Config) withDefaults() (Config, error) {
 // inRange refuses a setting or an option that is not between two values.
 func inRange(field string, d, least, most time.Duration) error {
 	if d < least || d > most {
-		return &ConfigError{field, fmt.Sprintf("%v is not between %v and %v", d, least, most)}
+		return &ConfigError{Field: field, Reason: fmt.Sprintf("%v is not between %v and %v", d, least, most)}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -16,56 +17,50 @@ var (
 	// ErrNotAcquired: another owner holds the lock, and the wait ended. Nothing
 	// is held and no trace is left in Redis. Joined with the context's error if
 	// that ended the wait.
-	ErrNotAcquired = errors.New("not acquired")
+	ErrNotAcquired = lockerr.ErrNotAcquired
 
 	// ErrLost: the hold is gone without having been released. Its lease ended,
 	// it was forced open, or the server lost its key.
-	ErrLost = errors.New("hold lost")
+	ErrLost = lockerr.ErrLost
 
 	// ErrReleased: the hold was released or detached by its holder.
-	ErrReleased = errors.New("hold released")
+	ErrReleased = lockerr.ErrReleased
 
 	// ErrReentry: the lock is held by the context that asks for it again, under
 	// another owner: waiting would be a deadlock. See Client.WithOwner.
-	ErrReentry = errors.New("already held by this context")
+	ErrReentry = lockerr.ErrReentry
 
 	// ErrUpgrade: the owner holds the read side of the lock and asks for the write
 	// side: it would wait for itself. Release the read side first.
-	ErrUpgrade = errors.New("held for reading, cannot be taken for writing")
+	ErrUpgrade = lockerr.ErrUpgrade
 
 	// ErrUnknownOutcome: the request was sent, or may have been, no reply came in
 	// time, and repeating it did not resolve it. After an acquisition a
 	// compensating release was attempted; at most one lease may pass until the
 	// lock frees.
-	ErrUnknownOutcome = errors.New("outcome unknown")
+	ErrUnknownOutcome = lockerr.ErrUnknownOutcome
 
 	// ErrNotReplicated: the lock was granted, but fewer replicas than WithReplicas asks
 	// for confirmed it in time. It was given back.
-	ErrNotReplicated = errors.New("not replicated")
+	ErrNotReplicated = lockerr.ErrNotReplicated
 
 	// ErrClosed: the client is closed or closing.
-	ErrClosed = errors.New("client closed")
+	ErrClosed = lockerr.ErrClosed
 
 	// ErrInvalidName: the text cannot name a lock.
-	ErrInvalidName = errors.New("invalid lock name")
+	ErrInvalidName = lockerr.ErrInvalidName
 
 	// ErrWrongType: the key under the lock's name is something else than this
 	// kind of lock. It was not touched.
-	ErrWrongType = errors.New("the key is not a lock of this kind")
+	ErrWrongType = lockerr.ErrWrongType
 
 	// ErrUnsupported: the server or the topology cannot do what was asked.
-	ErrUnsupported = errors.New("not supported")
+	ErrUnsupported = lockerr.ErrUnsupported
 )
 
-// ConfigError says which setting is wrong, and why. It is returned before
-// anything is sent.
-type ConfigError struct {
-	Field  string // the Config field, the option, or "url"
-	Reason string
-}
-
-// Error names the field and the reason.
-func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.Field, e.Reason) }
+// ConfigError says which setting is wrong, and why. It is returned before anything is sent.
+// Field is the field of Config, the option, or "url". Reason is for people.
+type ConfigError = lockerr.ConfigError
 
 // failure wraps the error of a verb on a lock with what the caller can match.
 func failure(verb, name string, err error) error {

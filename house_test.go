@@ -33,7 +33,7 @@ var house = [][]string{
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
 	{"internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "driver"},
+	{"internal/protocol", "internal/lockerr", "driver"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
@@ -42,7 +42,7 @@ var houseOnly = map[string][]string{
 	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
 		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
-		"internal/session", "internal/script", "internal/protocol", "driver",
+		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "driver",
 	},
 	"driver/memory":   {"driver/rueidis", "driver"},
 	"driver/sentinel": {"driver/rueidis", "driver"},
@@ -52,8 +52,8 @@ var houseOnly = map[string][]string{
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
-	"internal/waitqueue":  {"driver"},
-	"internal/renew": {},
+	"internal/waitqueue": {"driver"},
+	"internal/renew":     {},
 }
 
 // houseStandard lists the packages that need the standard library and the house

@@ -111,14 +111,14 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			r.lease, r.fixed = opt.d, true
 		case waitOption:
 			if opt.d < 0 {
-				return r, &ConfigError{"WithWait", fmt.Sprintf("%v is negative", opt.d)}
+				return r, &ConfigError{Field: "WithWait", Reason: fmt.Sprintf("%v is negative", opt.d)}
 			}
 			r.wait = opt.d
 		case fencingOption:
 			r.fenced = true
 		case replicasOption:
 			if opt.n < 1 || opt.d < time.Millisecond {
-				return r, &ConfigError{"WithReplicas", fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
+				return r, &ConfigError{Field: "WithReplicas", Reason: fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
 			}
 			r.replicas, r.confirm = opt.n, min(opt.d, longest)
 		case maxHoldOption:
@@ -127,7 +127,7 @@ func (c *Client) request(wait time.Duration, opts []LockOption) (request, error)
 			}
 			r.most = opt.d
 		default:
-			return r, &ConfigError{"LockOption", "the zero value is no option"}
+			return r, &ConfigError{Field: "LockOption", Reason: "the zero value is no option"}
 		}
 	}
 	return r, nil

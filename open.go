@@ -78,11 +78,11 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 func (t target) suits(cfg Config) error {
 	switch {
 	case cfg.Credentials != nil && (t.username != "" || t.password != ""):
-		return &ConfigError{"Credentials", "the URL has a user or a password already"}
+		return &ConfigError{Field: "Credentials", Reason: "the URL has a user or a password already"}
 	case cfg.Credentials != nil && t.scheme == "memory":
-		return &ConfigError{"Credentials", "nobody logs in at a memory:// server"}
+		return &ConfigError{Field: "Credentials", Reason: "nobody logs in at a memory:// server"}
 	case cfg.AddressMap != nil && t.scheme == "memory":
-		return &ConfigError{"AddressMap", "a memory:// server has no address"}
+		return &ConfigError{Field: "AddressMap", Reason: "a memory:// server has no address"}
 	}
 	return nil
 }

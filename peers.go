@@ -34,7 +34,7 @@ func parsePeer(text string) (release, error) {
 		return noPeers, nil
 	}
 	var version release
-	bad := &ConfigError{"OldestPeer", fmt.Sprintf("%q is neither a Redisson version such as 3.16.8 nor \"none\"", text)}
+	bad := &ConfigError{Field: "OldestPeer", Reason: fmt.Sprintf("%q is neither a Redisson version such as 3.16.8 nor \"none\"", text)}
 	parts := strings.Split(text, ".")
 	if len(parts) != len(version) {
 		return version, bad

@@ -87,7 +87,7 @@ func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOpt
 	for i, part := range q.parts {
 		o.wants[i].wait = 0
 		if delay := part.client.config.RestartDelay; delay >= 0 && o.whole.fixed && o.whole.lease > delay {
-			return nil, &ConfigError{"WithLease", fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
+			return nil, &ConfigError{Field: "WithLease", Reason: fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
 		}
 	}
 	limited, cancel := o.limit(ctx)

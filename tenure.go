@@ -31,8 +31,8 @@ type tenure struct {
 	shared *owner        // nil if no other acquisition can have this owner
 	turn   chan struct{} // of a shared owner's requests; capacity one, taken by putting in
 	want   request
-	parent context.Context // of the first hold
-	waiter *waitqueue.Waiter    // nil if it never waited
+	parent context.Context   // of the first hold
+	waiter *waitqueue.Waiter // nil if it never waited
 
 	// unsettled: a request was sent and its outcome is not known, so the lock may
 	// stand in Redis. It belongs to whoever makes the attempt.

@@ -33,7 +33,7 @@ type Hub struct {
 	idle atomic.Bool
 
 	mu       sync.Mutex
-	lines    map[string]*queue    // by key; changed by open and drop only
+	lines    map[string]*queue   // by key; changed by open and drop only
 	channels map[string]*channel // by name; those of the lines
 	waiting  int
 }

@@ -1,0 +1,32 @@
+// Package lockerr holds the errors that inner packages make and that users compare. Package
+// redlatch exports each of them under the same name and documents it.
+package lockerr
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The conditions. See the variables of the same names in package redlatch.
+var (
+	ErrNotAcquired    = errors.New("not acquired")
+	ErrLost           = errors.New("hold lost")
+	ErrReleased       = errors.New("hold released")
+	ErrReentry        = errors.New("already held by this context")
+	ErrUpgrade        = errors.New("held for reading, cannot be taken for writing")
+	ErrUnknownOutcome = errors.New("outcome unknown")
+	ErrNotReplicated  = errors.New("not replicated")
+	ErrClosed         = errors.New("client closed")
+	ErrInvalidName    = errors.New("invalid lock name")
+	ErrWrongType      = errors.New("the key is not a lock of this kind")
+	ErrUnsupported    = errors.New("not supported")
+)
+
+// ConfigError says which setting is wrong, and why. It is returned before anything is sent.
+type ConfigError struct {
+	Field  string // the field of Config, the option, or "url"
+	Reason string
+}
+
+// Error names the field and the reason.
+func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.Field, e.Reason) }
