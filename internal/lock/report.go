@@ -1,4 +1,4 @@
-package redlatch
+package lock
 
 import (
 	"sync"
