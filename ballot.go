@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // poll asks all members at once. It reports true as soon as a majority was granted, and false
@@ -138,7 +137,7 @@ func (c *Client) age(run string, now time.Time) time.Duration {
 // client has seen of the same run is an age as well, by its monotonic clock.
 func (m member) young(ctx context.Context) (time.Duration, error) {
 	delay := m.client.config.RestartDelay
-	if _, embedded := m.client.driver.(*memory.Driver); delay < 0 || embedded {
+	if _, embedded := m.client.driver.(driver.Embedded); delay < 0 || embedded {
 		return 0, nil // it cannot restart under a hold
 	}
 	limited, cancel := context.WithTimeout(ctx, m.client.config.CommandTimeout)

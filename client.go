@@ -25,7 +25,7 @@ type Client struct {
 	driver  driver.Driver
 	sharded driver.Sharded // the driver, where it is one of a cluster
 	owned   bool           // the driver is closed with the client
-	server  string         // what Open connected to (target.identity); "" if that is no telling
+	server  string         // what Open connected to (Target.Identity); "" if that is no telling
 
 	database int // on that server
 

@@ -12,7 +12,7 @@ import (
 
 func inProcess(t *testing.T, cfg Config) (*Client, *memory.Driver) {
 	t.Helper()
-	m, err := memory.Open(context.Background(), "")
+	m, err := memory.Open(context.Background(), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

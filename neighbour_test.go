@@ -57,7 +57,7 @@ func TestABlockedLogHandlerHoldsNobodyUp(t *testing.T) {
 	log := slog.New(handler(func(string) { <-stuck }))
 	synctest.Test(t, func(t *testing.T) {
 		stuck = make(chan struct{})
-		m := must(memory.Open(context.WithoutCancel(t.Context()), ""))
+		m := must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
 		c := must(redlatch.New(m, redlatch.Config{Logger: log}))
 		ctx := context.WithoutCancel(t.Context())
 		short := must(c.Mutex("short").Lock(ctx, redlatch.WithLease(time.Second)))
@@ -122,7 +122,7 @@ func TestAnObserverMayCloseItsClient(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.WithoutCancel(t.Context())
-				m := must(memory.Open(ctx, ""))
+				m := must(memory.Open(ctx, memory.Options{}))
 				var c *redlatch.Client
 				done := make(chan error, 1)
 				c = must(redlatch.New(m, quiet(redlatch.Config{Observer: observer(func(e redlatch.Event) {
