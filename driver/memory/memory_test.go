@@ -173,6 +173,28 @@ func TestCallsAreBoundedByTheBubblesClock(t *testing.T) {
 	})
 }
 
+// Goal: memory://name of redlatch.Open is this package's server. Method: what one way has written,
+// the other reads; a reply that is held back ends with the timeout that was asked for.
+func TestTheSchemeIsRegistered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registered, err := driver.Registered("memory")(t.Context(), t.Name(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer registered.Close()
+		do(t, open(t, memory.Options{Name: t.Name()}), "SET", "key", "value")
+		if got := do(t, registered, "GET", "key").Str; got != "value" {
+			t.Errorf("the name leads to another server: %q", got)
+		}
+		begin := time.Now()
+		reply := registered.Do(context.Background(), driver.Command{Words: []string{"BLPOP", "list", "0"}})
+		if took := time.Since(begin); reply.Err == nil || took > time.Minute || took < 30*time.Second {
+			t.Errorf("%+v after %v, want an error within the minute", reply, took)
+		}
+	})
+}
+
 func TestServeIsReachedByTCP(t *testing.T) {
 	t.Parallel()
 	server, err := memory.Serve("127.0.0.1:0")
