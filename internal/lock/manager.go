@@ -128,6 +128,9 @@ func (m *Manager) PollCap() time.Duration { return m.settings.PollCap }
 // RenewInterval is the renewal interval of a lease.
 func (m *Manager) RenewInterval(lease time.Duration) time.Duration { return m.settings.every(lease) }
 
+// Engine renews the grants. It is for tests that hold it up.
+func (m *Manager) Engine() *renew.Engine { return m.engine }
+
 // Protected says that a watchdog may renew the grants.
 func (m *Manager) Protected() bool { return m.session != nil }
 

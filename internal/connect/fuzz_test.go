@@ -1,11 +1,12 @@
-package redlatch_test
+package connect_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
 // FuzzURL: whatever is read is a target or a ConfigError. A password of letters and digits
@@ -13,14 +14,14 @@ import (
 func FuzzURL(f *testing.F) {
 	for _, url := range []string{
 		"redis://host", "rediss://[::1%25eth0]:1/7", "redis+sentinel://a,b:1/l/3?sentinel_password=x", "redis+cluster://a,b",
-		"memory://name", "redis://h?db=3", "redis://", "://", "redis://h:99999", "redis://%zz@h", "redis://h#x", "redis+sentinel://h/%zz",
+		"memory://name", "inside://name", "redis://h?db=3", "redis://", "://", "redis://h:99999", "redis://%zz@h", "redis://h#x", "redis+sentinel://h/%zz",
 	} {
 		f.Add(url)
 	}
 	f.Fuzz(func(t *testing.T, url string) {
 		check := func(url string) {
-			_, err := redlatch.ParseURL(url)
-			var wrong *redlatch.ConfigError
+			_, err := connect.Parse(url)
+			var wrong *lockerr.ConfigError
 			if err != nil && (!errors.As(err, &wrong) || wrong.Field != "url") {
 				t.Errorf("%q: error %v, want a ConfigError for the url", url, err)
 			}

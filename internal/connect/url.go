@@ -1,4 +1,4 @@
-package redlatch
+package connect
 
 import (
 	"fmt"
@@ -7,61 +7,22 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
-// target is where a URL points.
-type target struct {
-	scheme    string
-	addresses []string // host:port, of one server or several
-	// name is that of a memory server, or the one by which sentinels know a primary.
-	name               string
-	username, password string
-	// sentinelUsername and sentinelPassword are for the sentinels themselves.
-	sentinelUsername, sentinelPassword string
-	database                           int
-}
-
-// schemes are what a URL can begin with.
-var schemes = map[string]struct {
-	port      string // of a host without one
-	many      bool   // hosts
-	encrypted bool
-}{
-	"memory":          {},
-	"redis":           {port: "6379"},
-	"rediss":          {port: "6379", encrypted: true},
-	"redis+sentinel":  {port: "26379", many: true},
-	"rediss+sentinel": {port: "26379", many: true, encrypted: true},
-	"redis+cluster":   {port: "6379", many: true},
-	"rediss+cluster":  {port: "6379", many: true, encrypted: true},
-}
-
-// String is the target without its secrets.
-func (t target) String() string {
-	text := t.scheme + "://" + strings.Join(t.addresses, ",")
-	switch {
-	case t.scheme == "memory":
-		text += t.name
-	case t.name != "":
-		text += "/" + t.name
-	}
-	if t.database != 0 {
-		text += fmt.Sprintf("/%d", t.database)
-	}
-	return text
-}
-
-// parseURL reads a URL. It does so by hand, because package url takes several hosts with
-// ports for a mistake. Its errors never show what may be a part of a password: not the
-// URL, and no port either, for that is where the password stands if the host is missing.
-func parseURL(text string) (target, error) {
+// Parse reads a URL. It does not use url.Parse, which refuses several hosts with ports. Its
+// errors are of type *lockerr.ConfigError. They show no part of a password: neither the URL nor
+// a port, because the password stands in the port's place if the host is missing.
+func Parse(text string) (Target, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || strings.ContainsAny(scheme, ":/@") {
-		return target{}, badURL("it has no scheme; redis://host:port is the usual form")
+		return Target{}, badURL("it has no scheme; redis://host:port is the usual form")
 	}
-	t := target{scheme: strings.ToLower(scheme)}
-	if _, known := schemes[t.scheme]; !known {
-		return t, badURL("the scheme %q is none of redis, rediss, memory, and the first two with +sentinel or +cluster", scheme)
+	t := Target{scheme: strings.ToLower(scheme)}
+	if err := t.checkScheme(scheme); err != nil {
+		return t, err
 	}
 	authority, rest := cutBefore(rest, "/?#")
 	if strings.Contains(rest, "@") {
@@ -70,15 +31,26 @@ func parseURL(text string) (target, error) {
 	path, rest := cutBefore(rest, "?#")
 	query, fragment := cutBefore(rest, "#")
 	path = strings.TrimRight(strings.TrimPrefix(path, "/"), "/")
-	if t.scheme == "memory" {
+	if t.embedded() {
 		if path != "" || strings.Contains(authority, "@") {
-			return t, badURL("memory:// is followed by a name or nothing, not by a user or a path")
+			return t, badURL("%s:// is followed by a name or nothing, not by a user or a path", t.scheme)
 		}
 		t.name = authority
 	} else if err := t.readServers(authority, path); err != nil {
 		return t, err
 	}
 	return t, t.readQuery(query, fragment)
+}
+
+// checkScheme refuses a scheme that nobody can open.
+func (t Target) checkScheme(written string) error {
+	switch {
+	case !t.embedded() || driver.Registered(t.scheme) != nil:
+		return nil
+	case t.scheme == "memory":
+		return badURL(`memory:// needs the embedded server: import _ "github.com/redlatch/redlatch/driver/memory"`)
+	}
+	return badURL("the scheme %q is none of redis, rediss, memory, and the first two with +sentinel or +cluster", written)
 }
 
 // cutBefore splits text before the first of some characters.
@@ -89,8 +61,8 @@ func cutBefore(text, characters string) (before, rest string) {
 	return text, ""
 }
 
-// readServers reads what stands before the query.
-func (t *target) readServers(authority, path string) error {
+// readServers reads user, password, hosts and path.
+func (t *Target) readServers(authority, path string) error {
 	hosts := authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		hosts = authority[at+1:]
@@ -115,8 +87,8 @@ func (t *target) readServers(authority, path string) error {
 }
 
 // readHosts reads hosts separated by commas.
-func (t *target) readHosts(hosts string) error {
-	kind := schemes[t.scheme]
+func (t *Target) readHosts(hosts string) error {
+	kind := remotes[t.scheme]
 	if !kind.many && strings.Contains(hosts, ",") {
 		return badURL("%s:// is followed by one host; several are for +sentinel and +cluster", t.scheme)
 	}
@@ -161,7 +133,7 @@ func unfitForHost(r rune) bool {
 }
 
 // readMaster reads master[/database].
-func (t *target) readMaster(path string) error {
+func (t *Target) readMaster(path string) error {
 	name, database, _ := strings.Cut(path, "/")
 	master, err := url.PathUnescape(name)
 	if err != nil || master == "" {
@@ -171,7 +143,7 @@ func (t *target) readMaster(path string) error {
 	return t.readDatabase(database)
 }
 
-func (t *target) readDatabase(text string) error {
+func (t *Target) readDatabase(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -183,9 +155,9 @@ func (t *target) readDatabase(text string) error {
 	return nil
 }
 
-// readQuery reads what stands behind the question mark: how to log in at the sentinels.
-func (t *target) readQuery(query, fragment string) error {
-	// To a form on a page a plus is a space, but not to whoever writes a password.
+// readQuery reads the user and the password of the sentinels.
+func (t *Target) readQuery(query, fragment string) error {
+	// ParseQuery reads a plus as a space, but in a password it is a plus.
 	values, err := url.ParseQuery(strings.ReplaceAll(strings.TrimPrefix(query, "?"), "+", "%2B"))
 	sentinels := strings.HasSuffix(t.scheme, "+sentinel") && err == nil && fragment == ""
 	if sentinels {
@@ -208,5 +180,5 @@ func (t *target) readQuery(query, fragment string) error {
 }
 
 func badURL(format string, args ...any) error {
-	return &ConfigError{Field: "url", Reason: fmt.Sprintf(format, args...)}
+	return &lockerr.ConfigError{Field: "url", Reason: fmt.Sprintf(format, args...)}
 }

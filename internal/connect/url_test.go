@@ -1,21 +1,36 @@
-package redlatch_test
+package connect_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/lockerr"
 )
+
+// The scheme of an embedded server. No test of this package imports driver/memory, so that
+// inside:// is unknown here.
+func init() { driver.Register("inside", openInside) }
+
+// inside is an embedded server that is never asked anything.
+type inside struct {
+	driver.Driver
+	name           string
+	commandTimeout time.Duration
+}
+
+func openInside(_ context.Context, name string, commandTimeout time.Duration) (driver.Driver, error) {
+	if name == "broken" {
+		return nil, errBroken
+	}
+	return inside{name: name, commandTimeout: commandTimeout}, nil
+}
+
+var errBroken = errors.New("broken")
 
 func TestURLsAreUnderstood(t *testing.T) {
 	t.Parallel()
@@ -30,8 +45,8 @@ func TestURLsAreUnderstood(t *testing.T) {
 		"redis://me@host":                      `redis://host:6379 as "me":"", sentinels as "":""`,
 		"redis://m%2Fe:a%40b:c+d%25@h":         `redis://h:6379 as "m/e":"a@b:c+d%", sentinels as "":""`,
 		"redis://me:p@ss@host:1":               `redis://host:1 as "me":"p@ss", sentinels as "":""`,
-		"memory://":                            "memory://" + nobody,
-		"memory://name":                        "memory://name" + nobody,
+		"inside://":                            "inside://" + nobody,
+		"Inside://name":                        "inside://name" + nobody,
 		"redis+sentinel://host/locks":          "redis+sentinel://host:26379/locks" + nobody,
 		"redis+sentinel://a,b:1,c/l/3/":        "redis+sentinel://a:26379,b:1,c:26379/l/3" + nobody,
 		"redis+sentinel://[::1]:1,[::2]/a%2Fb": "redis+sentinel://[::1]:1,[::2]:26379/a/b" + nobody,
@@ -42,7 +57,8 @@ func TestURLsAreUnderstood(t *testing.T) {
 		"redis+cluster://me:my@a:1,b,c:3/":         `redis+cluster://a:1,b:6379,c:3 as "me":"my", sentinels as "":""`,
 		"rediss+cluster://a,b/0":                   "rediss+cluster://a:6379,b:6379" + nobody,
 	} {
-		if got, err := redlatch.ParseURL(url); err != nil || got != want {
+		target, err := connect.Parse(url)
+		if got := target.Secrets(); err != nil || got != want {
 			t.Errorf("%s is %s, %v, want %s", url, got, err, want)
 		}
 	}
@@ -89,98 +105,50 @@ func TestWrongURLsTellNoSecrets(t *testing.T) {
 		"redis+sentinel://a/l?sentinel_password=secret%z": "could follow",
 		"redis+sentinel://a/l?sentinel_passwort=secret":   "sentinel_password=…",
 		"redis+sentinel://a/l?sentinel_password=x#secret": "could follow",
-		"memory://me:secret@name":                         "not by a user",
-		"memory://name/secret":                            "not by a user",
-		"memory://name?secret":                            "could follow",
+		"inside://me:secret@name":                         "not by a user",
+		"inside://name/secret":                            "not by a user",
+		"inside://name?secret":                            "could follow",
 	} {
-		_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
-		var config *redlatch.ConfigError
+		_, err := connect.Parse(url)
+		var config *lockerr.ConfigError
 		if !errors.As(err, &config) || config.Field != "url" || !strings.Contains(config.Reason, want) {
-			t.Errorf("Open(%q) is %v, want a ConfigError for the url with %q", url, err, want)
+			t.Errorf("Parse(%q) is %v, want a ConfigError for the url with %q", url, err, want)
 		}
 		if err != nil && strings.Contains(strings.ReplaceAll(err.Error(), "sentinel_password=…", ""), "secret") {
-			t.Errorf("Open(%q) tells the password: %v", url, err)
+			t.Errorf("Parse(%q) tells the password: %v", url, err)
 		}
 	}
 }
 
-// roundTrip has one client wait for the lock of another.
-func roundTrip(t *testing.T, url string, cfg redlatch.Config) {
+func TestTheIdentityOfAServer(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{"redis://a", "redis://A:6379", "rediss://user:secret@a:6379/3"},
+		{"redis+sentinel://a,b/main", "redis+sentinel://B:26379,a/main", "rediss+sentinel://b,a/main/2"},
+		{"redis+cluster://a,b", "rediss+cluster://b,a:6379"},
+		{"redis://[FE80::1]", "redis://[fe80::1]:6379"},
+	} {
+		for _, url := range same {
+			if got, want := identity(t, url), identity(t, same[0]); got != want {
+				t.Errorf("%s is %q, and %s is %q", same[0], want, url, got)
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"redis://a", "redis://b"}, {"redis://a", "redis://a:6380"}, {"redis+sentinel://a/main", "redis+sentinel://a/Main"}, {"inside://a", "inside://b"}} {
+		if identity(t, pair[0]) == identity(t, pair[1]) {
+			t.Errorf("%v are one server", pair)
+		}
+	}
+	if got := identity(t, "inside://"); got != "" {
+		t.Errorf("an embedded server without a name is %q to others", got)
+	}
+}
+
+func identity(t *testing.T, url string) string {
 	t.Helper()
-	a, b := open(t, url, cfg), open(t, url, cfg)
-	h := must(a.Mutex("job").Lock(t.Context()))
-	got := make(chan error, 1)
-	go func() {
-		h, err := b.Mutex("job").Lock(t.Context())
-		if err == nil {
-			err = h.Unlock(t.Context())
-		}
-		got <- err
-	}()
-	redistest.Eventually(t, 10*time.Second, func() bool { return b.Stats().Subscriptions == 1 }, "the other waits, with messages")
-	if err := h.Unlock(t.Context()); err != nil {
-		t.Error(err)
+	target, err := connect.Parse(url)
+	if err != nil {
+		t.Fatal(err)
 	}
-	select {
-	case err := <-got:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the waiter does not get the lock")
-	}
-}
-
-func TestLockThroughSentinels(t *testing.T) {
-	t.Parallel()
-	s := redistest.StartSentinels(t)
-	roundTrip(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+s.Name+"/2", redlatch.Config{})
-}
-
-func TestLockInACluster(t *testing.T) {
-	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	roundTrip(t, "redis+cluster://"+strings.Join(c.Addrs(), ","), redlatch.Config{})
-}
-
-// TestLockThroughEncryptedSentinels runs a server and a sentinel that accept TLS, and
-// know each other by their encrypted ports.
-func TestLockThroughEncryptedSentinels(t *testing.T) {
-	t.Parallel()
-	ca, dir := newAuthority(), t.TempDir()
-	write := func(name string, text []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	certificate, key := ca.sign("server")
-	encrypted := func() (address string, args []string) {
-		free := must(net.Listen("tcp", "127.0.0.1:0"))
-		defer free.Close()
-		_, port, _ := net.SplitHostPort(free.Addr().String())
-		return free.Addr().String(), []string{"--tls-port", port, "--tls-auth-clients", "no", "--tls-replication", "yes",
-			"--tls-cert-file", write("server.pem", certificate), "--tls-key-file", write("server.key", key),
-			"--tls-ca-cert-file", write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.certificate.Raw}))}
-	}
-	primary, args := encrypted()
-	redistest.Start(t, args...)
-	watcher, args := encrypted()
-	redistest.StartSentinel(t, args...).Watch(t, "locks", primary, 1)
-
-	roots := x509.NewCertPool()
-	roots.AddCert(ca.certificate)
-	url, good := "rediss+sentinel://"+watcher+"/locks", redlatch.Config{TLS: &tls.Config{RootCAs: roots}}
-	roundTrip(t, url, good)
-	for what, cfg := range map[string]redlatch.Config{"no authority": {}, "another name": {TLS: &tls.Config{RootCAs: roots, ServerName: "elsewhere"}}} {
-		if c, err := redlatch.Open(t.Context(), url, cfg); err == nil {
-			t.Errorf("%s: connected", what)
-			_ = c.Close(context.Background())
-		}
-	}
-	if c, err := redlatch.Open(t.Context(), strings.Replace(url, "rediss", "redis", 1), good); err == nil {
-		t.Error("connected without encryption")
-		_ = c.Close(context.Background())
-	}
+	return target.Identity()
 }
