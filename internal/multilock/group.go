@@ -64,7 +64,7 @@ func (o order) group(ctx context.Context) *group {
 	g.under, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	g.hold.Init(g, ctx)
 	for _, m := range g.Set.Members {
-		if g.kind == "quorum" {
+		if g.kind == "Quorum" {
 			m.quorums.Store(g, nil)
 		}
 	}

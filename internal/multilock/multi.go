@@ -16,7 +16,7 @@ const (
 
 // LockAll takes all members, or none. There are options for each.
 func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error) {
-	o, err := newOrder(ctx, "multi", s.Name(), s, len(s.Members), opts)
+	o, err := newOrder(ctx, "Multi", s.Name(), s, len(s.Members), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,11 @@
 package multilock
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -15,7 +15,7 @@ import (
 
 // order is what one call of Lock asks of several locks as one.
 type order struct {
-	kind, name string
+	kind, name string // "Multi" or "Quorum"
 	Set
 	need  int            // members that must be held
 	whole lock.Options   // what is asked of the whole
@@ -29,8 +29,13 @@ type order struct {
 // Members are renewed, without a limit and without replicas, whatever is asked of the whole.
 func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
 	o := order{kind: kind, name: name, Set: s, need: need, each: make([]lock.Options, len(s.Members))}
-	if s.Err != nil || ctx.Err() != nil {
-		return o, cmp.Or(s.Err, o.timeUp(ctx, nil))
+	switch {
+	case s.Err != nil:
+		return o, s.Err
+	case len(s.Members) == 0: // the zero value
+		return o, Refuse("New"+kind, noMembers)
+	case ctx.Err() != nil:
+		return o, o.timeUp(ctx, nil)
 	}
 	for i, m := range s.Members {
 		if err := m.Ref.Deadlock(ctx); err != nil {
@@ -84,7 +89,9 @@ func (o order) timeUp(ctx context.Context, err error) error {
 }
 
 // failed is the error of the order as a whole.
-func (o order) failed(why error) error { return fmt.Errorf("redlatch: %s %q: %w", o.kind, o.name, why) }
+func (o order) failed(why error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", strings.ToLower(o.kind), o.name, why)
+}
 
 // jitter is up to twice d, so that two that wait for each other do not give way together.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }

@@ -13,7 +13,7 @@ import (
 
 // LockMajority takes a majority of the members. There are options for each.
 func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error) {
-	o, err := newOrder(ctx, "quorum", s.CommonName(), s, s.majority(), opts)
+	o, err := newOrder(ctx, "Quorum", s.CommonName(), s, s.majority(), opts)
 	if err != nil {
 		return nil, err
 	}

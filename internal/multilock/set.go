@@ -34,9 +34,11 @@ func Servers(maker string, members []Member, err error) Set {
 	return s
 }
 
+const noMembers = "there is no lock to take"
+
 func newSet(maker string, members []Member, err error) Set {
 	if len(members) == 0 {
-		err = cmp.Or(err, Refuse(maker, "there is no lock to take"))
+		err = cmp.Or(err, Refuse(maker, noMembers))
 	}
 	slices.SortStableFunc(members, Member.before)
 	for _, m := range members {
