@@ -115,11 +115,16 @@ func (m *module) addFile(name, where, block string) {
 	file := name + "/main.go"
 	if strings.Contains(block, `"testing"`) {
 		file = name + "/page_test.go"
-	} else if needsMore(block) == "" {
-		// Whoever runs a program as a test has its main function.
-		m.write(name+"/main_test.go", "package main\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) { main() }\n")
+		m.run++
+	} else {
+		// A program is built, and run, as the test of its package.
+		call := ""
+		if needsMore(block) == "" {
+			call = " main() "
+			m.run++
+		}
+		m.write(name+"/main_test.go", "package main\n\nimport \"testing\"\n\nfunc TestMain(*testing.M) {"+call+"}\n")
 	}
-	m.run++
 	m.write(file, "//line "+where+"\n"+block)
 }
 
