@@ -293,6 +293,7 @@ var packages = map[string]string{
 	"redlatch": "github.com/redlatch/redlatch",
 	"rueidis":  "github.com/redlatch/redlatch/driver/rueidis",
 	"watchdog": "github.com/redlatch/redlatch/watchdog",
+	"atomic":   "sync/atomic",
 	"context":  "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "os": "os",
 	"signal": "os/signal", "slog": "log/slog", "sql": "database/sql", "syscall": "syscall", "time": "time",
 	"tls": "crypto/tls", "rand": "math/rand/v2",
