@@ -32,7 +32,7 @@ func TestTheSnippetsOfTheDocumentationWork(t *testing.T) {
 	m.finish()
 	test := exec.CommandContext(t.Context(), "go", "test", "-gcflags=-e", "./...")
 	test.Dir = m.dir
-	test.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	test.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
