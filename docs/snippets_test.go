@@ -26,7 +26,7 @@ func TestTheSnippetsOfTheDocumentationWork(t *testing.T) {
 	for _, page := range append(pages, "../README.md") {
 		m.addPage(page)
 	}
-	if m.blocks < 15 || m.run < 8 {
+	if m.blocks < 28 || m.run < 18 {
 		t.Fatalf("found %d blocks of Go, %d of them to run", m.blocks, m.run)
 	}
 	m.finish()
