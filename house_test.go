@@ -23,7 +23,7 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"redlatchtest", "internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore"},
+	{"redlatchtest", "internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore", "docs"},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"console"},
