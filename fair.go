@@ -43,7 +43,7 @@ func (m *FairMutex) Name() string { return m.ref.Name }
 // this library that waits. Where more than 64 Java threads are the last to wait, the latter
 // may stay for an hour.
 //
-// Source: Redisson's RFairLock, and its algorithm since 3.11.1.
+// Source: RFairLock of Redisson since 3.11.1; docs/wire-format.md, "Fair lock".
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquire(ctx, &m.ref, forever, opts)
 }

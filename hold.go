@@ -79,7 +79,7 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 // held it meanwhile. ErrUnknownOutcome and errors of the network and the server:
 // the lock may stand in Redis until its TTL ends.
 //
-// Source: Redisson's RLock.unlock, "release" in the wire format.
+// Source: RLock.unlock of Redisson; docs/wire-format.md, "Mutex".
 func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 
 // Detach gives up this hold without telling Redis, for a lock that is to outlive

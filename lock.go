@@ -67,7 +67,8 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 // replicas, a hold that outlives its first lease may be overtaken. With WithLease there are
 // no renewals, so the whole lease is confirmed.
 //
-// Source: the WAIT command of Redis, as Redisson uses it (section 15 of the wire format).
+// Source: the WAIT command of Redis, as Redisson uses it; docs/wire-format.md, "Waiting for
+// replicas".
 func WithReplicas(n int, timeout time.Duration) LockOption {
 	return LockOption{kind: replicasOption, n: n, d: timeout}
 }

@@ -38,7 +38,7 @@ func (m *Mutex) Name() string { return m.ref.Name }
 // turned out to be gone; ErrWrongType; ErrInvalidName; ErrClosed; *ConfigError; and
 // errors of the network and the server, after which nothing is held.
 //
-// Source: Redisson's RLock.lock and tryLock, "acquire" in the wire format.
+// Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquire(ctx, &m.ref, forever, opts)
 }
@@ -56,7 +56,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
 // ErrWrongType, if the key is something else, or may be: a key without expiry, or whose
 // owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
-// ErrUnknownOutcome. Source: Redisson's forceUnlock.
+// ErrUnknownOutcome. Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.ref.ForceUnlock(ctx, "")
 }

@@ -44,7 +44,7 @@ func (m *RWMutex) Name() string { return m.write.Name }
 // makes the lock outlive one lease after a crash. A reader whose lease has ended is
 // removed, even while other readers keep the lock alive.
 //
-// Source: Redisson's RReadWriteLock.writeLock.
+// Source: RReadWriteLock.writeLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquire(ctx, &m.write, forever, opts)
 }
@@ -61,7 +61,7 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 // "clientUUID:number" with the count, and beside it, for each hold, a key with the lease
 // as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
 //
-// Source: Redisson's RReadWriteLock.readLock.
+// Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquire(ctx, &m.read, forever, opts)
 }

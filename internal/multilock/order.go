@@ -24,11 +24,11 @@ type order struct {
 }
 
 // newOrder reports all that can be known to fail before anything is sent. The options are those
-// of the caller, with the lease of each member's client.
+// of the caller, with the lease of each member's client, and become the order's.
 //
 // Members are renewed, without a limit and without replicas, whatever is asked of the whole.
 func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
-	o := order{kind: kind, name: name, Set: s, need: need, each: make([]lock.Options, len(s.Members))}
+	o := order{kind: kind, name: name, Set: s, need: need, each: opts}
 	switch {
 	case s.Err != nil:
 		return o, s.Err
@@ -41,7 +41,7 @@ func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lo
 		if err := m.Ref.Deadlock(ctx); err != nil {
 			return o, err
 		}
-		o.whole = opts[i]
+		o.whole = opts[i] // the same for each but for the default lease
 		lease := min(o.whole.Lease, m.Locks.Lease())
 		if o.whole.MaxHold > 0 {
 			lease = min(lease, o.whole.MaxHold) // its key does not outlive the whole
