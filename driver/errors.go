@@ -22,7 +22,7 @@ type OptionError struct {
 }
 
 // Error names the option and the reason.
-func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.Reason) }
+func (e *OptionError) Error() string { return fmt.Sprintf("driver option %s: %s", e.Option, e.Reason) }
 
 // ServerError is an error reply: the server received the command and refused it.
 type ServerError struct {

@@ -86,7 +86,7 @@ func TestFailover(t *testing.T) {
 	if second.CLI(t, "GET", "stream") == nil {
 		t.Error("the new primary has seen nothing")
 	}
-	if reply := d.Apart(t.Context(), command("SET", "apart", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
+	if reply := d.DedicatedPipeline(t.Context(), command("SET", "dedicated", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
 		t.Errorf("the new primary's replica did not confirm: %+v", reply)
 	}
 	heard := make(chan struct{})
@@ -233,14 +233,28 @@ func TestOpenSaysWhoKnowsNothing(t *testing.T) {
 			t.Errorf("%s: %q gives the password away", c.name, err)
 		}
 	}
-	for _, options := range []sentinel.Options{
-		{Master: "locks"}, {Sentinels: []string{""}, Master: "locks"}, {Sentinels: s1}, {Sentinels: s1, Master: "locks", Node: rueidis.Options{DB: -1}},
+}
+
+func TestOpenNamesTheImpossibleOption(t *testing.T) {
+	t.Parallel()
+	some := []string{"127.0.0.1:1"}
+	for _, c := range []struct {
+		option  string
+		options sentinel.Options
+	}{
+		{"Sentinels", sentinel.Options{Master: "locks"}},
+		{"Sentinels", sentinel.Options{Sentinels: []string{""}, Master: "locks"}},
+		{"Master", sentinel.Options{Sentinels: some}},
+		{"DB", sentinel.Options{Sentinels: some, Master: "locks", Node: rueidis.Options{DB: -1}}},
+		{"CommandTimeout", sentinel.Options{Sentinels: some, Master: "locks", Node: rueidis.Options{CommandTimeout: -1}}},
 	} {
-		if d, err := sentinel.Open(t.Context(), options); err == nil {
+		d, err := sentinel.Open(t.Context(), c.options)
+		var wrong *driver.OptionError
+		if !errors.As(err, &wrong) || wrong.Option != c.option {
+			t.Errorf("%+v: error %v, want an OptionError for %s", c.options, err, c.option)
+		}
+		if err == nil {
 			d.Close()
-			t.Errorf("%+v was accepted", options)
 		}
 	}
 }
-
-var s1 = []string{"127.0.0.1:1"}

@@ -51,7 +51,7 @@ func OpenPrimary(ctx context.Context, options Options, resolve func(context.Cont
 
 func open(ctx context.Context, s settings) (_ *Driver, err error) {
 	if s.Options, err = s.complete(); err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
+		return nil, err
 	}
 	attempt, cancel := s.bounded(ctx)
 	defer cancel()

@@ -38,7 +38,7 @@ func (o Options) complete() (Options, error) {
 		return o, &driver.OptionError{Option: "Address", Reason: "it is empty"}
 	}
 	if o.DB < 0 {
-		return o, &driver.OptionError{Option: "DB", Reason: fmt.Sprintf("%s has no database %d", o.Address, o.DB)}
+		return o, &driver.OptionError{Option: "DB", Reason: fmt.Sprintf("%d is negative", o.DB)}
 	}
 	if o.Dial == nil {
 		o.Dial = dialTCP

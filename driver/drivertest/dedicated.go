@@ -24,10 +24,10 @@ func awaitValue(t *testing.T, d driver.Driver, key, want string) {
 	}
 }
 
-// commandsApartShareOneConnection: a transaction is a state of the connection, so that
+// dedicatedPipelineHasOneConnection: a transaction is a state of the connection, so that
 // it shows when other commands get in between.
-func commandsApartShareOneConnection(t *testing.T, d driver.Driver) {
-	if replies := d.Apart(t.Context()); len(replies) != 0 {
+func dedicatedPipelineHasOneConnection(t *testing.T, d driver.Driver) {
+	if replies := d.DedicatedPipeline(t.Context()); len(replies) != 0 {
 		t.Errorf("no commands have %d replies", len(replies))
 	}
 	var callers sync.WaitGroup
@@ -36,7 +36,7 @@ func commandsApartShareOneConnection(t *testing.T, d driver.Driver) {
 			key := unique()
 			word := func(w string) driver.Command { return driver.Command{Words: []string{w}, Key: key} }
 			for i := range 5 {
-				replies := d.Apart(t.Context(), word("MULTI"), command("INCR", key),
+				replies := d.DedicatedPipeline(t.Context(), word("MULTI"), command("INCR", key),
 					command("LPUSH", key, "x"), command("INCR", key), word("EXEC"), command("LPUSH", key, "x"))
 				var refused *driver.ServerError
 				switch {
@@ -53,22 +53,22 @@ func commandsApartShareOneConnection(t *testing.T, d driver.Driver) {
 	callers.Wait()
 }
 
-// nobodyWaitsBehindCommandsApart has the server hold a reply back. The witness sees when
+// nobodyWaitsBehindADedicatedPipeline has the server hold a reply back. The witness sees when
 // the command has arrived there.
-func nobodyWaitsBehindCommandsApart(t *testing.T, d, witness driver.Driver) {
+func nobodyWaitsBehindADedicatedPipeline(t *testing.T, d, witness driver.Driver) {
 	defer witness.Close()
 	key := unique()
 	list := "{" + key + "}"
 	replies := make(chan []driver.Reply, 1)
 	go func() {
-		replies <- d.Apart(context.Background(), command("INCR", key), command("BLPOP", list, "0"), command("INCR", key))
+		replies <- d.DedicatedPipeline(context.Background(), command("INCR", key), command("BLPOP", list, "0"), command("INCR", key))
 	}()
 	awaitValue(t, witness, key, "1")
-	for _, send := range []func(context.Context, ...driver.Command) []driver.Reply{d.Pipeline, d.Apart} {
+	for name, send := range pipelines(d) {
 		ctx, cancel := context.WithTimeout(t.Context(), promptly)
 		defer cancel()
 		if reply := send(ctx, command("GET", key))[0]; reply.Str != "1" {
-			t.Errorf("reply %+v behind a command that blocks", reply)
+			t.Errorf("%s: reply %+v behind a command that blocks", name, reply)
 		}
 	}
 	do(t, d, command("LPUSH", list, "x"))
@@ -82,14 +82,14 @@ func nobodyWaitsBehindCommandsApart(t *testing.T, d, witness driver.Driver) {
 	}
 }
 
-// manyCallersApart: more than a driver may want to have connections for.
-func manyCallersApart(t *testing.T, d driver.Driver) {
+// manyDedicatedPipelines: more than a driver may want to have connections for.
+func manyDedicatedPipelines(t *testing.T, d driver.Driver) {
 	key := unique()
 	var callers sync.WaitGroup
 	for range 40 {
 		callers.Go(func() {
 			for range 5 {
-				if reply := d.Apart(t.Context(), command("INCR", key))[0]; reply.Err != nil {
+				if reply := d.DedicatedPipeline(t.Context(), command("INCR", key))[0]; reply.Err != nil {
 					t.Error(reply.Err)
 				}
 			}
