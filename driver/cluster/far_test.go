@@ -26,7 +26,7 @@ func TestManyChannelsOfADistantServerAreHeardSoon(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		r := tuneIn(t, d, channels[:500]...)
+		r := listenAndWait(t, d, channels[:500]...)
 		if took := time.Since(began); took > 500*ms {
 			t.Errorf("500 channels were heard after %v", took)
 		}

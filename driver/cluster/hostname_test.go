@@ -34,7 +34,7 @@ func TestTheTargetOfAnOpenSlotHasTheNameThatClientsUse(t *testing.T) {
 				}
 			})
 			d := all.open(t)
-			r := tuneIn(t, d, channel)
+			r := listenAndWait(t, d, channel)
 			for range 50 {
 				do(t, d, "GET", channel)
 				time.Sleep(100 * ms)

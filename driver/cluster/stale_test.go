@@ -30,7 +30,7 @@ func TestMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {
 		},
 	})
 	key := c.KeyAt(t, named)
-	r := tuneInto(t, d, key)
+	r := listen(t, d, key)
 	if err := d.Do(t.Context(), command("INCR", key)).Err; !refusedWith(err, "TRYAGAIN") {
 		t.Fatalf("error %v, want TRYAGAIN", err)
 	}
@@ -43,11 +43,11 @@ func TestMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {
 		return err == nil
 	}, "the server behind the name is found")
 	r.await(t, "+"+key, 1)
-	r.hears(t, d, "message", key)
+	r.receives(t, d, "message", key)
 }
 
 // Goal: a server that goes on naming its own address is not stormed.
-func TestANameThatKeepsLeadingAstrayIsNotStormed(t *testing.T) {
+func TestANameThatKeepsLeadingToTheWrongServerIsNotStormed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all := twoFakes()
