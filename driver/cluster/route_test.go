@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/cluster"
 )
 
 const ms = time.Millisecond
