@@ -31,7 +31,8 @@ var house = [][]string{
 	{"."},
 	{"driver/memory", "driver/sentinel"},
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
-	{"internal/waitqueue", "internal/renew", "internal/session"},
+	{"driver/internal/single"},
+	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
 	{"internal/protocol", "internal/lockerr", "driver"},
 }
@@ -44,11 +45,13 @@ var houseOnly = map[string][]string{
 		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
 		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "driver",
 	},
-	"driver/memory":   {"driver/rueidis", "driver"},
-	"driver/sentinel": {"driver/rueidis", "driver"},
-	"driver/rueidis":  {"driver"},
-	"driver/goredis":  {"driver"},
-	"driver/cluster":  {"driver"}, // put together from single drivers, whichever they are
+	"driver/memory":          {"driver/rueidis", "driver"},
+	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
+	"driver/rueidis":         {"driver/internal/single", "driver"},
+	"driver/goredis":         {"driver"},
+	"driver/cluster":         {"driver/internal/call", "driver"}, // put together from single drivers, whichever they are
+	"driver/internal/single": {"driver/internal/call", "driver"},
+	"driver/internal/call":   {"driver"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
@@ -63,6 +66,8 @@ var houseStandard = map[string][]string{
 	"internal/renew":    {"net", "os", "syscall"},
 	"driver":            {"net", "os", "syscall"},
 	"driver/cluster":    {"os", "syscall"},
+
+	"driver/internal/call": {"net", "os", "syscall"},
 }
 
 const (
@@ -121,6 +126,7 @@ func TestHouseSeesWrongImports(t *testing.T) {
 		{room: "driver", path: houseModule + "/internal/protocol", wrong: true},
 		{room: "driver/rueidis", path: houseModule + "/internal/protocol", wrong: true},
 		{room: "driver/goredis", path: houseModule + "/driver/rueidis", wrong: true},
+		{room: "driver/cluster", path: houseModule + "/driver/internal/single", wrong: true},
 		{room: ".", path: houseModule + "/driver/goredis", wrong: true},
 		{room: ".", path: houseModule + "/redlatchtest", wrong: true},
 		{room: "cmd/redlatch", path: houseModule + "/internal/redistest", wrong: true},

@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// patience is a command timeout longer than a failover, so that it can be told apart who
+// patience is a command timeout longer than a failover, so that the test can see which
 // waits for which.
 const patience = 20 * time.Second
 
@@ -37,8 +37,8 @@ type traffic struct {
 	slowest atomic.Int64 // call, in nanoseconds
 }
 
-// run starts callers for each key. Judge is told of errors.
-func (tr *traffic) run(d driver.Driver, judge func(error), keys ...string) {
+// run starts callers for each key. It passes errors to check.
+func (tr *traffic) run(d driver.Driver, check func(error), keys ...string) {
 	for _, key := range keys {
 		for range 4 {
 			tr.callers.Go(func() {
@@ -51,7 +51,7 @@ func (tr *traffic) run(d driver.Driver, judge func(error), keys ...string) {
 					if err == nil {
 						tr.counted.add(key)
 					} else {
-						judge(err)
+						check(err)
 					}
 				}
 			})

@@ -40,7 +40,7 @@ func (r *recorder) snapshot() []string {
 
 // Goal: a channel counts as subscribed when everything that was asked about it is
 // acknowledged, also when it was unsubscribed and subscribed again meanwhile. Method: the
-// acknowledgements, two for each request, come a second apart.
+// acknowledgements, two for each request, come at intervals of a second.
 func TestAChannelIsHeardWhenAllIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 	})
 }
 
-// Goal: a server that says it does not have the slot is believed at once, and one after
+// Goal: a server that says it does not have the slot is taken at its word at once, and one after
 // the other that both say so of each other are not asked without end.
 func TestSubscriptionsFollowRedirections(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (r *recorder) await(t *testing.T, line string, n int) {
 	redistest.Eventually(t, later, func() bool { return r.count(line) >= n }, fmt.Sprintf("%q for the %dth time", line, n))
 }
 
-// reset forgets what was heard.
+// reset forgets what was received.
 func (r *recorder) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func TestBothWaysToPublishAreHeardFromEveryServer(t *testing.T) {
 	publishBoth(t, d, channels[0], "lost")
 	r.receives(t, d, "two", channels[1:]...)
 	if r.count(channels[0]+" lost-all")+r.count(channels[0]+" lost-shard") > 0 {
-		t.Error("a channel is heard that was unsubscribed")
+		t.Error("messages of an unsubscribed channel arrive")
 	}
 	if err := r.Subscribe(t.Context(), channels[0]); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func awaitListeners(t *testing.T, s *redistest.Server, channel string, want int6
 }
 
 // Goal: whatever happens to subscriptions, they come back by themselves, and the
-// receiver is told. Method: one cluster suffers it all in turn.
+// receiver learns of it. Method: all of that happens to one cluster, one after another.
 func TestSubscriptionsSurvive(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
@@ -200,12 +200,12 @@ func TestSubscriptionsSurvive(t *testing.T) {
 	})
 }
 
-// undisturbed checks that channels were not subscribed to anew.
+// undisturbed checks that channels were not subscribed to again.
 func (r *recorder) undisturbed(t *testing.T, channels []string) {
 	t.Helper()
 	for _, channel := range channels {
 		if r.count("+"+channel) > 0 {
-			t.Errorf("%s was subscribed anew, for nothing: %s", channel, strings.Join(r.lines, ", "))
+			t.Errorf("%s was subscribed again, for nothing: %s", channel, strings.Join(r.lines, ", "))
 		}
 	}
 }

@@ -16,7 +16,7 @@ func incr(key string) driver.Command {
 	return driver.Command{Words: []string{"EVAL", "return redis.call('incr', KEYS[1])", "1", key}, Key: key}
 }
 
-// migrate moves one key of an open slot.
+// migrate moves one key of a migrating slot.
 func migrate(t *testing.T, from, to *redistest.Server, key string) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(to.Addr())
@@ -25,8 +25,8 @@ func migrate(t *testing.T, from, to *redistest.Server, key string) {
 	}
 }
 
-// shardPublish publishes in the shard of a server that may have been told to expect the
-// slot, by somebody who was redirected there.
+// shardPublish publishes in the shard of a server that the slot may be
+// migrating to.
 func shardPublish(t *testing.T, s *redistest.Server, channel, payload string) {
 	t.Helper()
 	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()})
@@ -41,7 +41,7 @@ func shardPublish(t *testing.T, s *redistest.Server, channel, payload string) {
 	}
 }
 
-// Goal: an open slot holds up neither scripts nor waiters. Method: one stays open for
+// Goal: a migrating slot delays neither scripts nor waiters. Method: one migrates for
 // seconds. A key is moved, others stay, others are new; what is published at the target,
 // and nowhere else, has to arrive at a listener that was there before.
 func TestASlotStaysOpen(t *testing.T) {
@@ -50,9 +50,9 @@ func TestASlotStaysOpen(t *testing.T) {
 	from, to := c.Servers[0], c.Servers[1]
 	home := c.KeyAt(t, from)
 	key := func(name string) string { return "{" + home + "}" + name }
-	d, deaf := open(t, from.Addr()), open(t, from.Addr()) // the second sends no commands
+	d, idle := open(t, from.Addr()), open(t, from.Addr()) // the second sends no commands
 	channel := key("channel")
-	r, quiet := listenAndWait(t, d, channel), listenAndWait(t, deaf, channel)
+	r, quiet := listenAndWait(t, d, channel), listenAndWait(t, idle, channel)
 	for _, name := range []string{"moved", "stays"} {
 		if reply := d.Do(t.Context(), incr(key(name))); reply.Int != 1 {
 			t.Fatalf("%+v", reply)
@@ -79,8 +79,8 @@ func TestASlotStaysOpen(t *testing.T) {
 			redistest.Eventually(t, disturbed, func() bool {
 				shardPublish(t, to, channel, "target")
 				return rec.count(channel+" target") > 0
-			}, "what is published at the target is heard")
-			t.Logf("heard %v after the slot was opened", time.Since(opened))
+			}, "what is published at the target arrives")
+			t.Logf("received %v after the migration began", time.Since(opened))
 			if rec.count("+"+channel) < 2 {
 				t.Error("the receiver was not told that messages may have been missed")
 			}
@@ -104,6 +104,6 @@ func TestASlotStaysOpen(t *testing.T) {
 		redistest.Eventually(t, soon, func() bool {
 			shardPublish(t, to, channel, "moved")
 			return rec.count(channel+" moved") > 0
-		}, "the target is heard after the move")
+		}, "the target is subscribed to after the move")
 	}
 }

@@ -153,7 +153,7 @@ func TestACommandThatWasOvertakenIsRefused(t *testing.T) {
 		if got := to.CLI(t, "DBSIZE"); got != int64(0) {
 			t.Errorf("the command that was overtaken has been carried out: %v keys", got)
 		}
-		// Whoever repeats it is not refused for as long as the slot is on its way.
+		// A caller that repeats it is not refused while the slot is migrating.
 		replies = d.Pipeline(t.Context(), command("INCR", fresh), command("INCR", old))
 		if replies[0].Int != 1 || replies[1].Int != 9 {
 			t.Errorf("the second time: %+v", replies)

@@ -171,7 +171,7 @@ func TestNothingGoesBehindACommandWithoutAnAnswer(t *testing.T) {
 			return driver.Reply{Err: &driver.ServerError{Message: fmt.Sprintf("ASK %d c:3", driver.Slot(key))}}
 		}
 		all.set("a:1", func(f *fake) { f.answer = ask })
-		do(t, d, "GET", key) // the slot is seen to be on its way
+		do(t, d, "GET", key) // the slot is seen migrating
 		all.set("c:3", func(f *fake) {
 			f.log = nil
 			f.answer = func(words []string) driver.Reply {
@@ -192,7 +192,7 @@ func TestNothingGoesBehindACommandWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Goal: connecting is done once for all callers, holds up nobody else, and goes on until
+// Goal: connecting is done once for all callers, delays no other call, and goes on until
 // it succeeds.
 func TestConnectingToOneServerHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestConnectingToOneServerHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// Goal: a server that left is let go, but not under a call, and one that owes answers is
+// Goal: a server that left is let go, but not under a call, and one that does not answer is
 // hung up on for the sake of those who wait.
 func TestServersThatLeftAreLetGo(t *testing.T) {
 	t.Parallel()
@@ -344,7 +344,7 @@ func TestAServerThatCannotBeReachedIsAReasonToLookAtTheMap(t *testing.T) {
 	})
 }
 
-// Goal: trouble does not become a storm of questions. Method: ten seconds in which every
+// Goal: trouble does not cause many questions. Method: ten seconds in which every
 // command is redirected by a server that is wrong.
 func TestTheMapIsAskedForAFewTimesASecond(t *testing.T) {
 	t.Parallel()

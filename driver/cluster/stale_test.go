@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// Goal: a name that leads to another server by now is connected to anew. Method: behind
+// Goal: a name that leads to another server by now is connected to again. Method: behind
 // the name of one server there is a proxy, which has led to another one until now, and
 // existing connections still lead there. That one answers MOVED to the same name.
 func TestMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {

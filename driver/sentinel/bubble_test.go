@@ -26,7 +26,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	dials  map[string]int
-	frozen map[string]chan struct{} // closed when the server goes on
+	frozen map[string]chan struct{} // closed when the freeze ends
 	words  map[string]words
 }
 
@@ -226,7 +226,7 @@ func TestOldConfigurationIsNotGoneBackTo(t *testing.T) {
 		if n := s.dialled("a:1"); n > 0 {
 			t.Errorf("the old primary was connected to %d times", n)
 		}
-		s.say("s:3", "a:1", 1) // all of them: it must be meant
+		s.say("s:3", "a:1", 1) // all of them: that applies
 		time.Sleep(15 * time.Second)
 		wantServer(t, d, "a:1")
 	})
@@ -258,7 +258,7 @@ func TestAStaleMinorityIsNotAdopted(t *testing.T) {
 			s.thaw("s:2") // a majority, and one that knows better
 			time.Sleep(2 * timeout)
 			wantServer(t, d, "b:1")
-			s.say("s:2", "a:1", 1, "s:1", "s:3") // a majority that means it
+			s.say("s:2", "a:1", 1, "s:1", "s:3") // a majority of all: that applies
 			time.Sleep(15 * time.Second)
 			wantServer(t, d, "a:1")
 		})
@@ -283,7 +283,7 @@ func TestSentinelsAreNotConnectedToAgainAndAgain(t *testing.T) {
 			t.Errorf("%+v without a primary", reply)
 		}
 		for _, name := range []string{"s:1", "s:2", "s:3"} {
-			// One for questions, and one for messages whenever it is this one's turn.
+			// One for questions, and one for messages whenever it is followed.
 			if n := s.dialled(name); n > 1+60/10 {
 				t.Errorf("%s was connected to %d times within a minute", name, n)
 			}
@@ -316,7 +316,7 @@ func TestSwitchIsHeardAtOnce(t *testing.T) {
 			begin := time.Now()
 			if c.message != "" {
 				if n := s.servers["s:1"].Publish("+switch-master", c.message); n != 1 {
-					t.Errorf("%d hear the sentinel", n)
+					t.Errorf("%d are subscribed to the sentinel", n)
 				}
 			}
 			<-l.Done()
@@ -350,7 +350,7 @@ func TestWatchTurnsToAnotherSentinel(t *testing.T) {
 	}
 }
 
-// TestOthersAreAskedWhenNoConfiguredSentinelAnswers: one was configured, and told of the
+// TestOthersAreAskedWhenNoConfiguredSentinelAnswers: one was configured, and named the
 // others before it froze.
 func TestOthersAreAskedWhenNoConfiguredSentinelAnswers(t *testing.T) {
 	t.Parallel()

@@ -65,9 +65,9 @@ func (s *stream) awaitMore(t *testing.T, n int) {
 	redistest.Eventually(t, soon, func() bool { now, _ := s.counts(); return now >= before+n }, "commands are carried out")
 }
 
-// TestFailover kills the primary under commands. They go on at the new primary, and so
-// do listeners, anew. The old one comes back and believes itself a primary, until the
-// sentinels tell it otherwise: nothing is ever sent to it.
+// TestFailover kills the primary under commands. They continue at the new primary, and so
+// do new listeners. The old one comes back and takes itself for a primary until the
+// sentinels reconfigure it: nothing is ever sent to it.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
@@ -89,8 +89,8 @@ func TestFailover(t *testing.T) {
 	if reply := d.DedicatedPipeline(t.Context(), command("SET", "dedicated", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
 		t.Errorf("the new primary's replica did not confirm: %+v", reply)
 	}
-	heard := make(chan struct{})
-	listener, err = d.Listen(t.Context(), driver.Events{Message: func(string, string) { close(heard) }})
+	received := make(chan struct{})
+	listener, err = d.Listen(t.Context(), driver.Events{Message: func(string, string) { close(received) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.CLI(t, "PUBLISH", "channel", "hello")
-	within(t, heard, "a message of the new primary")
+	within(t, received, "a message of the new primary")
 
 	first.Restart(t)
 	strangers, again := 0, false

@@ -270,8 +270,8 @@ func TestCloseWaitsForNoServer(t *testing.T) {
 }
 
 // TestNobodyWaitsForAnothersDial: while a connection is being made to a server
-// that accepts and is silent, every caller waits for exactly as long as it
-// pleases, and is told its own reason.
+// that accepts and is silent, every caller waits for exactly as long as its
+// own bound, and gets its own reason.
 func TestNobodyWaitsForAnothersDial(t *testing.T) {
 	t.Parallel()
 	const timeout = 3 * time.Second

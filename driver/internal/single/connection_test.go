@@ -83,7 +83,7 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// Goal: a port for TLS that is spoken to plainly is told from one that nobody serves.
+// Goal: a port for TLS that gets a plain connection is distinguished from one without a server.
 // Method: it hangs up in silence, with an alert, or behind an answer.
 func TestAServerThatHangsUpIsExplained(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/driver/internal/single"
 )
 
-// lies are replies that would end the process inside rueidis 1.0.79, or take all memory.
-var lies = []string{
+// malformed are replies that would end the process inside rueidis 1.0.79, or take all memory.
+var malformed = []string{
 	"*-5\r\n", "*2147483647\r\n", "*9223372036854775807\r\n", "*99999999999999999999\r\n",
 	"$-7\r\n", "$99999999999\r\n", "%-1\r\n", "~-3\r\n", ">-1\r\n", "!-2\r\n", "=-2\r\n", "*-\r\n",
 	"*4000000\r\n*4000000\r\n*4000000\r\n*4000000\r\n",
@@ -21,18 +21,18 @@ var lies = []string{
 	"|1\r\n+a\r\n+b\r\n", "*?\r\n", "$?\r\n", "+\n", "_\nX*99999999999\r\n", "#\n\n$-9\r\n", "*3\n", "\r\n", "HTTP/1.1 200 OK\r\n",
 }
 
-// Goal: a server that lies costs the connection, and not the process. Method: one that is
-// honest until it is asked for a certain lie, in one piece or byte by byte.
-func TestLiesEndTheConnectionAlone(t *testing.T) {
+// Goal: a malformed reply costs the connection, and not the process. Method: a server
+// that sends one on request, in one piece or byte by byte.
+func TestMalformedRepliesEndOnlyTheConnection(t *testing.T) {
 	t.Parallel()
-	for _, lie := range lies {
+	for _, text := range malformed {
 		for _, pieces := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				d, n := openInBubble(t, 3*time.Second)
-				n.server.Server().Register("LIE", func(c *server.Peer, _ string, _ []string) {
+				n.server.Server().Register("MALFORMED", func(c *server.Peer, _ string, _ []string) {
 					c.Block(func(w *server.Writer) {
-						for i := range lie {
-							if w.WriteRaw(lie[i : i+1]); pieces {
+						for i := range text {
+							if w.WriteRaw(text[i : i+1]); pieces {
 								w.Flush()
 							}
 						}
@@ -42,9 +42,9 @@ func TestLiesEndTheConnectionAlone(t *testing.T) {
 					if shared {
 						shareConnection(t, d)
 					}
-					reply := d.Do(context.Background(), command("LIE"))
-					if reply.Err == nil && !strings.HasPrefix(lie, "+OK") {
-						t.Errorf("%q: %+v", lie, reply)
+					reply := d.Do(context.Background(), command("MALFORMED"))
+					if reply.Err == nil && !strings.HasPrefix(text, "+OK") {
+						t.Errorf("%q: %+v", text, reply)
 					}
 					synctest.Wait()
 					d.Do(t.Context(), command("PING")) // may still be on that connection
@@ -55,14 +55,14 @@ func TestLiesEndTheConnectionAlone(t *testing.T) {
 	}
 }
 
-// Goal: what honest servers say passes, in pieces of any size.
-func TestTheTruthPassesTheGuard(t *testing.T) {
+// Goal: what servers send passes, in pieces of any size.
+func TestWellFormedRepliesPass(t *testing.T) {
 	t.Parallel()
-	truth := "+OK\r\n-ERR no\r\n:-5\r\n$-1\r\n*-1\r\n$0\r\n\r\n$5\r\nab\n\r\n\r\n*0\r\n" +
+	replies := "+OK\r\n-ERR no\r\n:-5\r\n$-1\r\n*-1\r\n$0\r\n\r\n$5\r\nab\n\r\n\r\n*0\r\n" +
 		"*3\r\n:1\r\n*2\r\n$1\r\nx\r\n*-1\r\n+y\r\n%1\r\n+k\r\n~2\r\n#t\r\n_\r\n,1.5\r\n(123\r\n=5\r\ntxt:a\r\n" +
 		">3\r\n+message\r\n$1\r\na\r\n$1\r\nb\r\n>1\r\n*1\r\n+x\r\n"
-	for size := 1; size <= len(truth); size++ {
-		if whole, err := single.Follow(truth, size); err != nil || whole != 13 {
+	for size := 1; size <= len(replies); size++ {
+		if whole, err := single.Follow(replies, size); err != nil || whole != 13 {
 			t.Fatalf("pieces of %d bytes: %d values, error %v", size, whole, err)
 		}
 	}
@@ -80,8 +80,8 @@ func TestRequestsAreCounted(t *testing.T) {
 }
 
 func FuzzGuard(f *testing.F) {
-	for _, lie := range lies {
-		f.Add(lie)
+	for _, text := range malformed {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		whole, err := single.Follow(text, len(text)+1)

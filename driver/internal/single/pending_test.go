@@ -45,12 +45,12 @@ const (
 	ended     = ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n"
 )
 
-// Goal: a server that lies on a subscription connection costs that, and not the process.
-// Method: one that is honest until it is asked to subscribe to two channels, or to end that,
-// and then says what rueidis 1.0.79 panics over, or may.
-func TestLiesAboutSubscriptionsEndTheConnectionAlone(t *testing.T) {
+// Goal: a malformed answer on a subscription connection costs that, and not the process.
+// Method: a server that answers a request to subscribe, or to end that, with something over
+// which rueidis 1.0.79 panics, or may.
+func TestMalformedSubscriptionRepliesEndOnlyTheConnection(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ verb, lie string }{
+	for _, c := range []struct{ verb, answer string }{
 		{"SUBSCRIBE", confirmed + confirmed + confirmed},
 		{"SUBSCRIBE", confirmed + ended + confirmed + confirmed},
 		{"SUBSCRIBE", confirmed + confirmed + "+OK\r\n+OK\r\n+OK\r\n"},
@@ -72,8 +72,8 @@ func TestLiesAboutSubscriptionsEndTheConnectionAlone(t *testing.T) {
 				n.server.Server().SetPreHook(func(c2 *server.Peer, verb string, _ ...string) bool {
 					if verb == c.verb {
 						c2.Block(func(w *server.Writer) {
-							for i := range c.lie {
-								if w.WriteRaw(c.lie[i : i+1]); pieces {
+							for i := range c.answer {
+								if w.WriteRaw(c.answer[i : i+1]); pieces {
 									w.Flush()
 								}
 							}
@@ -90,7 +90,7 @@ func TestLiesAboutSubscriptionsEndTheConnectionAlone(t *testing.T) {
 				select {
 				case <-l.Done():
 				case <-time.After(time.Minute):
-					t.Errorf("%q after %s did not end the connection", c.lie, c.verb)
+					t.Errorf("%q after %s did not end the connection", c.answer, c.verb)
 				}
 			})
 		}

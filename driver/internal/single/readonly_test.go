@@ -70,7 +70,7 @@ func TestAScriptsRefusalIsRecognized(t *testing.T) {
 	}
 }
 
-// Goal: while the address leads to a replica still, connections are made anew, but not
+// Goal: while the address leads to a replica still, connections are made again, but not
 // with each refusal, and the pauses are of different lengths.
 func TestARefusingServerIsNotStormed(t *testing.T) {
 	t.Parallel()

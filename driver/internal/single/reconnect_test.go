@@ -27,8 +27,8 @@ var verbs = []struct {
 	}},
 }
 
-// TestFrozenServerEndsCallsWithinTheCommandTimeout is the proof, on a real
-// server, that the bubbles of TestFrozenServerEndsEverythingInTime tell the truth.
+// TestFrozenServerEndsCallsWithinTheCommandTimeout checks on a real server
+// what TestFrozenServerEndsEverythingInTime checks in bubbles.
 func TestFrozenServerEndsCallsWithinTheCommandTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Second
@@ -277,33 +277,33 @@ func TestLostReplyInAPipelineSparesTheOnesBeforeIt(t *testing.T) {
 	}
 }
 
-// TestErrorsTellTheTruthUnderFire cuts connections under many callers. Each
+// TestErrorsAreRightWhenConnectionsBreak cuts connections under many callers. Each
 // increments keys of its own, once: what succeeded is there, what was not sent
 // is not, and nothing is there twice.
-func TestErrorsTellTheTruthUnderFire(t *testing.T) {
+func TestErrorsAreRightWhenConnectionsBreak(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
 	proxy := redistest.NewProxy(t, server.Addr())
-	d := open(t, single.Options{Address: proxy.Addr(), CommandTimeout: fireTimeout})
+	d := open(t, single.Options{Address: proxy.Addr(), CommandTimeout: breakTimeout})
 	name := redistest.Name(t)
 
 	var outcomes [40][]error // of each caller's commands, in order
 	key := func(caller, command int) string { return fmt.Sprint(name, "-", caller, "-", command) }
-	var ceasefire atomic.Bool
+	var stop atomic.Bool
 	var callers sync.WaitGroup
 	for caller := range outcomes {
 		callers.Go(func() {
-			for i := 0; !ceasefire.Load(); i++ {
+			for i := 0; !stop.Load(); i++ {
 				err := d.Do(context.Background(), command("INCR", key(caller, i))).Err
 				outcomes[caller] = append(outcomes[caller], err)
 			}
 		})
 	}
-	harass(t, proxy)
-	ceasefire.Store(true)
+	disturb(t, proxy)
+	stop.Store(true)
 	callers.Wait()
 
-	tally := map[string]int{}
+	counted := map[string]int{}
 	for caller, errs := range outcomes {
 		words := []string{"MGET"}
 		for i := range errs {
@@ -311,20 +311,20 @@ func TestErrorsTellTheTruthUnderFire(t *testing.T) {
 		}
 		counts := server.CLI(t, words...).([]any)
 		for i, err := range errs {
-			tally[judge(t, err, counts[i])]++
+			counted[outcomeOf(t, err, counts[i])]++
 		}
 	}
-	if tally["succeeded"] == 0 || tally["not sent"] == 0 || tally["unknown"] == 0 {
-		t.Errorf("the fire was not hot enough to prove anything: %v", tally)
+	if counted["succeeded"] == 0 || counted["not sent"] == 0 || counted["unknown"] == 0 {
+		t.Errorf("some outcome never occurred, so the test shows nothing: %v", counted)
 	}
 }
 
-// fireTimeout is the command timeout of TestErrorsTellTheTruthUnderFire.
-const fireTimeout = 300 * time.Millisecond
+// breakTimeout is the command timeout of TestErrorsAreRightWhenConnectionsBreak.
+const breakTimeout = 300 * time.Millisecond
 
-// harass cuts the connections again and again, then refuses new ones for longer
+// disturb cuts the connections again and again, then refuses new ones for longer
 // than the command timeout; and all that three times.
-func harass(t *testing.T, proxy *redistest.Proxy) {
+func disturb(t *testing.T, proxy *redistest.Proxy) {
 	t.Helper()
 	for range 3 {
 		for range 20 {
@@ -333,13 +333,13 @@ func harass(t *testing.T, proxy *redistest.Proxy) {
 		}
 		proxy.Refuse(t, true)
 		proxy.Cut()
-		time.Sleep(2 * fireTimeout)
+		time.Sleep(2 * breakTimeout)
 		proxy.Refuse(t, false)
 	}
 }
 
-// judge compares an INCR's error with how often it was carried out.
-func judge(t *testing.T, err error, count any) (outcome string) {
+// outcomeOf compares an INCR's error with how often it was carried out.
+func outcomeOf(t *testing.T, err error, count any) (outcome string) {
 	t.Helper()
 	wantNoContextError(t, err)
 	switch {

@@ -76,7 +76,7 @@ func TestShardMessagesComeInOrderWithTheOthers(t *testing.T) {
 	}
 	for _, channel := range []string{"{a}1", "{a}2"} {
 		if n := do(t, d, "SPUBLISH", channel, "lost").Int; n != 0 {
-			t.Errorf("%d hear %s still", n, channel)
+			t.Errorf("%d are still subscribed to %s", n, channel)
 		}
 	}
 	do(t, d, "PUBLISH", "{a}1", "found")
