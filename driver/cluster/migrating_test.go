@@ -41,6 +41,27 @@ func shardPublish(t *testing.T, s *redistest.Server, channel, payload string) {
 	}
 }
 
+// increment increments several keys of a migrating slot 300 times: one that was moved, one that
+// stays, and new ones, alone and in a pipeline. The first two have the value 1 before.
+func increment(t *testing.T, d driver.Driver, home string) {
+	t.Helper()
+	key := func(name string) string { return "{" + home + "}" + name }
+	for i := range 300 {
+		for _, name := range []string{"moved", "stays"} {
+			if reply := d.Do(t.Context(), incr(key(name))); reply.Int != int64(2+i) {
+				t.Fatalf("%s, the %dth time: %+v", name, i, reply)
+			}
+		}
+		if reply := d.Do(t.Context(), incr(key("new"+strconv.Itoa(i)))); reply.Int != 1 {
+			t.Fatalf("a new key: %+v", reply)
+		}
+		replies := d.Pipeline(t.Context(), incr(key("piped")), incr(key("piped")), incr(home))
+		if replies[0].Int != int64(1+2*i) || replies[1].Int != int64(2+2*i) || replies[2].Int != int64(1+i) {
+			t.Fatalf("a pipeline: %+v", replies)
+		}
+	}
+}
+
 // Goal: a migrating slot delays neither scripts nor waiters. Method: one migrates for
 // seconds. A key is moved, others stay, others are new; what is published at the target,
 // and nowhere else, has to arrive at a listener that was there before.
@@ -60,27 +81,14 @@ func TestASlotStaysOpen(t *testing.T) {
 	}
 	c.MoveSlot(t, home, to, func() {
 		migrate(t, from, to, key("moved"))
-		opened := time.Now()
-		for i := range 300 {
-			for _, name := range []string{"moved", "stays"} {
-				if reply := d.Do(t.Context(), incr(key(name))); reply.Int != int64(2+i) {
-					t.Fatalf("%s, the %dth time: %+v", name, i, reply)
-				}
-			}
-			if reply := d.Do(t.Context(), incr(key("new"+strconv.Itoa(i)))); reply.Int != 1 {
-				t.Fatalf("a new key: %+v", reply)
-			}
-			replies := d.Pipeline(t.Context(), incr(key("piped")), incr(key("piped")), incr(home))
-			if replies[0].Int != int64(1+2*i) || replies[1].Int != int64(2+2*i) || replies[2].Int != int64(1+i) {
-				t.Fatalf("a pipeline: %+v", replies)
-			}
-		}
+		began := time.Now()
+		increment(t, d, home)
 		for _, rec := range []*recorder{r, quiet} {
 			redistest.Eventually(t, disturbed, func() bool {
 				shardPublish(t, to, channel, "target")
 				return rec.count(channel+" target") > 0
 			}, "what is published at the target arrives")
-			t.Logf("received %v after the migration began", time.Since(opened))
+			t.Logf("received %v after the migration began", time.Since(began))
 			if rec.count("+"+channel) < 2 {
 				t.Error("the receiver was not told that messages may have been missed")
 			}

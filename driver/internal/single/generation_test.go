@@ -129,45 +129,52 @@ func TestDropSparesNoConnectionInTheMaking(t *testing.T) {
 	} {
 		t.Run(verb.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPair(t)
-			var first atomic.Bool
-			dialling, allowed := make(chan struct{}), make(chan struct{})
-			d := openPrimary(t, single.Options{Address: "the-right-one", CommandTimeout: soon,
-				Dial: func(_ context.Context, address string) (net.Conn, error) {
-					if first.CompareAndSwap(true, false) {
-						close(dialling)
-						<-allowed
-					}
-					return net.Dial("tcp", address)
-				}}, p.resolve)
-			first.Store(true)
-			if verb.name == "Do" {
-				single.Drop(d, errMoved) // so that it needs a connection
-			}
-			type result struct {
-				server string
-				err    error
-			}
-			done := make(chan result, 1)
-			go func() {
-				server, err := verb.call(d)
-				done <- result{server, err}
-			}()
-			within(t, dialling, "the dial")
-			p.right.Store(1)
-			single.Drop(d, errMoved)
-			close(allowed)
-			r := within(t, done, "the call")
-			if r.server == "old" {
-				t.Error("the old server is used after Drop")
-			}
-			if r.err != nil && (!errors.Is(r.err, driver.ErrNotSent) || !strings.Contains(r.err.Error(), errMoved.Error())) {
-				t.Errorf("error %v, want ErrNotSent with the reason of Drop", r.err)
-			}
-			d.Close()
-			single.Drop(d, errMoved) // does nothing
+			dropWhileConnecting(t, verb.name == "Do", verb.call)
 		})
 	}
+}
+
+// dropWhileConnecting makes a call that needs a new connection, and drops that while it is
+// being made.
+func dropWhileConnecting(t *testing.T, dropBefore bool, call func(*single.Driver) (server string, err error)) {
+	t.Helper()
+	p := newPair(t)
+	var first atomic.Bool
+	dialling, allowed := make(chan struct{}), make(chan struct{})
+	d := openPrimary(t, single.Options{Address: "the-right-one", CommandTimeout: soon,
+		Dial: func(_ context.Context, address string) (net.Conn, error) {
+			if first.CompareAndSwap(true, false) {
+				close(dialling)
+				<-allowed
+			}
+			return net.Dial("tcp", address)
+		}}, p.resolve)
+	first.Store(true)
+	if dropBefore {
+		single.Drop(d, errMoved) // so that it needs a connection
+	}
+	type result struct {
+		server string
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		server, err := call(d)
+		done <- result{server, err}
+	}()
+	within(t, dialling, "the dial")
+	p.right.Store(1)
+	single.Drop(d, errMoved)
+	close(allowed)
+	r := within(t, done, "the call")
+	if r.server == "old" {
+		t.Error("the old server is used after Drop")
+	}
+	if r.err != nil && (!errors.Is(r.err, driver.ErrNotSent) || !strings.Contains(r.err.Error(), errMoved.Error())) {
+		t.Errorf("error %v, want ErrNotSent with the reason of Drop", r.err)
+	}
+	d.Close()
+	single.Drop(d, errMoved) // does nothing
 }
 
 // TestDropEndsAnAttemptToConnect to a server that answers nothing, which would take the
