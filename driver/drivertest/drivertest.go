@@ -19,8 +19,9 @@ const (
 )
 
 // Run checks a driver in one subtest for each promise. Every call of open must return a
-// new driver for the same server, which no other test uses, and which keeps at least one
-// megabyte of data. Run closes these drivers. Their command timeout must be at least 2s.
+// new driver for the same server, which must keep at least one megabyte of data. Run uses
+// keys and channels of its own there, and closes the drivers. Their command timeout must be
+// at least 2s.
 func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 	for _, c := range []struct {
 		name  string

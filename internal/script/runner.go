@@ -29,11 +29,11 @@ type Runner struct {
 	prompt bool // the driver ends a request within the bound by itself
 }
 
-// NewRunner returns a runner on d. It repeats a call for at most bound. A driver.Bounded that
-// is no slower saves a timer for each request.
+// NewRunner returns a runner on d. It repeats a call for at most bound. A driver that
+// says by a method CommandTimeout that it is no slower saves a timer for each request.
 func NewRunner(d driver.Driver, bound time.Duration) *Runner {
-	bounded, ok := d.(driver.Bounded)
-	return &Runner{driver: d, bound: bound, prompt: ok && bounded.CommandTimeout() <= bound}
+	timed, ok := d.(interface{ CommandTimeout() time.Duration })
+	return &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
 }
 
 // limit is a context for one request that may take until the given moment.
