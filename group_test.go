@@ -27,7 +27,7 @@ func posts(t *testing.T, n int, cfg redlatch.Config) []*post {
 	ctx := context.WithoutCancel(t.Context())
 	all := make([]*post, n)
 	for i := range all {
-		m := must(memory.Open(ctx, ""))
+		m := must(memory.Open(ctx, memory.Options{}))
 		t.Cleanup(m.Close)
 		p := &post{tap: &tap{Driver: m}, memory: m}
 		p.client = p.rival(t, cfg)

@@ -23,14 +23,17 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"redlatchtest", "internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore"},
+	{"redlatchtest", "internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore", "docs"},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"console"},
 	{"watchdog", "inspect", "fence"},
 	{"."},
+	{"internal/connect"},
 	{"driver/memory", "driver/sentinel"},
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
+	{"internal/multilock"},
+	{"internal/lock"},
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
@@ -40,11 +43,11 @@ var house = [][]string{
 // houseOnly narrows the floors: these packages import nothing of the house but
 // what stands here.
 var houseOnly = map[string][]string{
-	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
-		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
-		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "driver",
+		"internal/connect", "internal/lock", "internal/multilock", "internal/protocol", "internal/lockerr", "driver",
 	},
+	// Not driver/memory and driver/goredis: only programs that import them contain them.
+	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "driver"},
 	"driver/memory":          {"driver/rueidis", "driver"},
 	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
 	"driver/rueidis":         {"driver/internal/single", "driver"},
@@ -52,6 +55,8 @@ var houseOnly = map[string][]string{
 	"driver/cluster":         {"driver/internal/call", "driver"}, // put together from single drivers, whichever they are
 	"driver/internal/single": {"driver/internal/call", "driver"},
 	"driver/internal/call":   {"driver"},
+	// Several locks are made of the public life of one; they know no script.
+	"internal/multilock": {"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "driver"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
@@ -110,8 +115,13 @@ func TestHouseSeesWrongImports(t *testing.T) {
 	}{
 		{room: "cmd/redlatch", path: houseModule + "/console"},
 		{room: "console", path: houseModule + "/inspect"},
-		{room: ".", path: houseModule + "/internal/script"},
-		{room: ".", path: houseModule + "/driver/memory"},
+		{room: ".", path: houseModule + "/internal/lock"},
+		{room: "internal/multilock", path: houseModule + "/internal/lock"},
+		{room: ".", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/multilock", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/lock", path: houseModule + "/internal/multilock", wrong: true},
+		{room: ".", path: houseModule + "/internal/connect"},
+		{room: "internal/connect", path: houseModule + "/driver/rueidis"},
 		{room: "internal/script", path: houseModule + "/internal/protocol"},
 		{room: "driver/memory", path: houseModule + "/driver/rueidis"},
 		{room: "driver/rueidis", path: "github.com/redis/rueidis"},
@@ -128,6 +138,9 @@ func TestHouseSeesWrongImports(t *testing.T) {
 		{room: "driver/goredis", path: houseModule + "/driver/rueidis", wrong: true},
 		{room: "driver/cluster", path: houseModule + "/driver/internal/single", wrong: true},
 		{room: ".", path: houseModule + "/driver/goredis", wrong: true},
+		{room: ".", path: houseModule + "/driver/memory", wrong: true},
+		{room: "internal/connect", path: houseModule + "/driver/memory", wrong: true},
+		{room: "internal/connect", path: houseModule, wrong: true},
 		{room: ".", path: houseModule + "/redlatchtest", wrong: true},
 		{room: "cmd/redlatch", path: houseModule + "/internal/redistest", wrong: true},
 		{room: "examples/shop", path: houseModule + "/redlatchtest", wrong: true},
@@ -144,6 +157,30 @@ func TestHouseSeesWrongImports(t *testing.T) {
 	}
 	if floorOf("util") >= 0 {
 		t.Error("a package that is not in the table was found on a floor")
+	}
+}
+
+// Goal: a program that uses redis:// alone does not link the embedded server and its Lua
+// interpreter. Method: nothing that the library depends on, at any depth, belongs to them. With
+// driver/memory both are found, so the patterns are right.
+func TestHouseLinksNoEmbeddedServer(t *testing.T) {
+	t.Parallel()
+	embedded := regexp.MustCompile(`(?m)^github\.com/(alicebob/miniredis|yuin/gopher-lua).*$`)
+	dependencies := func(packages ...string) []byte {
+		out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, packages...)...).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		return out
+	}
+	if found := embedded.FindAll(dependencies(".", "./fence", "./watchdog"), -1); len(found) > 0 {
+		t.Errorf("the library depends on %q: only driver/memory may", found)
+	}
+	with := dependencies("./driver/memory")
+	for _, name := range []string{"github.com/alicebob/miniredis/v2\n", "github.com/yuin/gopher-lua\n"} {
+		if !bytes.Contains(with, []byte(name)) || !embedded.MatchString(name) {
+			t.Errorf("driver/memory does not depend on %s, or the pattern does not match it", name)
+		}
 	}
 }
 

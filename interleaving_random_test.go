@@ -19,7 +19,7 @@ import (
 // contexts that end, lost requests and replies, two clients. Nobody overlaps, no error
 // beyond those documented, and in the end nothing is left.
 func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
-	m, err := memory.Open(t.Context(), "")
+	m, err := memory.Open(t.Context(), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func TestQuorumsThatCannotBe(t *testing.T) {
 // A server that does not tell since when it is up counts for no quorum.
 func TestAServerThatHidesItsAge(t *testing.T) {
 	ctx := t.Context()
-	d := must(memory.Open(ctx, ""))
+	d := must(memory.Open(ctx, memory.Options{}))
 	defer d.Close()
 	c := must(redlatch.New(&spoiled{Driver: d}, quiet(redlatch.Config{})))
 	defer c.Close(ctx)
@@ -235,7 +235,7 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		var all []*redlatch.Client
 		var last *spoiled
 		for i := range 3 {
-			d := must(memory.Open(ctx, ""))
+			d := must(memory.Open(ctx, memory.Options{}))
 			defer d.Close()
 			last = &spoiled{Driver: d}
 			c := must(redlatch.New(last, quiet(redlatch.Config{LeaseTime: time.Duration(30+7*i) * time.Second, RestartDelay: -1})))

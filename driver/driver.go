@@ -1,5 +1,5 @@
 // Package driver is the port between redlatch and a Redis client library:
-// interfaces, one reply type and the errors, and nothing else.
+// interfaces, one reply type, the errors, and the register of embedded servers.
 //
 // redlatch needs little of a client, but that little is exact:
 //
@@ -87,6 +87,15 @@ type Sharded interface {
 	// ShardMessages says that the servers know SPUBLISH, and that listeners receive it
 	// as well as PUBLISH.
 	ShardMessages() bool
+}
+
+// Embedded is a Driver of a server in this process. Such a server cannot restart while the
+// process holds a lock, so a Quorum does not ask how long it has been up.
+type Embedded interface {
+	Driver
+
+	// Embedded does nothing.
+	Embedded()
 }
 
 // Command is one Redis command.
