@@ -313,6 +313,7 @@ func TestAProtectedClientThatHoldsNothingSendsNothing(t *testing.T) {
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
 func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
+	t.Parallel()
 	for range stretch(10) {
 		seed := rand.Uint64()
 		protected(t, redlatch.Config{}, func(t *testing.T, s *stage) { randomHolds(t, s, seed) })
