@@ -60,11 +60,11 @@ func TestDemoPauseShowsBothHalves(t *testing.T) {
 	server := redistest.Start(t)
 	p := startDemo(t, "--pause", "--lease", "1500ms", "--redis", server.URL())
 	expect(t, p.end(0),
-		`SIGSTOP to both holders, pid \d+ and \d+$`,
+		`both holders: SIGSTOP, pid \d+ and \d+$`,
 		`without a watchdog: the rival enters, \S+ s after SIGSTOP$`,
 		`without a watchdog: the holder learns ErrLost, \S+ ms after SIGCONT$`,
 		`with a watchdog: the holder still holds the lock, \S+ ms after SIGCONT$`,
-		`with a watchdog: the rival enters, \S+ ms after the release$`,
+		`with a watchdog: the rival enters, \S+ ms after release$`,
 		`^without a watchdog  the rival entered after .*: the hold is lost$`,
 		`^with a watchdog  renewed \d+ times for it: the hold is kept$`,
 		`^  holder   ━+┄+✗+$`, `^  holder   ━+┄+\??━+$`, `^  watchdog ·+▲`)
@@ -75,7 +75,7 @@ func TestDemoPauseShowsBothHalves(t *testing.T) {
 func TestDemoPauseThatIsInterruptedLeavesNobodyStopped(t *testing.T) {
 	t.Parallel()
 	p := startDemo(t, "--pause")
-	p.await(`SIGSTOP to both holders, pid \d+ and \d+\n`)
+	p.await(`both holders: SIGSTOP, pid \d+ and \d+\n`)
 	p.Process.Signal(syscall.SIGINT)
 	if output := p.end(0); len(pidsIn(output)) != 2 {
 		t.Errorf("no two processes in\n%s", output)

@@ -172,6 +172,7 @@ var wholeStory = []string{
 	`w4 started, pid \d+, in its place$`,
 	`the lock is still w\d's, for the 0\.\d+ s that its lease had left$`,
 	`the lease of w\d expired: w\d acquired the lock, \d\.\d+ s after the kill$`,
+	`^ran for 4\.\d s, 3 processes, lease 800ms, work 5ms$`,
 	`increments +\d+ completed; the killed worker had not written$`,
 	`counter file +\d+: none lost$`,
 	`overlaps +0 in \d+ visits`,

@@ -33,7 +33,7 @@ const (
 	doubted   moment = "the holder goes on, and is not valid until Redis has answered" // or Redis is quicker
 	confirmed moment = "the holder still holds the lock"
 	learned   moment = "the holder learns ErrLost"
-	released  moment = "the release"
+	released  moment = "release"
 )
 
 func newHalf(g *gauge, protected bool) *half {

@@ -81,7 +81,7 @@ func (p *pausing) hear(from *process, e event) error {
 
 // both takes a step with both holders.
 func (p *pausing) both(step moment, do func(holder *process) error) (err error) {
-	p.note(bold, "%s to both holders, pid %d and %d", step, p.halves[0].holder.pid(), p.halves[1].holder.pid())
+	p.note(bold, "both holders: %s, pid %d and %d", step, p.halves[0].holder.pid(), p.halves[1].holder.pid())
 	for _, h := range p.halves {
 		h.take(step, p.elapsed())
 		err = errors.Join(err, do(h.holder))

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -37,7 +36,7 @@ func (p *pausing) axis() string {
 	line, width := fmt.Sprintf("%*s", labelWidth, ""), 0
 	for _, m := range []moment{stopped, resumed, released} {
 		if at := p.halves[0].at[m]; at > 0 {
-			name := fmt.Sprintf("%*s^ %s", max(column(at, p.length)-width, 0), "", strings.TrimPrefix(string(m), "the "))
+			name := fmt.Sprintf("%*s^ %s", max(column(at, p.length)-width, 0), "", m)
 			line += faint.text("%s", name)
 			width += len(name)
 		}
