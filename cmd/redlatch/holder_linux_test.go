@@ -72,7 +72,7 @@ func beHolder(spec string) error {
 		return err
 	}
 	var err error
-	if h.pipe, err = os.OpenFile(os.Getenv("KIN"), os.O_WRONLY, 0); err != nil {
+	if h.pipe, err = os.OpenFile(os.Getenv("TREE"), os.O_WRONLY, 0); err != nil {
 		return err
 	}
 	defer h.pipe.Close()
