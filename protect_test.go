@@ -272,9 +272,11 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		m := s.client.Mutex("job")
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait() // for what the session still sends
 		spy := &order{Driver: s.driver.Driver}
 		s.driver.Driver = spy
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait()
 		session := protocol.SessionKey(s.client.ID())
 		if want := []string{session, "job", "job", session}; !slices.Equal(spy.keys, want) {
 			t.Errorf("the commands went to %q, want %q", spy.keys, want)
