@@ -120,7 +120,8 @@ func (p *process) failure(err error) string {
 	}
 	text := fmt.Sprintf("worker %v (pid %d) ended: %v", p, p.pid(), err)
 	if stderr := strings.TrimSpace(p.stderr.String()); stderr != "" {
-		stderr = stderr[max(len(stderr)-1500, 0):] // what a pipe takes in one piece
+		// A pipe takes 4096 bytes in one piece, and JSON makes up to six of one.
+		stderr = stderr[max(len(stderr)-600, 0):]
 		text += "; its stderr:\n  " + strings.ReplaceAll(stderr, "\n", "\n  ")
 	}
 	return text
