@@ -104,6 +104,7 @@ func (j *java) await(owner string, within, work time.Duration) {
 // TestAJavaWaiterKeepsItsPlaceAmongOurs has Java threads before, between and behind ours,
 // and holds that are far longer than the deadlines.
 func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m, other := s.java(slot), s.client.FairMutex("job"), s.other(redlatch.Config{FairWait: slot})
@@ -152,6 +153,7 @@ func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 // TestAJavaWaiterComesToTheHeadWithTimeToCome has one stand behind more of ours than a beat
 // looks at. They are served between two beats, long after its deadline.
 func TestAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(slot), s.client.FairMutex("job")
@@ -204,6 +206,7 @@ func TestADeadJavaWaiterBlocksForTenSecondsAtMost(t *testing.T) {
 // TestJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
 // wait off our deadline one after the other, faster than we beat. Old Redissons take off five minutes, whatever Config.FairWait is.
 func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(5*time.Minute), s.client.FairMutex("job")

@@ -160,6 +160,7 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 // whose clients are closed at random; at the end all leases have passed, and the keys are
 // those of nobody.
 func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
+	t.Parallel()
 	for range stretch(8) {
 		seed := rand.Uint64()
 		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {

@@ -272,9 +272,11 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		m := s.client.Mutex("job")
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait() // for what the session still sends
 		spy := &order{Driver: s.driver.Driver}
 		s.driver.Driver = spy
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait()
 		session := protocol.SessionKey(s.client.ID())
 		if want := []string{session, "job", "job", session}; !slices.Equal(spy.keys, want) {
 			t.Errorf("the commands went to %q, want %q", spy.keys, want)
@@ -313,6 +315,7 @@ func TestAProtectedClientThatHoldsNothingSendsNothing(t *testing.T) {
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
 func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
+	t.Parallel()
 	for range stretch(10) {
 		seed := rand.Uint64()
 		protected(t, redlatch.Config{}, func(t *testing.T, s *stage) { randomHolds(t, s, seed) })

@@ -3,6 +3,7 @@ package redlatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -42,9 +43,13 @@ func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
 // with owners, leases and ends in fake time; servers freeze, restart empty, lose answers and carry
 // out requests late; every moment of a hold is checked against the others'.
 func TestAQuorumInAStorm(t *testing.T) {
+	t.Parallel()
 	for range stretch(2) {
 		seed := rand.Uint64()
-		bubble(t, func(t *testing.T, ctx context.Context) { storm(t, ctx, seed) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, ctx context.Context) { storm(t, ctx, seed) })
+		})
 	}
 }
 

@@ -43,6 +43,7 @@ func TestAVoteWaitsForAServerThatIsFar(t *testing.T) {
 
 // A dead holder's key stands on one server: it costs that server's vote alone.
 func TestAKeyOfADeadHolderDelaysNobody(t *testing.T) {
+	t.Parallel()
 	for dead := range 3 {
 		for freed := range 3 {
 			if dead == freed {
@@ -204,6 +205,7 @@ func TestAClockThatWasAheadDelaysAQuorumForOneLeaseAtMost(t *testing.T) {
 
 // Two names of one server are seen by its run_id, where it is asked.
 func TestOneServerUnderTwoNamesIsNoMajority(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		all := posts(t, 3, redlatch.Config{})
 		for i, p := range all {
