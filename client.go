@@ -80,7 +80,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 			Lease: cfg.LeaseTime, Timeout: cfg.CommandTimeout, Logger: cfg.Logger,
 		})
 	}
-	c.engine = renew.StartGuarded(c.renew, c.guard())
+	c.engine = renew.Start(c.renew, c.guard())
 	c.heart = newHeart(c)
 	return c, nil
 }

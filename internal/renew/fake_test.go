@@ -196,7 +196,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // start runs an engine until the end of the test.
 func start(t *testing.T, r renew.Renew) *renew.Engine {
-	e := renew.Start(r)
+	e := renew.StartUnguarded(r)
 	t.Cleanup(e.Stop)
 	return e
 }
