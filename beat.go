@@ -156,7 +156,7 @@ func (h *heart) send(shard string, locks []*awaited, calls []script.Call) {
 	limited, cancel := context.WithTimeout(h.client.life, beatTimeout)
 	defer cancel()
 	for i, result := range h.client.runner.RunEach(limited, calls...) {
-		if beaten, err := script.ReadBeaten(result.Reply); err == nil {
+		if beaten, err := script.ReadKeptAlive(result.Reply); err == nil {
 			h.heard(locks[i], beaten)
 		}
 	}
@@ -180,7 +180,7 @@ func (h *heart) hasten() {
 // withdraws owners that have stood in the queue without a waiter for too long: their
 // requests to leave were lost, or one to queue came late.
 func (l *awaited) beat(client string, now time.Time) script.Call {
-	owners := make([]string, 0, min(len(l.waiters), script.MostBeaten))
+	owners := make([]string, 0, min(len(l.waiters), script.MaxKeptAlive))
 	l.due = now.Add(beatInterval)
 	for owner, t := range l.waiters { // in random order
 		if len(owners) == cap(owners) {
@@ -197,17 +197,17 @@ func (l *awaited) beat(client string, now time.Time) script.Call {
 			gone = append(gone, owner)
 		}
 	}
-	return l.fair.Beat(client, owners, gone)
+	return l.fair.KeepAlive(client, owners, gone)
 }
 
 // heard wakes the waiters that have something to do: the next in turn, and whoever is
 // missing from the queue.
-func (h *heart) heard(l *awaited, beaten script.Beaten) {
+func (h *heart) heard(l *awaited, beaten script.KeptAlive) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
 	missing := slices.Values(beaten.Missing)
-	if len(beaten.Missing) > script.MostBeaten/2 { // then so are those that were not named
+	if len(beaten.Missing) > script.MaxKeptAlive/2 { // then so are those that were not named
 		missing = maps.Keys(l.waiters)
 	}
 	for owner := range missing {

@@ -152,7 +152,7 @@ func (c *Client) readReleased(t *tenure, result script.Result, err error) (relea
 	if err != nil {
 		return released, failure("unlock", t.point.name, err)
 	}
-	if released.Mute {
+	if released.PublishDenied {
 		c.mute.Do(func() {
 			c.config.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", t.point.channel)
 		})

@@ -64,7 +64,7 @@ func TestAFrozenShardHoldsUpNobodyElse(t *testing.T) { // alone: it keeps the ma
 	for i, n := 0, 0; n < paused; i++ {
 		if id := fmt.Sprint("client-", i); d.Shard(protocol.SessionKey(id)) == frozen.Addr() {
 			channels = append(channels, protocol.PulseChannel(id, pulse))
-			calls = append(calls, script.SessionTouch(id, sessionTTL, pulse), script.SessionBeat(id, overdueIn))
+			calls = append(calls, script.SessionTouch(id, sessionTTL, pulse), script.SessionHeartbeat(id, overdueIn))
 			n++
 		}
 	}

@@ -30,7 +30,7 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 			script.SessionNote(id, sessionTTL, script.SessionEntry{Field: id + ":1", Lock: lock, Count: 1, Lease: lease}),
 			script.Acquire(lock, id+":1", lease, 1),
 			script.SessionTouch(id, sessionTTL, pulse),
-			script.SessionBeat(id, overdueIn))
+			script.SessionHeartbeat(id, overdueIn))
 	}
 	c.subscribe(channels...)
 	for part := range slices.Chunk(calls, 300) { // little enough for a slow machine's timeouts
@@ -200,7 +200,7 @@ func fill(t testing.TB, c *client, clients, locks int) {
 			calls = append(calls, script.Acquire(e.Lock, e.Field, e.Lease, 1))
 		}
 		c.send(calls[:locks/2]...)
-		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionBeat(id, time.Minute))...)
+		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionHeartbeat(id, time.Minute))...)
 	}
 }
 

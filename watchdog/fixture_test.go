@@ -155,7 +155,7 @@ func (c *client) send(calls ...script.Call) []script.Result {
 }
 
 // beat says that the client runs, for a moment.
-func (c *client) beat() { c.send(script.SessionBeat(c.id, overdueIn)) }
+func (c *client) beat() { c.send(script.SessionHeartbeat(c.id, overdueIn)) }
 
 func (c *client) owner(n int) string { return c.id + ":" + strconv.Itoa(n) }
 

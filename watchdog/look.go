@@ -43,7 +43,7 @@ func (w *Watchdog) look(ctx context.Context) (view, error) {
 	if w.recent {
 		from, most = w.all-mostRecent, 2*mostRecent // there may be more or fewer by now
 	}
-	results, err := w.runner.RunAll(ctx, script.WatchdogBeat(w.id, aliveFor), script.SessionsStalled(from, most))
+	results, err := w.runner.RunAll(ctx, script.WatchdogHeartbeat(w.id, aliveFor), script.SessionsStalled(from, most))
 	if err != nil {
 		return view{}, err
 	}
@@ -223,5 +223,5 @@ func (w *Watchdog) failed(n int) { w.tally.note(func(s *Stats) { s.Failures += i
 func (w *Watchdog) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), w.config.CommandTimeout)
 	defer cancel()
-	_, _ = w.runner.Run(ctx, script.WatchdogBeat(w.id, 0))
+	_, _ = w.runner.Run(ctx, script.WatchdogHeartbeat(w.id, 0))
 }

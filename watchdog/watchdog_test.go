@@ -188,7 +188,7 @@ func TestAClientThatRunsIsNotTouched(t *testing.T) {
 	d := connect(t, server.Addr())
 	c := newClient(t, d)
 	c.hold("job", time.Minute)
-	c.send(script.SessionBeat(c.id, time.Minute))
+	c.send(script.SessionHeartbeat(c.id, time.Minute))
 	w := run(t, d, watchdog.Config{Look: 20 * time.Millisecond})
 	ttl := server.PTTL(t, "job")
 	eventually(t, func() bool { return w.Stats().Looks > 20 }, "it looks")
@@ -214,7 +214,7 @@ func TestAClientThatComesBackIsLeftAlone(t *testing.T) {
 	c.beat()
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Serving == 1 && w.Stats().Renewals > 0 }, "it is served")
-	c.send(script.SessionBeat(c.id, time.Minute))
+	c.send(script.SessionHeartbeat(c.id, time.Minute))
 	eventually(t, func() bool { return w.Stats().Stalled == 0 }, "it is seen to be back")
 	if s := w.Stats(); s.Serving != 0 || s.Dead+s.LetGo != 0 {
 		t.Errorf("counted were %+v", s)

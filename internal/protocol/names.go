@@ -64,9 +64,9 @@ func FairQueue(name string) string { return Prefixed("redisson_lock_queue", name
 // counts as dead, in absolute milliseconds.
 func FairDeadlines(name string) string { return Prefixed("redisson_lock_timeout", name) }
 
-// FairBeats is our own sorted set of the clients of this library that have waiters among
+// FairKeepAlives is our own sorted set of the clients of this library that have waiters among
 // them, with the moment at which each was last heard of.
-func FairBeats(name string) string { return Prefixed("redlatch:fair", name) }
+func FairKeepAlives(name string) string { return Prefixed("redlatch:fair", name) }
 
 // RWChannel is the channel on which releases of a read-write lock are announced.
 func RWChannel(name string) string { return Prefixed("redisson_rwlock", name) }

@@ -34,7 +34,7 @@ func TestACallThatGoesAsideIsSentAgainOnlyWithOthers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fake{answers: append(c.answers, answer{number(7)})}
-			results, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Aside(), take, forgotten.Aside())
+			results, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Piggybacked(), take, forgotten.Piggybacked())
 			if err != nil {
 				t.Fatalf("%s: %v", c.what, err)
 			}
@@ -64,7 +64,7 @@ func TestACallThatGoesAsideMakesNoOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answers: []answer{{lost, notSent(errCut)}}}
-		_, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Aside(), take)
+		_, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Piggybacked(), take)
 		var unknown *script.UnknownError
 		if err == nil || errors.As(err, &unknown) {
 			t.Errorf("the error is %v, want one that says that nothing happened", err)

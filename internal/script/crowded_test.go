@@ -30,7 +30,7 @@ func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 		}
 	}
 	for what, refused := range map[string]script.Call{
-		"acquire": fair.Acquire(me, lease, 1, true), "withdraw": fair.Release(me, 0, lease), "beat": fair.Beat("c", []string{me}, nil),
+		"acquire": fair.Acquire(me, lease, 1, true), "withdraw": fair.Release(me, 0, lease), "beat": fair.KeepAlive("c", []string{me}, nil),
 	} {
 		if got := label(refused, conn.run(t, refused)); got != "error NOTLOCK" {
 			t.Errorf("%s: %s, want a refusal", what, got)

@@ -75,12 +75,12 @@ func (c *crowd) beat() {
 	owners := make(map[string][]string)
 	for _, owner := range c.queue {
 		client, _, _ := protocol.ParseOwner(owner)
-		if len(owners[client]) < script.MostBeaten {
+		if len(owners[client]) < script.MaxKeptAlive {
 			owners[client] = append(owners[client], owner)
 		}
 	}
 	for client, some := range owners {
-		beaten, err := script.ReadBeaten(c.conn.run(c.t, c.fair.Beat(client, some, nil)))
+		beaten, err := script.ReadKeptAlive(c.conn.run(c.t, c.fair.KeepAlive(client, some, nil)))
 		if err != nil || len(beaten.Missing) > 0 || beaten.First != c.queue[0] {
 			c.t.Fatalf("beat: %+v, %v", beaten, err)
 		}
@@ -147,7 +147,7 @@ func fairTable() []fairRow {
 	from := func(owner string) func(script.Fair) script.Call {
 		return func(f script.Fair) script.Call { return f.ForceFrom(owner) }
 	}
-	beat := func(f script.Fair) script.Call { return f.Beat("c", []string{me}, nil) }
+	beat := func(f script.Fair) script.Call { return f.KeepAlive("c", []string{me}, nil) }
 	const long = 300 * second
 	gone, odd, two := state{ttl: missing}, state{"lang=en", old}, state{me + "=1 size=3", old}
 	rows := []fairRow{
@@ -216,7 +216,7 @@ func TestFairScriptsTouchNothingButALock(t *testing.T) {
 				t.Errorf("%s: it left %v, want %v", row.what, then, row.then)
 			}
 			s.must(t, "DEL", key)
-			for _, beside := range []string{protocol.FairQueue(key), protocol.FairDeadlines(key), protocol.FairBeats(key)} {
+			for _, beside := range []string{protocol.FairQueue(key), protocol.FairDeadlines(key), protocol.FairKeepAlives(key)} {
 				if s.must(t, "EXISTS", beside).Int != 0 {
 					t.Errorf("%s: it left %s", row.what, beside)
 				}
@@ -259,7 +259,7 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 			t.Errorf("%d calls did not do for 12,000 dead, want 2", calls)
 		}
 		s.must(t, "DEL", key)
-		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairBeats(key)).Int != 0 {
+		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairKeepAlives(key)).Int != 0 {
 			t.Error("something is left of the queue")
 		}
 	})
@@ -294,9 +294,9 @@ func TestWhoQueuesIsHeard(t *testing.T) {
 		fair := script.NewFair(key, time.Minute, protocol.Plain)
 		s.run(t, fair.Acquire(other, lease, 1, false))
 		for _, alone := range []bool{true, false} {
-			s.must(t, "ZADD", protocol.FairBeats(key), "1", me[:36])
+			s.must(t, "ZADD", protocol.FairKeepAlives(key), "1", me[:36])
 			s.run(t, fair.Acquire(me, lease, 1, true))
-			if at := s.must(t, "ZSCORE", protocol.FairBeats(key), me[:36]).Str; at == "1" {
+			if at := s.must(t, "ZSCORE", protocol.FairKeepAlives(key), me[:36]).Str; at == "1" {
 				t.Errorf("alone in the queue %v: the client was not heard", alone)
 			}
 		}

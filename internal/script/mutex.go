@@ -72,8 +72,8 @@ type Released struct {
 	Freed bool
 	// Told is the number of subscribers that were told of that.
 	Told int
-	// Mute says that the server refused to publish it.
-	Mute bool
+	// PublishDenied says that the server refused to publish it.
+	PublishDenied bool
 }
 
 // ReadReleased reads the reply of Release.
@@ -87,7 +87,7 @@ func ReadReleased(r driver.Reply) (Released, error) {
 	case n == -1:
 		return Released{}, nil
 	case n == -2:
-		return Released{Held: true, Freed: true, Mute: true}, nil
+		return Released{Held: true, Freed: true, PublishDenied: true}, nil
 	case n == -3:
 		return Released{Held: true}, nil
 	}

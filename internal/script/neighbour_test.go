@@ -89,7 +89,7 @@ func TestFullQueues(t *testing.T) {
 	acquire := func() script.Call { return f.Acquire(mine, lease, 1, true) }
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
 	release := func() script.Call { return f.Release(mine, 0, lease) }
-	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
+	beat := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	s.costs(t, "acquire behind 2,000,000 in the queue", func() {
 		held()
 		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
@@ -114,7 +114,7 @@ func TestFullDeadlinesAndBeats(t *testing.T) {
 	f := fairOfHostB()
 	mine := plainOwner + ":1"
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
-	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
+	beat := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	held := func() {
 		s.must(t, "HSET", "job", "x:1", "1")
 		s.must(t, "PEXPIRE", "job", "60000")
@@ -123,11 +123,11 @@ func TestFullDeadlinesAndBeats(t *testing.T) {
 		s.bulk(t, "ZADD", 200_000, protocol.FairDeadlines("job"), "i, 'y:' .. i")
 	}, try)
 	s.costs(t, "try, no queue and 200,000 beats", func() {
-		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
+		s.bulk(t, "ZADD", 200_000, protocol.FairKeepAlives("job"), "i, 'y' .. i")
 	}, try)
 	s.costs(t, "beat, 200,000 old beats", func() {
 		held()
-		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
+		s.bulk(t, "ZADD", 200_000, protocol.FairKeepAlives("job"), "i, 'y' .. i")
 	}, beat)
 }
 

@@ -45,7 +45,7 @@ func read(call script.Call, r driver.Reply) string {
 		var got script.Released
 		got, err = script.ReadReleased(r)
 		switch {
-		case got.Mute:
+		case got.PublishDenied:
 			text = "freed, mute"
 		case got.Held && !got.Freed:
 			text = "holds remain"

@@ -56,16 +56,16 @@ func read(file string) string {
 
 // Call is one run of a script with its keys and arguments.
 type Call struct {
-	script  *source
-	command driver.Command
-	aside   bool
+	script      *source
+	command     driver.Command
+	piggybacked bool
 }
 
 // Aside is the same call as a companion of others: it is sent with them and, if they have
 // to be, again with them, but nobody waits for it alone. When the others are answered and
 // it is not, its result has the error.
-func (c Call) Aside() Call {
-	c.aside = true
+func (c Call) Piggybacked() Call {
+	c.piggybacked = true
 	return c
 }
 

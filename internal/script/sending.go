@@ -95,7 +95,7 @@ func takeSequence(open []pending, replies []driver.Reply, asked time.Time) (agai
 			p.result.Reply, p.result.Asked = reply, asked
 		} else {
 			p.result.Reply.Err = blame(p.result.Reply.Err, reply.Err)
-			p.result.Repeated = p.result.Repeated || mayHaveRun(reply.Err) && !p.call.aside
+			p.result.Repeated = p.result.Repeated || mayHaveRun(reply.Err) && !p.call.piggybacked
 		}
 	}
 	return open[settled:]
@@ -110,7 +110,7 @@ func settled(open []pending, replies []driver.Reply) int {
 		switch {
 		case answered(reply.Err):
 			n = i + 1
-		case !open[i].call.aside || isCode(reply.Err, "NOSCRIPT"):
+		case !open[i].call.piggybacked || isCode(reply.Err, "NOSCRIPT"):
 			return n
 		}
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 var (
-	sessionNoteScript   = load("session_note")
-	sessionForgetScript = load("session_forget")
-	sessionTouchScript  = load("session_touch")
-	sessionReadScript   = load("session_read")
-	sessionDropScript   = load("session_drop")
-	sessionBeatScript   = load("session_beat", "beats")
-	sessionEndScript    = load("session_end")
+	sessionNoteScript      = load("session_note")
+	sessionForgetScript    = load("session_forget")
+	sessionTouchScript     = load("session_touch")
+	sessionReadScript      = load("session_read")
+	sessionDropScript      = load("session_drop")
+	sessionHeartbeatScript = load("session_heartbeat", "heartbeats")
+	sessionEndScript       = load("session_end")
 )
 
 // SessionEntry is one tenure in a client's session.
@@ -88,25 +88,25 @@ func ReadCount(r driver.Reply) (int, error) {
 	return max(int(n), 0), err
 }
 
-// SessionBeat says that a client runs, and will say so again before due has passed.
-func SessionBeat(client string, due time.Duration) Call {
-	return sessionBeatScript.call(2, protocol.Sessions, protocol.Watchdogs, client, millis(due))
+// SessionHeartbeat says that a client runs, and will say so again before due has passed.
+func SessionHeartbeat(client string, due time.Duration) Call {
+	return sessionHeartbeatScript.call(2, protocol.Sessions, protocol.Watchdogs, client, millis(due))
 }
 
-// Heard is what a SessionBeat found.
-type Heard struct {
+// Heartbeat is what a SessionHeartbeat found.
+type Heartbeat struct {
 	Now       time.Time // by the server's clock
 	Watchdogs int       // alive
 	Joined    bool      // nobody knew of the client
 }
 
-// ReadHeard reads the reply of SessionBeat.
-func ReadHeard(r driver.Reply) (Heard, error) {
-	all, err := list(sessionBeatScript, r, 3, 1)
+// ReadHeartbeat reads the reply of SessionHeartbeat.
+func ReadHeartbeat(r driver.Reply) (Heartbeat, error) {
+	all, err := list(sessionHeartbeatScript, r, 3, 1)
 	if err != nil {
-		return Heard{}, err
+		return Heartbeat{}, err
 	}
-	return Heard{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
+	return Heartbeat{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
 }
 
 // SessionEnd says that a client's heartbeat is not to be waited for any more. ReadCount

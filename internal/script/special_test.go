@@ -44,7 +44,7 @@ func TestAReleaseThatMayNotPublishStillFrees(t *testing.T) {
 		}
 	}
 	got, err := script.ReadReleased(driver.Reply{Int: -2})
-	if err != nil || !got.Held || !got.Mute || got.Told != 0 {
+	if err != nil || !got.Held || !got.PublishDenied || got.Told != 0 {
 		t.Errorf("read as %+v, %v", got, err)
 	}
 }

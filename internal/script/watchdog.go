@@ -10,33 +10,33 @@ import (
 )
 
 var (
-	watchdogBeatScript    = load("watchdog_beat", "beats")
-	sessionsStalledScript = load("sessions_stalled", "beats")
-	sessionKeepScript     = load("session_keep")
-	sessionRenewScript    = load("session_renew")
-	sessionRemoveScript   = load("session_remove")
+	watchdogHeartbeatScript = load("watchdog_heartbeat", "heartbeats")
+	sessionsStalledScript   = load("sessions_stalled", "heartbeats")
+	sessionKeepScript       = load("session_keep")
+	sessionRenewScript      = load("session_renew")
+	sessionRemoveScript     = load("session_remove")
 )
 
-// MaxWatchdogs is how many watchdogs a reply of WatchdogBeat names at most.
+// MaxWatchdogs is how many watchdogs a reply of WatchdogHeartbeat names at most.
 const MaxWatchdogs = 16
 
-// WatchdogBeat says that a watchdog counts as alive for a while from now on, ten seconds at
+// WatchdogHeartbeat says that a watchdog counts as alive for a while from now on, ten seconds at
 // most; 0 that it does not.
-func WatchdogBeat(id string, alive time.Duration) Call {
-	return watchdogBeatScript.call(1, protocol.Watchdogs, id, millis(alive),
+func WatchdogHeartbeat(id string, alive time.Duration) Call {
+	return watchdogHeartbeatScript.call(1, protocol.Watchdogs, id, millis(alive),
 		strconv.Itoa(MaxWatchdogs), strconv.Itoa(protocol.MaxClientLen))
 }
 
-// Alive is what WatchdogBeat found.
+// Alive is what WatchdogHeartbeat found.
 type Alive struct {
 	Now   time.Time // by the server's clock
 	Count int       // of all watchdogs
 	IDs   []string  // of some of them, MaxWatchdogs at most
 }
 
-// ReadWatchdogs reads the reply of WatchdogBeat.
+// ReadWatchdogs reads the reply of WatchdogHeartbeat.
 func ReadWatchdogs(r driver.Reply) (Alive, error) {
-	all, err := list(watchdogBeatScript, r, 2, 1)
+	all, err := list(watchdogHeartbeatScript, r, 2, 1)
 	if err != nil {
 		return Alive{}, err
 	}

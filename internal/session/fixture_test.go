@@ -24,7 +24,7 @@ import (
 
 const (
 	second = time.Second
-	lease  = 6 * second // a beat each second
+	lease  = 6 * second // a heartbeat each second
 )
 
 // stage is a session and the server that it is on.
@@ -120,7 +120,7 @@ func (s *stage) named() string {
 // watchdog makes one count as alive for a while, ten seconds at most.
 func (s *stage) watchdog(alive time.Duration) {
 	s.Helper()
-	if _, err := s.runner.Run(context.Background(), script.WatchdogBeat("w", alive)); err != nil {
+	if _, err := s.runner.Run(context.Background(), script.WatchdogHeartbeat("w", alive)); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -175,23 +175,23 @@ type flaky struct {
 	mu   sync.Mutex
 	lose func() (request, reply bool)
 	// before is called with what is about to be sent.
-	before func(commands []driver.Command)
-	deaf   bool // it opens no listener
-	events driver.Events
-	heard  string
+	before   func(commands []driver.Command)
+	refusing bool // it opens no listener
+	events   driver.Events
+	heard    string
 }
 
-// deafen makes it open no listener, or end that.
-func (d *flaky) deafen(on bool) {
+// refuse makes it open no listener, or end that.
+func (d *flaky) refuse(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.deaf = on
+	d.refusing = on
 }
 
 func (d *flaky) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.deaf {
+	if d.refusing {
 		return nil, errCut
 	}
 	d.events = events

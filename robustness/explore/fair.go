@@ -45,7 +45,7 @@ func (f fair) beat(w *world, s state, i int, yield move) {
 		}
 	}
 	to := s
-	r := w.redis.request(opBeat, i, c.stay, f.script.Beat(uuid(i), []string{owner}, left))
+	r := w.redis.request(opBeat, i, c.stay, f.script.KeepAlive(uuid(i), []string{owner}, left))
 	fault := w.carryOut(&to, r, nil)
 	yield(to, fault, func() string { return w.tell(r, "does a %s", r.op) })
 }
@@ -71,7 +71,7 @@ func (k *keys) line() *line {
 			for i, owner := range it.words {
 				l.deadlines[owner] = it.scores[i]
 			}
-		case protocol.FairBeats(lockName):
+		case protocol.FairKeepAlives(lockName):
 			for i, client := range it.words {
 				l.beats[client] = it.scores[i]
 			}
