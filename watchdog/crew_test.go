@@ -144,7 +144,7 @@ func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 	secret := script.SessionEntry{Field: c.owner(2), Lock: "secret", Count: 1, Lease: lease}
 	c.note(secret)
 	c.send(script.Acquire("secret", c.owner(2), lease, 1))
-	c.beat()
+	c.heartbeat()
 	w := run(t, connectAs(t, server.Addr(), "narrow", "secret"), watchdog.Config{})
 	lasts(t, 2*lease, func() bool { return server.PTTL(t, "open") > 0 }, "the lock that may be renewed lives")
 	if server.PTTL(t, "secret") > 0 {
@@ -250,8 +250,8 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 		c.send(script.AcquireRW("orders:read", e.Field, script.Counts{Reads: 1}, e.Lease))
 	}
 	dead.die()
-	paused.beat()
-	dead.beat()
+	paused.heartbeat()
+	dead.heartbeat()
 	w := run(t, connectAs(t, server.Addr(), "watchdog", "password"), watchdog.Config{})
 	eventually(t, func() bool { s := w.Stats(); return s.Renewals == 2 && s.Gone == 1 && s.Dead == 1 }, "it has done its work")
 	w.end()
