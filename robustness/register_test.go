@@ -14,7 +14,7 @@ func (h *holding) Valid() bool { return h.valid }
 type scene struct {
 	*testing.T
 	register *register
-	writers   map[string]*writer
+	writers  map[string]*writer
 }
 
 func newScene(t *testing.T) *scene {

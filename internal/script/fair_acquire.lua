@@ -47,7 +47,7 @@ local function grant()
     redis.call('LPOP', queue)
     redis.call('ZREM', deadlines, owner)
   elseif first then
-    withdraw(owner)
+    dequeue(owner)
   end
   redis.call('HSET', lock, owner, count)
   if holder then

@@ -39,7 +39,7 @@ if old[1] then
   redis.call('ZREM', keepalives, unpack(old))
 end
 for i = 6 + count, #ARGV do
-  withdraw(ARGV[i])
+  dequeue(ARGV[i])
 end
 
 local front = redis.call('LRANGE', queue, 0, window - 1)

@@ -48,7 +48,7 @@ end
 local first, was = redis.call('LINDEX', queue, 0), nil
 if not held then
   was = head(first)
-  withdraw(owner)
+  dequeue(owner)
   first = redis.call('LINDEX', queue, 0)
 end
 first = head(first)

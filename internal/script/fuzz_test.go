@@ -116,7 +116,7 @@ func FuzzReaders(f *testing.F) {
 			}
 		}
 		if got, err := script.ReadKeptAlive(r); err == nil {
-			sane("beaten", got.TTL, r.Array[0].Int)
+			sane("kept alive", got.TTL, r.Array[0].Int)
 		}
 		queue, err := script.ReadQueue(r)
 		for _, q := range queue {

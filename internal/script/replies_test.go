@@ -46,7 +46,7 @@ func read(call script.Call, r driver.Reply) string {
 		got, err = script.ReadReleased(r)
 		switch {
 		case got.PublishDenied:
-			text = "freed, mute"
+			text = "freed, publish denied"
 		case got.Held && !got.Freed:
 			text = "holds remain"
 		case got.Held:

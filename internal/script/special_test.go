@@ -21,8 +21,8 @@ import (
 func TestAReleaseThatMayNotPublishStillFrees(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	redis.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "resetchannels", "+@all")
-	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "mute", Password: "secret"})
+	redis.CLI(t, "ACL", "SETUSER", "nopublish", "on", ">secret", "~*", "resetchannels", "+@all")
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "nopublish", Password: "secret"})
 	for what, call := range map[string]struct {
 		call script.Call
 		want string
