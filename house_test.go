@@ -33,7 +33,7 @@ var house = [][]string{
 	{"driver/rueidis", "driver/goredis", "driver/cluster"},
 	{"internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "internal/lockerr", "driver"},
+	{"internal/protocol", "internal/lockerr", "internal/pause", "driver"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
@@ -42,7 +42,7 @@ var houseOnly = map[string][]string{
 	// Not driver/goredis: who does not use go-redis does not compile it.
 	".": {
 		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
-		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "driver",
+		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "internal/pause", "driver",
 	},
 	"driver/memory":   {"driver/rueidis", "driver"},
 	"driver/sentinel": {"driver/rueidis", "driver"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -143,7 +144,7 @@ func (d *drill) rounds(round func(), enough func() bool) {
 
 // pause is a part of the plan.
 func (d *drill) pause(low, high time.Duration) {
-	pause(context.Background(), between(d.random, low, high))
+	_ = pause.For(context.Background(), between(d.random, low, high))
 }
 
 // overlapped says that holds of the weakest level have overlapped, and that a stale write was

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // traffic is that of one level: a few clients that contend for its own locks.
@@ -55,7 +56,7 @@ func (c *traffic) start(clients []client, seed uint64) {
 			c.work.Go(func() {
 				for ctx.Err() == nil {
 					c.holdOnce(ctx, p, lock, random)
-					pause(ctx, between(random, 0, p.least))
+					_ = pause.For(ctx, between(random, 0, p.least))
 				}
 			})
 		}
@@ -81,7 +82,7 @@ func (c *traffic) holdOnce(ctx context.Context, p target, lock redlatch.Lock, ra
 	s.granted, s.token = c.clock.now(), hold.Token()
 	v := &writer{register: p.register, hold: hold, span: &s}
 	for end := s.granted + between(random, p.least, p.most); v.write() && c.clock.now() < end && ctx.Err() == nil; {
-		pause(ctx, between(random, 10*time.Millisecond, 20*time.Millisecond))
+		_ = pause.For(ctx, between(random, 10*time.Millisecond, 20*time.Millisecond))
 	}
 	c.history.add(s)
 	_ = hold.Unlock(context.Background()) // the hold may be lost
@@ -112,14 +113,4 @@ func (c *traffic) stale() (through, refused int) {
 
 func between(random *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(random.Int64N(int64(high-low)+1))
-}
-
-// pause is the pace of the load.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

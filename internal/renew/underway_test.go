@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
@@ -24,7 +25,7 @@ func underWay(t *testing.T, answer renew.Answer, then func(t *testing.T, e *rene
 			if requests++; requests > 1 {
 				return []renew.Answer{{Held: true, Asked: asked}}
 			}
-			if err := sleep(ctx, second); err != nil {
+			if err := pause.For(ctx, second); err != nil {
 				return []renew.Answer{{Err: err}}
 			}
 			answer.Asked = asked

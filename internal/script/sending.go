@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // sending sends some calls until each is answered. The calls are one sequence: whatever follows
@@ -41,12 +42,12 @@ func (s sending) repeat(ctx context.Context, now, later []pending) error {
 	}
 	limited, cancel := context.WithDeadline(ctx, s.bound)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		for len(now) > 0 {
 			unknown, left := s.send(limited, now)
 			now, later = unknown, append(later, left...)
 		}
-		if len(later) == 0 || rest(ctx, pause, s.bound) != nil {
+		if len(later) == 0 || rest(ctx, wait, s.bound) != nil {
 			return s.fail(later)
 		}
 		now, later = later, nil
@@ -151,12 +152,5 @@ func rest(ctx context.Context, d time.Duration, bound time.Time) error {
 	if time.Until(bound) <= d+leastTry {
 		return context.DeadlineExceeded
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, d)
 }

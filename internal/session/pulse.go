@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -21,14 +22,14 @@ var errGone = errors.New("its connection is gone")
 // take a broken connection for open for a long time.
 func (s *Session) pulse() {
 	var current driver.Listener
-	for pause := firstPause; s.ctx.Err() == nil; pause = min(2*pause, lastPause) {
+	for wait := firstPause; s.ctx.Err() == nil; wait = min(2*wait, lastPause) {
 		var err error
 		current, err = s.openPulse(current)
 		broken := current == nil && s.setPulse("", err)
 		if broken || err == nil {
-			pause = firstPause
+			wait = firstPause
 		}
-		s.rest(pause)
+		_ = pause.For(s.ctx, wait)
 	}
 	if current != nil {
 		current.Close()
@@ -92,14 +93,4 @@ func (s *Session) currentPulse() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pulseName, s.pulseErr
-}
-
-// rest waits for d, or until the session ends.
-func (s *Session) rest(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
 }
