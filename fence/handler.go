@@ -135,8 +135,7 @@ func pass(ctx context.Context, token int64, at resource) error {
 // refuse answers a request that did not pass. It logs the error of a store, and does not send it
 // to the client.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var stale *StaleError
-	if errors.As(err, &stale) {
+	if stale, ok := errors.AsType[*StaleError](err); ok {
 		w.Header().Set(Header, strconv.FormatInt(stale.Last, 10))
 		http.Error(w, stale.Error(), http.StatusConflict)
 		return

@@ -126,8 +126,7 @@ func (r Redis) run(ctx context.Context, token int64, what string, keys, command 
 // eval sends its text.
 func (r Redis) eval(ctx context.Context, key string, words []string) driver.Reply {
 	reply := r.Driver.Do(ctx, driver.Command{Words: append([]string{"EVALSHA", guardedDigest}, words...), Key: key})
-	var refused *driver.ServerError
-	if errors.As(reply.Err, &refused) && refused.Code() == "NOSCRIPT" {
+	if refused, ok := errors.AsType[*driver.ServerError](reply.Err); ok && refused.Code() == "NOSCRIPT" {
 		return r.Driver.Do(ctx, driver.Command{Words: append([]string{"EVAL", guarded}, words...), Key: key})
 	}
 	return reply

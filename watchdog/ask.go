@@ -70,8 +70,8 @@ func (w *Watchdog) serverOf(key string) string {
 
 // isAnswer says whether an error, or none, shows that a server answers.
 func isAnswer(err error) bool {
-	var refused *driver.ServerError
-	return err == nil || errors.As(err, &refused)
+	_, refused := errors.AsType[*driver.ServerError](err)
+	return err == nil || refused
 }
 
 // errSilent is the error of a question that was not sent.

@@ -237,8 +237,8 @@ func (v *visit) fail(err error) {
 // isForbidden says whether the server's ACL forbids a command. For a command inside a script the
 // text of the error differs by release of Redis.
 func isForbidden(err error) bool {
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
 		return false
 	}
 	return refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script") ||
@@ -246,6 +246,6 @@ func isForbidden(err error) bool {
 }
 
 func isCode(err error, code string) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && refused.Code() == code
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && refused.Code() == code
 }
