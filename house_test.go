@@ -37,7 +37,7 @@ var house = [][]string{
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "internal/lockerr", "driver"},
+	{"internal/protocol", "internal/lockerr", "internal/pause", "driver"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
@@ -56,7 +56,9 @@ var houseOnly = map[string][]string{
 	"driver/internal/single": {"driver/internal/call", "driver"},
 	"driver/internal/call":   {"driver"},
 	// Several locks are made of the public life of one; they know no script.
-	"internal/multilock": {"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "driver"},
+	"internal/multilock": {
+		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "driver",
+	},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.

@@ -44,7 +44,7 @@ func protected(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *sta
 func watchdogInName(t *testing.T, s *stage) (end func()) {
 	alive := func(d time.Duration) {
 		runner := script.NewRunner(s.memory, time.Second)
-		if _, err := runner.Run(context.WithoutCancel(t.Context()), script.WatchdogBeat("w", d)); err != nil {
+		if _, err := runner.Run(context.WithoutCancel(t.Context()), script.WatchdogHeartbeat("w", d)); err != nil {
 			t.Error(err)
 		}
 	}

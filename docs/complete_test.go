@@ -18,7 +18,7 @@ func TestTheWireFormatHasEveryKey(t *testing.T) {
 		protocol.LockChannel("job"),
 		protocol.FairQueue("job"),
 		protocol.FairDeadlines("job"),
-		protocol.FairBeats("job"),
+		protocol.FairKeepAlives("job"),
 		protocol.RWChannel("job"),
 		protocol.TokenKey("job"),
 		protocol.ReadTimeoutKey("job", "owner", 1),

@@ -1,10 +1,10 @@
-// Package fence guards what a lock protects, in the place where it lives: a write
+// Package fence guards the data that a lock protects, at the place where it is stored. A write
 // passes only with a token that is not older than the last one that passed.
 //
-// A holder that was paused for longer than its lease cannot know that its lock went
-// to somebody else. Its next write comes late, and no lock can stop it; what is
-// written to can. A fencing token is a number that the lock gives with each hold and
-// that only grows, so the late write carries a smaller one and is refused:
+// A holder that was paused for longer than its lease cannot know that another owner has the lock
+// now. Its next write comes late. No lock can stop that write, but the store can. A fencing
+// token is a number that the lock issues with each hold, and that only grows. The late write
+// carries a smaller token and is refused:
 //
 //	the row of a table       Table.Row(key).Update   exact
 //	a transaction            Ledger.PassIn           exact
@@ -12,13 +12,13 @@
 //	requests of HTTP         Handler                 exact within one process
 //	no lock, just a version  Table.Row(key).UpdateIf exact
 //
-// Exact means that the check and the effect are one: nothing comes between them.
+// Exact means that the check and the effect are atomic.
 //
-// Every guard has the same three answers. A token older than the last is ErrStale, and
-// nothing was written. The same token passes again, because one holder writes more than
-// once. A token that is not positive is ErrNoToken: the hold was taken without one.
+// Every guard follows the same three rules. A token older than the last one is refused with
+// ErrStale, and nothing is written. The same token passes again, because one holder writes more
+// than once. A token that is not positive is refused with ErrNoToken: the hold was taken without
+// fencing.
 //
-// The tokens of one resource come from one lock. Those of two locks say nothing about
-// each other. A failover of Redis can set the token counter back: see
-// redlatch.Config.TokenClock.
+// All tokens of one resource must come from one lock. Tokens of different locks cannot be
+// compared. A failover of Redis can set the token counter back: see redlatch.Config.TokenClock.
 package fence

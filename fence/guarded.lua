@@ -1,10 +1,10 @@
 -- guarded: run a command on a key with a token that is not older than the last.
 --
 -- KEYS[1]   the last token that passed, a decimal string
--- KEYS[2]   the guarded key: the first argument of the command; missing: there is no
---           command, the token just passes
+-- KEYS[2]   the guarded key: the first argument of the command; absent: there is no
+--           command, and only the token is checked
 -- ARGV[1]   the token: a positive decimal number without leading zeros
--- ARGV[2]   for how long to remember it, in milliseconds; 0: for ever
+-- ARGV[2]   how long to remember it, in milliseconds; 0: for ever
 -- ARGV[3]   the command; only with KEYS[2]
 -- ARGV[4+]  what follows the key in the command, at most 4,000 words: Lua's stack ends
 --           below 8,000, and the command would fail after its token has passed
@@ -16,7 +16,7 @@
 --   error WRONGTYPE  KEYS[1] is not a string and nothing changed, or the command's own
 --   any other error  the command's own; the token may have passed
 --
--- Java's Redisson has nothing like it, and no other script reads KEYS[1].
+-- Redisson: has nothing like it. No other script reads KEYS[1].
 
 local fence, key, token, keep, command = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3]
 
@@ -28,14 +28,14 @@ if last then
   if not string.find(last, '^[1-9]%d*$') then
     return redis.error_reply('NOTTOKEN ' .. fence .. ' is not a token')
   end
-  -- As text: Lua's numbers are exact up to 2^53 only, and tokens go further.
+  -- Compared as text: Lua's numbers are exact up to 2^53 only, and tokens may be larger.
   if #last > #token or #last == #token and last > token then
     return {0, last}
   end
 end
 
--- The token goes first. If the command fails, a token that passed in vain refuses
--- nobody whom it should not; a write without its token would let an older one through.
+-- The token is written first. If the command fails then, the stored token refuses only older
+-- tokens, which is correct. A write without its token would let an older token pass later.
 if keep == '0' then
   redis.call('SET', fence, token)
 else

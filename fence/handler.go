@@ -12,52 +12,52 @@ import (
 	"time"
 )
 
-// HTTPConfig says how a Handler guards. Its zero value is the documented default.
+// HTTPConfig has the settings of a Handler. The zero value of each field means its default.
 type HTTPConfig struct {
-	// Store remembers the last tokens. Nil means one Memory, which all Handlers of the
-	// process share that have no other. Its value must be comparable, as pointers are:
-	// Handlers with equal stores guard together.
+	// Store remembers the last tokens. Its value must be comparable, as pointers are.
+	// Handlers with equal stores guard together. Default: one Memory, which all Handlers of
+	// the process without another store share.
 	Store Store
-	// Resource names what a request writes. Nil means PathResource.
+	// Resource names what a request writes. Default: PathResource.
 	Resource func(*http.Request) string
 	// MaxToken is the highest token that can be genuine. A higher one is refused and not
-	// remembered, because nobody could pass after it. Default: this machine's time in
-	// microseconds since 1970, and one day: locks count below that (redlatch.Config.TokenClock).
+	// remembered, because no genuine token could pass after it. Locks issue lower tokens
+	// (redlatch.Config.TokenClock). Default: this machine's time in microseconds since 1970
+	// plus one day.
 	MaxToken int64
-	// Logger hears of a store that fails. Nil means slog.Default.
+	// Logger reports a store that fails. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// Handler guards a handler: it runs for a request only if the token in the header
-// Redlatch-Token is not older than the last one that passed for the same resource. The
-// guarded handler finds the token in its context, by TokenFrom. Mount it on the routes
-// that write:
+// Handler guards a handler, next. Next runs for a request only if the token in the header
+// Redlatch-Token is not older than the last one that passed for the same resource. It finds the
+// token in its context, by TokenFrom. Mount a Handler on the routes that write:
 //
 //	mux.Handle("PUT /stock/{id}", fence.Handler(putStock, fence.HTTPConfig{}))
 //
-// It answers by itself, and nothing was run, with
+// If next does not run, the answer is one of
 //
 //	409 Conflict              the token is stale; the header has the newest that passed
 //	428 Precondition Required there is no token
 //	400 Bad Request           the header is not one number, or beyond HTTPConfig.MaxToken
 //	503 Service Unavailable   the store failed, or the request's context ended before its turn
 //
-// A token is a number and proves nothing about who sends it. Authenticate and authorise
-// clients before a Handler: whoever may send it a token can refuse those of all others, and
-// have it remember resources.
+// A token is a number, and does not prove who sends it. Authenticate and authorise clients before
+// a Handler. A client that may send a token can block those of all others, and fill the store
+// with resources.
 //
-// Within the Handlers of one store, in one process, check and effect are one. While a
-// request runs, those with other tokens for its resource wait, so a newer one never
-// overtakes an older one that has passed. They wait until it returns or their own context
-// ends, so bound what you guard. With HTTP/1 a client that leaves does not end the context
-// of its request before the body has been read. What next leaves at work when it returns
-// is not guarded: put http.TimeoutHandler around a Handler and not inside.
+// Among the Handlers of one store in one process, check and effect are atomic. While a request
+// runs, requests with other tokens for its resource wait. So a newer request never overtakes an
+// older one that has passed. They wait until it returns or their own context ends, so bound the
+// time of next. With HTTP/1, a client that disconnects ends the context of its request only after
+// the body has been read. Work that goes on after next has returned is not guarded. So put
+// http.TimeoutHandler around a Handler and not inside.
 //
 // Handler panics if next is an http.TimeoutHandler, or if the store cannot be compared.
 //
-// Two processes that share a store are not kept apart like this. There a request that
-// has passed can still be overtaken on its way to what it writes, which must then be
-// guarded itself: hand TokenFrom on to Row.Update, Ledger.PassIn or Redis.Do.
+// Requests in two processes that share a store do not wait for each other. There a newer request
+// can overtake one that has passed, before that one writes. Guard the data itself, too: pass
+// TokenFrom to Row.Update, Ledger.PassIn or Redis.Do.
 func Handler(next http.Handler, cfg HTTPConfig) http.Handler {
 	if cfg.Store == nil {
 		cfg.Store = &processMemory
@@ -102,7 +102,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := resource{h.cfg.Store, h.cfg.Resource(r)}
 	turn := turnKey{at, token}
 	if r.Context().Value(turn) != nil {
-		h.next.ServeHTTP(w, r) // it runs inside another Handler, in the turn of that one
+		h.next.ServeHTTP(w, r) // it runs inside another Handler, which has the turn
 		return
 	}
 	if err := processTurns.enter(r.Context(), token, at); err != nil {
@@ -118,7 +118,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, turn, true)))
 }
 
-// turnKey is the key, in the context of a request, of a turn that it has.
+// turnKey is the context key that says that a request has this turn.
 type turnKey struct {
 	at    resource
 	token int64
@@ -132,11 +132,10 @@ func pass(ctx context.Context, token int64, at resource) error {
 	return err
 }
 
-// refuse answers a request that did not pass. What is wrong with a store is told to the
-// log and not to the client.
+// refuse answers a request that did not pass. It logs the error of a store, and does not send it
+// to the client.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var stale *StaleError
-	if errors.As(err, &stale) {
+	if stale, ok := errors.AsType[*StaleError](err); ok {
 		w.Header().Set(Header, strconv.FormatInt(stale.Last, 10))
 		http.Error(w, stale.Error(), http.StatusConflict)
 		return

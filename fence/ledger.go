@@ -7,28 +7,28 @@ import (
 	"fmt"
 )
 
-// Ledger is a table of its own with the last token of each resource. It guards what no
-// single row can: inserts, deletes, several tables in one transaction. As a Store it
-// outlives the processes that use it.
+// Ledger is a separate table with the last token of each resource. It guards what no single row
+// can: inserts, deletes, several tables in one transaction. As a Store it outlives the processes
+// that use it.
 //
-// Schema has the table. It grows by one row for each resource; do not delete those of
-// resources that a paused holder may still come back to.
+// Schema creates the table. The table grows by one row for each resource. Do not delete the rows
+// of resources to which a paused holder may still write.
 type Ledger struct {
 	DB    *sql.DB // for Pass
-	Table string  // may have its schema in front; empty means "fences"
+	Table string  // may have its schema in front. Default: "fences".
 	Style Style   // Dollar for PostgreSQL
 }
 
 var _ Store = Ledger{}
 
-// Schema is the statement that creates the table where there is none.
+// Schema is the statement that creates the table if it does not exist.
 func (l Ledger) Schema() string {
 	return "CREATE TABLE IF NOT EXISTS " + quoteTable(l.table()) +
 		" (resource TEXT PRIMARY KEY, token BIGINT NOT NULL)"
 }
 
-// Pass is Store.Pass, in a transaction of its own: it orders those who pass, not what
-// they do afterwards. It blocks as the database does and ends with ctx.
+// Pass is Store.Pass, in a transaction of its own. It orders the tokens, but not the writes that
+// follow. It blocks as the database does and ends with ctx.
 func (l Ledger) Pass(ctx context.Context, token int64, resource string) error {
 	return l.PassIn(ctx, l.DB, token, resource)
 }
@@ -39,8 +39,8 @@ func (l Ledger) Pass(ctx context.Context, token int64, resource string) error {
 //	defer tx.Rollback()
 //	err = ledger.PassIn(ctx, tx, hold.Token(), "stock:7") // then the writes, then Commit
 //
-// Other tokens of the resource wait until the transaction ends, so what it writes is
-// guarded with it. What is rolled back has not passed. Roll back after an error.
+// Other tokens of the resource wait until the transaction ends, so its writes are guarded, too.
+// After a rollback the token has not passed. Roll back after an error.
 func (l Ledger) PassIn(ctx context.Context, tx DB, token int64, resource string) error {
 	err := check(token)
 	if err == nil {

@@ -14,23 +14,22 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// Redis guards keys in Redis. Beside each guarded key stands another one with the last
-// token that passed. It is redlatch:fence:{key}, or redlatch:fence:{tag}:key if the key
-// has a hash tag. Both lie in one slot of a cluster.
+// Redis guards keys in Redis. For each guarded key, a second key has the last token that passed:
+// redlatch:fence:{key}, or redlatch:fence:{tag}:key if the key has a hash tag. Both keys lie in
+// one slot of a cluster.
 //
-// While that slot moves to another server, Do is refused with TRYAGAIN if the two keys are
-// not on one server. Nothing has passed then. Repeat the call until the slot has moved.
-// Pass uses one key and is not affected.
+// While that slot migrates to another server, Redis may answer Do with TRYAGAIN, because the two
+// keys are not on one server. Nothing has passed then. Repeat the call until the slot has
+// migrated. Pass uses one key and is not affected.
 //
-// The guard is as good as what the server keeps. A failover to a replica without the
-// newest writes, or an eviction, takes the last token back; use a maxmemory-policy that
-// evicts none of these keys. A write that does not come through a Redis is not guarded.
+// The guard depends on the data of the server. A failover to a replica without the newest
+// writes, or an eviction, loses the last token. Use a maxmemory-policy that does not evict these
+// keys. Writes that do not use this guard are not checked.
 type Redis struct {
 	Driver driver.Driver
-	// Keep is for how long the last token is remembered after it has passed. Zero
-	// means for ever: one small key for each key that was ever guarded. Anything else
-	// must be far longer than a holder can be paused: one that comes back later
-	// passes.
+	// Keep is how long the last token is remembered after it has passed. Choose a time far
+	// longer than any pause of a holder: a holder that resumes later passes. Default: 0, which
+	// means for ever, with one small key for each guarded key.
 	Keep time.Duration
 }
 
@@ -39,7 +38,7 @@ var _ Store = Redis{}
 //go:embed guarded.lua
 var guarded string
 
-// guardedDigest is what the server knows the script by.
+// guardedDigest is the name by which the server knows the script.
 var guardedDigest = protocol.Digest(guarded)
 
 // Set is Do for the command SET, without options.
@@ -48,30 +47,30 @@ func (r Redis) Set(ctx context.Context, token int64, key, value string) error {
 	return err
 }
 
-// Do runs a command on a key if no newer token has passed for this key, and returns
-// its reply. It may be any command that knows one key, as its first argument, with up to
-// 4,000 further arguments:
+// Do runs a command on a key if no newer token has passed for this key, and returns its reply.
+// The command may be any with one key, which is its first argument, and at most 4,000 further
+// arguments:
 //
 //	reply, err := guard.Do(ctx, hold.Token(), "HSET", "order:7", "state", "paid")
 //
-// An integer reply beyond 2^53 is rounded, because Lua cannot hold it. In Redis it is exact.
+// Lua rounds an integer reply above 2^53. The value in Redis is exact.
 //
-// A key that is empty, or has a closing brace but no hash tag, is refused: its token could
-// not lie in its slot.
+// Do refuses a key that is empty, or that has a closing brace but no hash tag: the token could
+// not lie in the same slot.
 //
-// Check and command are one script. It blocks until the server has answered, and ends
-// with ctx or the driver's timeout. The errors are ErrStale, ErrNoToken, a
-// *driver.ServerError where the server or the command refused, or the driver's, which
-// say whether the request was sent. It is never sent a second time: after an error
-// that leaves this open, repeating the call is harmless where repeating the command is.
+// Check and command are one script. Do blocks until the server has answered, and ends with ctx or
+// the driver's timeout. The errors are ErrStale, ErrNoToken, a *driver.ServerError if the server
+// or the command refused, or the driver's. An error of the driver says whether the request was
+// sent. Do never sends it a second time. After an error that leaves this open, repeat the call
+// only if repeating the command does no harm.
 func (r Redis) Do(ctx context.Context, token int64, command, key string, args ...string) (driver.Reply, error) {
 	beside := tokenKeyOf(key)
 	var err error
 	switch {
 	case command == "":
 		err = errors.New("the command is empty")
-	case len(args) > mostArguments:
-		err = fmt.Errorf("the command has %d arguments, more than %d", len(args), mostArguments)
+	case len(args) > maxArguments:
+		err = fmt.Errorf("the command has %d arguments, more than %d", len(args), maxArguments)
 	case driver.Slot(beside) != driver.Slot(key):
 		err = errors.New("the key has no hash tag that its token could share")
 	default:
@@ -80,20 +79,20 @@ func (r Redis) Do(ctx context.Context, token int64, command, key string, args ..
 	return driver.Reply{}, fmt.Errorf("fence: key %q: %w", key, err)
 }
 
-// Pass is Store.Pass, with the resource for the guarded key, which is not touched. It
+// Pass is Store.Pass. The resource takes the place of the guarded key, which is not touched. It
 // blocks and ends as Do does.
 func (r Redis) Pass(ctx context.Context, token int64, resource string) error {
 	_, err := r.run(ctx, token, resource, []string{"1", tokenKeyOf(resource)}, nil)
 	return err
 }
 
-// mostArguments is the limit of the script for the arguments behind the key.
-const mostArguments = 4000
+// maxArguments is the script's limit of arguments behind the key.
+const maxArguments = 4000
 
-// tokenKeyOf is where the last token of a key stands. It has the hash tag of the key, and
-// is the token of no other key.
+// tokenKeyOf is the key of the last token of a guarded key. It has the same hash tag, and belongs
+// to no other guarded key.
 func tokenKeyOf(key string) string {
-	tag := key // what Redis takes as the tag if there is none
+	tag := key // without a tag, Redis hashes the whole key
 	if strings.Contains(key, "}") {
 		_, rest, _ := strings.Cut(key, "{")
 		tag, _, _ = strings.Cut(rest, "}")
@@ -105,8 +104,8 @@ func tokenKeyOf(key string) string {
 	return name
 }
 
-// run has the script check a token, with these keys, and then run the command. What names
-// the guarded key in errors.
+// run runs the script, which checks a token and then runs the command. What names the guarded
+// key in errors.
 func (r Redis) run(ctx context.Context, token int64, what string, keys, command []string) (driver.Reply, error) {
 	err := check(token)
 	if err == nil && r.Keep != 0 && r.Keep < time.Millisecond {
@@ -123,12 +122,11 @@ func (r Redis) run(ctx context.Context, token int64, what string, keys, command 
 	return reply, nil
 }
 
-// eval runs the script by its digest, and with its text where the server does not know
-// it yet. It has not run then, so this is no repetition.
+// eval runs the script by its digest. If the server does not know the script, it has not run, and
+// eval sends its text.
 func (r Redis) eval(ctx context.Context, key string, words []string) driver.Reply {
 	reply := r.Driver.Do(ctx, driver.Command{Words: append([]string{"EVALSHA", guardedDigest}, words...), Key: key})
-	var refused *driver.ServerError
-	if errors.As(reply.Err, &refused) && refused.Code() == "NOSCRIPT" {
+	if refused, ok := errors.AsType[*driver.ServerError](reply.Err); ok && refused.Code() == "NOSCRIPT" {
 		return r.Driver.Do(ctx, driver.Command{Words: append([]string{"EVAL", guarded}, words...), Key: key})
 	}
 	return reply

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// PathResource is the default name of what a request writes: the path of its URL, cleaned.
+// PathResource is the default name of the resource that a request writes: the cleaned path of
+// its URL.
 //
 //   - Repeated slashes, a slash at the end and the segments . and .. do not count.
 //   - Escapes are the characters that they stand for, but %2F is no separator: /a%2Fb is
@@ -15,9 +16,9 @@ import (
 //   - Upper and lower case differ.
 //   - Method, host and query do not count.
 //
-// It is the path as the Handler sees it: http.StripPrefix outside has taken its prefix off.
-// An application to which two such paths are one thing, or one path is two, needs
-// HTTPConfig.Resource.
+// It is the path as the Handler sees it: an http.StripPrefix around the Handler has removed its
+// prefix. Set HTTPConfig.Resource if two such paths name one resource of the application, or
+// one path names two.
 func PathResource(r *http.Request) string {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	for i, segment := range segments {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// DB is what a guard needs of a database. *sql.DB, *sql.Tx and *sql.Conn have it.
+// DB is the part of a database that a guard needs. *sql.DB, *sql.Tx and *sql.Conn implement it.
 type DB interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Style is how a database wants the arguments of a statement to be marked.
+// Style is the form of the placeholders in a statement.
 type Style int
 
 // The styles of SQLite and of PostgreSQL.
@@ -23,22 +23,22 @@ const (
 	Dollar                // $1, $2, …
 )
 
-// The marks of each style. SQLite takes ?1, ?2, … as well as ?.
+// The placeholders of each style. SQLite accepts ?1, ?2, … as well as ?.
 var (
 	questionMark = regexp.MustCompile(`\?(\d*)`)
 	dollarMark   = regexp.MustCompile(`\$(\d+)`)
 )
 
-// marks returns the number of the last argument that a text has marks for.
-func (s Style) marks(text string) (last int) {
+// placeholders returns the highest argument number that a text refers to.
+func (s Style) placeholders(text string) (last int) {
 	form := questionMark
 	if s == Dollar {
 		form = dollarMark
 	}
 	for _, mark := range form.FindAllStringSubmatch(text, -1) {
-		n := last + 1 // this is how SQLite counts a mark without a number
+		n := last + 1 // this is how SQLite counts a placeholder without a number
 		if mark[1] != "" {
-			n, _ = strconv.Atoi(mark[1]) // too great a number is one that nobody has given
+			n, _ = strconv.Atoi(mark[1]) // a number that is too large has no argument anyway
 		}
 		last = max(last, n)
 	}
@@ -59,8 +59,8 @@ func (s *statement) add(pieces ...string) {
 	}
 }
 
-// arg adds an argument and returns its mark. The mark has a number, because the text in
-// front of it may use one argument twice, or have a mark in quotes.
+// arg adds an argument and returns its placeholder. It has a number, because the text before it
+// may use one argument twice, or contain a placeholder in quotes.
 func (s *statement) arg(value any) string {
 	s.args = append(s.args, value)
 	sign := "?"
@@ -85,10 +85,10 @@ func (s *statement) number(ctx context.Context, db DB) (n int64, err error) {
 	return n, err
 }
 
-// quote makes an identifier of any text.
+// quote makes an identifier from any text.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// quoteTable is quote for a table, which may have its schema in front of it.
+// quoteTable is quote for the name of a table, which may have its schema in front.
 func quoteTable(name string) string {
 	parts := strings.Split(name, ".")
 	for i, part := range parts {
@@ -97,8 +97,8 @@ func quoteTable(name string) string {
 	return strings.Join(parts, ".")
 }
 
-// column names a column together with its table. SQLite takes a lone "x" for the text x
-// where there is no column of that name: a misspelt key would match rows of any kind.
+// column names a column together with its table. If a column "x" does not exist, SQLite reads a
+// bare "x" as the text x. Then a misspelt key could match other rows.
 func column(table, name string) string {
 	return quote(table[strings.LastIndex(table, ".")+1:]) + "." + quote(name)
 }

@@ -9,31 +9,32 @@ import (
 // Store remembers the last token that passed for each resource. Memory, Ledger and
 // Redis are stores.
 type Store interface {
-	// Pass lets a token pass that is not older than the last one of the resource,
-	// and remembers it. Otherwise the error is a *StaleError, or matches ErrNoToken.
-	// Any other error means that the store could not be asked, or did not answer;
-	// it may then have remembered the token, and asking again is harmless.
+	// Pass remembers a token if it is not older than the last one of the resource.
+	// Otherwise the error is a *StaleError, or matches ErrNoToken. Any other error means
+	// that the store could not be asked, or did not answer. It may have remembered the token
+	// then. It is safe to repeat the call.
 	Pass(ctx context.Context, token int64, resource string) error
 }
 
-// Memory is a store in the memory of this process. Its zero value is empty and ready,
-// and it is safe for concurrent use.
+// Memory is a store in the memory of this process. Its zero value is empty and ready to use. It
+// is safe for concurrent use.
 //
-// It forgets everything when the process ends: after that, a stale token passes until a
-// newer one has. It also forgets a resource when more than 100,000 others have passed since.
+// It forgets everything when the process ends. After that, a stale token passes until a newer
+// one has passed. It also forgets a resource after tokens of more than 100,000 others have
+// passed.
 type Memory struct {
 	mu sync.Mutex
-	// Both map a resource to its last token. What passes goes into recent; a full recent
-	// becomes older, and what was older is forgotten.
+	// Both map a resource to its last token. New tokens go into recent. A full recent
+	// becomes older, and the former older is forgotten.
 	recent, older map[string]int64
 }
 
 var _ Store = (*Memory)(nil)
 
-// fullMemory is how many resources Memory.recent has at most.
+// fullMemory is the largest number of resources in Memory.recent.
 const fullMemory = 100_000
 
-// Pass is Store.Pass. It does not block, whatever becomes of its context.
+// Pass is Store.Pass. It does not block, and ignores its context.
 func (m *Memory) Pass(_ context.Context, token int64, resource string) error {
 	if err := check(token); err != nil {
 		return err
@@ -51,11 +52,12 @@ func (m *Memory) Pass(_ context.Context, token int64, resource string) error {
 	return nil
 }
 
-// short is a resource as Memory remembers it. A client chooses the length of a path.
+// short is the name under which Memory remembers a resource. Its length is bounded, because a
+// client chooses the length of a path.
 func short(resource string) string {
 	if len(resource) <= sha256.Size {
 		return resource
 	}
 	digest := sha256.Sum256([]byte(resource))
-	return string(digest[:]) + "#" // no short one has this length
+	return string(digest[:]) + "#" // no name that is kept as it is has this length
 }

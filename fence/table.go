@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// Table is a table whose rows guard themselves: each has a column with the last token
-// that wrote it. Add it to a table that exists by
+// Table is a table whose rows guard themselves: a column of each row has the last token that
+// wrote it. Add the column to an existing table by
 //
 //	ALTER TABLE stock ADD COLUMN fence BIGINT NOT NULL DEFAULT 0
 //
-// It is a plain value. Names are quoted, so write them just as the database keeps them:
-// PostgreSQL keeps those of an unquoted CREATE TABLE in lower case.
+// Names are quoted, so write them exactly as the database stores them. PostgreSQL stores the
+// names of an unquoted CREATE TABLE in lower case.
 type Table struct {
 	Name    string   // may have its schema in front: "shop.stock"
-	Key     []string // the columns that name one row; empty means "id"
-	Token   string   // the column of the last token, for Update; empty means "fence"
-	Version string   // the column of the version, for UpdateIf; empty means "version"
+	Key     []string // the columns that identify one row. Default: "id".
+	Token   string   // the column of the last token, for Update. Default: "fence".
+	Version string   // the column of the version, for UpdateIf. Default: "version".
 	Style   Style    // Dollar for PostgreSQL
 }
 
@@ -31,8 +31,8 @@ type Row struct {
 	key   []any
 }
 
-// Row returns the row with this key: one value for each column of Table.Key. It asks
-// nothing of the database.
+// Row returns the row with this key: one value for each column of Table.Key. It does not use the
+// database.
 func (t Table) Row(key ...any) Row {
 	if len(t.Key) == 0 {
 		t.Key = []string{"id"}
@@ -42,24 +42,24 @@ func (t Table) Row(key ...any) Row {
 	return Row{table: t, key: key}
 }
 
-// Update writes the row if no newer token has written it, and leaves the token in it.
-// The text set is what stands behind SET in an UPDATE, and args are its arguments:
+// Update writes the row if no newer token has written it, and stores the token in it. The text
+// set follows SET in the UPDATE statement, and args are its arguments:
 //
 //	err := stock.Row(7).Update(ctx, db, hold.Token(), "n = n - ?", 3)
 //
 // In the style Question each ? takes the next of args, and ?1 the first. In the style Dollar
-// $1 takes the first. The highest placeholder is that of the last of args. A semicolon, a zero
-// byte or the beginning of a comment in set is refused, even in quotes. Hand texts over in
-// args. Set is part of the statement: never build it from what others have sent.
+// $1 takes the first. The highest placeholder belongs to the last of args. Update refuses a
+// semicolon, a zero byte or the beginning of a comment in set, even in quotes. Pass texts in
+// args. Never build set from input of others, because it becomes part of the statement.
 //
-// Check and write are one statement. Two that meet are ordered by the database; at an
-// isolation above READ COMMITTED it may instead fail one of them, with its own error.
-// In a transaction the row stays locked, and newer tokens wait, until it ends; what is
-// rolled back has not passed.
+// Check and write are one statement. The database orders two updates that meet. At an isolation
+// above READ COMMITTED it may fail one of them instead, with its own error. In a transaction the
+// row stays locked, and newer tokens wait, until the transaction ends. After a rollback the
+// token has not passed.
 //
-// It blocks as the database does and ends with ctx. The errors are ErrStale, ErrNoToken,
-// ErrNoRow, or the database's, wrapped: after one of these the row may be written if db
-// is no transaction, and repeating the call is harmless where repeating set is.
+// Update blocks as the database does and ends with ctx. The errors are ErrStale, ErrNoToken,
+// ErrNoRow, or the database's, wrapped. After an error of the database, the row may have been
+// written, unless db is a transaction. Then repeat the call only if repeating set does no harm.
 func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ...any) error {
 	err := check(token)
 	if err == nil {
@@ -68,20 +68,21 @@ func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ..
 	return r.failure(err)
 }
 
-// UpdateIf writes the row if it still has the version with which it was read, and gives
-// it the next one, which it returns. It needs no lock and no token, only a column:
+// UpdateIf writes the row if it still has the version with which it was read. It gives the row
+// the next version, and returns that. It needs no lock and no token, only a column:
 //
 //	ALTER TABLE stock ADD COLUMN version BIGINT NOT NULL DEFAULT 0
 //
-// Whoever comes second gets ErrConflict, reads the row again and decides anew. Set and
-// args, and the order of two that meet, are as in Update. NULL is version 0.
+// Of two updates from one version the second gets ErrConflict: read the row again and decide
+// anew. Set and args, and the order of two updates that meet, are as in Update. NULL counts as
+// version 0.
 //
-// In a transaction the version that it returns counts once Commit has returned nil. After a
-// rollback, or an error of Commit, read the row again: others may have made the same version.
+// In a transaction the returned version is valid once Commit has returned nil. After a rollback,
+// or an error of Commit, read the row again: others may have made the same version.
 //
-// With an error it returns version as it was given. The errors are ErrConflict, ErrNoRow,
-// or the database's, wrapped: after one of these the row may be written if db is no
-// transaction, and a repetition that finds it written is an ErrConflict.
+// After an error it returns the given version. The errors are ErrConflict, ErrNoRow, or the
+// database's, wrapped. After an error of the database, the row may have been written, unless db
+// is a transaction. If it was, a repetition returns ErrConflict.
 func (r Row) UpdateIf(ctx context.Context, db DB, version int64, set string, args ...any) (int64, error) {
 	err := r.write(ctx, db, guard{column: r.table.Version, passes: "=", now: version, next: version + 1}, set, args)
 	if err != nil {
@@ -90,14 +91,14 @@ func (r Row) UpdateIf(ctx context.Context, db DB, version int64, set string, arg
 	return version + 1, nil
 }
 
-// guard is the condition of an update: what stands in a column, where NULL is 0, compared
-// with a number. The update leaves another number there.
+// guard is the condition of an update. It compares a column with a number, and NULL counts as 0.
+// The update stores another number in the column.
 type guard struct {
 	column, passes string
 	now, next      int64
 }
 
-// refusal is why a row that has this number in its column was not written.
+// refusal says why a row with this number in its column was not written.
 func (g guard) refusal(has int64) error {
 	switch {
 	case g.passes == "=" && has != g.now:
@@ -108,17 +109,17 @@ func (g guard) refusal(has int64) error {
 	return errUnexplained
 }
 
-// errUnexplained: the row came into being after the update had looked for it, or a
-// trigger or a policy of the database has kept the update from it.
+// errUnexplained means that the row was inserted after the update had run, or that a trigger or
+// a policy of the database has prevented the update.
 var errUnexplained = errors.New("not written, though nothing newer has written the row: try again")
 
-// write updates the row where the guard lets it pass.
+// write updates the row if the guard permits it.
 func (r Row) write(ctx context.Context, db DB, g guard, set string, args []any) error {
 	if err := r.valid(set, args); err != nil {
 		return err
 	}
 	s := &statement{style: r.table.Style, args: slices.Clone(args)}
-	// A condition in set is a syntax error, because a column follows it.
+	// A column follows set, so a condition in set is a syntax error.
 	s.add("UPDATE ", quoteTable(r.table.Name), " SET ", set, ", ", quote(g.column), " = ", s.arg(g.next))
 	r.where(s)
 	s.add(" AND COALESCE(", column(r.table.Name, g.column), ", 0) ", g.passes, " ", s.arg(g.now))
@@ -145,7 +146,7 @@ func (r Row) read(ctx context.Context, db DB, name string) (int64, error) {
 	return n, err
 }
 
-// where appends the condition that names the row.
+// where appends the condition that identifies the row.
 func (r Row) where(s *statement) {
 	s.add(" WHERE ")
 	for i, name := range r.table.Key {
@@ -163,14 +164,14 @@ func (r Row) valid(set string, args []any) error {
 	case len(r.key) != len(r.table.Key):
 		return fmt.Errorf("Row has %d values for the %d columns of Table.Key", len(r.key), len(r.table.Key))
 	case cutsOff.MatchString(set):
-		return errors.New("set has a semicolon, a zero byte or the beginning of a comment: hand texts over in args")
-	case r.table.Style.marks(set) != len(args):
-		return fmt.Errorf("the highest mark in set is %d, for %d arguments", r.table.Style.marks(set), len(args))
+		return errors.New("set has a semicolon, a zero byte or the beginning of a comment: pass texts in args")
+	case r.table.Style.placeholders(set) != len(args):
+		return fmt.Errorf("the highest placeholder in set is %d, for %d arguments", r.table.Style.placeholders(set), len(args))
 	}
 	return nil
 }
 
-// cutsOff is what keeps a database from reading the condition that follows set. Some
+// cutsOff matches a text that keeps a database from reading the condition behind set. Some
 // drivers of SQLite then write every row.
 var cutsOff = regexp.MustCompile(`[;\x00]|--|/\*`)
 

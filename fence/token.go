@@ -10,27 +10,27 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// Header is the header of HTTP that carries a token: in a request the one that it was
-// made with, in a refusal the newest that has passed.
+// Header is the HTTP header that carries a token. A request carries its own token, a refusal the
+// newest token that has passed.
 const Header = "Redlatch-Token"
 
 type tokenKey struct{}
 
-// WithToken returns a context that carries the token of a hold. A Transport sends it
-// along, and a Handler hands it to the handler that it guards.
+// WithToken returns a context that carries the token of a hold. A Transport sends the token, and
+// a Handler passes it to the handler that it guards.
 func WithToken(ctx context.Context, token int64) context.Context {
 	return context.WithValue(ctx, tokenKey{}, token)
 }
 
-// TokenFrom returns the token that a context carries, 0 if it carries none. As a token,
-// 0 is refused by every guard, so the result needs no check of its own.
+// TokenFrom returns the token that a context carries, 0 if it carries none. Every guard refuses
+// the token 0, so the caller need not check the result.
 func TokenFrom(ctx context.Context) int64 {
 	token, _ := ctx.Value(tokenKey{}).(int64)
 	return token
 }
 
-// tokenOf reads the token of a header. There is ErrNoToken if it has none, and another
-// error if what it has is not one number.
+// tokenOf reads the token of a header. The error is ErrNoToken if it has none, and another one
+// if its value is not one number.
 func tokenOf(header http.Header) (int64, error) {
 	values := header.Values(Header)
 	if len(values) == 0 {

@@ -6,21 +6,21 @@ import (
 	"strconv"
 )
 
-// Transport sends along the token that a request's context carries:
+// Transport adds the token of a request's context to the request:
 //
 //	client := &http.Client{Transport: &fence.Transport{}}
 //	ctx := fence.WithToken(hold.Context(), hold.Token())
 //	request, err := http.NewRequestWithContext(ctx, "PUT", url, body)
 //
-// A request whose context carries none goes out as it is.
+// A request whose context carries no token is sent unchanged.
 type Transport struct {
-	Base http.RoundTripper // nil means http.DefaultTransport
+	Base http.RoundTripper // Default: http.DefaultTransport.
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// RoundTrip sends the request. One whose context carries a token that is not positive is
-// not sent, and the error is ErrNoToken: its hold was taken without fencing.
+// RoundTrip sends the request. If the token is not positive, RoundTrip sends nothing and returns
+// ErrNoToken: the hold was taken without fencing.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
@@ -44,15 +44,15 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return base.RoundTrip(marked)
 }
 
-// ResponseError is a *StaleError if the response is a Handler's refusal of a stale
-// token, and nil otherwise, also for errors of other kinds. It leaves the body alone.
+// ResponseError returns a *StaleError if the response is a Handler's refusal of a stale token. It
+// returns nil for any other response, including other errors. It does not read the body.
 func ResponseError(response *http.Response) error {
 	if response.StatusCode != http.StatusConflict {
 		return nil
 	}
 	last, err := tokenOf(response.Header)
 	if err != nil {
-		return nil // somebody else's conflict
+		return nil // another handler's conflict
 	}
 	stale := &StaleError{Last: last}
 	if response.Request != nil {

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// turns keeps apart, for each resource, those who come with different tokens. Those
-// with the same one belong to one holder and go together. All Handlers of the process share
-// one, because several may guard one resource.
+// turns runs requests with different tokens for one resource one after another. Requests with the
+// same token belong to one holder and run side by side. All Handlers of the process share one
+// value, because several Handlers may guard one resource.
 type turns struct {
-	mu    sync.Mutex
-	rooms map[resource]*room
+	mu     sync.Mutex
+	states map[resource]*state
 }
 
 // resource is what a store knows by a name.
@@ -20,61 +20,60 @@ type resource struct {
 	name  string
 }
 
-// room is one resource while somebody is inside or waits. Its fields are guarded by
-// turns.mu.
-type room struct {
-	inside  int
-	token   int64         // of those inside
+// state is that of one resource while requests run or wait. turns.mu guards its fields.
+type state struct {
+	running int           // requests
+	token   int64         // of the running requests
 	passed  int64         // the newest that the store has let pass meanwhile
 	waiting []int64       // tokens, each as often as it waits
 	changed chan struct{} // closed, and made anew, when anything above changes
 }
 
-// enter waits until nobody with another token is inside, and nobody with a newer one
-// waits. The error is a *StaleError as soon as a newer one has passed, or the cause
-// for which ctx has ended. Without an error, leave must follow.
+// enter waits until no request with another token runs, and none with a newer token waits. The
+// error is a *StaleError as soon as a newer token has passed, or the cause for which ctx has
+// ended. After nil, leave must follow.
 func (t *turns) enter(ctx context.Context, token int64, at resource) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.room(at)
-	r.waiting = append(r.waiting, token)
-	defer t.settle(at, r)
+	s := t.state(at)
+	s.waiting = append(s.waiting, token)
+	defer t.notify(at, s)
 	defer func() {
-		i := slices.Index(r.waiting, token)
-		r.waiting = slices.Delete(r.waiting, i, i+1)
+		i := slices.Index(s.waiting, token)
+		s.waiting = slices.Delete(s.waiting, i, i+1)
 	}()
-	for !r.admits(token) {
-		if token < r.passed {
-			return &StaleError{Token: token, Last: r.passed}
+	for !s.admits(token) {
+		if token < s.passed {
+			return &StaleError{Token: token, Last: s.passed}
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		t.await(ctx, r.changed)
+		t.await(ctx, s.changed)
 	}
-	r.inside++
-	r.token = token
+	s.running++
+	s.token = token
 	return nil
 }
 
-func (t *turns) room(at resource) *room {
-	if t.rooms == nil {
-		t.rooms = make(map[resource]*room)
+func (t *turns) state(at resource) *state {
+	if t.states == nil {
+		t.states = make(map[resource]*state)
 	}
-	r := t.rooms[at]
-	if r == nil {
-		r = &room{changed: make(chan struct{})}
-		t.rooms[at] = r
+	s := t.states[at]
+	if s == nil {
+		s = &state{changed: make(chan struct{})}
+		t.states[at] = s
 	}
-	return r
+	return s
 }
 
-// admits says whether a token that waits may enter.
-func (r *room) admits(token int64) bool {
-	return (r.inside == 0 || r.token == token) && slices.Max(r.waiting) == token
+// admits says whether a waiting token may enter.
+func (s *state) admits(token int64) bool {
+	return (s.running == 0 || s.token == token) && slices.Max(s.waiting) == token
 }
 
-// await gives up the mutex until a room has changed or ctx has ended.
+// await unlocks the mutex until a state has changed or ctx has ended.
 func (t *turns) await(ctx context.Context, changed <-chan struct{}) {
 	t.mu.Unlock()
 	defer t.mu.Lock()
@@ -84,29 +83,29 @@ func (t *turns) await(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// pass notes that the store has let those inside pass.
+// pass notes that the store has let the running requests pass.
 func (t *turns) pass(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.rooms[at]
-	r.passed = max(r.passed, r.token)
-	t.settle(at, r)
+	s := t.states[at]
+	s.passed = max(s.passed, s.token)
+	t.notify(at, s)
 }
 
-// leave is the way out of enter.
+// leave ends what enter began.
 func (t *turns) leave(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.rooms[at]
-	r.inside--
-	t.settle(at, r)
+	s := t.states[at]
+	s.running--
+	t.notify(at, s)
 }
 
-// settle tells those who wait that the room has changed, and clears an empty one away.
-func (t *turns) settle(at resource, r *room) {
-	close(r.changed)
-	r.changed = make(chan struct{})
-	if r.inside == 0 && len(r.waiting) == 0 {
-		delete(t.rooms, at)
+// notify wakes the waiting requests of a resource, and removes an unused state.
+func (t *turns) notify(at resource, s *state) {
+	close(s.changed)
+	s.changed = make(chan struct{})
+	if s.running == 0 && len(s.waiting) == 0 {
+		delete(t.states, at)
 	}
 }

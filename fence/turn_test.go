@@ -16,13 +16,13 @@ func TestAResourceThatIsNotInUseHasNoRoom(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := all.enter(ended, 34, at); err == nil {
-		t.Error("34 is inside together with 33")
+		t.Error("34 runs together with 33")
 	}
-	if len(all.rooms) != 1 {
-		t.Errorf("%d rooms, want that of 33", len(all.rooms))
+	if len(all.states) != 1 {
+		t.Errorf("%d states, want that of 33", len(all.states))
 	}
 	all.leave(at)
-	if len(all.rooms) != 0 {
-		t.Errorf("%d rooms when all have left", len(all.rooms))
+	if len(all.states) != 0 {
+		t.Errorf("%d states when all have left", len(all.states))
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// byLock divides a history, in the order of the grants.
+// byLock divides a history by lock, each in the order of the grants.
 func byLock(spans []span) map[string][]span {
 	locks := make(map[string][]span)
 	for _, s := range spans {
@@ -33,9 +33,9 @@ func overlaps(spans []span) (n int) {
 	return n
 }
 
-// tokensAgain counts the holds whose token is smaller than that of a hold which was granted
+// reusedTokens counts the holds whose token is smaller than that of a hold which was granted
 // before they asked, or is that of another hold of the lock.
-func tokensAgain(spans []span) (n int) {
+func reusedTokens(spans []span) (n int) {
 	for _, granted := range byLock(spans) {
 		given := make(map[int64]int)
 		for _, s := range granted {

@@ -82,7 +82,7 @@ func TestTokensThatAreGivenAgainAreFound(t *testing.T) {
 		{"told of out of order", []span{of(20, 21, 4), of(10, 11, 5)}, 1},
 		{"different locks", []span{of(10, 11, 5), of(20, 21, 5).on("b")}, 0},
 	} {
-		if got := tokensAgain(c.spans); got != c.want {
+		if got := reusedTokens(c.spans); got != c.want {
 			t.Errorf("%s: %d tokens given again, want %d", c.name, got, c.want)
 		}
 	}

@@ -1,51 +1,52 @@
-// Package robustness drills failovers: traffic, faults, a history of every grant, and its
-// check. "make drills" runs it at length and prints the table of docs/guarantees.md; a
-// short one is among the tests.
+// Package robustness drills failovers: it runs traffic, injects faults, records every grant, and
+// checks the record. "make drills" runs it at length and prints the table of docs/guarantees.md. A
+// short run is among the tests.
 //
-// A drill is one set of servers, one seeded plan of faults, and for each level of guarantee
-// a crew: a few clients that contend for the level's own locks. All crews of a drill go
-// through the same faults at the same time, so that their rows can be compared. What the
-// servers believe is never asked; only what holders were told counts.
+// A drill has one set of servers, one seeded plan of faults, and traffic for each level of
+// guarantee: a few clients that contend for the level's own locks. All traffic of a drill meets the
+// same faults at the same time, so that the rows can be compared. A drill never asks what the
+// servers believe. Only what holders were told counts.
 //
 // # What is counted
 //
-// A span is one hold, from the moment at which Lock had returned to the last one at which
-// Hold.Valid said yes. Both ends are taken on the safe side, so two spans of one lock that
-// intersect are two holders at the same instant, for certain. Overlaps are such pairs.
+// A span is one hold, from the return of Lock to the last moment at which Hold.Valid said yes. Both
+// ends are on the safe side. So if two spans of one lock intersect, there were certainly two holders
+// at one instant. Overlaps are such pairs.
 //
-// A register is what a lock protects. Each holder writes into it again and again, the first
-// time when it has just got the lock, which stands for reading what is there. A write is
-// stale if another holder has begun after the writer did: the order of the first writes is
-// the order of the holders. That needs neither clocks nor tokens, and so can be a judge of
-// both. Every write goes into two columns: the open one takes all of them, the guarded one
-// those that a fence lets pass. Asking Valid and writing are one step under the register's
-// mutex; that a process can be paused between the two is the subject of other tests.
+// A register is what a lock protects. Each holder writes into it again and again. The first write
+// comes right after the grant and stands for reading the data. A write is stale if another holder
+// has begun after the writer did: the order of the first writes is the order of the holders. That
+// needs neither clocks nor tokens, so it can be used to check both.
 //
-// Tokens given again are those that do not exceed the token of an earlier hold, as far as
-// the two are in an order for certain, or that two holds have in common.
+// Every write goes into two columns. The open one takes all writes, the guarded one those that a
+// fence lets pass. The call of Valid and the write are one step under the register's mutex. Other
+// tests cover a process that is paused between the two.
 //
-// The longest time without service is the longest one, after the first fault, in which one
-// of the briefly held locks was granted to nobody.
+// Tokens given again are those that two holds have in common, and those below the token of a hold
+// that was certainly earlier.
 //
-// # What has to be so
+// The longest time without service is the longest time after the first fault in which one of the
+// briefly held locks was granted to nobody.
 //
-// Where a level promises something, the drill fails if it did not hold. Where a fault has
-// to break the weakest level, such as a replica that is promoted without the newest writes,
-// the drill goes on until it has, and fails if it never does: a drill in which nothing can
-// go wrong shows nothing. All other numbers are just that.
+// # What must be true
+//
+// If a level promises something that did not hold, the drill fails. Some faults must break the
+// weakest level, for example the promotion of a replica without the newest writes. Then the drill
+// goes on until the level is broken, and fails if that never happens: a drill in which nothing can
+// go wrong shows nothing. All other numbers are only reported.
 //
 //	plain                   nothing, in a failover
 //	fencing                 nothing: a counter is lost like a lock
 //	fencing by the clock    no stale write passes the guard (the clocks of a drill agree)
 //	replicas                nothing for certain: the grant is confirmed, renewals are not
-//	replicas, fixed lease   no overlap: what is confirmed is all there is
+//	replicas, fixed lease   no overlap: everything that is relied on is confirmed
 //	replicas and fencing    no stale write passes the guard, and no token is given again
 //	one replica of two      nothing: the other one may be chosen
 //	quorum                  no overlap
 //
-// Replicas are all replicas. Where they confirm, a lock that was held when the primary was
-// lost is on the new one until the lease of its last confirmation ends. A holder that still
-// reaches the old primary goes on renewing there, to no avail. It is overtaken as soon as
-// the new primary can grant, which with all replicas it cannot before the set is whole
-// again, and with one of two at once.
+// "Replicas" are all replicas. If all confirm, a lock that was held when the primary was lost is on
+// the new primary, until the lease of its last confirmation ends. A holder that still reaches the
+// old primary goes on renewing there, in vain. It is overtaken as soon as the new primary can grant.
+// If all replicas must confirm, that is when the set is whole again. If one of two suffices, it is
+// at once.
 package robustness

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -76,10 +77,7 @@ func drillLength(t *testing.T) time.Duration {
 		}
 		return length
 	}
-	if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
-		return time.Duration(times) * shortDrill
-	}
-	return shortDrill
+	return time.Duration(redistest.Stretch(1)) * shortDrill
 }
 
 func drillSeed(t *testing.T) uint64 {
@@ -94,7 +92,7 @@ func drillSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// drill is one set of servers with its plan of faults, and the crews that go through it.
+// drill is one set of servers with its plan of faults, and the traffic on them.
 type drill struct {
 	*testing.T
 	name   string
@@ -103,9 +101,9 @@ type drill struct {
 	seed   uint64
 	random *rand.Rand // of the plan
 
-	clock clock
-	crews []*crew
-	hurt  time.Duration // when the first fault came
+	clock      clock
+	traffic    []*traffic
+	firstFault time.Duration // when the first fault came
 }
 
 // begin starts the traffic: two clients for each level, made by join.
@@ -117,10 +115,10 @@ func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) 
 	for _, l := range levels {
 		d.seed++
 		clients := []client{join(l.config()), join(l.config())}
-		c := newCrew(l, d.clock, keys)
+		c := newTraffic(l, d.clock, keys)
 		c.start(clients, d.seed)
 		d.Cleanup(c.end) // before the clients are closed, also when the drill breaks off
-		d.crews = append(d.crews, c)
+		d.traffic = append(d.traffic, c)
 	}
 }
 
@@ -130,10 +128,10 @@ const moreRounds = 10
 // rounds calls round until the length of the drill is over, and then until enough says so.
 func (d *drill) rounds(round func(), enough func() bool) {
 	d.pause(300*time.Millisecond, time.Second)
-	d.hurt = d.clock.now()
+	d.firstFault = d.clock.now()
 	for extra := 0; extra < moreRounds; {
 		round()
-		if d.clock.now() < d.hurt+d.length {
+		if d.clock.now() < d.firstFault+d.length {
 			continue
 		}
 		if enough() {
@@ -146,14 +144,14 @@ func (d *drill) rounds(round func(), enough func() bool) {
 
 // pause is a part of the plan.
 func (d *drill) pause(low, high time.Duration) {
-	pause(context.Background(), between(d.random, low, high))
+	_ = pause.For(context.Background(), between(d.random, low, high))
 }
 
-// overlapped says that the weakest crew has been seen to overlap, and to let a stale write
-// through.
+// overlapped says that holds of the weakest level have overlapped, and that a stale write was
+// let through.
 func (d *drill) overlapped() bool {
-	stale, _ := d.crews[0].stale()
-	return stale > 0 && overlaps(d.crews[0].history.all()) > 0
+	stale, _ := d.traffic[0].stale()
+	return stale > 0 && overlaps(d.traffic[0].history.all()) > 0
 }
 
 // nothing is enough for a drill in which nothing has to go wrong.
@@ -162,32 +160,32 @@ func nothing() bool { return true }
 // end stops the traffic and checks what every level promises.
 func (d *drill) end() {
 	until := d.clock.now()
-	for _, c := range d.crews {
+	for _, c := range d.traffic {
 		c.stop()
 	}
 	var rows []row
-	for _, c := range d.crews {
+	for _, c := range d.traffic {
 		c.end()
-		r := c.sum(d.name, d.hurt, until)
+		r := c.sum(d.name, d.firstFault, until)
 		rows = append(rows, r)
-		d.judge(c.level, r)
+		d.check(c.level, r)
 	}
 	d.report.add(rows)
 }
 
-func (d *drill) judge(l level, r row) {
+func (d *drill) check(l level, r row) {
 	d.Helper()
 	if r.grants == 0 {
 		d.Errorf("%s: there was no grant at all", l.name)
 	}
-	if l.apart && r.overlaps > 0 {
+	if l.exclusive && r.overlaps > 0 {
 		d.Errorf("%s: %d overlaps", l.name, r.overlaps)
 	}
-	if l.exact && r.stale > 0 {
+	if l.guarded && r.stale > 0 {
 		d.Errorf("%s: %d stale writes were let through", l.name, r.stale)
 	}
-	if l.grows && r.again > 0 {
-		d.Errorf("%s: %d tokens were given again", l.name, r.again)
+	if l.growing && r.reused > 0 {
+		d.Errorf("%s: %d tokens were given again", l.name, r.reused)
 	}
 }
 

@@ -20,7 +20,7 @@ type span struct {
 	token   int64         // 0 without
 }
 
-// history is every hold of a crew that has ended.
+// history is every ended hold of the traffic of one level.
 type history struct {
 	mu    sync.Mutex
 	spans []span

@@ -8,33 +8,33 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// lease is that of every hold in a drill, and so the longest that a lost one blocks. Two
-// thirds of it, what is left at the next renewal, are longer than most failovers: otherwise
-// all holds would have ended before another server could give the locks away again.
+// lease is the lease of every hold in a drill, and so the longest time that a lost one blocks. At
+// the next renewal two thirds of it are left, which is longer than most failovers. Otherwise all
+// holds would have ended before another server could grant the locks again.
 const lease = 3 * time.Second
 
-// confirm is for how long a grant waits for the replicas.
+// confirm is how long a grant waits for the replicas.
 const confirm = 300 * time.Millisecond
 
-// level is a guarantee, and what it costs in settings.
+// level is a guarantee, and the settings for it.
 type level struct {
 	name    string
 	options []redlatch.LockOption
 	fenced  bool // its writes go through a guard
 	clocked bool // its tokens follow the server's clock
 
-	apart bool // promised: two holders never overlap
-	exact bool // promised: no stale write is let through
-	grows bool // promised: no token is given again
+	exclusive bool // promised: two holders never overlap
+	guarded   bool // promised: no stale write is let through
+	growing   bool // promised: no token is given again
 }
 
-// plain is the level without any means.
+// plain is the level without any guarantee in a failover.
 var plain = level{name: "plain"}
 
 // quorum is the level of independent servers.
-var quorum = level{name: "quorum", apart: true, exact: true}
+var quorum = level{name: "quorum", exclusive: true, guarded: true}
 
-// levels are those of a primary with so many replicas, one or two.
+// levels are those of a primary with one or two replicas.
 func levels(replicas int) []level {
 	type options = []redlatch.LockOption
 	all, one := redlatch.WithReplicas(replicas, confirm), redlatch.WithReplicas(1, confirm)
@@ -42,10 +42,10 @@ func levels(replicas int) []level {
 	list := []level{
 		plain,
 		{name: "fencing", options: options{fencing}, fenced: true},
-		{name: "fencing by the clock", options: options{fencing}, fenced: true, clocked: true, exact: true, grows: true},
+		{name: "fencing by the clock", options: options{fencing}, fenced: true, clocked: true, guarded: true, growing: true},
 		{name: "replicas", options: options{all}},
-		{name: "replicas, fixed lease", options: options{all, fixed}, apart: true, exact: true},
-		{name: "replicas and fencing", options: options{all, fencing}, fenced: true, exact: true, grows: true},
+		{name: "replicas, fixed lease", options: options{all, fixed}, exclusive: true, guarded: true},
+		{name: "replicas and fencing", options: options{all, fencing}, fenced: true, guarded: true, growing: true},
 	}
 	if replicas > 1 {
 		list = append(list,
@@ -55,8 +55,8 @@ func levels(replicas int) []level {
 	return list
 }
 
-// config is that of every client: short times, so that there is much to see in a short one.
-// A release takes longer than a failover before it gives up, and so leaves no lock behind.
+// config is the configuration of every client. Its times are short, so that a short drill shows
+// much. A release is repeated for longer than a failover takes, so it leaves no lock behind.
 func (l level) config() redlatch.Config {
 	return redlatch.Config{
 		LeaseTime:      lease,
@@ -64,7 +64,7 @@ func (l level) config() redlatch.Config {
 		CommandTimeout: time.Second,
 		ReleaseTimeout: lease,
 		TokenClock:     l.clocked,
-		Logger:         slog.New(slog.DiscardHandler), // losses are what a drill is for
+		Logger:         slog.New(slog.DiscardHandler), // losses are expected
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/redlatch/redlatch/fence"
 )
 
-// register is what a lock protects, twice: with a guard and without one.
+// register is the data that a lock protects, once with a guard and once without.
 type register struct {
 	clock clock
 
@@ -17,26 +17,24 @@ type register struct {
 	refused       int // writes, by the guard
 }
 
-// column is one copy of what is protected: who writes there now, and how often somebody
-// wrote whose time was over.
+// column is one copy of the data.
 type column struct {
-	newest *visit
-	stale  int
+	newest *writer // the last one that began
+	stale  int     // writes of others after that
 }
 
-// visit is one holder's time at a register.
-type visit struct {
+// writer is one hold that writes into a register.
+type writer struct {
 	register *register
 	hold     interface{ Valid() bool }
 	span     *span
-	// begun says for each column that this holder has written there.
+	// Whether this holder has written into each column.
 	begunOpen, begunGuarded bool
 }
 
-// write writes once, provided that the hold is valid, and reports whether it was.
-//
-// The question and the write are one step: whoever is asked second writes second.
-func (v *visit) write() bool {
+// write writes once if the hold is valid, and reports whether it was. Check and write are one
+// step: the hold that is checked second writes second.
+func (v *writer) write() bool {
 	r := v.register
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,8 +55,8 @@ func (v *visit) write() bool {
 	return true
 }
 
-// take takes a write. It is stale if somebody has begun after the writer had.
-func (c *column) take(v *visit, begun *bool) {
+// take takes a write. It is stale if another writer has begun after this one.
+func (c *column) take(v *writer, begun *bool) {
 	switch {
 	case !*begun:
 		*begun, c.newest = true, v

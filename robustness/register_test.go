@@ -14,23 +14,23 @@ func (h *holding) Valid() bool { return h.valid }
 type scene struct {
 	*testing.T
 	register *register
-	visits   map[string]*visit
+	writers  map[string]*writer
 }
 
 func newScene(t *testing.T) *scene {
-	return &scene{T: t, register: &register{clock: clock{time.Now()}}, visits: make(map[string]*visit)}
+	return &scene{T: t, register: &register{clock: clock{time.Now()}}, writers: make(map[string]*writer)}
 }
 
 func (s *scene) enter(who string, token int64) *holding {
 	h := &holding{valid: true}
-	s.visits[who] = &visit{register: s.register, hold: h, span: &span{lock: "a", token: token}}
+	s.writers[who] = &writer{register: s.register, hold: h, span: &span{lock: "a", token: token}}
 	return h
 }
 
 // write has holders write in this order.
 func (s *scene) write(order ...string) {
 	for _, who := range order {
-		s.visits[who].write()
+		s.writers[who].write()
 	}
 }
 
@@ -86,15 +86,15 @@ func TestNothingIsWrittenWithoutAValidHold(t *testing.T) {
 	s.write("one", "two")
 	s.register.clock.start = s.register.clock.start.Add(-time.Hour)
 	s.write("two")
-	if got := s.visits["two"].span.sure; got < time.Hour {
+	if got := s.writers["two"].span.sure; got < time.Hour {
 		t.Errorf("the last write was after an hour, and it was sure up to %v", got)
 	}
-	sure := s.visits["one"].span.sure
+	sure := s.writers["one"].span.sure
 	h.valid = false
-	if s.visits["one"].write() {
+	if s.writers["one"].write() {
 		t.Error("a hold that is not valid wrote")
 	}
-	if got := s.visits["one"].span.sure; got != sure {
+	if got := s.writers["one"].span.sure; got != sure {
 		t.Errorf("it was sure up to %v, and then up to %v", sure, got)
 	}
 	s.want(0, 0, 0)

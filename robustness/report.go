@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// row is what a drill came to for one level.
+// row is the result of a drill for one level.
 type row struct {
 	drill, level string
 	grants       int
@@ -16,26 +16,25 @@ type row struct {
 	fenced       bool
 	stale        int // writes that were let through
 	refused      int // writes
-	again        int // tokens
+	reused       int // tokens
 	gap          time.Duration
 }
 
-// sum is the row of a crew whose traffic went on until a moment, and whose servers were
-// first hurt at another.
-func (c *crew) sum(drill string, hurt, until time.Duration) row {
+// sum is the row of traffic that ended at a moment, with the moment of the first fault.
+func (c *traffic) sum(drill string, firstFault, until time.Duration) row {
 	spans := c.history.all()
 	r := row{
 		drill: drill, level: c.level.name, grants: len(spans), over: until, fenced: c.level.fenced,
-		overlaps: overlaps(spans), gap: longestGap(spans, c.brief(), hurt, until),
+		overlaps: overlaps(spans), gap: longestGap(spans, c.brief(), firstFault, until),
 	}
 	r.stale, r.refused = c.stale()
 	if c.level.fenced {
-		r.again = tokensAgain(spans)
+		r.reused = reusedTokens(spans)
 	}
 	return r
 }
 
-// report is what all drills came to.
+// report has the results of all drills.
 type report struct {
 	mu   sync.Mutex
 	rows map[string][]row
@@ -71,10 +70,10 @@ func (r *report) table(drills ...string) string {
 }
 
 func (r row) line() string {
-	refused, again := "–", "–"
+	refused, reused := "–", "–"
 	if r.fenced {
-		refused, again = fmt.Sprint(r.refused), fmt.Sprint(r.again)
+		refused, reused = fmt.Sprint(r.refused), fmt.Sprint(r.reused)
 	}
 	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %d | %s | %s | %.1f s |\n",
-		r.drill, r.level, r.grants, float64(r.grants)/r.over.Seconds(), r.overlaps, r.stale, refused, again, r.gap.Seconds())
+		r.drill, r.level, r.grants, float64(r.grants)/r.over.Seconds(), r.overlaps, r.stale, refused, reused, r.gap.Seconds())
 }

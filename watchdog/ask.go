@@ -11,15 +11,15 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// question is a call, and the key that says which server answers it.
+// question is a call, and the key that determines which server answers it.
 type question struct {
 	key  string
 	call script.Call
 }
 
-// ask sends questions that do not depend on one another, and returns a result for each.
-// Several servers are asked side by side. It blocks for at most Config.CommandTimeout. A
-// server that did not answer a moment ago is not asked.
+// ask sends questions that do not depend on one another, and returns a result for each. It asks
+// several servers side by side, and blocks for at most Config.CommandTimeout. It does not ask a
+// server that did not answer a moment ago.
 func (w *Watchdog) ask(ctx context.Context, questions ...question) []script.Result {
 	results := make([]script.Result, len(questions))
 	var asking sync.WaitGroup
@@ -60,7 +60,7 @@ func (w *Watchdog) byServer(questions []question) map[string][]int {
 	return parts
 }
 
-// serverOf names the server that has a key. Where there is only one, it has no name.
+// serverOf names the server that has a key. If there is only one server, its name is empty.
 func (w *Watchdog) serverOf(key string) string {
 	if sharded, ok := w.driver.(driver.Sharded); ok {
 		return sharded.Shard(key)
@@ -70,23 +70,23 @@ func (w *Watchdog) serverOf(key string) string {
 
 // isAnswer says whether an error, or none, shows that a server answers.
 func isAnswer(err error) bool {
-	var refused *driver.ServerError
-	return err == nil || errors.As(err, &refused)
+	_, refused := errors.AsType[*driver.ServerError](err)
+	return err == nil || refused
 }
 
-// errSilent is the error of what was not asked.
+// errSilent is the error of a question that was not sent.
 var errSilent = errors.New("the server did not answer a moment ago")
 
-// servers are those that do not answer. While one of them does not, only one request at a
-// time finds out whether it does again, so that it holds up nobody's work on the others.
+// servers knows the servers that do not answer. Such a server gets only one request at a time
+// until it answers again, so that it does not delay the work on the others.
 type servers struct {
 	mu     sync.Mutex
-	silent map[string]time.Time // nobody asks before
+	silent map[string]time.Time // when each may be asked again
 	wait   time.Duration        // between two attempts
-	bound  time.Duration        // of one
+	bound  time.Duration        // of one attempt
 }
 
-// admit says whether a server may be asked now. Note has to follow.
+// admit says whether a server may be asked now. If it returns true, note must follow.
 func (s *servers) admit(server string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,11 +98,11 @@ func (s *servers) admit(server string) bool {
 	if now.Before(until) {
 		return false
 	}
-	s.silent[server] = now.Add(s.bound + s.wait) // this one finds out
+	s.silent[server] = now.Add(s.bound + s.wait) // nobody else tries meanwhile
 	return true
 }
 
-// note takes note of whether a server has answered, and reports whether that is news.
+// note notes whether a server has answered, and reports whether that is a change.
 func (s *servers) note(server string, answered bool) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +115,7 @@ func (s *servers) note(server string, answered bool) (news bool) {
 	return silent == answered
 }
 
-// noteServer is servers.note with a line in the log for each change.
+// noteServer is servers.note, and logs each change.
 func (w *Watchdog) noteServer(ctx context.Context, server string, answered bool) {
 	if ctx.Err() != nil || !w.servers.note(server, answered) {
 		return

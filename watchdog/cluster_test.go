@@ -52,7 +52,7 @@ func TestAFrozenShardHoldsUpNobodyElse(t *testing.T) { // alone: it keeps the ma
 	if d.Shard(protocol.Sessions) == frozen.Addr() {
 		frozen = c.Servers[1]
 	}
-	sound := newClientAt(t, d, frozen, false)
+	healthy := newClientAt(t, d, frozen, false)
 	var locks []string
 	for i := range 10 {
 		locks = append(locks, nameAt(d, frozen, false, func(name string) string { return fmt.Sprint(i, "-", name) }))
@@ -64,21 +64,21 @@ func TestAFrozenShardHoldsUpNobodyElse(t *testing.T) { // alone: it keeps the ma
 	for i, n := 0, 0; n < paused; i++ {
 		if id := fmt.Sprint("client-", i); d.Shard(protocol.SessionKey(id)) == frozen.Addr() {
 			channels = append(channels, protocol.PulseChannel(id, pulse))
-			calls = append(calls, script.SessionTouch(id, sessionTTL, pulse), script.SessionBeat(id, overdueIn))
+			calls = append(calls, script.SessionTouch(id, sessionTTL, pulse), script.SessionHeartbeat(id, overdueIn))
 			n++
 		}
 	}
 	others.subscribe(channels...)
 	others.send(calls...)
 	for _, lock := range locks {
-		sound.hold(lock, lease)
+		healthy.hold(lock, lease)
 	}
-	sound.hold(nameAt(d, frozen, true, func(name string) string { return name }), lease)
+	healthy.hold(nameAt(d, frozen, true, func(name string) string { return name }), lease)
 	w := run(t, d, watchdog.Config{})
-	eventually(t, func() bool { return w.Stats().Stalled == paused }, "all but the sound one are found")
+	eventually(t, func() bool { return w.Stats().Stalled == paused }, "all but the healthy one are found")
 	frozen.Freeze()
 	defer frozen.Thaw()
-	sound.beat()
+	healthy.heartbeat()
 	lasts(t, 3*lease, func() bool {
 		for _, lock := range locks {
 			if d.Do(t.Context(), driver.Command{Words: []string{"EXISTS", lock}, Key: lock}).Int != 1 {
@@ -124,7 +124,7 @@ func TestAPulseIsFoundWhereItsSlotHasBeen(t *testing.T) {
 	client.hold("job", long)
 	c.MoveSlot(t, protocol.SessionKey(client.id), to, nil)
 	client.hold("job", long)
-	client.beat()
+	client.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	lasts(t, 2*long, func() bool {
 		return d.Do(t.Context(), driver.Command{Words: []string{"EXISTS", "job"}, Key: "job"}).Int == 1

@@ -8,28 +8,27 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// Config are the settings of a Watchdog. The zero value of each field is its documented
-// default.
+// Config has the settings of a Watchdog. The zero value of each field means its default.
 type Config struct {
-	// MaxPause is for how long a client that does not say that it runs is taken for
-	// paused, and its holds are renewed: 2 m. It is also for how long a lock stays held
-	// by a machine that has lost its power or its network, for Redis cannot tell that
-	// from a pause.
+	// MaxPause is how long the holds of a client without a heartbeat are renewed. A machine
+	// that has lost its power or its network also keeps its locks for that long, because Redis
+	// cannot tell that from a pause. Default: 2m.
 	MaxPause time.Duration
 
-	// Look is how often overdue heartbeats are looked for: 200 ms. At most 1 s, and
-	// best no more than a tenth of the shortest lease.
+	// Look is the interval at which the watchdog looks for overdue heartbeats. It is at most
+	// 1s, and should be at most a tenth of the shortest lease. Default: 200ms.
 	Look time.Duration
 
-	// CommandTimeout bounds one request with its repetitions: 1 s.
+	// CommandTimeout bounds one request with its repetitions. Default: 1s.
 	CommandTimeout time.Duration
 
-	// Logger is told whose holds are renewed, who came back, and who was let go:
-	// slog.Default.
+	// Logger reports whose holds are renewed, which clients came back, and which sessions were
+	// removed. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// The limits of Look: below, it is a load; above, a pause is noticed too late.
+// The limits of Look. A shorter interval loads Redis; with a longer one a pause is noticed too
+// late.
 const (
 	minLook = 10 * time.Millisecond
 	maxLook = time.Second
@@ -55,8 +54,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// aliveFor is for how long a watchdog counts as alive after a look. One that is late by
-// one look is not taken for dead.
+// aliveFor is how long a watchdog counts as alive after a look. It still does after one missed
+// look.
 func (c Config) aliveFor() time.Duration { return c.Look * 5 / 2 }
 
 func orDefault(d *time.Duration, otherwise time.Duration) {

@@ -30,7 +30,7 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 			script.SessionNote(id, sessionTTL, script.SessionEntry{Field: id + ":1", Lock: lock, Count: 1, Lease: lease}),
 			script.Acquire(lock, id+":1", lease, 1),
 			script.SessionTouch(id, sessionTTL, pulse),
-			script.SessionBeat(id, overdueIn))
+			script.SessionHeartbeat(id, overdueIn))
 	}
 	c.subscribe(channels...)
 	for part := range slices.Chunk(calls, 300) { // little enough for a slow machine's timeouts
@@ -144,7 +144,7 @@ func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 	secret := script.SessionEntry{Field: c.owner(2), Lock: "secret", Count: 1, Lease: lease}
 	c.note(secret)
 	c.send(script.Acquire("secret", c.owner(2), lease, 1))
-	c.beat()
+	c.heartbeat()
 	w := run(t, connectAs(t, server.Addr(), "narrow", "secret"), watchdog.Config{})
 	lasts(t, 2*lease, func() bool { return server.PTTL(t, "open") > 0 }, "the lock that may be renewed lives")
 	if server.PTTL(t, "secret") > 0 {
@@ -200,7 +200,7 @@ func fill(t testing.TB, c *client, clients, locks int) {
 			calls = append(calls, script.Acquire(e.Lock, e.Field, e.Lease, 1))
 		}
 		c.send(calls[:locks/2]...)
-		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionBeat(id, time.Minute))...)
+		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionHeartbeat(id, time.Minute))...)
 	}
 }
 
@@ -250,8 +250,8 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 		c.send(script.AcquireRW("orders:read", e.Field, script.Counts{Reads: 1}, e.Lease))
 	}
 	dead.die()
-	paused.beat()
-	dead.beat()
+	paused.heartbeat()
+	dead.heartbeat()
 	w := run(t, connectAs(t, server.Addr(), "watchdog", "password"), watchdog.Config{})
 	eventually(t, func() bool { s := w.Stats(); return s.Renewals == 2 && s.Gone == 1 && s.Dead == 1 }, "it has done its work")
 	w.end()

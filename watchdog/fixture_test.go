@@ -154,8 +154,8 @@ func (c *client) send(calls ...script.Call) []script.Result {
 	return results
 }
 
-// beat says that the client runs, for a moment.
-func (c *client) beat() { c.send(script.SessionBeat(c.id, overdueIn)) }
+// heartbeat says that the client runs, for a moment.
+func (c *client) heartbeat() { c.send(script.SessionHeartbeat(c.id, overdueIn)) }
 
 func (c *client) owner(n int) string { return c.id + ":" + strconv.Itoa(n) }
 

@@ -31,7 +31,7 @@ func TestAWatchdogWhoseScriptsAreForbiddenDoesNotCountItselfAlive(t *testing.T) 
 			runWith(t, narrow(t, server, "-"+command), watchdog.Config{}, slog.New(log))
 			c := newClient(t, d)
 			c.hold("job", lease)
-			c.beat()
+			c.heartbeat()
 			eventually(t, func() bool { return strings.Contains(log.String(), "Redis forbids") }, "it says that it is forbidden")
 			eventually(t, func() bool { return server.CLI(t, "EXISTS", protocol.Watchdogs) == int64(0) }, "it does not count itself alive")
 		})
@@ -64,7 +64,7 @@ func TestAVisitThatFailsIsNotRepeatedMoreOften(t *testing.T) {
 	d := connect(t, server.Addr())
 	c := newClient(t, d)
 	c.hold("job", time.Minute)
-	c.beat()
+	c.heartbeat()
 	run(t, narrow(t, server, "-hscan"), watchdog.Config{Look: 10 * time.Millisecond})
 	server.CLI(t, "CONFIG", "RESETSTAT")
 	began := time.Now()
@@ -81,7 +81,7 @@ func TestAVisitThatFailsIsNotRepeatedMoreOften(t *testing.T) {
 	}
 }
 
-// Goal: names that somebody invents cost no sound client its protection, however many there are.
+// Goal: names that somebody invents cost no healthy client its protection, however many there are.
 // Method: far more than one look sees, of a length that no client has or of a usual one.
 func TestManyInventedNamesHideNobody(t *testing.T) {
 	t.Parallel()
@@ -96,19 +96,19 @@ func TestManyInventedNamesHideNobody(t *testing.T) {
 			}
 			w := run(t, d, watchdog.Config{})
 			eventually(t, func() bool { return w.Stats().Looks > 1 }, "it looks")
-			if s := w.Stats(); s.Stalled < 2*mostStalled {
+			if s := w.Stats(); s.Stalled < 2*maxStalled {
 				t.Errorf("counted were %+v: this test tests nothing", s)
 			}
 			c := newClient(t, d)
 			c.hold("job", 2*lease)
-			c.beat()
-			lasts(t, 3*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the sound client's lock lives")
+			c.heartbeat()
+			lasts(t, 3*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the healthy client's lock lives")
 		})
 	}
 }
 
-// mostStalled is how many one look sees.
-const mostStalled = 5000
+// maxStalled is how many one look sees.
+const maxStalled = 5000
 
 // Goal: a visit that is cut off by the end of the watchdog is no failure.
 func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {
@@ -122,7 +122,7 @@ func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {
 	w := runWith(t, connect(t, proxy.Addr()), watchdog.Config{}, slog.New(log))
 	eventually(t, func() bool { return w.Stats().Looks > 0 }, "it looks")
 	proxy.DropReplies(1000, redistest.Containing(protocol.SessionKey(c.id)))
-	c.beat()
+	c.heartbeat()
 	eventually(t, func() bool { return w.Stats().Stalled == 1 }, "the client is found")
 	w.end()
 	if strings.Contains(log.String(), "cannot be served") {
@@ -134,20 +134,20 @@ func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {
 func TestManySessionsOfSkippedEntriesCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
-	sound := newClient(t, d)
+	healthy := newClient(t, d)
 	const fill = `for i = 1, 12000 do redis.call('HSET', KEYS[1], 'a ' .. i, '') end`
 	for i := range 130 {
 		id := fmt.Sprint("nb", i)
-		sound.subscribe(protocol.PulseChannel(id, neighbourPulse))
+		healthy.subscribe(protocol.PulseChannel(id, neighbourPulse))
 		server.CLI(t, "HSET", protocol.SessionKey(id), "pulse", neighbourPulse)
 		server.CLI(t, "EVAL", fill, "1", protocol.SessionKey(id))
 		(&neighbour{t, server, id}).overdue(time.Second)
 	}
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Looks > 1 }, "it looks")
-	sound.hold("sound", 2*lease)
-	sound.beat()
-	lasts(t, 3*lease, func() bool { return server.PTTL(t, "sound") > 0 }, "the sound client's lock lives")
+	healthy.hold("healthy", 2*lease)
+	healthy.heartbeat()
+	lasts(t, 3*lease, func() bool { return server.PTTL(t, "healthy") > 0 }, "the healthy client's lock lives")
 }
 
 // users makes the users of docs/acl.md known to a server: those for one, under another name and
@@ -227,7 +227,7 @@ func TestAWatchdogThatCannotSayThatItIsAliveRenews(t *testing.T) {
 			d := connect(t, server.Addr())
 			c := newClient(t, d)
 			c.hold("job", lease)
-			c.beat()
+			c.heartbeat()
 			server.CLI(t, spoil...)
 			run(t, d, watchdog.Config{})
 			lasts(t, 2*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the paused client's lock lives")

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// readyFor is how old the last look may be while a watchdog counts as ready: many looks,
-// and less than any orchestrator waits before it acts.
+// readyFor is how old the last look may be while a watchdog counts as ready. It spans many looks,
+// and is shorter than the time after which orchestrators act.
 const readyFor = 3 * time.Second
 
-// Handler serves what a machine asks of a service:
+// Handler serves the health of the watchdog and its metrics:
 //
 //	/healthz   200 while the process runs
 //	/readyz    200 while looks are answered, 503 when the last one is older than 3 s
 //	/metrics   Stats, for Prometheus
 //
-// It never blocks, and asks Redis nothing.
+// It never blocks, and sends nothing to Redis.
 func (w *Watchdog) Handler() http.Handler { return Handler(w.Stats) }
 
-// Handler is Watchdog.Handler for whoever has no watchdog yet, because there is no
-// connection to Redis: it serves the Stats of a function, which must not block. The age of
-// the last look counts from Stats.Started until there is one.
+// Handler is Watchdog.Handler for a program that has no watchdog yet, because it is not connected
+// to Redis. It serves the Stats of a function, which must not block. The age of the last look
+// counts from Stats.Started before the first look.
 func Handler(stats func() Stats) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(out http.ResponseWriter, _ *http.Request) { fmt.Fprintln(out, "ok") })
@@ -36,7 +36,7 @@ func Handler(stats func() Stats) http.Handler {
 	return mux
 }
 
-// unready says why the watchdog cannot do its work, or nothing.
+// unready says why the watchdog is not ready. It is empty if it is.
 func (s Stats) unready(now time.Time) string {
 	switch age := now.Sub(s.LastLook); {
 	case s.LastLook.IsZero():

@@ -49,9 +49,9 @@ func TestMetricsAreInTheFormatOfPrometheus(t *testing.T) {
 	d := connect(t, redistest.Start(t).Addr())
 	c, dead := newClient(t, d), newClient(t, d)
 	c.hold("job", time.Minute)
-	c.beat()
+	c.heartbeat()
 	dead.die()
-	dead.beat()
+	dead.heartbeat()
 	w := run(t, d, watchdog.Config{}).Watchdog
 	eventually(t, func() bool { s := w.Stats(); return s.Dead == 1 && s.Serving == 1 && s.Renewals == 1 }, "it has worked")
 	code, body := get(w, "/metrics")

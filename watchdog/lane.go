@@ -6,48 +6,50 @@ import (
 	"time"
 )
 
-// mostLarge is how many large sessions wait for the lane at a time.
-const mostLarge = 64
+// maxLarge is how many large sessions wait for the lane at a time.
+const maxLarge = 64
 
 // keyTime is how long the lane is taken for each key: at most 200,000 keys a second.
 const keyTime = 5 * time.Microsecond
 
-// errBusy is the failure of a visit that found no place. It is tried again at the next look.
+// errBusy is the failure of a visit that found no place in the lane. It is tried again at the
+// next look.
 var errBusy = errors.New("too many large sessions are being served")
 
-// lane is where large sessions are renewed, one request after another and no faster than
-// Redis has time for. So they wait for each other, and nobody else for them.
+// lane is where large sessions are renewed, one request after another, at a pace that leaves
+// Redis time for others. So large sessions wait for each other, and no other session waits for
+// them.
 type lane struct {
-	places chan struct{} // for those that wait, and the one that does not
-	turn   chan struct{} // capacity one: held by the one whose request is under way
+	places chan struct{} // for the visits in the lane
+	active chan struct{} // capacity one: taken by the visit whose request is under way
 }
 
 func newLane() lane {
-	return lane{places: make(chan struct{}, mostLarge), turn: make(chan struct{}, 1)}
+	return lane{places: make(chan struct{}, maxLarge), active: make(chan struct{}, 1)}
 }
 
-// isLarge makes a visit one of a large session, which gives up its room and has a place in
-// the lane instead. It reports false if there is no place.
-func (v *visit) isLarge() bool {
+// becomeLarge makes a visit one of a large session, which has a place in the lane instead of a
+// slot. It reports false if there is no place.
+func (v *visit) becomeLarge() bool {
 	if v.large {
 		return true
 	}
 	select {
 	case v.lane.places <- struct{}{}:
-		<-v.room
+		<-v.slots
 		v.large = true
 	default:
 	}
 	return v.large
 }
 
-// enterLane waits for the visit's turn, if it needs one. Leave ends that, when Redis has had
-// enough time for so many keys.
+// enterLane waits for the visit's turn, if it is a large one. Leave ends the turn, after the
+// time for so many keys has passed.
 func (v *visit) enterLane(keys int) (leave func(ctx context.Context)) {
 	if !v.large {
 		return func(context.Context) {}
 	}
-	v.lane.turn <- struct{}{}
+	v.lane.active <- struct{}{}
 	began := time.Now()
 	return func(ctx context.Context) {
 		pace := time.NewTimer(time.Until(began.Add(time.Duration(keys) * keyTime)))
@@ -56,15 +58,15 @@ func (v *visit) enterLane(keys int) (leave func(ctx context.Context)) {
 		case <-pace.C:
 		case <-ctx.Done():
 		}
-		<-v.lane.turn
+		<-v.lane.active
 	}
 }
 
-// end gives up what the visit has a place in.
+// end frees the visit's slot, or its place in the lane.
 func (v *visit) end() {
 	if v.large {
 		<-v.lane.places
 	} else {
-		<-v.room
+		<-v.slots
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics shows the Stats of a watchdog to Prometheus.
+// metrics exports the Stats of a watchdog to Prometheus.
 type metrics struct{ stats func() Stats }
 
 // metric is one number of the Stats.
@@ -73,7 +73,7 @@ func (m metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// handler serves the metrics, and nothing of the process around them.
+// handler serves these metrics, without those of the Go runtime and the process.
 func (m metrics) handler() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m)

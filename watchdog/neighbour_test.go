@@ -131,13 +131,13 @@ func TestWhatIsNoSessionIsNeverRemoved(t *testing.T) {
 	}
 }
 
-// Goal: no record costs Redis or the watchdog more than a few megabytes, nor a sound client
+// Goal: no record costs Redis or the watchdog more than a few megabytes, nor a healthy client
 // its lock. Method: thirty entries of the highest counts, and one of a huge lock name.
 func TestARecordOfHighCountsIsCheap(t *testing.T) {
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
-	sound := newClient(t, d)
-	sound.hold("sound", lease)
+	healthy := newClient(t, d)
+	healthy.hold("healthy", lease)
 	var record []string
 	for i := range 30 {
 		record = append(record, fmt.Sprintf("nb:%d book%d", i, i), "read 65536 30000 0")
@@ -147,12 +147,12 @@ func TestARecordOfHighCountsIsCheap(t *testing.T) {
 	for i := range 30 {
 		n.lock(fmt.Sprint("book", i), fmt.Sprintf("nb:%d", i), time.Minute)
 	}
-	sound.beat()
+	healthy.heartbeat()
 	server.CLI(t, "CONFIG", "RESETSTAT")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	w := run(t, d, watchdog.Config{})
-	lasts(t, lease*3/2, func() bool { return server.PTTL(t, "sound") > 0 }, "the sound client's lock lives")
+	lasts(t, lease*3/2, func() bool { return server.PTTL(t, "healthy") > 0 }, "the healthy client's lock lives")
 	runtime.ReadMemStats(&after)
 	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 200 {
 		t.Errorf("the watchdog allocated %d MB", used)
@@ -173,7 +173,7 @@ func peakMemory(t testing.TB, server *redistest.Server) (bytes int64) {
 	return bytes
 }
 
-// Goal: nothing that a neighbour writes into the shared sets costs a sound client its
+// Goal: nothing that a neighbour writes into the shared sets costs a healthy client its
 // protection. Method: each trick by itself, beside a paused client.
 func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 	t.Parallel()
@@ -209,14 +209,14 @@ func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 			spoil(t, server)
 			c := newClient(t, d)
 			c.hold("job", lease)
-			c.beat()
+			c.heartbeat()
 			w := run(t, d, watchdog.Config{})
 			lasts(t, 2*lease, func() bool {
 				if strings.HasPrefix(what, "300") || strings.HasPrefix(what, "fractional") {
 					spoil(t, server) // again and again
 				}
 				return server.PTTL(t, "job") > 0
-			}, "the sound client's lock lives")
+			}, "the healthy client's lock lives")
 			if s := w.Stats(); s.Looks == 0 || s.Failures > 0 {
 				t.Errorf("counted were %+v", s)
 			}
@@ -229,7 +229,7 @@ func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 func TestManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
-	sound := newClient(t, d)
+	healthy := newClient(t, d)
 	for i := range 200 {
 		id := fmt.Sprint("nb", i)
 		var record []string
@@ -237,8 +237,8 @@ func TestManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the 
 			lock := fmt.Sprintf("book-%d-%d", i, j)
 			record = append(record, id+":1 "+lock, "read 256 1000 0")
 		}
-		sound.subscribe(protocol.PulseChannel(id, neighbourPulse))
-		sound.takeReads(id, record)
+		healthy.subscribe(protocol.PulseChannel(id, neighbourPulse))
+		healthy.takeReads(id, record)
 		server.CLI(t, append([]string{"HSET", "redlatch:session:{" + id + "}", "pulse", neighbourPulse}, record...)...)
 	}
 	late := []string{"ZADD", "redlatch:sessions"}
@@ -248,9 +248,9 @@ func TestManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the 
 	server.CLI(t, late...)
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Renewals > 200 }, "the large ones are served")
-	sound.hold("sound", lease)
-	sound.beat()
-	lasts(t, 2*lease, func() bool { return server.PTTL(t, "sound") > 0 }, "the sound client's lock lives")
+	healthy.hold("healthy", lease)
+	healthy.heartbeat()
+	lasts(t, 2*lease, func() bool { return server.PTTL(t, "healthy") > 0 }, "the healthy client's lock lives")
 	if s := w.Stats(); s.Stalled < 200 {
 		t.Errorf("counted were %+v: this test tests nothing", s)
 	}

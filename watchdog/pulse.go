@@ -11,22 +11,22 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// pulsing says whether a client has the pulse that its session names. In a cluster each
-// server knows its own connections only, and the slot of the channel may have moved since
-// the client subscribed. So every server is asked, the one of the slot first.
+// pulsing says whether a client has the pulse that its session names. In a cluster each server
+// knows only its own connections, and the slot of the channel may have moved since the client
+// subscribed. So pulsing asks the server of the slot, and then all others.
 func (w *Watchdog) pulsing(ctx context.Context, client, pulse string) (bool, error) {
 	if pulse == "" {
 		return false, nil
 	}
 	channel := protocol.PulseChannel(client, pulse)
-	if heard, err := w.subscribers(ctx, channel, channel); heard > 0 || err != nil {
-		return heard > 0, err
+	if n, err := w.subscribers(ctx, channel, channel); n > 0 || err != nil {
+		return n > 0, err
 	}
 	return w.pulsingElsewhere(ctx, channel)
 }
 
-// pulsingElsewhere asks all servers but that of the channel's slot. One that does not
-// answer may have the pulse: then nothing is known, unless another has it.
+// pulsingElsewhere asks all servers but that of the channel's slot. A server that does not answer
+// may have the pulse. Then the result is an error, unless another server has it.
 func (w *Watchdog) pulsingElsewhere(ctx context.Context, channel string) (bool, error) {
 	home := w.serverOf(channel)
 	var asking sync.WaitGroup
@@ -38,10 +38,10 @@ func (w *Watchdog) pulsingElsewhere(ctx context.Context, channel string) (bool, 
 			continue
 		}
 		asking.Go(func() {
-			heard, err := w.subscribers(ctx, key, channel)
+			n, err := w.subscribers(ctx, key, channel)
 			mu.Lock()
 			defer mu.Unlock()
-			sum += heard
+			sum += n
 			if err != nil {
 				failure = err
 			}
@@ -54,7 +54,7 @@ func (w *Watchdog) pulsingElsewhere(ctx context.Context, channel string) (bool, 
 	return false, failure
 }
 
-// subscribers asks the server of a key how many are subscribed to a channel there.
+// subscribers asks the server of a key how many subscribers a channel has there.
 func (w *Watchdog) subscribers(ctx context.Context, key, channel string) (int64, error) {
 	server := w.serverOf(key)
 	if !w.servers.admit(server) {
@@ -73,8 +73,8 @@ func (w *Watchdog) subscribers(ctx context.Context, key, channel string) (int64,
 	return reply.Array[1].Int, nil
 }
 
-// masters are the servers of a cluster, each with a key that it has. They are looked up
-// anew after a second.
+// masters are the servers of a cluster, each with a key that it has. The list is renewed after a
+// second.
 type masters struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -99,7 +99,7 @@ func (m *masters) keys(d driver.Driver) map[string]string {
 	return m.all
 }
 
-// slotKeys has a key of each slot.
+// slotKeys returns a key of each slot.
 var slotKeys = sync.OnceValue(func() []string {
 	keys := make([]string, driver.Slots)
 	for n, found := 0, 0; found < len(keys); n++ {

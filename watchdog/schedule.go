@@ -9,58 +9,58 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// schedule knows when each stalled client is to be visited next. Who is not in it has never
-// been visited, and is to be at once, whoever's it is: right after a pause has begun is when
-// there is the least time to lose, and to renew twice is no harm. It is safe for concurrent
-// use.
+// schedule knows when each stalled client is to be visited next. A client without a record has
+// never been visited. Every watchdog visits it at once, whoever serves it: time is shortest when
+// a pause has just begun, and a second renewal does no harm. It is safe for concurrent use.
 type schedule struct {
-	mu    sync.Mutex
-	turns map[string]turn
+	mu      sync.Mutex
+	records map[string]record
 }
 
-// turn is what is remembered of a client.
-type turn struct {
+// record is what is remembered of a client.
+type record struct {
 	last     time.Time     // when it was visited
-	lease    time.Duration // its shortest then; 0 if that failed: then all visit it again soon
+	lease    time.Duration // its shortest lease then; 0 if the visit failed
 	underWay bool          // it is being visited
 	told     bool          // the log has said that this watchdog serves it
-	warned   bool          // the log has said that something of it is not renewed
+	warned   bool          // the log has said that some of its holds are not renewed
 	seen     time.Time     // when it was found stalled
 }
 
-// at is when the next visit is due. The one who serves the client comes every quarter of
-// its lease. All others come every half: it is theirs, too, if the first one fails at it.
-func (t turn) at(mine bool) time.Time {
-	if t.lease == 0 {
-		return t.last.Add(leastLease / 4)
+// at is when the next visit is due. The watchdog that serves the client visits it every quarter
+// of its lease. All others visit it every half, in case the first one fails. After a failed
+// visit the next one is due soon.
+func (r record) at(mine bool) time.Time {
+	if r.lease == 0 {
+		return r.last.Add(minLease / 4)
 	}
 	if mine {
-		return t.last.Add(t.lease / 4)
+		return r.last.Add(r.lease / 4)
 	}
-	return t.last.Add(t.lease / 2)
+	return r.last.Add(r.lease / 2)
 }
 
-// ripe returns those that are to be visited now: those who never were, and the others by their
-// time, in turn. So neither keeps the other waiting. Of those who never were, the one overdue
-// for longest and the one overdue for the shortest take turns: neither old names nor new ones,
-// which anybody may invent, keep all others waiting.
-func (s *schedule) ripe(all []script.Stalled, now time.Time, mine func(client string) bool) []script.Stalled {
+// due returns the clients that are to be visited now, in order. New clients, which were never
+// visited, and known ones alternate, so that neither kind delays the other. Among the new ones,
+// those overdue for longest and those overdue for the shortest time alternate. So invented
+// names, old or new, do not delay all others.
+func (s *schedule) due(all []script.Stalled, now time.Time, mine func(client string) bool) []script.Stalled {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var fresh, known []script.Stalled
 	due := make(map[string]time.Time)
 	for _, one := range all {
-		t, visited := s.turns[one.Client]
+		r, visited := s.records[one.Client]
 		switch {
 		case !visited:
 			fresh = append(fresh, one)
 			continue
-		case !t.underWay && !t.at(mine(one.Client)).After(now):
+		case !r.underWay && !r.at(mine(one.Client)).After(now):
 			known = append(known, one)
-			due[one.Client] = t.at(mine(one.Client))
+			due[one.Client] = r.at(mine(one.Client))
 		}
-		t.seen = now
-		s.turns[one.Client] = t
+		r.seen = now
+		s.records[one.Client] = r
 	}
 	slices.SortStableFunc(fresh, func(a, b script.Stalled) int { return a.Due.Compare(b.Due) })
 	slices.SortStableFunc(known, func(a, b script.Stalled) int {
@@ -68,11 +68,11 @@ func (s *schedule) ripe(all []script.Stalled, now time.Time, mine func(client st
 	})
 	half := len(fresh) / 2
 	slices.Reverse(fresh[half:])
-	return inTurn(inTurn(fresh[:half:half], fresh[half:]), known)
+	return alternate(alternate(fresh[:half:half], fresh[half:]), known)
 }
 
-// inTurn takes from one and the other.
-func inTurn(a, b []script.Stalled) []script.Stalled {
+// alternate takes from one list and the other in turn.
+func alternate(a, b []script.Stalled) []script.Stalled {
 	both := make([]script.Stalled, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		both = append(both, a[0], b[0])
@@ -81,31 +81,31 @@ func inTurn(a, b []script.Stalled) []script.Stalled {
 	return append(append(both, a...), b...)
 }
 
-// begin says that a client is being visited.
-func (s *schedule) begin(client string) { s.change(client, func(t *turn) { t.underWay = true }) }
+// begin notes that a client is being visited.
+func (s *schedule) begin(client string) { s.change(client, func(r *record) { r.underWay = true }) }
 
 // change changes what is remembered of a client.
-func (s *schedule) change(client string, change func(t *turn)) {
+func (s *schedule) change(client string, change func(r *record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.turns[client]
-	change(&t)
-	s.turns[client] = t
+	r := s.records[client]
+	change(&r)
+	s.records[client] = r
 }
 
 // forget forgets a client.
 func (s *schedule) forget(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.turns, client)
+	delete(s.records, client)
 }
 
-// outOfSight is after how long one who was not found stalled again is forgotten, where a
-// look does not see all.
-const outOfSight = 30 * time.Second
+// forgetAfter is after how long a client that was not found stalled again is forgotten, if the
+// looks do not read all stalled clients.
+const forgetAfter = 30 * time.Second
 
-// retain forgets those that are stalled no longer, and returns the ones among them that
-// this watchdog has served. Whole says that all of the stalled are there.
+// retain forgets the clients that are not stalled any more, and returns those of them that this
+// watchdog has served. Whole says that all has every stalled client.
 func (s *schedule) retain(all []script.Stalled, whole bool, now time.Time) (back []string) {
 	still := make(map[string]bool, len(all))
 	for _, one := range all {
@@ -113,12 +113,12 @@ func (s *schedule) retain(all []script.Stalled, whole bool, now time.Time) (back
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for client, t := range s.turns {
-		if t.underWay || still[client] || !whole && now.Sub(t.seen) < outOfSight {
+	for client, r := range s.records {
+		if r.underWay || still[client] || !whole && now.Sub(r.seen) < forgetAfter {
 			continue
 		}
-		delete(s.turns, client)
-		if t.told {
+		delete(s.records, client)
+		if r.told {
 			back = append(back, client)
 		}
 	}

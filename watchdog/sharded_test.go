@@ -117,7 +117,7 @@ func TestWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 	}
 	first, c := clientOn(t, d, 1), clientOn(t, d, 0) // the one whose session cannot be read is asked for first
 	first.hold("first", time.Minute)
-	first.beat()
+	first.heartbeat()
 	var even []string
 	for i := range 30 {
 		name := on(0, fmt.Sprint("even-", i))
@@ -125,7 +125,7 @@ func TestWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 		c.hold(name, lease)
 		c.hold(on(1, fmt.Sprint("odd-", i)), 2*lease)
 	}
-	c.beat()
+	c.heartbeat()
 	w := run(t, cluster, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Renewals > 60 }, "all are renewed")
 	if s := w.Stats(); s.Gone != 0 || s.Failures != 0 || s.Watchdogs != 1 {

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// serves says whether the watchdog id is the one among alive that serves a client: the
-// one with the highest hash of both. All who know the same living agree on it without a
-// word, each gets about the same share, and only the clients of one that dies change
-// hands. A watchdog is always alive to itself.
+// serves says whether the watchdog id is the one among alive that serves a client: the one with
+// the highest hash of both. Watchdogs that know of the same others agree on that without a
+// message, and each gets about the same share. If one dies, only its clients go to others. A
+// watchdog always counts itself alive.
 func serves(id string, alive []string, client string) bool {
 	mine := weight(id, client)
 	for _, other := range alive {

@@ -11,20 +11,20 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// The bounds of what one client can make a watchdog do. A lock is one key, and so is each
-// hold of a reader.
+// The bounds of the work that one client can cause. A lock is one key, and so is each hold of a
+// reader.
 const (
-	mostKeys  = 100_000 // of one session, at one visit
-	mostParts = 1000    // that one session is read in
-	lightKeys = 100     // of a session that is not large
-	partKeys  = 1000    // of one request for a large one, roughly
+	maxKeys   = 100_000 // of one session, at one visit
+	maxParts  = 1000    // in which one session is read
+	smallKeys = 100     // a session with more keys is large
+	partKeys  = 1000    // in one request for a large session, roughly
 )
 
 // noLease is the lease of a client that holds nothing: it is visited to see it die.
 const noLease = 8 * time.Second
 
-// leastKeep is for how long a session outlives a visit, at least.
-const leastKeep = time.Minute
+// minKeep is for how long a session outlives a visit, at least.
+const minKeep = time.Minute
 
 // visit is what is done for one stalled client at one time. It trusts nothing that the
 // client's session says.
@@ -34,16 +34,16 @@ type visit struct {
 	seen view
 	mine bool
 
-	pulse             string // that the session names
-	keys              int    // that were asked for
-	holds, skipped    int    // entries that were renewed, and that are not to be
+	pulse             string // as the session names it
+	keys              int    // of the requests so far
+	holds, skipped    int    // entries that were renewed, and entries that are never renewed
 	shortest, longest time.Duration
-	failure           error // the first thing that could not be done
-	over              bool  // the client is not waited for any more
-	large             bool  // it has a place in the lane, and none among the others
+	failure           error // the first error
+	over              bool  // the session was removed
+	large             bool  // it has a place in the lane instead of a slot
 }
 
-// serve does what is to be done for the client. What could not be done is its failure.
+// serve renews the client's holds, or removes its session. Its first error is its failure.
 func (v *visit) serve(ctx context.Context) {
 	page, err := v.read(ctx, "0")
 	if v.seen.now.Sub(v.Due) > v.config.MaxPause {
@@ -65,16 +65,16 @@ func (v *visit) serve(ctx context.Context) {
 	}
 }
 
-// renewAll renews what the session speaks of, part by part, until its client names another
-// pulse: then it runs again.
+// renewAll renews the entries of the session, part by part. It stops if the session names another
+// pulse, because then the client runs again.
 func (v *visit) renewAll(ctx context.Context, page script.SessionPage) {
-	for range mostParts {
+	for range maxParts {
 		v.renewPart(ctx, page)
 		from, more := page.Next()
 		if !more {
 			return
 		}
-		if v.keys >= mostKeys || v.failure == errBusy {
+		if v.keys >= maxKeys || v.failure == errBusy {
 			break
 		}
 		var err error
@@ -86,10 +86,10 @@ func (v *visit) renewAll(ctx context.Context, page script.SessionPage) {
 			return
 		}
 	}
-	v.skipped++ // whatever else there is
+	v.skipped++ // the rest of the session
 }
 
-// read reads a part of the session. A key of another type has nothing to renew.
+// read reads a part of the session. A key of another type counts as a session without entries.
 func (v *visit) read(ctx context.Context, from string) (script.SessionPage, error) {
 	key := protocol.SessionKey(v.Client)
 	page, err := script.ReadSession(v.ask(ctx, question{key, script.SessionRead(v.Client, from)})[0].Reply)
@@ -99,24 +99,24 @@ func (v *visit) read(ctx context.Context, from string) (script.SessionPage, erro
 	return page, err
 }
 
-// renewPart renews what one part speaks of, some keys at a time, and takes out of the
-// session what is no use any more.
+// renewPart renews the entries of one part, some keys at a time. It removes the entries from the
+// session that need no renewal any more.
 func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
 	odd := page.Skipped + len(page.Odd)
 	v.skipped += odd
 	var gone []string
 	for rest := page.Entries; odd > 0 || len(rest) > 0; {
-		n, keys := 0, odd // what is skipped costs Redis as much
+		n, keys := 0, odd // skipped entries cost Redis as much
 		odd = 0
 		for n < len(rest) && keys < partKeys {
 			keys += rest[n].Keys()
 			n++
 		}
-		if v.keys += keys; v.keys > mostKeys {
+		if v.keys += keys; v.keys > maxKeys {
 			v.skipped += len(rest)
 			break
 		}
-		if v.keys > lightKeys && !v.isLarge() {
+		if v.keys > smallKeys && !v.becomeLarge() {
 			v.fail(errBusy)
 			break
 		}
@@ -128,8 +128,8 @@ func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
 	v.keep(ctx, gone)
 }
 
-// renew raises the leases of some entries, each only for an owner of this client, and
-// returns the keys of those that are no use any more.
+// renew raises the leases of some entries, each only for an owner of this client. It returns the
+// keys of the entries that need no renewal any more.
 func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone []string) {
 	now := v.seen.now.Add(time.Since(v.seen.at))
 	var keys []string
@@ -140,7 +140,7 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 			continue
 		}
 		call, more := script.SessionRenew(e, now)
-		if !more { // WithMaxHold: nobody renews it any more
+		if !more { // its maximum hold time (WithMaxHold) is over
 			gone = append(gone, e.Key())
 			continue
 		}
@@ -151,7 +151,7 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 	for i, result := range v.ask(ctx, questions...) {
 		switch n, err := script.ReadCount(result.Reply); {
 		case err != nil:
-			v.refused(err)
+			v.noteRefusal(err)
 		case n == 0:
 			gone = append(gone, keys[i])
 		default:
@@ -159,16 +159,16 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 		}
 	}
 	v.holds += renewed
-	v.tally.note(func(s *Stats) {
+	v.counters.note(func(s *Stats) {
 		s.Gone += int64(len(gone))
 		s.Renewals += int64(renewed)
 	})
 	return gone
 }
 
-// refused takes note of a renewal that failed. One that the server forbids will not succeed
-// if it is tried sooner.
-func (v *visit) refused(err error) {
+// noteRefusal notes a renewal that failed. One that the server forbids only counts as skipped: a
+// sooner visit would not help.
+func (v *visit) noteRefusal(err error) {
 	if !isCode(err, "NOPERM") {
 		v.fail(err)
 		return
@@ -177,9 +177,9 @@ func (v *visit) refused(err error) {
 	v.skipped++
 }
 
-// keep keeps the session from expiring, for longer than its locks.
+// keep makes the session outlive its locks, and removes entries from it.
 func (v *visit) keep(ctx context.Context, gone []string) {
-	ttl := max(2*v.longest, leastKeep)
+	ttl := max(2*v.longest, minKeep)
 	call := script.SessionKeep(v.Client, v.pulse, ttl, gone...)
 	_, err := script.ReadCount(v.ask(ctx, question{protocol.SessionKey(v.Client), call})[0].Reply)
 	if err != nil {
@@ -187,7 +187,7 @@ func (v *visit) keep(ctx context.Context, gone []string) {
 	}
 }
 
-// reason is why a client is not waited for any more.
+// reason is why a session is removed.
 type reason string
 
 const (
@@ -195,10 +195,10 @@ const (
 	pausedTooLong reason = "it was paused for too long"
 )
 
-// remove takes a session away if it names this pulse, and leaves its locks to their leases.
-// First what it holds and then that it exists: where the watchdog dies between the two,
-// something is left that is still found. A client that has beaten meanwhile stays, and
-// writes its session anew. A session that cannot be reached expires by itself.
+// remove removes a session if it names this pulse. Its locks end with their leases. The session
+// is removed first and the heartbeat last: if the watchdog dies between the two, another one
+// still finds the client. A client that has sent a heartbeat meanwhile stays, and writes its
+// session anew. A session that cannot be reached expires by itself.
 func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 	if pulse != "" {
 		call := script.SessionRemove(v.Client, pulse)
@@ -217,7 +217,7 @@ func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 		return
 	}
 	v.log.Info("session removed", "client", protocol.Show(v.Client), "reason", string(why))
-	v.tally.note(func(stats *Stats) {
+	v.counters.note(func(stats *Stats) {
 		if why == isDead {
 			stats.Dead++
 		} else {
@@ -226,7 +226,7 @@ func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 	})
 }
 
-// fail takes note of what could not be done.
+// fail notes an error.
 func (v *visit) fail(err error) {
 	v.failed(1)
 	if v.failure == nil {
@@ -234,11 +234,11 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// isForbidden says whether the server's ACL forbids a command. Inside of a script Redis says
-// that in words, which differ by release.
+// isForbidden says whether the server's ACL forbids a command. For a command inside a script the
+// text of the error differs by release of Redis.
 func isForbidden(err error) bool {
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
 		return false
 	}
 	return refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script") ||
@@ -246,6 +246,6 @@ func isForbidden(err error) bool {
 }
 
 func isCode(err error, code string) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && refused.Code() == code
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && refused.Code() == code
 }

@@ -14,36 +14,36 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// Watchdog renews the locks of paused processes, as one of any number that do. Its
-// methods may be called by any number of goroutines.
+// Watchdog renews the locks of paused processes. Any number of watchdogs may do that side by
+// side. It is safe for concurrent use.
 type Watchdog struct {
-	id     string
-	config Config
-	driver driver.Driver
-	runner *script.Runner
-	log    *slog.Logger
-	tally  tally
-	began  atomic.Bool
+	id       string
+	config   Config
+	driver   driver.Driver
+	runner   *script.Runner
+	log      *slog.Logger
+	counters counters
+	began    atomic.Bool
 
 	schedule schedule
 	servers  servers
 	masters  masters
-	room     chan struct{} // one for each visit under way that is not in the lane
+	slots    chan struct{} // one for each visit under way that is not in the lane
 	lane     lane
-	visits   sync.WaitGroup // the goroutines of those
-	served   atomic.Bool    // since the last look a visit went well,
-	denied   atomic.Bool    // or was forbidden
+	visits   sync.WaitGroup // the goroutines of all visits
+	served   atomic.Bool    // since the last look a visit succeeded
+	denied   atomic.Bool    // since the last look a visit was forbidden
 
 	// Of the goroutine that runs it.
-	able   bool // Redis does not forbid the work
-	blind  bool // the last look was not answered
-	unsaid bool // Redis refused to list it at the last look
-	pass   int  // how many of the stalled the next look passes over
-	all    int  // how many there were at the last look
-	recent bool // the next look sees those that are overdue for the shortest
+	able        bool // Redis does not forbid the work
+	unreachable bool // the last look was not answered
+	unlisted    bool // Redis refused to list it at the last look
+	skip        int  // how many stalled clients the next look skips
+	all         int  // how many there were at the last look
+	recent      bool // the next look reads those that are overdue for the shortest time
 }
 
-// New returns a watchdog on a connection of the caller's, which outlives it. It sends
+// New returns a watchdog on a connection of the caller. The watchdog does not close it. New sends
 // nothing. The error is a *redlatch.ConfigError.
 func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 	cfg, err := cfg.withDefaults()
@@ -57,21 +57,21 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		log:      cfg.Logger.With("watchdog", id),
-		schedule: schedule{turns: make(map[string]turn)},
+		schedule: schedule{records: make(map[string]record)},
 		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
-		room:     make(chan struct{}, mostVisits),
+		slots:    make(chan struct{}, maxVisits),
 		lane:     newLane(),
-		tally:    tally{Stats: Stats{Started: time.Now()}},
+		counters: counters{Stats: Stats{Started: time.Now()}},
 		able:     true,
 	}, nil
 }
 
-// ErrRunning is the error of a second Run: a watchdog runs once.
+// ErrRunning is the error of a second Run. A watchdog runs once.
 var ErrRunning = errors.New("watchdog: it runs already, or has run")
 
-// Run does the work until ctx ends, which is no error: it then tells the others that it is
-// gone, so that they take over at once, and returns nil. While Redis cannot be reached it
-// goes on looking, and says so in the log and by Stats. The only error is ErrRunning.
+// Run does the work until ctx ends. Then it tells the other watchdogs that it is gone, so that
+// they take over at once, and returns nil. While Redis cannot be reached it keeps trying, and
+// says so in the log and in Stats. The only error is ErrRunning.
 func (w *Watchdog) Run(ctx context.Context) error {
 	if !w.began.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -81,7 +81,7 @@ func (w *Watchdog) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.config.Look)
 	defer ticker.Stop()
 	for {
-		if due := w.turn(ctx, ticker.C); due {
+		if due := w.round(ctx, ticker.C); due {
 			continue
 		}
 		select {
@@ -90,4 +90,12 @@ func (w *Watchdog) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// leave tells the other watchdogs not to count on this one. If the request fails, they find out
+// by themselves.
+func (w *Watchdog) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), w.config.CommandTimeout)
+	defer cancel()
+	_, _ = w.runner.Run(ctx, script.WatchdogHeartbeat(w.id, 0))
 }

@@ -36,7 +36,7 @@ func TestAPausedClientKeepsHoldsOfEveryKind(t *testing.T) {
 		script.AcquireRW(read, c.owner(3), script.Counts{Reads: 1}, lease), script.AcquireRW(read, c.owner(3), script.Counts{Reads: 2}, lease),
 		script.AcquireRW(write, c.owner(4), script.Counts{Writes: 1}, lease),
 	)
-	c.beat()
+	c.heartbeat()
 	run(t, d, watchdog.Config{})
 	keys := []string{mutex, again, read, protocol.ReadTimeoutKey(read, c.owner(3), 1), protocol.ReadTimeoutKey(read, c.owner(3), 2), write}
 	lasts(t, 2*lease, func() bool {
@@ -62,7 +62,7 @@ func TestADeadClientsLocksEndWithTheirLeasesAndItsSessionIsRemoved(t *testing.T)
 	d := connect(t, server.Addr())
 	c := newClient(t, d)
 	c.hold("job", lease)
-	c.beat()
+	c.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Renewals > 0 }, "the paused client is renewed for")
 	c.die()
@@ -89,7 +89,7 @@ func TestASessionOfTheDeadDoesNotWaitForItsExpiry(t *testing.T) {
 	c := newClient(t, d)
 	c.hold("job", time.Minute)
 	c.die()
-	c.beat()
+	c.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Dead == 1 }, "it is removed")
 	if keys := left(t, server); len(keys) > 0 {
@@ -106,7 +106,7 @@ func TestAClientThatIsPausedForTooLongIsLetGo(t *testing.T) {
 	d := connect(t, server.Addr())
 	c := newClient(t, d)
 	c.hold("job", lease)
-	c.beat()
+	c.heartbeat()
 	const limit = 3 * time.Second
 	paused := time.Now()
 	w := run(t, d, watchdog.Config{MaxPause: limit})
@@ -137,7 +137,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 	c.send(script.Acquire("another's", "somebody:1", time.Minute, 1), script.AcquireRW("read by others", "somebody:2", script.Counts{Reads: 1}, time.Minute))
 	server.CLI(t, "SET", "of another type", "text")
 	server.CLI(t, "HSET", protocol.SessionKey(c.id), "nonsense", "of no version")
-	c.beat()
+	c.heartbeat()
 	run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return len(c.noted()) == 1 }, "the useless entries are removed")
 	lasts(t, lease, func() bool { return server.PTTL(t, "kept") > 0 }, "the hold lives")
@@ -169,7 +169,7 @@ func TestNobodyRenewsBeyondTheEndOfAHold(t *testing.T) {
 	until := time.Now().Add(4 * time.Second) // the server's clock is this machine's
 	c.note(script.SessionEntry{Field: c.owner(1), Lock: "ends", Count: 1, Lease: lease, Until: until})
 	c.send(script.Acquire("ends", c.owner(1), lease, 1))
-	c.beat()
+	c.heartbeat()
 	run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return server.PTTL(t, "ends") < 0 }, "the hold ends")
 	if over := time.Since(until); over < -50*time.Millisecond || over > time.Second {
@@ -188,7 +188,7 @@ func TestAClientThatRunsIsNotTouched(t *testing.T) {
 	d := connect(t, server.Addr())
 	c := newClient(t, d)
 	c.hold("job", time.Minute)
-	c.send(script.SessionBeat(c.id, time.Minute))
+	c.send(script.SessionHeartbeat(c.id, time.Minute))
 	w := run(t, d, watchdog.Config{Look: 20 * time.Millisecond})
 	ttl := server.PTTL(t, "job")
 	eventually(t, func() bool { return w.Stats().Looks > 20 }, "it looks")
@@ -211,10 +211,10 @@ func TestAClientThatComesBackIsLeftAlone(t *testing.T) {
 	d := connect(t, redistest.Start(t).Addr())
 	c := newClient(t, d)
 	c.hold("job", lease)
-	c.beat()
+	c.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Serving == 1 && w.Stats().Renewals > 0 }, "it is served")
-	c.send(script.SessionBeat(c.id, time.Minute))
+	c.send(script.SessionHeartbeat(c.id, time.Minute))
 	eventually(t, func() bool { return w.Stats().Stalled == 0 }, "it is seen to be back")
 	if s := w.Stats(); s.Serving != 0 || s.Dead+s.LetGo != 0 {
 		t.Errorf("counted were %+v", s)
@@ -231,7 +231,7 @@ func TestAFormerConnectionDoesNotKeepTheDead(t *testing.T) {
 	halfOpen.subscribe("redlatch:pulse:{"+c.id+"}", protocol.PulseChannel(c.id, "former"))
 	c.hold("job", lease)
 	c.die()
-	c.beat()
+	c.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return w.Stats().Dead == 1 }, "its death is seen")
 	if n := w.Stats().Renewals; n > 0 {
@@ -248,9 +248,9 @@ func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	odd, c := newClient(t, d), newClient(t, d)
 	server.CLI(t, "DEL", protocol.SessionKey(odd.id))
 	server.CLI(t, "SET", protocol.SessionKey(odd.id), "text")
-	odd.beat()
+	odd.heartbeat()
 	c.hold("job", lease)
-	c.beat()
+	c.heartbeat()
 	w := run(t, d, watchdog.Config{})
 	lasts(t, 2*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the hold lives")
 	if s := w.Stats(); s.Watchdogs != 1 {

@@ -151,8 +151,8 @@ func (k *keepAlive) send(shard string, locks []*awaited, calls []script.Call) {
 	limited, cancel := context.WithTimeout(k.manager.life.ctx, roundTimeout)
 	defer cancel()
 	for i, result := range k.manager.runner.RunEach(limited, calls...) {
-		if beaten, err := script.ReadBeaten(result.Reply); err == nil {
-			k.heard(locks[i], beaten)
+		if answer, err := script.ReadKeptAlive(result.Reply); err == nil {
+			k.heard(locks[i], answer)
 		}
 	}
 	k.mu.Lock()
@@ -175,7 +175,7 @@ func (k *keepAlive) hasten() {
 // withdraws owners that have stood in the queue without a waiter for too long: their
 // requests to leave were lost, or one to queue came late.
 func (l *awaited) request(client string, now time.Time) script.Call {
-	owners := make([]string, 0, min(len(l.waiters), script.MostBeaten))
+	owners := make([]string, 0, min(len(l.waiters), script.MaxKeptAlive))
 	l.due = now.Add(keepAliveInterval)
 	for owner, a := range l.waiters { // in random order
 		if len(owners) == cap(owners) {
@@ -192,17 +192,17 @@ func (l *awaited) request(client string, now time.Time) script.Call {
 			gone = append(gone, owner)
 		}
 	}
-	return l.fair.Beat(client, owners, gone)
+	return l.fair.KeepAlive(client, owners, gone)
 }
 
 // heard wakes the waiters that have something to do: the next in turn, and whoever is
 // missing from the queue.
-func (k *keepAlive) heard(l *awaited, beaten script.Beaten) {
+func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	missing := slices.Values(beaten.Missing)
-	if len(beaten.Missing) > script.MostBeaten/2 { // then so are those that were not named
+	missing := slices.Values(answer.Missing)
+	if len(answer.Missing) > script.MaxKeptAlive/2 { // then so are those that were not named
 		missing = maps.Keys(l.waiters)
 	}
 	for owner := range missing {
@@ -210,16 +210,16 @@ func (k *keepAlive) heard(l *awaited, beaten script.Beaten) {
 			a.waiter.WakeAt(now)
 		}
 	}
-	if a := l.waiters[beaten.First]; a != nil {
+	if a := l.waiters[answer.First]; a != nil {
 		switch {
-		case beaten.Free:
+		case answer.Free:
 			a.waiter.WakeAt(now)
-		case beaten.TTL >= 0:
-			a.waiter.WakeAt(now.Add(beaten.TTL + time.Millisecond))
+		case answer.TTL >= 0:
+			a.waiter.WakeAt(now.Add(answer.TTL + time.Millisecond))
 		}
 	}
-	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(beaten.Unknown, owner) })
-	for _, owner := range beaten.Unknown {
+	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(answer.Unknown, owner) })
+	for _, owner := range answer.Unknown {
 		if _, known := l.ghosts[owner]; !known {
 			l.ghosts[owner] = now
 		}

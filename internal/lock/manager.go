@@ -76,7 +76,7 @@ func New(s Settings) *Manager {
 			Lease: s.Lease, Timeout: s.CommandTimeout, Logger: s.Logger,
 		})
 	}
-	m.engine = renew.StartGuarded(m.renew, m.guard())
+	m.engine = renew.Start(m.renew, m.guard())
 	m.keepAlive = newKeepAlive(m)
 	return m
 }

@@ -189,7 +189,7 @@ func (g *Grant) readReleased(result script.Result, err error) (released script.R
 	if err != nil {
 		return released, Failure("unlock", g.ref.Name, err)
 	}
-	if released.Mute {
+	if released.PublishDenied {
 		g.manager.denied.Do(func() {
 			g.manager.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", g.ref.channel)
 		})

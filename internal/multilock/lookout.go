@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
@@ -45,7 +46,7 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	looks.Wait()
 	if split {
 		l.pause = min(2*l.pause+splitPause, longestPause)
-		rest(limited, rand.N(l.pause+1))
+		_ = pause.For(limited, rand.N(l.pause+1))
 	}
 	return limited.Err() == nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 const (
@@ -46,7 +47,7 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 		}
 		// Whoever asks again at once is there before those that were told: a message and a request
 		// take about as long as this release did, each.
-		rest(limited, min(4*time.Since(freed), time.Second))
+		_ = pause.For(limited, min(4*time.Since(freed), time.Second))
 	}
 }
 

@@ -95,10 +95,3 @@ func (o order) failed(why error) error {
 
 // jitter is up to twice d, so that two that wait for each other do not give way together.
 func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }
-
-// rest lets others go first.
-func rest(ctx context.Context, d time.Duration) {
-	limited, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-limited.Done()
-}

@@ -1,7 +1,6 @@
-// Package protocol holds the names, fields and payloads that redlatch shares
-// with Redisson. It is pure: no I/O and no clock.
+// Package protocol holds the names, fields and payloads that redlatch shares with Redisson. It
+// is pure: no I/O and no clock.
 //
-// Nothing here may change without breaking Java processes that contend for the
-// same locks. What is ours alone, and unknown to Redisson, starts with
-// "redlatch:".
+// A change of a shared name breaks Java processes that contend for the same locks. Names that
+// only redlatch uses start with "redlatch:".
 package protocol

@@ -1,15 +1,15 @@
 package protocol
 
-// Messages is the way in which a client announces a release, which depends on who
-// listens. Each announcement is a plan: commands and payloads in turn, which the scripts
-// carry out one after another on the channel.
+// Messages says how a client announces a release. That depends on which peers listen. Each
+// announcement is a plan: commands and payloads in turn, which the scripts carry out one after
+// another on the channel.
 type Messages uint8
 
 const (
-	// Plain is the way without a cluster: PUBLISH.
+	// Plain announces by PUBLISH, outside a cluster.
 	Plain Messages = 0
-	// Sharded is the way in a cluster of Redis 7: SPUBLISH, which Java peers listen for
-	// since Redisson 3.22.
+	// Sharded announces by SPUBLISH, in a cluster of Redis 7. Java peers listen for that since
+	// Redisson 3.22.
 	Sharded Messages = 1 << iota
 	// Copied adds, in a cluster, a PUBLISH for older Java peers. See IsCopy.
 	Copied
@@ -18,8 +18,8 @@ const (
 	Doubled
 )
 
-// Unlocked is the plan that announces a release with the payload "0": one waiter of each
-// process may try. Java peers fail to decode a payload that is not a decimal number.
+// Unlocked is the plan that announces a release with the payload "0": one waiter of each process
+// may try. A payload is always a decimal number, because Java peers cannot decode anything else.
 func (m Messages) Unlocked() string {
 	switch m &^ Doubled {
 	case Sharded:
@@ -30,8 +30,8 @@ func (m Messages) Unlocked() string {
 	return "PUBLISH 0"
 }
 
-// ReadUnlocked is the plan that announces the end of a write hold with the payload "1":
-// all readers of each process may try.
+// ReadUnlocked is the plan that announces the end of a write hold with the payload "1": all
+// readers of each process may try.
 func (m Messages) ReadUnlocked() string {
 	switch m {
 	case Plain | Doubled:
@@ -46,9 +46,9 @@ func (m Messages) ReadUnlocked() string {
 	return "PUBLISH 1"
 }
 
-// IsCopy says that a message repeats, for older Java peers, one that was sent in the same
-// breath. Its payload has a zero too many in front, which Java reads as the same number
-// (Long.valueOf), so that those who hear both can tell which to leave out.
+// IsCopy says that a message is a copy for older Java peers of one that was sent with it. Its
+// payload has an additional zero in front, which Java reads as the same number (Long.valueOf).
+// So a subscriber that receives both can ignore the copy.
 func IsCopy(payload string) bool {
 	return len(payload) > 1 && payload[0] == '0'
 }

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNameLen is the longest lock name accepted, in bytes. Redis would take far
-// more; a name of this length is a payload that ended up in the wrong place.
+// MaxNameLen is the longest accepted lock name, in bytes. Redis accepts far more, but a longer
+// name is probably a payload in the wrong place.
 const MaxNameLen = 1024
 
 // CheckName reports why name cannot name a lock, or nil.
@@ -20,7 +20,7 @@ func CheckName(name string) error {
 	case len(name) > MaxNameLen:
 		return fmt.Errorf("the name %.32q… has %d bytes, more than %d", name, len(name), MaxNameLen)
 	case !utf8.ValidString(name):
-		// Java strings cannot hold it, so no Java peer could ever share it.
+		// A Java string cannot hold it, so no Java peer could share the lock.
 		return fmt.Errorf("the name %q is not valid UTF-8", name)
 	}
 	for i, r := range name {
@@ -31,11 +31,11 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Prefixed derives a key or channel from a lock's name by a prefix. A name
-// without an opening brace is put in braces, so that in a cluster the derived
-// key lies in the slot of the name; a name that has one is taken as it is,
-// because it is supposed to bring its own hash tag. Only the opening brace
-// counts, as in Redisson: a name with a closing brace alone ends up in another slot.
+// Prefixed derives a key or channel from a lock's name by a prefix. A name without an opening
+// brace is put in braces, so that in a cluster the derived key lies in the slot of the name. A
+// name with an opening brace is taken as it is, because it should have its own hash tag. As in
+// Redisson, only the opening brace counts: the key of a name with a closing brace alone lies in
+// another slot.
 func Prefixed(prefix, name string) string {
 	if strings.Contains(name, "{") {
 		return prefix + ":" + name
@@ -57,26 +57,26 @@ func LockChannel(name string) string { return Prefixed("redisson_lock__channel",
 // TokenKey is the counter of fencing tokens, a decimal string without TTL.
 func TokenKey(name string) string { return Prefixed("redisson_lock_token", name) }
 
-// FairQueue is the list of the owners that wait for a fair lock, the next one first.
+// FairQueue is the list of owners that wait for a fair lock, the next one first.
 func FairQueue(name string) string { return Prefixed("redisson_lock_queue", name) }
 
-// FairDeadlines is the sorted set of the same owners, with the moment at which each
-// counts as dead, in absolute milliseconds.
+// FairDeadlines is the sorted set of the same owners, with the moment from which each counts as
+// dead, in absolute milliseconds.
 func FairDeadlines(name string) string { return Prefixed("redisson_lock_timeout", name) }
 
-// FairBeats is our own sorted set of the clients of this library that have waiters among
-// them, with the moment at which each was last heard of.
-func FairBeats(name string) string { return Prefixed("redlatch:fair", name) }
+// FairKeepAlives is the sorted set of redlatch clients that have waiters among these owners, with
+// the moment at which each was last heard of. Redisson does not know it.
+func FairKeepAlives(name string) string { return Prefixed("redlatch:fair", name) }
 
 // RWChannel is the channel on which releases of a read-write lock are announced.
 func RWChannel(name string) string { return Prefixed("redisson_rwlock", name) }
 
-// ReadTimeoutPrefix is what the timeout keys of all readers of a lock begin with.
-// Scripts derive those of other readers from it, by ":" and the reader's field.
+// ReadTimeoutPrefix is the common prefix of the timeout keys of all readers of a lock. In a key,
+// ":" and the reader's field follow.
 func ReadTimeoutPrefix(name string) string { return strings.TrimSuffix(Suffixed(name, ""), ":") }
 
-// ReadTimeoutKey is the key that says that the n-th hold of a reader, counted from 1,
-// is alive.
+// ReadTimeoutKey is the key that exists while the n-th hold of a reader, counted from 1, is
+// alive.
 func ReadTimeoutKey(name, owner string, n int) string {
 	return ReadTimeoutPrefix(name) + ":" + owner + ":rwlock_timeout:" + strconv.Itoa(n)
 }

@@ -30,8 +30,8 @@ func ParseField(field string) (owner string, write bool) {
 	return strings.CutSuffix(field, writerSuffix)
 }
 
-// ParseOwner splits an owner into its client and its number. It reports false
-// for a text that no client of this protocol writes.
+// ParseOwner splits an owner into its client and its number. It reports false for a text that no
+// client of this protocol writes.
 func ParseOwner(owner string) (client string, number int64, ok bool) {
 	i := strings.LastIndexByte(owner, ':')
 	if i <= 0 {

@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// What the watchdog knows of the clients that it protects. All of it is ours alone. Each
-// key has a slot of its own in a cluster, but for the first two, which share one.
+// This file has what the watchdog knows of the clients that it protects. Redisson knows none of
+// it. In a cluster the first two keys share a slot, and each of the others has its own.
 
 // Sessions is the sorted set of protected clients, with the moment at which the next
 // heartbeat of each is due, in absolute milliseconds of the server's clock.
 const Sessions = "redlatch:sessions"
 
-// Watchdogs is the sorted set of watchdogs, with the moment until which each counts as
-// alive.
+// Watchdogs is the sorted set of watchdogs, with the moment until which each counts as alive.
 const Watchdogs = "redlatch:watchdogs:{" + Sessions + "}"
 
 // SessionKey is the hash of what a client holds: SessionField to SessionEntry.
 func SessionKey(client string) string { return "redlatch:session:{" + client + "}" }
 
-// PulseChannel is the channel to which one connection of a client is subscribed for as
-// long as its process lives, running or paused. Nothing is published on it. Each connection
-// has a pulse name of its own, which the session has at SessionPulse: a connection that the
-// client has given up, but that the server takes for open, counts for no other.
+// PulseChannel is the channel that one connection of a client subscribes to for as long as its
+// process lives, running or paused. Nothing is published on it. Each connection has a pulse name
+// of its own, which the session has at SessionPulse. So a connection that the client has closed,
+// and that the server still takes for open, does not count.
 func PulseChannel(client, pulse string) string { return "redlatch:pulse:{" + client + "}:" + pulse }
 
-// SessionPulse is the field of a session that names the client's pulse. No SessionField is
-// like it: those have a space.
+// SessionPulse is the field of a session that names the client's pulse. It differs from every
+// SessionField, because those have a space.
 const SessionPulse = "pulse"
 
-// MaxClientLen is the longest name of a client, of a pulse or of a watchdog, in bytes.
-// Those of this library are no longer than a UUID.
+// MaxClientLen is the longest accepted name of a client, a pulse or a watchdog, in bytes. The
+// names that this library makes are no longer than a UUID.
 const MaxClientLen = 64
 
-// SessionField names one tenure in a session: the field that its owner has in the lock's
-// hash, and the lock. An owner has no space in it, a lock may have.
+// SessionField names one grant in a session: the owner's field in the lock's hash, and the lock.
+// An owner has no space in it. A lock may have one.
 func SessionField(field, lock string) string { return field + " " + lock }
 
-// OwnField says whether a field of a lock is one that a client of this name writes. A
-// session may speak of no other.
+// OwnField says whether a field of a lock is one that a client of this name writes. A session
+// may contain no other.
 func OwnField(client, field string) bool {
 	owner, _ := ParseField(field)
 	name, _, ok := ParseOwner(owner)
@@ -52,21 +51,21 @@ func ParseSessionField(text string) (field, lock string, ok bool) {
 	return field, lock, ok && field != "" && lock != ""
 }
 
-// SessionEntry is how a tenure is renewed.
+// SessionEntry is how a grant is renewed.
 type SessionEntry struct {
 	Read        bool  // on the read side of a read-write lock, which has a key for each hold
 	Count       int   // the highest number of holds that Redis may have been told
 	LeaseMillis int64 // the lease that a renewal sets
-	UntilMillis int64 // by the server's clock: beyond it nobody renews; 0 for no such moment
+	UntilMillis int64 // by the server's clock: nobody renews beyond it; 0 for no limit
 }
 
-// The sides, as they stand in a session.
+// The sides, as a session writes them.
 const (
 	exclusiveSide = "exclusive"
 	readSide      = "read"
 )
 
-// String writes the entry as it stands in a session: "side count lease until".
+// String writes the entry as a session has it: "side count lease until".
 func (e SessionEntry) String() string {
 	side := exclusiveSide
 	if e.Read {
@@ -75,11 +74,11 @@ func (e SessionEntry) String() string {
 	return strings.Join([]string{side, strconv.Itoa(e.Count), strconv.FormatInt(e.LeaseMillis, 10), strconv.FormatInt(e.UntilMillis, 10)}, " ")
 }
 
-// MaxSessionCount bounds the holds of one entry: a renewal touches one key for each. Of an
-// owner who has more of a lock, these are renewed, and keep the lock.
+// MaxSessionCount bounds the holds of one entry, because a renewal touches one key for each. If
+// an owner has more holds of a lock, this many are renewed, which is enough to keep the lock.
 const MaxSessionCount = 256
 
-// ParseSessionEntry is the reverse of String. It reports false for what no version of it
+// ParseSessionEntry is the reverse of String. It reports false for a text that String never
 // writes.
 func ParseSessionEntry(text string) (SessionEntry, bool) {
 	e := SessionEntry{Read: strings.HasPrefix(text, readSide)}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// What stands in Redis may have been written by anybody. Whoever prints it uses Show or
-// Line, so that it cannot forge a line, move a cursor, or fill a screen.
+// Anybody may have written what is in Redis. Code that prints it uses Show or Line, so that the
+// text cannot forge a line, move the cursor, or fill the screen.
 
 // maxShown is how many bytes of a text Show prints. An owner has about 40.
 const maxShown = 200
@@ -16,9 +16,9 @@ const maxShown = 200
 // maxLine is how many bytes of a line Line prints.
 const maxLine = 4000
 
-// Show writes a name, an owner or a value for a person to read. What is one printable word
-// stays as it is. Anything else is quoted as in Go. A text of more than 200 bytes is cut, and
-// its length is given.
+// Show writes a name, an owner or a value for a person to read. One printable word stays as it
+// is. Anything else is quoted as in Go. A text of more than 200 bytes is cut, and its length is
+// added.
 func Show(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(cut(text, maxShown)), len(text))
@@ -29,8 +29,8 @@ func Show(text string) string {
 	return strconv.Quote(text)
 }
 
-// Line writes a whole message as one printable line. It is for messages that consist of
-// several texts: each line break becomes "; ", and what is not printable is escaped. A message
+// Line writes a whole message as one printable line, for example a message made of several
+// errors. Each line break becomes "; ". Characters that are not printable are escaped. A message
 // of more than 4,000 bytes is cut.
 func Line(text string) string {
 	rest := ""
@@ -41,11 +41,11 @@ func Line(text string) string {
 	return unquoted.Replace(quoted[1:len(quoted)-1]) + rest
 }
 
-// unquoted takes back what a quotation does to printable characters.
+// unquoted undoes the quoting of printable characters.
 var unquoted = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "; ")
 
-// word says that a text is printable and has no space or quotation mark in it. What is no
-// UTF-8 cannot be printed, nor can a mark that changes the direction of what stands beside it.
+// word says that a text is printable UTF-8 without a space or a quotation mark. Marks that change
+// the direction of writing do not count as printable.
 func word(text string) bool {
 	return text != "" && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || strings.ContainsRune(` "\`, r) })

@@ -14,31 +14,31 @@ type Renewal struct {
 	Term Term // by which the request goes
 }
 
-// Answer is what became of one renewal.
+// Answer is the outcome of one renewal.
 type Answer struct {
-	Err   error     // there was no answer, and nothing below means anything
-	Held  bool      // the owner held it, and holds it for the whole span now
+	Err   error     // there was no answer, and the fields below mean nothing
+	Held  bool      // the owner held the lock, and holds it for the whole span now
 	Asked time.Time // before the request left
 }
 
-// Renew extends the leases of a batch and returns an answer for each. One that cannot be had
-// costs the others nothing. It may block; it ends with ctx.
+// Renew extends the leases of a batch and returns an answer for each. An error for one lease
+// does not affect the others. It may block; it ends with ctx.
 type Renew func(ctx context.Context, batch []Renewal) []Answer
 
 // Engine keeps the leases of its items alive. Make one with Start.
 type Engine struct {
 	renew Renew
-	kick  chan struct{} // capacity one: the loop is to look again
+	kick  chan struct{} // capacity one: the loop has something to do
 	ctx   context.Context
 	stop  context.CancelFunc
-	done  sync.WaitGroup // the loop and the flights
+	done  sync.WaitGroup // the loop and the groups
 
 	mu      sync.Mutex
 	items   byNext
 	wakeAt  time.Time // when the loop is to wake, or did; zero: only when it is kicked
 	stopped bool
 	guard   Guard
-	resumed time.Time // when the last pause was noticed, for which the guard stands in
+	resumed time.Time // when the last pause was noticed during which the guard was alive
 	counts  Counts
 }
 
@@ -51,23 +51,23 @@ type Counts struct {
 }
 
 const (
-	// batchSize is how many leases one request extends. Longer scripts would
-	// keep the server, and everybody behind them, waiting for longer.
+	// batchSize is how many leases one request extends. A longer script would block the
+	// server, and all other clients, for longer.
 	batchSize = 100
-	// tick is how often the loop compares the clocks while there are items: a
-	// machine that was suspended notices by the wall clock.
+	// tick is how often the loop compares the clocks while there are items. A suspension
+	// shows in the wall clock.
 	tick = time.Second
-	// jump is a difference between the clocks that means a suspension or a clock
+	// jump is the difference between the clocks that counts as a suspension, or as a clock
 	// that was set.
 	jump = 100 * time.Millisecond
-	// ahead is how early, as a fraction of its interval, an item may be renewed
-	// together with one that is due, so that many items make few requests.
+	// ahead says how early an item may be renewed together with one that is due: by its
+	// interval divided by ahead. So many items make few requests.
 	ahead = 10
 )
 
-// StartGuarded returns a running engine that renews by the given function, for items that
-// somebody else renews while this process is paused.
-func StartGuarded(renew Renew, guard Guard) *Engine {
+// Start returns a running engine that renews by the given function. The guard renews the same
+// leases while this process is paused; the zero Guard stands for none.
+func Start(renew Renew, guard Guard) *Engine {
 	ctx, stop := context.WithCancel(context.Background())
 	e := &Engine{renew: renew, guard: guard, kick: make(chan struct{}, 1), ctx: ctx, stop: stop}
 	e.done.Go(e.loop)
@@ -102,9 +102,9 @@ func (e *Engine) Len() int {
 	return len(e.items)
 }
 
-// Set watches it from now on, or goes on watching it, by a new plan. A term with a moment
-// Asked was confirmed as well; one without changes nothing about the trust. The subject of an
-// item that is over already is told so by the loop. After a watch has ended Set does nothing.
+// Set watches an item from now on, or sets a new plan for it. A term with Asked is also a
+// confirmation. A term without Asked leaves the trust as it is. If the term is over already, the
+// loop calls Lost. After the watch over an item has ended, Set does nothing.
 func (e *Engine) Set(it *Item, term Term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -116,10 +116,10 @@ func (e *Engine) Set(it *Item, term Term) {
 		return
 	}
 	if now := time.Now(); !term.Asked.IsZero() && it.Term().Over(now) {
-		e.paused(now) // before it was granted, or just now
+		e.resume(now) // the process was paused before this, or just now
 	}
-	if it.flying {
-		// The flight left before this and will be told what it finds.
+	if it.renewing {
+		// A request is under way, and its answer sets the next due time.
 		it.next = it.Term().Deadline()
 	} else {
 		it.next = it.Term().next()
@@ -129,7 +129,7 @@ func (e *Engine) Set(it *Item, term Term) {
 	} else {
 		heap.Fix(&e.items, it.place-1)
 	}
-	e.rouse()
+	e.wakeLoop()
 }
 
 // Items returns what is watched now.
@@ -139,8 +139,8 @@ func (e *Engine) Items() []*Item {
 	return slices.Clone(e.items)
 }
 
-// Remove ends the watch over it and reports whether there was one. No renewal of
-// it starts afterwards; Lost is not called after a true.
+// Remove ends the watch over an item and reports whether there was one. No renewal of the item
+// starts afterwards. After true, Lost is not called.
 func (e *Engine) Remove(it *Item) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,7 +157,7 @@ func (e *Engine) drop(it *Item) bool {
 }
 
 // rouse wakes the loop if it would sleep past the first event. The mutex is held.
-func (e *Engine) rouse() {
+func (e *Engine) wakeLoop() {
 	if len(e.items) == 0 || !e.wakeAt.IsZero() && !e.items[0].next.Before(e.wakeAt) {
 		return
 	}
@@ -178,12 +178,12 @@ func (e *Engine) loop() {
 		jumped := now.Round(0).Sub(seen.Round(0))-now.Sub(seen) > jump
 		seen = now
 
-		lost, flights := e.sweep(now, jumped)
+		lost, groups := e.collect(now, jumped)
 		for _, it := range lost {
 			it.Subject.Lost(ErrExpired)
 		}
-		for _, flight := range flights {
-			e.done.Go(func() { e.fly(flight) })
+		for _, group := range groups {
+			e.done.Go(func() { e.renewGroup(group) })
 		}
 
 		var elapsed <-chan time.Time
@@ -200,15 +200,15 @@ func (e *Engine) loop() {
 	}
 }
 
-// sweep takes the items that are over out of the heap, marks those that are due as flying, and
-// divides them into flights.
-func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, flights [][]*Item) {
+// collect takes the items that are over out of the heap, marks those that are due as renewing,
+// and divides these into groups.
+func (e *Engine) collect(now time.Time, jumped bool) (lost []*Item, groups [][]*Item) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.look(now, jumped)
+	e.noticePause(now, jumped)
 	if jumped {
-		// The heap is ordered by the monotonic clock, which knows nothing of it. What was to
-		// happen while the machine slept is to happen now.
+		// The heap is ordered by the monotonic clock, which did not jump. Events of the skipped
+		// time are to happen now.
 		for _, it := range e.items {
 			if !now.Round(0).Before(it.next.Round(0)) {
 				it.next = now
@@ -216,35 +216,36 @@ func (e *Engine) sweep(now time.Time, jumped bool) (lost []*Item, flights [][]*I
 		}
 		heap.Init(&e.items)
 	}
-	// What flies or is not renewed may stand in the heap before others that could go
-	// along; a bounded number of these is passed over.
-	var due, aside []*Item
-sweeping:
+	// Items that are being renewed, or are never renewed, may stand in the heap before others
+	// that could go along. A bounded number of them is skipped.
+	var due, skipped []*Item
+collecting:
 	for len(e.items) > 0 {
 		it := e.items[0]
 		term := it.Term()
-		idle := it.flying || !term.renewed()
+		idle := it.renewing || !term.renewed()
 		switch {
 		case e.over(term, now):
 			e.drop(it)
 			lost = append(lost, it)
 		case !idle && ripe(it, term, now, len(due) > 0):
-			it.flying = true
+			it.renewing = true
 			due = append(due, it)
 			e.move(it, e.end(term, now))
 		case !it.next.After(now):
-			e.move(it, e.end(term, now)) // it is doubtful and flies, or is not to be renewed any more
-		case idle && len(aside) < 10*len(due):
+			// It is unconfirmed and being renewed, or is not to be renewed any more.
+			e.move(it, e.end(term, now))
+		case idle && len(skipped) < 10*len(due):
 			heap.Pop(&e.items)
-			aside = append(aside, it)
+			skipped = append(skipped, it)
 		default:
-			break sweeping
+			break collecting
 		}
 	}
-	for _, it := range aside {
+	for _, it := range skipped {
 		heap.Push(&e.items, it)
 	}
-	return lost, divide(due, now)
+	return lost, intoGroups(due, now)
 }
 
 // move sets the moment of an item's next event. The mutex is held.
@@ -253,16 +254,17 @@ func (e *Engine) move(it *Item, next time.Time) {
 	heap.Fix(&e.items, it.place-1)
 }
 
-// ripe says whether an item is to be renewed now: it is due, or nearly so and
-// others fly anyway.
-func ripe(it *Item, term Term, now time.Time, company bool) bool {
-	if company {
+// ripe says whether an item is to be renewed now: it is due, or it is nearly due and others are
+// renewed anyway.
+func ripe(it *Item, term Term, now time.Time, others bool) bool {
+	if others {
 		now = now.Add(term.Every / ahead)
 	}
 	return !it.next.After(now)
 }
 
-// sleep says for how long the loop may sleep, and false if until it is kicked.
+// sleep says for how long the loop may sleep. It returns false if the loop has nothing to do
+// until it is kicked.
 func (e *Engine) sleep() (time.Duration, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -271,7 +273,7 @@ func (e *Engine) sleep() (time.Duration, bool) {
 		return 0, false
 	}
 	now := time.Now()
-	e.look(now, false) // a pause within this round
+	e.noticePause(now, false) // a pause within this round
 	d := min(max(e.items[0].next.Sub(now), 0), e.tick())
 	e.wakeAt = now.Add(d)
 	return d, true

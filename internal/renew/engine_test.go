@@ -218,16 +218,16 @@ func TestAfterASuspensionEverythingThatIsOverIsFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	e := start(t, newServer().renew)
 	now := time.Now()
-	sound, over, behind := newHolder(), newHolder(), newHolder()
-	// By the monotonic clock, which the suspension stopped, the sound one comes first.
-	e.Set(&sound.Item, renew.Term{Asked: now, Lease: time.Hour, Every: 5 * time.Minute})
+	healthy, over, behind := newHolder(), newHolder(), newHolder()
+	// By the monotonic clock, which the suspension stopped, the healthy one comes first.
+	e.Set(&healthy.Item, renew.Term{Asked: now, Lease: time.Hour, Every: 5 * time.Minute})
 	e.Set(&over.Item, renew.Term{Asked: now, Lease: 20 * time.Minute, Every: 6 * time.Minute})
 	e.Set(&behind.Item, renew.Term{Asked: now, Lease: 20 * time.Minute})
 	lost, _ := e.AfterJump(jumped(now.Add(second), 25*time.Minute))
 	if len(lost) != 2 || !slices.Contains(lost, &over.Item) || !slices.Contains(lost, &behind.Item) {
 		t.Errorf("%d of 2 items that are over were found", len(lost))
 	}
-	if e.Remove(&over.Item) || !e.Remove(&sound.Item) {
+	if e.Remove(&over.Item) || !e.Remove(&healthy.Item) {
 		t.Error("those that are over are not watched any more, the others are")
 	}
 }

@@ -12,11 +12,11 @@ func (t Term) Patience(now time.Time) time.Duration            { return patience
 func (e *Engine) AfterJump(now time.Time) (lost, due []*Item)  { return e.after(now, true) }
 func (e *Engine) AfterPause(now time.Time) (lost, due []*Item) { return e.after(now, false) }
 
-// Start is StartGuarded without a guard.
-func Start(renew Renew) *Engine { return StartGuarded(renew, Guard{}) }
+// StartUnguarded is Start without a guard.
+func StartUnguarded(renew Renew) *Engine { return Start(renew, Guard{}) }
 
-// WhileOneLands calls f as if the engine were taking note of an answer.
-func (e *Engine) WhileOneLands(f func()) {
+// WhileTaking calls f as if the engine were taking an answer.
+func (e *Engine) WhileTaking(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	f()
@@ -24,6 +24,6 @@ func (e *Engine) WhileOneLands(f func()) {
 
 // after is what the loop finds when it wakes at a moment.
 func (e *Engine) after(now time.Time, jumped bool) (lost, due []*Item) {
-	lost, flights := e.sweep(now, jumped)
-	return lost, slices.Concat(flights...)
+	lost, groups := e.collect(now, jumped)
+	return lost, slices.Concat(groups...)
 }

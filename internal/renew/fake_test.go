@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
@@ -94,11 +95,11 @@ func (s *server) renew(ctx context.Context, batch []renew.Renewal) []renew.Answe
 	if down != nil {
 		return same(batch, renew.Answer{Err: down})
 	}
-	if err := sleep(ctx, latency/2); err != nil {
+	if err := pause.For(ctx, latency/2); err != nil {
 		return same(batch, renew.Answer{Err: err})
 	}
 	answers := s.extend(batch, asked)
-	if err := sleep(ctx, latency-latency/2); err != nil {
+	if err := pause.For(ctx, latency-latency/2); err != nil {
 		return same(batch, renew.Answer{Err: err})
 	}
 	return answers
@@ -180,23 +181,9 @@ func (s *server) moments(start time.Time, it *renew.Item) []time.Duration {
 	return all
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // start runs an engine until the end of the test.
 func start(t *testing.T, r renew.Renew) *renew.Engine {
-	e := renew.Start(r)
+	e := renew.StartUnguarded(r)
 	t.Cleanup(e.Stop)
 	return e
 }

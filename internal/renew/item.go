@@ -15,10 +15,10 @@ type Item struct {
 	term Term
 
 	// Guarded by the engine's mutex.
-	next   time.Time // of the event that the heap is ordered by
-	place  int       // in the heap, from 1; 0 when not watched
-	flying bool
-	ended  bool // its watch, for good
+	next     time.Time // of the event that the heap is ordered by
+	place    int       // in the heap, from 1; 0 if the item is not watched
+	renewing bool      // a request for it is under way
+	ended    bool      // its watch has ended, for good
 }
 
 // Subject is told what becomes of its lease.
@@ -28,9 +28,8 @@ type Subject interface {
 	Lost(why error)
 }
 
-// Sharded is a Subject that knows which server has its lease. Those of different servers
-// are not renewed by one request, so that a server that is down does not cost the others
-// their time.
+// Sharded is a Subject that knows which server has its lease. Leases of different servers are
+// not renewed by one request, so that a server that is down does not delay the others.
 type Sharded interface {
 	Subject
 	// Shard names the server at this moment. It must not block, nor call the engine.
@@ -50,9 +49,8 @@ func (it *Item) Term() Term {
 	return it.term
 }
 
-// confirm takes note of a term. What was confirmed once stays true, in whatever order the
-// replies are read; what is to become of the lease is what was said last. The engine's mutex is
-// held, so that nobody puts back a plan that has just been changed.
+// confirm notes a term. The trust never falls, in whatever order the replies are read. The plan
+// is the latest one. The engine's mutex is held, so that no older plan replaces a newer one.
 func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // Goal: whatever happens in whatever order, nothing is renewed after Remove returned,
 // nobody is dropped silently or early or late, and nobody trusts a lease that Redis
 // has already ended. Method: random verbs and faults on a few items, in fake time,
-// beside a Redis that knows the true expiries; everything is looked at every 25 ms.
+// beside a Redis that knows the true expiries; everything is checked every 25 ms.
 
 // step is one thing that happens. It is drawn before the clock is faked.
 type step struct {
@@ -52,7 +52,7 @@ func TestRandomVerbsAndFaultsBreakNoPromise(t *testing.T) {
 			w := newWorld()
 			for _, s := range plan {
 				w.take(s)
-				w.look()
+				w.check()
 			}
 			w.engine.Stop()
 			complaints = w.complaints
@@ -82,7 +82,7 @@ type subject struct {
 
 func newWorld() *world {
 	w := &world{server: newServer(), began: time.Now(), up: time.Now()}
-	w.engine = renew.Start(w.server.renew)
+	w.engine = renew.StartUnguarded(w.server.renew)
 	return w
 }
 
@@ -117,7 +117,7 @@ func (w *world) take(s step) {
 	case "hang":
 		w.server.set(func() { w.server.hanging, w.up = true, time.Time{} })
 	case "wait":
-		for end := time.Now().Add(s.span); time.Now().Before(end); w.look() {
+		for end := time.Now().Add(s.span); time.Now().Before(end); w.check() {
 			time.Sleep(min(25*time.Millisecond, time.Until(end)))
 		}
 	}
@@ -162,15 +162,15 @@ func (w *world) leave(i int) {
 	w.places[i] = nil
 }
 
-// look holds the engine to its promises.
-func (w *world) look() {
+// check holds the engine to its promises.
+func (w *world) check() {
 	synctest.Wait()
 	watched := w.engine.Items()
 	for i, h := range w.places {
 		if h == nil {
 			continue
 		}
-		w.lookAt(i, h, slices.Contains(watched, &h.Item))
+		w.checkItem(i, h, slices.Contains(watched, &h.Item))
 	}
 	for _, h := range w.past {
 		if n := len(h.lost()); n > 1 || n == 1 && !h.removed.IsZero() {
@@ -190,7 +190,7 @@ func (w *world) look() {
 	w.server.set(func() { w.server.requests = nil })
 }
 
-func (w *world) lookAt(i int, h *subject, watched bool) {
+func (w *world) checkItem(i int, h *subject, watched bool) {
 	now, term, losses := time.Now(), h.Term(), h.lost()
 	switch {
 	case watched && len(losses) > 0:

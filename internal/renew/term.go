@@ -2,15 +2,14 @@ package renew
 
 import "time"
 
-// Term is what is known of a lease and what is to become of it. It is a value: what it says
-// about time depends on nothing else.
+// Term is what is known of a lease, and the plan for it. It is a value: its methods depend on
+// nothing else.
 type Term struct {
 	// Asked is the moment before the confirming request left.
 	Asked time.Time
-	// Lease is the time to live that a renewal sets at least, unless Until is nearer.
+	// Lease is the shortest time to live after a renewal, unless Until is nearer.
 	Lease time.Duration
-	// Every is the time from Asked to the renewal; 0 for a lease that is not
-	// renewed.
+	// Every is the time from Asked to the renewal; 0 for a lease that is not renewed.
 	Every time.Duration
 	// Until is a moment beyond which the lease is neither extended nor trusted; zero for
 	// none. A request close to it asks for a shorter lease.
@@ -20,12 +19,12 @@ type Term struct {
 	Trusted time.Time
 }
 
-// Trust is the moment up to which a lease may be trusted for which a request asked that left
-// at asked and was confirmed. In Redis a lease only ever grows while it is held, so of
-// several such moments the latest is true.
+// Trust is the moment up to which a lease may be trusted after a confirmed request for span that
+// left at asked. In Redis a lease only grows while it is held, so the latest of several such
+// moments is true.
 func Trust(asked time.Time, span time.Duration) time.Time { return asked.Add(span - margin(span)) }
 
-// Span is the time to live that a request of that moment asks for. It is not positive beyond
+// Span is the time to live that a request at that moment asks for. It is not positive after
 // Until.
 func (t Term) Span(asked time.Time) time.Duration {
 	if t.Until.IsZero() {
@@ -35,16 +34,16 @@ func (t Term) Span(asked time.Time) time.Duration {
 }
 
 // last says that a renewal would add nothing to the term.
-func (t Term) last() bool {
+func (t Term) final() bool {
 	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
 }
 
-// margin is how much earlier than Redis the holder lets go. It covers the drift
-// between two clocks over one lease (1 % is far more than any clock that works)
-// and the rounding of TTLs to milliseconds at both ends.
+// margin is how much earlier than Redis the holder ends its trust. It covers the drift between
+// two clocks over one lease (1 % is far more than that of any working clock) and the rounding
+// of TTLs to milliseconds at both ends.
 func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
-// Deadline is the moment from which on the lease is not to be trusted any more.
+// Deadline is the moment from which on the lease is not trusted any more.
 func (t Term) Deadline() time.Time {
 	if t.Until.IsZero() {
 		return t.trusted()
@@ -66,7 +65,7 @@ func (t Term) Over(now time.Time) bool {
 }
 
 // renewed says whether the term is to be followed by another.
-func (t Term) renewed() bool { return t.Every > 0 && !t.last() }
+func (t Term) renewed() bool { return t.Every > 0 && !t.final() }
 
 // next is the moment at which something has to be done about the term: renew it,
 // or end it.
@@ -74,8 +73,8 @@ func (t Term) next() time.Time {
 	if !t.renewed() {
 		return t.Deadline()
 	}
-	// A request of somebody else may have asked for less than a renewal does, so there is no
-	// waiting for Every after it: what counts is for how long the lease is trusted.
+	// The last request may have asked for a shorter lease than a renewal does. Then the renewal
+	// is due before Every has passed, by as much as the trust is shorter.
 	due := earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every))
 	return earlier(due, t.Deadline())
 }
@@ -94,18 +93,18 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// retry is the moment of the next attempt after a failed one, for a lease that may be
-// trusted, or asked for, until end. The pause is a fraction of the time left, so that
-// attempts crowd towards the end.
+// retry is the moment of the next attempt after a failed one, for a lease that may be trusted,
+// or asked for, until end. The pause is a fraction of the time left, so that attempts become
+// more frequent towards the end.
 func retry(now, end time.Time) time.Time {
 	left := end.Sub(now)
 	pause := min(max(left/16, minRetry), maxRetry)
 	return now.Add(min(pause, max(left, 0)))
 }
 
-// patience is for how long an attempt that starts now may take. One that hangs must leave
-// time for others, and one to a server that is far away needs a third of the lease: no
-// less than the time between two renewals.
+// patience is how long an attempt that starts now may take. An attempt that hangs must leave
+// time for others. An attempt to a server that is far away may need a third of the lease, which
+// is the time between two renewals.
 func patience(now, end time.Time) time.Duration { return max(end.Sub(now)/2, minRetry) }
 
 const (

@@ -204,7 +204,7 @@ func TestAConfirmationOfALongSpanDoesNotPostponeARenewalNorBringAStorm(t *testin
 	})
 }
 
-// Goal: a renewal that lands does not put back a plan that is changed in the same moment. Method:
+// Goal: a renewal whose answer is taken does not put back a plan that is changed in the same moment. Method:
 // the engine reads a term and writes it back under its mutex; no plan may change in between.
 func TestAPlanDoesNotChangeWhileARenewalLands(t *testing.T) {
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestAPlanDoesNotChangeWhileARenewalLands(t *testing.T) {
 	h := newHolder()
 	e.Set(&h.Item, term(time.Hour))
 	before, plan, done := h.Term(), renew.Term{Lease: time.Minute}, make(chan struct{})
-	e.WhileOneLands(func() {
+	e.WhileTaking(func() {
 		go func() { e.Set(&h.Item, plan); close(done) }()
 		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); runtime.Gosched() {
 			if h.Term() != before {

@@ -9,9 +9,9 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// What an error of a reply says about the request.
+// This file says what the error of a reply means for its request.
 
-// answered says that err, of a reply, needs no repetition.
+// answered says that a request with this error, or with none, need not be repeated.
 func answered(err error) bool {
 	if err == nil {
 		return true
@@ -20,15 +20,15 @@ func answered(err error) bool {
 	return ok && !passing[code(refused)] && !interrupted(refused)
 }
 
-// interrupted says that a script was ended half-way because a key that it had removed, or
-// that was never there, may be on another server of the cluster: its slot is on the move.
-// Every script can be run again after any of its lines.
+// interrupted says that a script was stopped half-way: it used a key that is not there, and that
+// may be on another server of the cluster, because its slot is migrating. Every script can be
+// run again after any of its lines.
 func interrupted(refused *driver.ServerError) bool {
 	return strings.Contains(refused.Message, "attempted to access a non local key")
 }
 
-// code is the first word of an error reply. Before Redis 7, an error that ended a script
-// comes wrapped, behind the script's name and line.
+// code is the first word of an error reply. Before Redis 7, an error that ended a script stands
+// behind the script's name and line.
 func code(e *driver.ServerError) string {
 	if _, inner, ok := strings.Cut(e.Message, ": -"); ok && strings.HasPrefix(e.Message, "ERR Error running script") {
 		word, _, _ := strings.Cut(inner, " ")
@@ -37,9 +37,9 @@ func code(e *driver.ServerError) string {
 	return e.Code()
 }
 
-// passing are the error replies after which the same request may succeed: the
-// script is not loaded yet, the server starts, fails over, or is held up by
-// somebody else's script. None of them has carried the request out.
+// passing are the error replies after which the same request may succeed: the script is not
+// loaded yet, the server starts or fails over, or another client's script blocks it. The request
+// was not carried out.
 var passing = map[string]bool{
 	"NOSCRIPT":    true,
 	"LOADING":     true,
@@ -50,8 +50,7 @@ var passing = map[string]bool{
 	"TRYAGAIN":    true,
 }
 
-// mayHaveRun says that a request with this error, or with none, may have been
-// carried out.
+// mayHaveRun says that a request with this error, or with none, may have been carried out.
 func mayHaveRun(err error) bool {
 	if refused, ok := errors.AsType[*driver.ServerError](err); ok {
 		return interrupted(refused)
@@ -59,10 +58,10 @@ func mayHaveRun(err error) bool {
 	return !errors.Is(err, driver.ErrNotSent)
 }
 
-// blame is why a call is not answered, by the error of the last request and what was to blame
-// before. A request that was cut off knows less than the one before, and nothing if it never
-// left. That a script is not loaded yet is to blame for nothing.
-func blame(before, err error) error {
+// reason says why a call is not answered, from the error of the last request and the reason so
+// far. A time-out says less than the error before it, and nothing if the request never left.
+// NOSCRIPT is never the reason.
+func reason(before, err error) error {
 	switch {
 	case before == nil || !cutOff(err) || isCode(before, "NOSCRIPT"):
 		return err

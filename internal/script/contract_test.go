@@ -110,7 +110,7 @@ func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
 	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
 	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|keep|held|issue|bulky|last_token)\(`)
-	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|beats|set|counter|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
+	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|keepalives|set|counter|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
 			if !key.MatchString(match[2]) {
@@ -162,11 +162,11 @@ func oneOfEach(key string) []script.Call {
 		script.AcquireRW(key, "c:1", script.Counts{Reads: 1}, second),
 		script.ReleaseRW(key, key, "c:1", 1, script.Counts{}, second, protocol.Plain),
 		script.ForceRW(key, key, "", protocol.Plain), script.StatusRW(key, key),
-		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.Beat("c", []string{"c:1"}, nil),
+		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.KeepAlive("c", []string{"c:1"}, nil),
 		fair.Force(), fair.Queue(), script.AcquireAll([]string{key}, []string{"c:1"}, second),
 		script.SessionNote(key, second, script.SessionEntry{Field: "c:1", Lock: key, Count: 1, Lease: second}),
 		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second, "p"), script.SessionRead(key, "0"), script.SessionDrop(key),
-		script.SessionBeat(key, second), script.SessionEnd(key), script.SessionsStalled(0, 1), script.WatchdogBeat(key, second),
+		script.SessionHeartbeat(key, second), script.SessionEnd(key), script.SessionsStalled(0, 1), script.WatchdogHeartbeat(key, second),
 		script.SessionKeep(key, "p", second), script.SessionRemove(key, "p"), renewed(script.SessionEntry{Field: "c:1", Lock: key, Lease: second}),
 	}
 }

@@ -3,7 +3,7 @@
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- KEYS[2]  the queue
 -- KEYS[3]  the deadlines
--- KEYS[4]  the beats
+-- KEYS[4]  the keep-alives
 -- KEYS[5]  the counter of fencing tokens, when a token is asked for
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  lease in milliseconds
@@ -16,18 +16,18 @@
 --   1                acquired; the count is ARGV[3], the TTL at least ARGV[2]; not queued
 --   {token}          the same, with a token
 --   0                the count asked for builds on a hold that is gone; nothing changed
---   {ttl, holder}    held by another, or free for somebody who is before us; ttl is the
---                    lock's for the next in turn, 0 to ask again at once, and -1 for
---                    everybody else
+--   {ttl, holder}    held by another, or free for a waiter before this one; ttl is that of
+--                    the lock for the next in turn, 0 to ask again at once, and -1 for all
+--                    others
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- A second run of the same call changes nothing more, but that it is heard again.
+-- A second run of the same call changes nothing more, except that it counts as a keep-alive.
 --
--- Redisson: tryLockInnerAsync of RedissonFairLock. There, a new waiter has a slot more than
--- the last in the queue, and whoever acquires takes its slot off all deadlines. Here, only
--- Java waiters add to those behind them, up to a bound, and the next in turn is given its
--- deadline when it comes to the head.
+-- Redisson: tryLockInnerAsync of RedissonFairLock. There, a new waiter's deadline is that of the
+-- last in the queue plus a slot, and whoever acquires takes its slot off all deadlines. Here,
+-- only Java waiters add to the deadlines behind them, up to a bound. The next in turn is given
+-- its deadline when it comes to the head.
 
 local owner, lease, count, slot = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
@@ -47,7 +47,7 @@ local function grant()
     redis.call('LPOP', queue)
     redis.call('ZREM', deadlines, owner)
   elseif first then
-    withdraw(owner)
+    dequeue(owner)
   end
   redis.call('HSET', lock, owner, count)
   if holder then
@@ -56,25 +56,25 @@ local function grant()
   else
     redis.call('PEXPIRE', lock, lease)
   end
-  settle(slot, tonumber(lease))
+  set_deadlines(slot, tonumber(lease))
   return granted
 end
 
--- enqueue puts the owner at the end of the queue, unless it stands there.
+-- enqueue adds the owner to the end of the queue, unless it is in the queue.
 local function enqueue()
   local deadline = redis.call('ZSCORE', deadlines, owner)
   local queued = deadline
-  if not in_step() then
+  if not consistent() then
     queued = redis.call('LPOS', queue, owner)
   end
   if not deadline then
     local free = now + math.max(ttl, 0)
     local last = redis.call('LINDEX', queue, -1)
     local behind = last and tonumber(redis.call('ZSCORE', deadlines, last) or 0) or 0
-    if last and not seen(last) then
-      behind = behind + share(slot)
+    if last and not last_seen(last) then
+      behind = behind + deduction(slot)
     end
-    deadline = math.max(free + slot, math.min(behind, free + 16 * share(slot)))
+    deadline = math.max(free + slot, math.min(behind, free + 16 * deduction(slot)))
     redis.call('ZADD', deadlines, ms(deadline), owner)
   end
   if not queued then
@@ -82,7 +82,7 @@ local function enqueue()
   end
 end
 
-wrong = wrong or first and crowded()
+wrong = wrong or first and too_long()
 if wrong then
   return wrong
 end
@@ -97,13 +97,13 @@ if not holder and (not first or first == owner) then
 end
 ttl = ttl or -2
 
--- Whoever queues is alive, and says so before it is judged by its silence. Twice a second
--- is often enough.
+-- A client that queues is alive. That is noted before its waiters are checked for silence, and
+-- at most twice a second.
 local queues = ARGV[5] == '1'
-local at, client = seen(owner), client_of(owner)
-local says = queues and client and (not at or at + 500 <= now)
-if says and first then
-  hear(client)
+local at, client = last_seen(owner), client_of(owner)
+local note = queues and client and (not at or at + 500 <= now)
+if note and first then
+  keep_alive(client)
 end
 local more
 first, more = head(first)
@@ -112,13 +112,13 @@ if not holder and (not first or first == owner) then
 end
 if queues then
   enqueue()
-  if says then
-    hear(client)
+  if note then
+    keep_alive(client)
   end
   first = first or owner
 end
 if removed > 0 then
-  settle(slot, ttl)
+  set_deadlines(slot, ttl)
 end
 if more then
   ttl = 0

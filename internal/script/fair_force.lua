@@ -4,7 +4,7 @@
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- KEYS[2]  the queue
 -- KEYS[3]  the deadlines
--- KEYS[4]  the beats
+-- KEYS[4]  the keep-alives
 -- ARGV[1]  the slot, in milliseconds
 -- ARGV[2]  what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]  the plan that announces a free lock
@@ -31,16 +31,16 @@ end
 if not holder or only and only ~= holder then
   return 0
 end
-local doubt = not only and doubtful(ttl, holder)
-if doubt then
-  return doubt
+local refusal = not only and maybe_data(ttl, holder)
+if refusal then
+  return refusal
 end
 redis.call('DEL', lock)
-if crowded() then
-  return 1 -- so many that nobody can be in it
+if too_long() then
+  return 1 -- it is no queue, so nobody waits in it
 end
 local first = head(redis.call('LINDEX', queue, 0))
-settle(tonumber(ARGV[1]), -2)
+set_deadlines(tonumber(ARGV[1]), -2)
 if first then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end

@@ -1,9 +1,9 @@
--- fair_release: give back one hold of a fair lock, or the last one.
+-- fair_release: release one hold of a fair lock, or the last one.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- KEYS[2]  the queue
 -- KEYS[3]  the deadlines
--- KEYS[4]  the beats
+-- KEYS[4]  the keep-alives
 -- ARGV[1]  owner, "clientUUID:number"
 -- ARGV[2]  the owner's count after this call; 0 frees the lock
 -- ARGV[3]  lease in milliseconds, for the holds that remain
@@ -21,9 +21,9 @@
 --                    not in the queue any more
 --   error WRONGTYPE  the key is no hash; as above
 --
--- Announces ARGV[6] on the channel of the next waiter when the lock becomes free. Also
--- takes the owner out of the queue, so that it serves to withdraw a bid. The TTL of holds
--- that remain is raised, never lowered.
+-- Announces ARGV[6] on the channel of the next waiter when the lock becomes free. It also takes
+-- the owner out of the queue, so it serves to cancel an attempt. The TTL of holds that remain is
+-- raised, never lowered.
 --
 -- Redisson: unlockInnerAsync of RedissonFairLock, which reports success when the lock is
 -- gone.
@@ -40,27 +40,27 @@ end
 if held then
   redis.call('DEL', lock)
 end
-local crowd = crowded()
-if crowd then
-  return held and 0 or wrong or crowd
+local refusal = too_long()
+if refusal then
+  return held and 0 or wrong or refusal
 end
 
 local first, was = redis.call('LINDEX', queue, 0), nil
 if not held then
   was = head(first)
-  withdraw(owner)
+  dequeue(owner)
   first = redis.call('LINDEX', queue, 0)
 end
 first = head(first)
-if not first or removed > 0 or was == owner or not seen(first) then
-  settle(tonumber(ARGV[4]), redis.call('PTTL', lock))
+if not first or removed > 0 or was == owner or not last_seen(first) then
+  set_deadlines(tonumber(ARGV[4]), redis.call('PTTL', lock))
 end
 if wrong then
   return wrong
 end
 local told = 0
--- A waiter that leaves from the front while the lock is free may have been told of it:
--- then the next has to be. It may also have been removed just now, as one that was dead.
+-- A waiter that leaves from the front, or was just removed as dead, while the lock is free may
+-- have been told of that. Then the next one has to be told.
 if first and (held or not holder and (was == owner or removed > 0)) then
   told = announce(ARGV[5] .. ':' .. first, ARGV[6])
 end

@@ -69,20 +69,20 @@ func (c *crowd) grant(times int) {
 	}
 }
 
-// beat has every client say that it lives, for as many waiters as a beat carries.
-func (c *crowd) beat() {
+// keepAlive sends the keep-alive of every client, each for as many waiters as it may name.
+func (c *crowd) keepAlive() {
 	c.t.Helper()
 	owners := make(map[string][]string)
 	for _, owner := range c.queue {
 		client, _, _ := protocol.ParseOwner(owner)
-		if len(owners[client]) < script.MostBeaten {
+		if len(owners[client]) < script.MaxKeptAlive {
 			owners[client] = append(owners[client], owner)
 		}
 	}
 	for client, some := range owners {
-		beaten, err := script.ReadBeaten(c.conn.run(c.t, c.fair.Beat(client, some, nil)))
-		if err != nil || len(beaten.Missing) > 0 || beaten.First != c.queue[0] {
-			c.t.Fatalf("beat: %+v, %v", beaten, err)
+		found, err := script.ReadKeptAlive(c.conn.run(c.t, c.fair.KeepAlive(client, some, nil)))
+		if err != nil || len(found.Missing) > 0 || found.First != c.queue[0] {
+			c.t.Fatalf("keep-alive: %+v, %v", found, err)
 		}
 	}
 }
@@ -101,17 +101,17 @@ func (c *crowd) cost() time.Duration {
 }
 
 // perGrant is what a grant costs the server: the release, the grant, one more waiter, and
-// the beats of four clients for every 100 grants. A machine that does other work makes some
+// the keep-alives of four clients for every 100 grants. A machine that does other work makes some
 // rounds slower, so the fastest one counts.
 func (c *crowd) perGrant() time.Duration {
 	c.t.Helper()
-	c.beat()
+	c.keepAlive()
 	const rounds, grants = 20, 100
 	var costs []time.Duration
 	for range rounds {
 		c.server.CLI(c.t, "CONFIG", "RESETSTAT")
 		c.grant(grants)
-		c.beat()
+		c.keepAlive()
 		costs = append(costs, c.cost()/grants)
 	}
 	return slices.Min(costs)
@@ -147,7 +147,7 @@ func fairTable() []fairRow {
 	from := func(owner string) func(script.Fair) script.Call {
 		return func(f script.Fair) script.Call { return f.ForceFrom(owner) }
 	}
-	beat := func(f script.Fair) script.Call { return f.Beat("c", []string{me}, nil) }
+	keepAlive := func(f script.Fair) script.Call { return f.KeepAlive("c", []string{me}, nil) }
 	const long = 300 * second
 	gone, odd, two := state{ttl: missing}, state{"lang=en", old}, state{me + "=1 size=3", old}
 	rows := []fairRow{
@@ -180,13 +180,13 @@ func fairTable() []fairRow {
 	} {
 		for verb, call := range map[string]func(script.Fair) script.Call{
 			"acquire": take(me, 1), "re-enter": take(me, 2), "release": free(me, 0), "release one of": free(me, 1),
-			"force": force, "force from its owner": from(me), "beat for": beat,
+			"force": force, "force from its owner": from(me), "keep-alive for": keepAlive,
 		} {
 			rows = append(rows, fairRow{verb + " " + what, given, call, "error NOTLOCK", given})
 		}
 	}
 	for verb, call := range map[string]func(script.Fair) script.Call{
-		"acquire": take(me, 1), "release": free(me, 0), "force": force, "beat for": beat,
+		"acquire": take(me, 1), "release": free(me, 0), "force": force, "keep-alive for": keepAlive,
 	} {
 		rows = append(rows, fairRow{verb + " a string", state{"=x", old}, call, "error WRONGTYPE", state{"=x", old}})
 	}
@@ -216,7 +216,7 @@ func TestFairScriptsTouchNothingButALock(t *testing.T) {
 				t.Errorf("%s: it left %v, want %v", row.what, then, row.then)
 			}
 			s.must(t, "DEL", key)
-			for _, beside := range []string{protocol.FairQueue(key), protocol.FairDeadlines(key), protocol.FairBeats(key)} {
+			for _, beside := range []string{protocol.FairQueue(key), protocol.FairDeadlines(key), protocol.FairKeepAlives(key)} {
 				if s.must(t, "EXISTS", beside).Int != 0 {
 					t.Errorf("%s: it left %s", row.what, beside)
 				}
@@ -259,7 +259,7 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 			t.Errorf("%d calls did not do for 12,000 dead, want 2", calls)
 		}
 		s.must(t, "DEL", key)
-		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairBeats(key)).Int != 0 {
+		if s.must(t, "EXISTS", list, protocol.FairDeadlines(key), protocol.FairKeepAlives(key)).Int != 0 {
 			t.Error("something is left of the queue")
 		}
 	})
@@ -285,7 +285,7 @@ func TestOnlyABoundedPartOfAQueueIsRead(t *testing.T) {
 	})
 }
 
-// A Java waiter that was the last of the queue leaves our beats behind. An old sign of life
+// A Java waiter that was the last of the queue leaves our keep-alives behind. An old sign of life
 // of the same client must not make its next waiter a dead one.
 func TestWhoQueuesIsHeard(t *testing.T) {
 	t.Parallel()
@@ -294,10 +294,10 @@ func TestWhoQueuesIsHeard(t *testing.T) {
 		fair := script.NewFair(key, time.Minute, protocol.Plain)
 		s.run(t, fair.Acquire(other, lease, 1, false))
 		for _, alone := range []bool{true, false} {
-			s.must(t, "ZADD", protocol.FairBeats(key), "1", me[:36])
+			s.must(t, "ZADD", protocol.FairKeepAlives(key), "1", me[:36])
 			s.run(t, fair.Acquire(me, lease, 1, true))
-			if at := s.must(t, "ZSCORE", protocol.FairBeats(key), me[:36]).Str; at == "1" {
-				t.Errorf("alone in the queue %v: the client was not heard", alone)
+			if at := s.must(t, "ZSCORE", protocol.FairKeepAlives(key), me[:36]).Str; at == "1" {
+				t.Errorf("alone in the queue %v: the client was not noted", alone)
 			}
 		}
 		s.run(t, fair.Release(me, 0, lease))
@@ -317,7 +317,7 @@ func TestWhoLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
 		next := s.listen(t, protocol.LockChannel(key)+":"+third)
 		s.must(t, "DEL", key) // it expired
 		s.run(t, fair.Release(me, 0, lease))
-		if got := next.heard(t); !slices.Equal(got, []string{"0"}) {
+		if got := next.received(t); !slices.Equal(got, []string{"0"}) {
 			t.Errorf("the next was told %q", got)
 		}
 		s.run(t, fair.Release(third, 0, lease))

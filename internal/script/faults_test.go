@@ -187,12 +187,12 @@ func TestALostReplyIsResolvedByAskingAgain(t *testing.T) {
 	proxy := redistest.NewProxy(t, redis.Addr())
 	s := connect(t, proxy.Addr())
 	runner := script.NewRunner(s, 20*second)
-	ear := direct.listen(t, protocol.LockChannel("k"))
+	sub := direct.listen(t, protocol.LockChannel("k"))
 	for _, c := range []script.Call{acquire(me, 1)("k"), release(me, 0)("k"), force("k")} {
 		direct.run(t, c) // the server knows the scripts
 	}
 	direct.must(t, "DEL", "k")
-	ear.heard(t)
+	sub.received(t)
 
 	proxy.DropReplies(1, redistest.Containing("EVALSHA"))
 	result, err := runner.Run(t.Context(), acquire(me, 1)("k"))
@@ -214,7 +214,7 @@ func TestALostReplyIsResolvedByAskingAgain(t *testing.T) {
 	if err != nil || released.Held || !result.Repeated {
 		t.Errorf("released three times: %+v, %v, repeated %v; want not held, because it was", released, err, result.Repeated)
 	}
-	wantHeard(t, ear, 1)
+	wantAnnounced(t, sub, 1)
 }
 
 func TestALostReplyToAHandOverIsResolvedInOrder(t *testing.T) {
@@ -225,7 +225,7 @@ func TestALostReplyToAHandOverIsResolvedInOrder(t *testing.T) {
 	s := connect(t, proxy.Addr())
 	direct.run(t, acquire(me, 1)("k"))
 	direct.run(t, release(other, 0)("k")) // the server knows the scripts
-	ear := direct.listen(t, protocol.LockChannel("k"))
+	sub := direct.listen(t, protocol.LockChannel("k"))
 
 	proxy.DropReplies(1, redistest.Containing(other))
 	results, err := script.NewRunner(s, 20*second).RunAll(t.Context(), release(me, 0)("k"), acquire(other, 1)("k"))
@@ -240,7 +240,7 @@ func TestALostReplyToAHandOverIsResolvedInOrder(t *testing.T) {
 	if got := direct.state(t, "k"); !got.is(held(other, 1, lease)) {
 		t.Errorf("it left %v", got)
 	}
-	wantHeard(t, ear, 1)
+	wantAnnounced(t, sub, 1)
 }
 
 func TestARequestThatNeverArrivedIsSentAgain(t *testing.T) {

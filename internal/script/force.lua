@@ -29,9 +29,9 @@ if found ~= true then
   if only then
     return 0
   end
-  local doubt = doubtful(found[1], found[2])
-  if doubt then
-    return doubt
+  local refusal = maybe_data(found[1], found[2])
+  if refusal then
+    return refusal
   end
 end
 redis.call('DEL', lock)

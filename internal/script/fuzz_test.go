@@ -115,8 +115,8 @@ func FuzzReaders(f *testing.F) {
 				sane("holder", h.TTL, r.Array[3*i+5].Int)
 			}
 		}
-		if got, err := script.ReadBeaten(r); err == nil {
-			sane("beaten", got.TTL, r.Array[0].Int)
+		if got, err := script.ReadKeptAlive(r); err == nil {
+			sane("kept alive", got.TTL, r.Array[0].Int)
 		}
 		queue, err := script.ReadQueue(r)
 		for _, q := range queue {
@@ -136,7 +136,7 @@ func readOthers(t *testing.T, r driver.Reply) {
 	renewed, err3 := script.ReadRenewed(r, 2)
 	count, err4 := script.ReadCount(r)
 	_, err5 := script.ReadSession(r)
-	_, err6 := script.ReadHeard(r)
+	_, err6 := script.ReadHeartbeat(r)
 	_, err7 := script.ReadWatchdogs(r)
 	_, err8 := script.ReadStalled(r)
 	if err1 == nil && released.Told < 0 || err2 != nil && forced || err3 == nil && len(renewed) != 2 || err4 == nil && count < 0 {

@@ -8,9 +8,8 @@ import (
 
 var multiAcquireScript = load("multi_acquire", "shape", "exclusive")
 
-// AcquireAll takes each of several locks once, the first for the first owner and so on,
-// or none of them. Nobody has used the owners before. In a cluster the locks have one
-// slot.
+// AcquireAll takes each of several locks once, or none of them: the first lock for the first
+// owner, and so on. The owners are fresh. In a cluster all locks lie in one slot.
 func AcquireAll(locks, owners []string, lease time.Duration) Call {
 	words := make([]string, 0, 2*len(locks)+1)
 	words = append(words, locks...)
@@ -19,8 +18,8 @@ func AcquireAll(locks, owners []string, lease time.Duration) Call {
 	return multiAcquireScript.call(len(locks), words...)
 }
 
-// ReadAcquiredAll reads the reply of AcquireAll for n locks. If they were not granted,
-// blocked is the index of the first that another holds, and the rest describes that hold.
+// ReadAcquiredAll reads the reply of AcquireAll for n locks. If they were not granted, blocked
+// is the index of the first lock that another owner holds, and all describes that hold.
 func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err error) {
 	if r.Err != nil {
 		return Acquired{}, 0, r.Err

@@ -2,8 +2,8 @@
 --
 -- KEYS     the locks, each a hash as in acquire
 -- ARGV[1]  lease in milliseconds
--- ARGV[2+] the owner of each lock in turn, "clientUUID:number", of whom nobody has used
---          the name before
+-- ARGV[2+] the owner of each lock in turn, "clientUUID:number", a name that
+--          nobody has used before
 --
 -- Replies
 --   1                       all acquired; each count is 1, each TTL is at least ARGV[1]
@@ -13,7 +13,7 @@
 --   error NOTLOCK           a key is a hash, but no mutex; nothing changed
 --   error WRONGTYPE         a key is no hash; nothing changed
 --
--- Nothing is written before all have been looked at. As in acquire, a second run of the
+-- Nothing is written before all are checked. As in acquire, a second run of the
 -- same call changes nothing more.
 --
 -- Redisson: no counterpart; RedissonMultiLock takes one lock after the other. The state

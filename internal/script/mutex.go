@@ -28,10 +28,10 @@ type Acquired struct {
 	// Granted says that the owner holds the lock, with the token if one was asked for.
 	Granted bool
 	Token   int64
-	// Gone says that the count asked for builds on a hold that is gone.
+	// Gone says that the requested count builds on a hold that is gone.
 	Gone bool
-	// TTL and Holder describe the hold of another, when it is neither. A
-	// negative TTL is none.
+	// TTL and Holder describe the hold of another owner, if neither is set. A negative TTL
+	// means no expiry.
 	TTL    time.Duration
 	Holder string
 }
@@ -58,8 +58,8 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 	return Acquired{}, unexpected(acquireScript, r)
 }
 
-// Release lowers the owner's count to remaining and, at zero, frees the lock and
-// tells channel. The lease is for the holds that remain.
+// Release lowers the owner's count to remaining. At zero it frees the lock and announces that
+// on channel. The lease is for the holds that remain.
 func Release(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
 	return releaseScript.call(1, lock, owner, strconv.Itoa(remaining), millis(lease), channel, via.Unlocked())
 }
@@ -70,10 +70,10 @@ type Released struct {
 	Held bool
 	// Freed says that others may enter now.
 	Freed bool
-	// Told is the number of subscribers that were told of that.
+	// Told is the number of subscribers that received the announcement.
 	Told int
-	// Mute says that the server refused to publish it.
-	Mute bool
+	// PublishDenied says that the server refused to publish the announcement.
+	PublishDenied bool
 }
 
 // ReadReleased reads the reply of Release.
@@ -87,7 +87,7 @@ func ReadReleased(r driver.Reply) (Released, error) {
 	case n == -1:
 		return Released{}, nil
 	case n == -2:
-		return Released{Held: true, Freed: true, Mute: true}, nil
+		return Released{Held: true, Freed: true, PublishDenied: true}, nil
 	case n == -3:
 		return Released{Held: true}, nil
 	}
@@ -98,10 +98,10 @@ func ReadReleased(r driver.Reply) (Released, error) {
 type Renewal struct {
 	Lock  string        // its key
 	Field string        // of the owner
-	Write string        // the field of its write side; "" if there is none, or nobody knows
-	Over  bool          // the write side has ended, and Redis may not know
+	Write string        // the field of its write side; "" if it has none
+	Over  bool          // the write hold has ended, and Redis may not know that yet
 	Holds []string      // the timeout keys of the owner's read holds
-	Lease time.Duration // for which the lock lives at least
+	Lease time.Duration // the shortest time to live afterwards
 }
 
 // Renew extends all locks of the batch, each only for its owner.
@@ -113,22 +113,18 @@ func Renew(batch []Renewal) Call {
 	}
 	keys := len(words)
 	for _, one := range batch {
-		over := "0"
-		if one.Over {
-			over = "1"
-		}
-		words = append(words, one.Field, one.Write, over, millis(one.Lease), strconv.Itoa(len(one.Holds)))
+		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)))
 	}
 	return renewScript.call(keys, words...)
 }
 
-// errRefused is the error of a renewal that Redis did not carry out as a whole.
+// errRefused is the error of a renewal that Redis carried out only in part.
 var errRefused = errors.New("the server refused a part of the renewal")
 
 // Renewed is what Renew found of one lock of the batch.
 type Renewed struct {
 	Held bool  // the owner still held it
-	Err  error // why nothing is confirmed, although it did
+	Err  error // why the renewal is not confirmed, although the owner held it
 }
 
 // ReadRenewed reads the reply of Renew.
@@ -153,18 +149,18 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 	return all, nil
 }
 
-// Force frees lock, whoever holds it, and tells channel.
+// Force frees lock, whoever holds it, and announces that on channel.
 func Force(lock, channel string, via protocol.Messages) Call {
 	return forceScript.call(1, lock, channel, via.Unlocked())
 }
 
-// ForceFrom frees lock if owner holds it, and tells channel.
+// ForceFrom frees lock if owner holds it, and announces that on channel.
 func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
 	return forceScript.call(1, lock, channel, via.Unlocked(), owner)
 }
 
-// ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held
-// by that owner, until this call.
+// ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held by that
+// owner, until this call.
 func ReadForced(r driver.Reply) (bool, error) {
 	n, err := number(forceScript, r)
 	if err == nil && n != 0 && n != 1 {

@@ -136,7 +136,7 @@ func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 			t.Run(r.what, func(t *testing.T) {
 				key := redistest.Name(t)
 				s.put(t, key, r.given)
-				ear := s.listen(t, protocol.LockChannel(key))
+				sub := s.listen(t, protocol.LockChannel(key))
 				call := r.call(key)
 
 				reply := s.run(t, call)
@@ -149,7 +149,7 @@ func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 				if got := s.state(t, key); !got.is(r.then) {
 					t.Errorf("it left %v, want %v", got, r.then)
 				}
-				wantHeard(t, ear, r.published)
+				wantAnnounced(t, sub, r.published)
 
 				// Whoever does not hear the reply sends the call again.
 				again := s.run(t, call)
@@ -159,7 +159,7 @@ func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 				if got := s.state(t, key); !got.is(r.then) {
 					t.Errorf("repeated, it left %v, want %v", got, r.then)
 				}
-				wantHeard(t, ear, 0)
+				wantAnnounced(t, sub, 0)
 				if keys := s.must(t, "KEYS", "*"+key+"*").Array; r.then.ttl == missing && len(keys) > 0 || len(keys) > 1 {
 					t.Errorf("it left the keys %v", keys)
 				}
@@ -168,9 +168,9 @@ func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 	})
 }
 
-func wantHeard(t *testing.T, ear *ear, times int) {
+func wantAnnounced(t *testing.T, sub *subscriber, times int) {
 	t.Helper()
-	if got, want := ear.heard(t), slices.Repeat([]string{"0"}, times); !slices.Equal(got, want) {
+	if got, want := sub.received(t), slices.Repeat([]string{"0"}, times); !slices.Equal(got, want) {
 		t.Errorf("published %q, want %q", got, want)
 	}
 }

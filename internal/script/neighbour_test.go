@@ -76,7 +76,7 @@ const plainOwner = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
 func fairOfHostB() script.Fair { return script.NewFair("job", 5*time.Minute, protocol.Plain) }
 
-// A queue, deadlines and beats that somebody else has filled.
+// A queue, deadlines and keep-alives that somebody else has filled.
 func TestFullQueues(t *testing.T) {
 	s := ownServer(t)
 	f := fairOfHostB()
@@ -89,7 +89,7 @@ func TestFullQueues(t *testing.T) {
 	acquire := func() script.Call { return f.Acquire(mine, lease, 1, true) }
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
 	release := func() script.Call { return f.Release(mine, 0, lease) }
-	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
+	keepAlive := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	s.costs(t, "acquire behind 2,000,000 in the queue", func() {
 		held()
 		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
@@ -98,23 +98,23 @@ func TestFullQueues(t *testing.T) {
 		held()
 		s.bulk(t, "RPUSH", 2_000_000, queue, "'y:' .. i")
 	}, release)
-	s.costs(t, "beat, the first 64 of 500,000 are one", func() {
+	s.costs(t, "keep-alive, the first 64 of 500,000 are one", func() {
 		held()
 		s.bulk(t, "RPUSH", 64, queue, "'x:1'")
 		s.bulk(t, "RPUSH", 500_000, queue, "'y:' .. i")
-	}, beat)
+	}, keepAlive)
 	s.costs(t, "try, 10,000 dead in the queue and the lock free", func() {
 		s.bulk(t, "RPUSH", 10_000, queue, "'y:' .. i")
 	}, try)
 }
 
-// Deadlines and beats alone.
+// Deadlines and keep-alives alone.
 func TestFullDeadlinesAndBeats(t *testing.T) {
 	s := ownServer(t)
 	f := fairOfHostB()
 	mine := plainOwner + ":1"
 	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
-	beat := func() script.Call { return f.Beat(plainOwner, []string{mine}, nil) }
+	keepAlive := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	held := func() {
 		s.must(t, "HSET", "job", "x:1", "1")
 		s.must(t, "PEXPIRE", "job", "60000")
@@ -122,13 +122,13 @@ func TestFullDeadlinesAndBeats(t *testing.T) {
 	s.costs(t, "try, no queue and 200,000 deadlines", func() {
 		s.bulk(t, "ZADD", 200_000, protocol.FairDeadlines("job"), "i, 'y:' .. i")
 	}, try)
-	s.costs(t, "try, no queue and 200,000 beats", func() {
-		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
+	s.costs(t, "try, no queue and 200,000 keep-alives", func() {
+		s.bulk(t, "ZADD", 200_000, protocol.FairKeepAlives("job"), "i, 'y' .. i")
 	}, try)
-	s.costs(t, "beat, 200,000 old beats", func() {
+	s.costs(t, "keep-alive, 200,000 old keep-alives", func() {
 		held()
-		s.bulk(t, "ZADD", 200_000, protocol.FairBeats("job"), "i, 'y' .. i")
-	}, beat)
+		s.bulk(t, "ZADD", 200_000, protocol.FairKeepAlives("job"), "i, 'y' .. i")
+	}, keepAlive)
 }
 
 // Counters by user: {uuid: count} with a TTL. They have never been a lock.

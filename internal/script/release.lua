@@ -1,4 +1,4 @@
--- release: give back one hold of a mutex, or the last one.
+-- release: release one hold of a mutex, or the last one.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- ARGV[1]  owner, "clientUUID:number"

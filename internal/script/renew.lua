@@ -9,14 +9,14 @@
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
 --   0   it does not: the hold is gone; nothing changed
---   -1  unknown: the server refused to look; or the owner holds it, but a timeout key is missing
+--   -1  unknown: the server refused to read it; or the owner holds it, but a timeout key is missing
 --       that the server refused to make or the call does not name
 --
 -- A key of another type answers 0 and does not stop the rest of the batch. A timeout key
--- that is missing is made again: as long as its field is there, the reader holds the lock.
--- A write side whose release was lost is given up here.
+-- that is missing is made again: the reader holds the lock as long as its field is there.
+-- A write hold whose release was lost is ended here.
 --
--- Redisson: renewal/LockTask and renewal/ReadLockTask, which set the TTL also where that
+-- Redisson: renewal/LockTask and renewal/ReadLockTask, which set the TTL even if that
 -- lowers it.
 
 local kept, key = {}, 1
@@ -37,10 +37,10 @@ for i = 1, #ARGV / 5 do
     end
     local reads = holds > 0 and redis.call('HGET', lock, field) or 0
     for hold = key + 1, key + math.min(holds, tonumber(reads) or 0) do
-      refused = refused or not keep(KEYS[hold], lease)
+      refused = refused or not keep_hold(KEYS[hold], lease)
     end
-    -- A renewal from before a re-entry to read knows of no timeout key. It may be late or
-    -- repeated, and by now the reader lives by those keys alone.
+    -- A renewal from before a re-entry to read names no timeout key. It may be late or
+    -- repeated. By now the reader lives by those keys alone.
     if here == 1 and writer ~= '' and holds == 0 and redis.call('HGET', lock, 'mode') == 'read' then
       refused = true
     end

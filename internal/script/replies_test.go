@@ -45,8 +45,8 @@ func read(call script.Call, r driver.Reply) string {
 		var got script.Released
 		got, err = script.ReadReleased(r)
 		switch {
-		case got.Mute:
-			text = "freed, mute"
+		case got.PublishDenied:
+			text = "freed, publish denied"
 		case got.Held && !got.Freed:
 			text = "holds remain"
 		case got.Held:

@@ -29,8 +29,9 @@ type Runner struct {
 	prompt bool // the driver ends a request within the bound by itself
 }
 
-// NewRunner returns a runner on d. It repeats a call for at most bound. A driver that
-// says by a method CommandTimeout that it is no slower saves a timer for each request.
+// NewRunner returns a runner on d. It repeats a call for at most bound. If the driver has a
+// method CommandTimeout, and that is no longer than bound, the runner needs no timer for each
+// request.
 func NewRunner(d driver.Driver, bound time.Duration) *Runner {
 	timed, ok := d.(interface{ CommandTimeout() time.Duration })
 	return &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
@@ -49,11 +50,11 @@ type Result struct {
 	// Reply is the server's. Its Err is nil or a *driver.ServerError if the call was
 	// answered, and may be any error otherwise.
 	Reply driver.Reply
-	// Asked is the moment before the answered request left. What the reply says
-	// about a lease may be trusted from here on, never from its arrival.
+	// Asked is the moment before the answered request left. A lease in the reply counts from
+	// this moment, not from the arrival of the reply.
 	Asked time.Time
-	// Repeated says that an earlier request for the same call may have taken
-	// effect, so that this reply may describe a state it has made itself.
+	// Repeated says that an earlier request for the same call may have taken effect. Then the
+	// reply may describe a state that the call itself has made.
 	Repeated bool
 }
 
@@ -66,9 +67,9 @@ func (r Result) Failed() error {
 	return nil
 }
 
-// Run sends one call until it is answered. It blocks for at most the bound of the
-// runner, and no longer than ctx. The error is an *UnknownError if the call may
-// have taken effect; otherwise it has not.
+// Run sends one call until it is answered. It blocks for at most the bound of the runner, and no
+// longer than ctx. The error is an *UnknownError if the call may have taken effect. After any
+// other error it has not.
 func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 	asked := time.Now()
 	limited, cancel := r.limit(ctx, asked.Add(r.bound))
@@ -77,7 +78,7 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 	if answered(reply.Err) {
 		return Result{Reply: reply, Asked: asked}, nil
 	}
-	// The slow path, in a function of its own to keep this one cheap.
+	// The slow path is a function of its own, which keeps this one cheap.
 	return r.runOn(ctx, call, reply, asked)
 }
 
@@ -90,9 +91,9 @@ func (r *Runner) runOn(ctx context.Context, call Call, reply driver.Reply, asked
 	return results[0], err
 }
 
-// RunAll sends calls in order, on one connection and in one write, until each is
-// answered. It returns one result for each. The error is nil if all were answered, or else
-// that of one that was not: an *UnknownError if any may have taken effect (Result.Failed).
+// RunAll sends calls in order, on one connection and in one write, until each is answered. It
+// returns one result for each. The error is nil if all were answered. It is an *UnknownError if
+// any unanswered call may have taken effect (Result.Failed).
 func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	s := sending{driver: r.driver, bound: time.Now().Add(r.bound)}
 	open, results := pend(calls)
@@ -102,10 +103,10 @@ func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	return results, s.repeat(ctx, unknown, left)
 }
 
-// RunEach sends calls that do not depend on one another, to the servers of a cluster side by side.
-// It repeats each unanswered call by itself. It returns one result for each call. A call without an
-// answer has Result.Failed, and costs the others of its server nothing but its place in the
-// requests. It blocks for at most the bound of the runner, and no longer than ctx.
+// RunEach sends calls that do not depend on one another, to the servers of a cluster side by
+// side. It repeats each unanswered call by itself, and returns one result for each call
+// (Result.Failed). A call without an answer does not delay the others of its server. RunEach
+// blocks for at most the bound of the runner, and no longer than ctx.
 func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 	s := sending{driver: r.driver, each: true, bound: time.Now().Add(r.bound)}
 	all, results := pend(calls)
@@ -120,7 +121,7 @@ func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 	}
 	var done sync.WaitGroup
 	for _, open := range shards {
-		for part := range slices.Chunk(open, mostEach) {
+		for part := range slices.Chunk(open, maxEach) {
 			done.Go(func() { _ = s.repeat(ctx, part, nil) })
 		}
 	}
@@ -128,30 +129,30 @@ func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 	return results
 }
 
-// mostEach is how many calls RunEach sends in one request. A longer one would leave no time to
+// maxEach is how many calls RunEach sends in one request. A longer one would leave no time to
 // repeat it.
-const mostEach = 10_000
+const maxEach = 10_000
 
-// RunReplicated sends a call that writes, and waits on the same connection until that many
-// replicas have what it wrote, or the timeout has passed. It returns how many have. Like
-// Run it repeats what is not answered, for at most the bound of the runner beyond the
-// timeout, and no longer than ctx.
+// RunReplicated sends a call that writes. It waits on the same connection until that many
+// replicas have the write, or the timeout has passed, and returns how many have it. Like Run it
+// repeats an unanswered call, for at most the timeout and the bound of the runner together, and
+// no longer than ctx.
 func (r *Runner) RunReplicated(ctx context.Context, call Call, replicas int, timeout time.Duration) (Result, int, error) {
 	wait := Call{command: driver.Command{Words: []string{"WAIT", strconv.Itoa(replicas), millis(timeout)}, Key: call.command.Key}}
-	patient := Runner{driver: apart{r.driver}, bound: r.bound + timeout}
+	patient := Runner{driver: dedicated{r.driver}, bound: r.bound + timeout}
 	results, err := patient.RunAll(ctx, call, wait)
 	had := results[1].Reply
 	if err == nil {
-		err = had.Err // WAIT is refused, by whoever does not know it
+		err = had.Err // a server that does not know WAIT refuses it
 	}
 	return results[0], int(had.Int), err
 }
 
-// apart is a driver that sends a call and a WAIT on a connection of their own. Neither is
-// answered without the other: on another connection there is nothing to wait for.
-type apart struct{ driver.Driver }
+// dedicated is a driver that sends a call and a WAIT on a dedicated connection. If WAIT is not
+// answered, the call counts as unanswered, too: a WAIT on another connection would not cover it.
+type dedicated struct{ driver.Driver }
 
-func (d apart) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (d dedicated) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	replies := d.DedicatedPipeline(ctx, commands...)
 	if answered(replies[0].Err) && !answered(replies[1].Err) {
 		replies[0].Err = replies[1].Err

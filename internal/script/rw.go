@@ -29,8 +29,8 @@ func holds(lock, owner string, reads int) []string {
 	return keys
 }
 
-// callRW builds a call by which an owner, who had no more than so many read holds, comes to have
-// these counts.
+// callRW builds a call that sets an owner's counts. The owner never had more than most read
+// holds.
 func callRW(s *source, lock, owner string, most int, counts Counts, lease time.Duration, more ...string) Call {
 	words := append([]string{lock}, holds(lock, owner, max(most, counts.Reads))...)
 	keys := len(words)
@@ -45,13 +45,13 @@ func AcquireRW(lock, owner string, counts Counts, lease time.Duration) Call {
 	return callRW(rwAcquireScript, lock, owner, 0, counts, lease)
 }
 
-// ReleaseRW lowers the owner's counts to these; it never had more than so many read holds.
+// ReleaseRW lowers the owner's counts. The owner never had more than most read holds.
 // ReadReleased reads the reply.
 func ReleaseRW(lock, channel, owner string, most int, counts Counts, lease time.Duration, via protocol.Messages) Call {
 	return callRW(rwReleaseScript, lock, owner, most, counts, lease, channel, via.Unlocked(), via.ReadUnlocked())
 }
 
-// RenewalRW is how the holds of an owner of a read-write lock are renewed. It holds the lock as
+// RenewalRW is the renewal of an owner's holds of a read-write lock. The owner holds the lock as
 // long as one of its fields is there: a release of one side may be under way.
 func RenewalRW(lock, owner string, counts Counts, over bool, lease time.Duration) Renewal {
 	return Renewal{
@@ -60,8 +60,8 @@ func RenewalRW(lock, owner string, counts Counts, over bool, lease time.Duration
 	}
 }
 
-// ForceRW frees lock, whoever holds it, or takes it from one owner if that is not empty.
-// ReadForced reads the reply.
+// ForceRW frees lock, whoever holds it. If owner is not empty, it takes the lock only from that
+// owner. ReadForced reads the reply.
 func ForceRW(lock, channel, owner string, via protocol.Messages) Call {
 	words := []string{lock, protocol.ReadTimeoutPrefix(lock), channel, via.Unlocked(), via.ReadUnlocked()}
 	if owner != "" {

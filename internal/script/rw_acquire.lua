@@ -23,22 +23,21 @@
 --                    nothing changed, but dead readers may be removed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Who writes may read as well; who reads may not write. A writer removes dead readers: a
--- reader whose process died holds nobody off for longer than its lease, even while others
--- live and renew.
+-- A writer may also read. A reader may not write. A writer removes dead readers: a reader whose
+-- process died blocks others for no longer than its lease, even while other readers renew.
 --
 -- Redisson: tryLockInnerAsync of RedissonReadLock and RedissonWriteLock. The latter adds the
--- lease of a re-entry to what is left, and leaves dead readers to the next reader's release.
+-- lease of a re-entry to the TTL, and leaves dead readers to the next reader's release.
 
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local wrong = shape()
+local wrong = inspect()
 if wrong then
   return wrong
 end
 
--- Who reads without a write hold does not get one, whatever field of an earlier one is left.
+-- A reader without a write hold does not get one, even if the field of an earlier one is left.
 local upgrade = mode == 'read' and writes > 0
 if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer or owner) == 0 then
   if writes + reads > 1 then
@@ -49,13 +48,13 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
     for i = 1, #words, 2 do
       holder = string.match(words[i], '^(.*):write$') or holder
     end
-    return {whole(), holder}
+    return {lock_ttl(), holder}
   end
-  if mode and not upgrade and whole() == -1 then
+  if mode and not upgrade and lock_ttl() == -1 then
     return notlock('the key has no expiry, so it may be no lock')
   end
   if upgrade then
-    local left, holder = living(prefix)
+    local left, holder = find_living(prefix)
     if holder then
       return {left, holder}
     end
@@ -84,6 +83,6 @@ if mode == 'write' and writes == 0 then
   lease = ms(redis.call('PTTL', lock)) -- what was confirmed to the writer
 end
 for hold = 2, reads + 1 do
-  keep(KEYS[hold], lease)
+  keep_hold(KEYS[hold], lease)
 end
 return granted

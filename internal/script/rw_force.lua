@@ -22,7 +22,7 @@
 
 local prefix, only = ARGV[1], ARGV[5]
 
-local wrong = shape()
+local wrong = inspect()
 if wrong then
   return wrong
 end
@@ -34,9 +34,9 @@ local fields, wrote = {}, false
 if not only then
   fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
   for i = 1, #fields, 2 do
-    local doubt = fields[i] ~= 'mode' and doubtful(whole(), fields[i])
-    if doubt then
-      return doubt
+    local refusal = fields[i] ~= 'mode' and maybe_data(lock_ttl(), fields[i])
+    if refusal then
+      return refusal
     end
   end
 else
@@ -61,7 +61,7 @@ for i = 1, #fields, 2 do
     redis.call('DEL', prefix .. ':' .. fields[i] .. ':rwlock_timeout:' .. hold)
   end
 end
-if not only or not living(prefix, only, only .. ':write') then
+if not only or not find_living(prefix, only, only .. ':write') then
   redis.call('UNLINK', lock)
   announce(ARGV[2], mode == 'read' and ARGV[3] or ARGV[4])
   return 1

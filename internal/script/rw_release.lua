@@ -1,4 +1,4 @@
--- rw_release: give back holds of a read-write lock.
+-- rw_release: release holds of a read-write lock.
 --
 -- KEYS[1]   the lock: a hash with the field "mode" and one field for each owner
 -- KEYS[2+]  the timeout keys of the owner's read holds that remain, then of those that end
@@ -22,19 +22,18 @@
 --   error NOTLOCK    the key is a hash, but no read-write lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- An owner that reads inside its write hold and gives the write hold back becomes a reader,
--- who lives for as long as the writer would have.
--- The lock's TTL is never lowered; whoever waits for the rest of it is told when the lock
--- becomes free. All that may fail is done before anything is written.
+-- An owner that reads inside its write hold and releases the write hold becomes a reader, which
+-- lives for as long as the writer would have. The lock's TTL is never lowered: waiters are told
+-- when the lock becomes free. Everything that may fail is done before the first write.
 --
 -- Redisson: unlockInnerAsync of RedissonReadLock and RedissonWriteLock. The former lowers the
--- TTL to what the other readers need, also a writer's; the latter tells nobody when a writer
+-- TTL to what the other readers need, also a writer's; the latter announces nothing when a writer
 -- becomes a reader.
 
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local wrong = shape()
+local wrong = inspect()
 if wrong then
   return wrong
 end
@@ -42,7 +41,7 @@ local writing = redis.call('HEXISTS', lock, writer) == 1
 if not writing and redis.call('HEXISTS', lock, owner) == 0 or writes > 0 and not (writing and mode == 'write') then
   return -1
 end
-local remain = writes + reads > 0 or living(prefix, owner, writer)
+local remain = writes + reads > 0 or find_living(prefix, owner, writer)
 
 for hold = reads + 2, #KEYS do
   redis.call('DEL', KEYS[hold])
@@ -67,7 +66,7 @@ if writing and writes == 0 then
   lease = ms(math.max(redis.call('PTTL', lock), tonumber(lease))) -- what was confirmed to the writer
 end
 for hold = 2, reads + 1 do
-  keep(KEYS[hold], lease)
+  keep_hold(KEYS[hold], lease)
 end
 if writing and writes == 0 then
   redis.call('HSET', lock, 'mode', 'read')

@@ -1,5 +1,5 @@
--- rw_status: what a read-write lock looks like at one moment. Reads only. Of more than a
--- thousand owners it names some.
+-- rw_status: a read-write lock at one moment. Reads only. If it has more than a thousand owners,
+-- some are left out.
 --
 -- KEYS[1]  the lock: a hash with the field "mode" and one field for each owner
 -- KEYS[2]  the counter of fencing tokens
@@ -16,19 +16,19 @@
 
 local tokens, prefix = KEYS[2], ARGV[1]
 
-local wrong = shape()
+local wrong = inspect()
 if wrong then
   return wrong
 end
 
-local reply = {whole(), last_token(tokens), mode or ''}
+local reply = {lock_ttl(), last_token(tokens), mode or ''}
 local fields = mode and redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2] or {}
 for i = 1, #fields, 2 do
   local field, value = fields[i], fields[i + 1]
   if field ~= 'mode' then
     reply[#reply + 1] = field
     reply[#reply + 1] = value
-    reply[#reply + 1] = life(prefix, field, value) or 0
+    reply[#reply + 1] = lifetime(prefix, field, value) or 0
   end
 end
 return reply

@@ -15,13 +15,13 @@ import (
 // also when a call is repeated. Method: a table, on both servers.
 
 type rwRow struct {
-	what  string
-	given string
-	call  rwCall
-	reply string
-	then  string
-	heard string // what was published
-	again string // the reply to a repetition, if it is another
+	what      string
+	given     string
+	call      rwCall
+	reply     string
+	then      string
+	published string
+	again     string // the reply to a repetition, if it is another
 }
 
 var rwTable = []rwRow{
@@ -116,7 +116,7 @@ func TestEveryReplyOfAReadWriteLockLeavesWhatTheHeaderPromises(t *testing.T) {
 			t.Run(r.what, func(t *testing.T) {
 				key := redistest.Name(t)
 				s.putRW(t, key, r.given)
-				ear := s.listen(t, protocol.RWChannel(key))
+				sub := s.listen(t, protocol.RWChannel(key))
 				call := r.call(key)
 				for run, want := range []string{r.reply, orElse(r.again, r.reply)} {
 					// Whoever does not hear the reply sends the call again.
@@ -127,8 +127,8 @@ func TestEveryReplyOfAReadWriteLockLeavesWhatTheHeaderPromises(t *testing.T) {
 						t.Errorf("run %d left %q, want %q", run, got, r.then)
 					}
 				}
-				if got := strings.Join(ear.heard(t), " "); got != r.heard {
-					t.Errorf("published %q, want %q", got, r.heard)
+				if got := strings.Join(sub.received(t), " "); got != r.published {
+					t.Errorf("published %q, want %q", got, r.published)
 				}
 			})
 		}
@@ -173,8 +173,8 @@ func TestEveryReplyInAHeaderOfAReadWriteLockIsProduced(t *testing.T) {
 func TestAReleaseOfAReadWriteLockThatMayNotPublishStillFrees(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	redis.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "resetchannels", "+@all")
-	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "mute", Password: "secret"})
+	redis.CLI(t, "ACL", "SETUSER", "nopublish", "on", ">secret", "~*", "resetchannels", "+@all")
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "nopublish", Password: "secret"})
 	for _, r := range []rwRow{
 		{"end writing", "write A:write=1 old", rwRelease("A", 0, 0, 0), "-2", "", "", ""},
 		{"end writing but go on reading", "write A:write=1 A=1 old / A1old", rwRelease("A", 1, 0, 1), "-2", "read A=1 lease / A1lease", "", ""},

@@ -32,8 +32,8 @@ func load(name string, common ...string) *source {
 	return &source{name: name, text: text, digest: protocol.Digest(text)}
 }
 
-// trim leaves out the functions that nothing behind them calls. The server would make them
-// anew at each run, which costs up to a fifth of a short script's time.
+// trim removes the functions that no later code calls. The server creates all functions anew at
+// each run, which costs up to a fifth of a short script's time.
 func trim(text string) string {
 	const begin, end = "\nlocal function ", "\nend\n"
 	for at := strings.LastIndex(text, begin); at >= 0; at = strings.LastIndex(text[:at], begin) {
@@ -56,16 +56,15 @@ func read(file string) string {
 
 // Call is one run of a script with its keys and arguments.
 type Call struct {
-	script  *source
-	command driver.Command
-	aside   bool
+	script      *source
+	command     driver.Command
+	piggybacked bool
 }
 
-// Aside is the same call as a companion of others: it is sent with them and, if they have
-// to be, again with them, but nobody waits for it alone. When the others are answered and
-// it is not, its result has the error.
-func (c Call) Aside() Call {
-	c.aside = true
+// Piggybacked is the same call, sent along with others. It is repeated only together with them.
+// If the others are answered and it is not, its result has the error.
+func (c Call) Piggybacked() Call {
+	c.piggybacked = true
 	return c
 }
 
@@ -77,8 +76,8 @@ func (s *source) call(keys int, words ...string) Call {
 	return Call{script: s, command: driver.Command{Words: all, Key: words[0]}}
 }
 
-// WithToken asks a call that acquires for a fencing token from the counter as well. By
-// the clock, a token is never below the server's time in microseconds.
+// WithToken makes a call that acquires also issue a fencing token from the counter. If clock is
+// set, the token is never below the server's time in microseconds.
 func (c Call) WithToken(counter string, clock bool) Call {
 	rule := "count"
 	if clock {
@@ -98,17 +97,25 @@ func (c Call) withSource() driver.Command {
 	return driver.Command{Words: words, Key: c.command.Key}
 }
 
-// millis writes a duration as the scripts want it.
+// millis writes a duration in milliseconds, as the scripts expect it.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// duration reads milliseconds of the server. What is longer than a time.Duration can be is the
-// longest: a neighbour may have set such a life.
+// flag writes a bool as the scripts expect it.
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}
+
+// duration reads milliseconds of the server. More than a time.Duration can hold is cut to its
+// maximum: somebody else may have set such a TTL.
 func duration(ms int64) time.Duration {
 	const most = int64(math.MaxInt64 / time.Millisecond)
 	return time.Duration(max(min(ms, most), -most)) * time.Millisecond
 }
 
-// moment reads a score that counts milliseconds. It reports false for what is no moment.
+// moment reads a score that counts milliseconds. It reports false for a score that is no time.
 func moment(score string) (time.Time, bool) {
 	ms, err := strconv.ParseFloat(score, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(ms) {
@@ -131,8 +138,8 @@ func number(s *source, r driver.Reply) (int64, error) {
 	return r.Int, nil
 }
 
-// list is the value of an array reply that has so many words in front, and behind them any
-// number of groups of so many words.
+// list is the value of an array reply: front words, and then any number of groups of group
+// words each.
 func list(s *source, r driver.Reply, front, group int) ([]driver.Reply, error) {
 	behind := len(r.Array) - front
 	switch {
@@ -144,7 +151,15 @@ func list(s *source, r driver.Reply, front, group int) ([]driver.Reply, error) {
 	return r.Array, nil
 }
 
-// unexpected reports a reply that no version of the script gives.
+// texts are the texts of a list of replies.
+func texts(replies []driver.Reply) (all []string) {
+	for _, r := range replies {
+		all = append(all, r.Str)
+	}
+	return all
+}
+
+// unexpected is the error for a reply that no version of the script gives.
 func unexpected(s *source, r driver.Reply) error {
 	return fmt.Errorf("script %s: unexpected reply %v", s.name, r)
 }

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
-// sending sends some calls until each is answered. They are one sequence: what stands behind
-// an unanswered call is sent again with it, answered or not, so that their order holds. Or each
-// call is a sequence of its own.
+// sending sends some calls until each is answered. The calls are one sequence: whatever follows
+// an unanswered call is sent again with it, answered or not, so that the order holds. Or, with
+// each, every call is a sequence of its own.
 type sending struct {
 	driver driver.Driver
-	each   bool // call is a sequence of its own
+	each   bool
 	bound  time.Time
 }
 
@@ -21,10 +22,10 @@ type sending struct {
 type pending struct {
 	call    Call
 	result  *Result
-	sourced bool // it went with its source the last time
+	sourced bool // the last request had its source
 }
 
-// pend returns all of some calls as pending, and where their results will be.
+// pend returns calls as pending ones, and the place of their results.
 func pend(calls []Call) ([]pending, []Result) {
 	open, results := make([]pending, len(calls)), make([]Result, len(calls))
 	for i, call := range calls {
@@ -33,28 +34,28 @@ func pend(calls []Call) ([]pending, []Result) {
 	return open, results
 }
 
-// repeat sends calls until each is answered: some at once, and others after a pause. The
-// error says that some are not answered.
+// repeat sends calls until each is answered: some at once, and others after a pause. It returns
+// an error if some are not answered.
 func (s sending) repeat(ctx context.Context, now, later []pending) error {
 	if len(now)+len(later) == 0 {
 		return nil
 	}
 	limited, cancel := context.WithDeadline(ctx, s.bound)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		for len(now) > 0 {
 			unknown, left := s.send(limited, now)
 			now, later = unknown, append(later, left...)
 		}
-		if len(later) == 0 || rest(ctx, pause, s.bound) != nil {
+		if len(later) == 0 || rest(ctx, wait, s.bound) != nil {
 			return s.fail(later)
 		}
 		now, later = later, nil
 	}
 }
 
-// send sends calls in one request. Of those with a script that the server did not know, the
-// first of each script goes with its source. It returns what take does.
+// send sends calls in one request. If the server did not know a script, the first call of that
+// script has the source. send returns what take does.
 func (s sending) send(ctx context.Context, open []pending) (unknown, left []pending) {
 	commands := make([]driver.Command, len(open))
 	var known []*source
@@ -70,9 +71,9 @@ func (s sending) send(ctx context.Context, open []pending) (unknown, left []pend
 	return s.take(open, s.driver.Pipeline(ctx, commands...), asked)
 }
 
-// take takes the replies to calls. It returns what is to be sent again: sequences that begin
-// with a script that the server does not know, and others. A server that does not even know
-// what it was just given is given time.
+// take takes the replies to calls, and returns what is to be sent again: the sequences that
+// begin with a script unknown to the server, and the others. A script that the server does not
+// know although it just had the source counts among the others, which are sent after a pause.
 func (s sending) take(open []pending, replies []driver.Reply, asked time.Time) (unknown, left []pending) {
 	for n := len(open); len(open) > 0; open, replies = open[n:], replies[n:] {
 		if s.each {
@@ -89,45 +90,44 @@ func (s sending) take(open []pending, replies []driver.Reply, asked time.Time) (
 }
 
 func takeSequence(open []pending, replies []driver.Reply, asked time.Time) (again []pending) {
-	settled := settled(open, replies)
+	done := done(open, replies)
 	for i, p := range open {
-		if reply := replies[i]; i < settled && answered(reply.Err) {
+		if reply := replies[i]; i < done && answered(reply.Err) {
 			p.result.Reply, p.result.Asked = reply, asked
 		} else {
-			p.result.Reply.Err = blame(p.result.Reply.Err, reply.Err)
-			p.result.Repeated = p.result.Repeated || mayHaveRun(reply.Err) && !p.call.aside
+			p.result.Reply.Err = reason(p.result.Reply.Err, reply.Err)
+			p.result.Repeated = p.result.Repeated || mayHaveRun(reply.Err) && !p.call.piggybacked
 		}
 	}
-	return open[settled:]
+	return open[done:]
 }
 
-// settled is how many of the first calls need no repetition. Those that go aside need
-// none for their own sake, unless the server does not know their script; but what stands
-// right before a call that is sent again, to be carried out before it, goes with it.
-func settled(open []pending, replies []driver.Reply) int {
+// done is how many of the first calls need no repetition. A piggybacked call is not repeated for
+// its own sake, unless the server does not know its script. If the call right behind it is sent
+// again, it goes along, because it has to be carried out first.
+func done(open []pending, replies []driver.Reply) int {
 	n := 0
 	for i, reply := range replies {
 		switch {
 		case answered(reply.Err):
 			n = i + 1
-		case !open[i].call.aside || isCode(reply.Err, "NOSCRIPT"):
+		case !open[i].call.piggybacked || isCode(reply.Err, "NOSCRIPT"):
 			return n
 		}
 	}
 	return len(open)
 }
 
-// fail says of calls that they stay unanswered, and why. It returns the error that speaks for
-// all of them.
+// fail sets the errors of calls that stay unanswered. It returns one error for all of them.
 func (s sending) fail(open []pending) (common error) {
-	var reason error
+	var why error
 	for i, p := range open {
 		if s.each || i == 0 {
-			reason = p.result.Reply.Err
+			why = p.result.Reply.Err
 		}
-		p.result.Reply.Err = reason
+		p.result.Reply.Err = why
 		if p.result.Repeated {
-			p.result.Reply.Err = &UnknownError{reason}
+			p.result.Reply.Err = &UnknownError{why}
 		}
 		if i == 0 || p.result.Repeated {
 			common = p.result.Reply.Err
@@ -136,29 +136,21 @@ func (s sending) fail(open []pending) (common error) {
 	return common
 }
 
-// The pauses between repetitions double from the first to the last. A server
-// that restarts is back within some hundred milliseconds, and nobody is served
-// by asking it more often than this.
+// The pauses between repetitions double from the first to the last. A server that restarts takes
+// some hundred milliseconds, so there is no use in asking it more often.
 const (
 	firstPause = 2 * time.Millisecond
 	lastPause  = 100 * time.Millisecond
 
-	// leastTry is the least time that a request must have before the bound. One that
-	// is cut off is worse than none: it turns a clear refusal into an unknown outcome.
+	// leastTry is the least time that a request must have before the bound. A request that
+	// times out is worse than none: it turns a clear refusal into an unknown outcome.
 	leastTry = 50 * time.Millisecond
 )
 
-// rest waits a while. It fails at once when ctx or bound would end before.
+// rest waits for d. It fails at once if the bound leaves no time for a request after that.
 func rest(ctx context.Context, d time.Duration, bound time.Time) error {
 	if time.Until(bound) <= d+leastTry {
 		return context.DeadlineExceeded
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, d)
 }

@@ -132,16 +132,16 @@ func (s state) is(want state) bool {
 	return s == want
 }
 
-// ear hears what is published on one channel.
-type ear struct {
+// subscriber receives what is published on one channel.
+type subscriber struct {
 	server   *server
 	channel  string
 	messages chan string
 }
 
-func (s *server) listen(t testing.TB, channel string) *ear {
+func (s *server) listen(t testing.TB, channel string) *subscriber {
 	t.Helper()
-	e := &ear{server: s, channel: channel, messages: make(chan string, 100)}
+	e := &subscriber{server: s, channel: channel, messages: make(chan string, 100)}
 	acknowledged := make(chan struct{})
 	l, err := s.Listen(t.Context(), driver.Events{
 		Subscribed: func(string) { close(acknowledged) },
@@ -162,9 +162,9 @@ func (s *server) listen(t testing.TB, channel string) *ear {
 	return e
 }
 
-// heard returns what was published since it was last asked. A message of its own
+// received returns what was published since it was last asked. A message of its own
 // tells it where to stop.
-func (e *ear) heard(t testing.TB) []string {
+func (e *subscriber) received(t testing.TB) []string {
 	t.Helper()
 	const end = "that was all"
 	e.server.must(t, "PUBLISH", e.channel, end)

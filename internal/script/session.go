@@ -8,30 +8,30 @@ import (
 )
 
 var (
-	sessionNoteScript   = load("session_note")
-	sessionForgetScript = load("session_forget")
-	sessionTouchScript  = load("session_touch")
-	sessionReadScript   = load("session_read")
-	sessionDropScript   = load("session_drop")
-	sessionBeatScript   = load("session_beat", "beats")
-	sessionEndScript    = load("session_end")
+	sessionNoteScript      = load("session_note")
+	sessionForgetScript    = load("session_forget")
+	sessionTouchScript     = load("session_touch")
+	sessionReadScript      = load("session_read")
+	sessionDropScript      = load("session_drop")
+	sessionHeartbeatScript = load("session_heartbeat", "heartbeats")
+	sessionEndScript       = load("session_end")
 )
 
-// SessionEntry is one tenure in a client's session.
+// SessionEntry is one grant in a client's session: a lock that one owner holds.
 type SessionEntry struct {
 	Field string        // of the owner, in the lock's hash
 	Lock  string        // its key
-	Read  bool          // on the read side of a read-write lock
+	Read  bool          // the owner holds the read side of a read-write lock
 	Count int           // the highest number of holds that Redis may have been told
 	Lease time.Duration // that a renewal sets
-	Until time.Time     // by the server's clock: beyond it nobody renews; zero for no such moment
+	Until time.Time     // by the server's clock: nobody renews beyond it; zero for no limit
 }
 
 // Key names the entry within its session.
 func (e SessionEntry) Key() string { return protocol.SessionField(e.Field, e.Lock) }
 
-// Bounded is the entry as a watchdog takes it: no more holds than
-// protocol.MaxSessionCount, and no longer lease than an hour.
+// Bounded is the entry within the bounds of a watchdog: at most protocol.MaxSessionCount holds,
+// and a lease of at most an hour.
 func (e SessionEntry) Bounded() SessionEntry {
 	e.Count, e.Lease = min(e.Count, protocol.MaxSessionCount), min(e.Lease, longestLease)
 	return e
@@ -53,7 +53,7 @@ func (e SessionEntry) value() string {
 	return v.String()
 }
 
-// SessionNote writes entries into a client's session, which then outlives the call by ttl.
+// SessionNote adds entries to a client's session, which then outlives the call by ttl.
 func SessionNote(client string, ttl time.Duration, entries ...SessionEntry) Call {
 	words := []string{protocol.SessionKey(client), millis(ttl)}
 	for _, e := range entries {
@@ -67,19 +67,19 @@ func SessionForget(client string, keys ...string) Call {
 	return sessionForgetScript.call(1, append([]string{protocol.SessionKey(client)}, keys...)...)
 }
 
-// SessionTouch is a client's own: it names the client's pulse, "" for none, and lets its
-// session outlive the call by ttl. ReadCount reads the reply: how many entries it has.
+// SessionTouch is called by a client itself. It names the client's pulse, "" for none, and lets
+// the session outlive the call by ttl. ReadCount reads the reply: how many entries it has.
 func SessionTouch(client string, ttl time.Duration, pulse string) Call {
 	return sessionTouchScript.call(1, protocol.SessionKey(client), millis(ttl), pulse)
 }
 
-// SessionDrop is a client's own: it removes its session. ReadCount reads the reply: whether
-// there was one.
+// SessionDrop is called by a client itself, and removes its session. ReadCount reads the reply:
+// 1 if there was a session.
 func SessionDrop(client string) Call {
 	return sessionDropScript.call(1, protocol.SessionKey(client))
 }
 
-// ReadCount reads a reply that counts.
+// ReadCount reads a reply that is a number, not below zero.
 func ReadCount(r driver.Reply) (int, error) {
 	n, err := number(sessionTouchScript, r)
 	if err == nil && n < 0 {
@@ -88,29 +88,29 @@ func ReadCount(r driver.Reply) (int, error) {
 	return max(int(n), 0), err
 }
 
-// SessionBeat says that a client runs, and will say so again before due has passed.
-func SessionBeat(client string, due time.Duration) Call {
-	return sessionBeatScript.call(2, protocol.Sessions, protocol.Watchdogs, client, millis(due))
+// SessionHeartbeat says that a client runs, and that its next heartbeat is due in that time.
+func SessionHeartbeat(client string, due time.Duration) Call {
+	return sessionHeartbeatScript.call(2, protocol.Sessions, protocol.Watchdogs, client, millis(due))
 }
 
-// Heard is what a SessionBeat found.
-type Heard struct {
+// Heartbeat is what a SessionHeartbeat found.
+type Heartbeat struct {
 	Now       time.Time // by the server's clock
 	Watchdogs int       // alive
-	Joined    bool      // nobody knew of the client
+	Joined    bool      // the client was not known before
 }
 
-// ReadHeard reads the reply of SessionBeat.
-func ReadHeard(r driver.Reply) (Heard, error) {
-	all, err := list(sessionBeatScript, r, 3, 1)
+// ReadHeartbeat reads the reply of SessionHeartbeat.
+func ReadHeartbeat(r driver.Reply) (Heartbeat, error) {
+	all, err := list(sessionHeartbeatScript, r, 3, 1)
 	if err != nil {
-		return Heard{}, err
+		return Heartbeat{}, err
 	}
-	return Heard{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
+	return Heartbeat{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
 }
 
-// SessionEnd says that a client's heartbeat is not to be waited for any more. ReadCount
-// reads the reply: whether it was.
+// SessionEnd says that no heartbeat of a client is due any more. ReadCount reads the reply: 1 if
+// one was.
 func SessionEnd(client string) Call {
 	return sessionEndScript.call(1, protocol.Sessions, client, "")
 }

@@ -1,9 +1,9 @@
--- session_forget: a client's session does not speak of some locks any more.
+-- session_forget: a client removes some locks from its session.
 --
 -- KEYS[1]  the session, a hash
 -- ARGV     the locks, each as "field lock", 500 at most
 --
--- Reply: how many of them it had spoken of
+-- Reply: how many of them it had
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- Redisson: has nothing like it.

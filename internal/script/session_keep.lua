@@ -1,4 +1,4 @@
--- session_keep: a watchdog's: a session outlives this call, without some entries.
+-- session_keep: a watchdog lets a session outlive this call, and removes some entries.
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  the pulse that it must name

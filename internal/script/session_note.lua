@@ -1,4 +1,4 @@
--- session_note: a client's session says that it holds, or is about to hold, some locks.
+-- session_note: a client notes in its session that it holds, or may soon hold, some locks.
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  for how many milliseconds it outlives this call, if nothing touches it

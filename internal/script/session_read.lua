@@ -1,4 +1,4 @@
--- session_read: a part of what a client's session speaks of. Reads only.
+-- session_read: read a part of a client's session. Reads only.
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  where the last part ended; 0 for the first
@@ -31,7 +31,7 @@ local reply = {part[1], 0, pulse}
 local words = part[2]
 for i = 1, #words, 2 do
   if words[i] == 'pulse' then
-    -- it stands in front
+    -- it is in front
   elseif #words[i] > longest or #words[i + 1] > widest then
     reply[2] = reply[2] + 1
   else

@@ -212,7 +212,7 @@ func TestOddRepliesOfSessionsAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(driver.Reply) error{
 		"session":   func(r driver.Reply) error { _, err := script.ReadSession(r); return err },
-		"heard":     func(r driver.Reply) error { _, err := script.ReadHeard(r); return err },
+		"heartbeat": func(r driver.Reply) error { _, err := script.ReadHeartbeat(r); return err },
 		"watchdogs": func(r driver.Reply) error { _, err := script.ReadWatchdogs(r); return err },
 		"stalled":   func(r driver.Reply) error { _, err := script.ReadStalled(r); return err },
 		"count":     func(r driver.Reply) error { _, err := script.ReadCount(r); return err },

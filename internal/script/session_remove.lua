@@ -1,5 +1,5 @@
--- session_remove: a watchdog's: remove the session of a client that is gone, or that was
--- let go. Its locks are not touched.
+-- session_remove: a watchdog removes the session of a client that is gone, or that was paused
+-- for too long. Its locks are not touched.
 --
 -- KEYS[1]  the session
 -- ARGV[1]  the pulse that it must name

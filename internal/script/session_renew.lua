@@ -1,4 +1,4 @@
--- session_renew: a watchdog's: extend the lease of one lock for its owner.
+-- session_renew: a watchdog extends the lease of one lock for its owner.
 --
 -- KEYS[1]  the lock, a hash
 -- KEYS[2+] the timeout keys of the owner's holds, which only the read side of a
@@ -6,14 +6,14 @@
 -- ARGV[1]  the field that must be there
 -- ARGV[2]  the lease in milliseconds
 --
--- Reply: 1  the owner holds it; everything of it now lives for the lease, at least
+-- Reply: 1  the owner holds it; every key of it now lives for the lease, at least
 --        0  it does not, or the key is no lock with a lease; nothing changed
 --
--- No TTL is ever lowered, and none is given to what has none. A read hold all of whose
--- timeout keys have expired is gone.
+-- No TTL is ever lowered, and a key without a TTL gets none. A reader whose timeout keys have
+-- all expired holds nothing.
 --
--- Redisson: renewal/LockTask and renewal/ReadLockTask, which set the TTL also where they
--- lower it.
+-- Redisson: renewal/LockTask and renewal/ReadLockTask, which set the TTL even if that
+-- lowers it.
 
 local lease = tonumber(ARGV[2])
 local count = redis.pcall('HGET', KEYS[1], ARGV[1])

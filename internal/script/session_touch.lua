@@ -1,10 +1,10 @@
--- session_touch: a client's own: name its pulse, keep its session from expiring, count it.
+-- session_touch: a client names its pulse, keeps its session from expiring, and counts it.
 --
 -- KEYS[1]  the session, a hash
 -- ARGV[1]  for how many milliseconds it outlives this call, if nothing touches it
 -- ARGV[2]  the client's pulse; "" if it has none now
 --
--- Reply: of how many locks it speaks
+-- Reply: how many locks it has
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- Redisson: has nothing like it.

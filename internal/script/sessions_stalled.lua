@@ -1,7 +1,7 @@
 -- sessions_stalled: which clients' heartbeats are overdue. Reads only.
 --
--- KEYS[1]  the sorted set of clients: when the next beat of each is due
--- ARGV[1]  how many of the overdue to pass over
+-- KEYS[1]  the sorted set of clients: when the next heartbeat of each is due
+-- ARGV[1]  how many of the overdue to skip
 -- ARGV[2]  how many clients the reply may name
 -- ARGV[3]  the longest name of a client, in bytes
 --
@@ -9,7 +9,7 @@
 -- longest first
 --   now      the server's clock in milliseconds
 --   all      how many are overdue
---   skipped  how many of those that it would name have too long a name
+--   skipped  how many were left out because their name is too long
 --   due      in absolute milliseconds, as text, as it stands in the set
 --
 -- Redisson: has nothing like it.

@@ -18,45 +18,45 @@ func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
 		client, watchdog := redistest.Name(t), rand.Text()
-		beat := func() script.Heard {
+		heartbeat := func() script.Heartbeat {
 			t.Helper()
-			heard, err := script.ReadHeard(s.run(t, script.SessionBeat(client, lease)))
+			found, err := script.ReadHeartbeat(s.run(t, script.SessionHeartbeat(client, lease)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return heard
+			return found
 		}
-		first := beat()
+		first := heartbeat()
 		if !first.Joined || !s.near(t, first.Now) {
-			t.Errorf("the first beat heard %+v", first)
+			t.Errorf("the first heartbeat found %+v", first)
 		}
 		if due := s.score(t, protocol.Sessions, client).Sub(first.Now); due != lease {
-			t.Errorf("the next beat is due in %v, want %v", due, lease)
+			t.Errorf("the next heartbeat is due in %v, want %v", due, lease)
 		}
-		if second := beat(); second.Joined {
-			t.Errorf("the second beat heard %+v", second)
+		if second := heartbeat(); second.Joined {
+			t.Errorf("the second heartbeat found %+v", second)
 		}
 		if ttl := s.must(t, "PTTL", protocol.Sessions).Int; ttl <= 0 {
 			t.Errorf("the set expires in %d ms", ttl)
 		}
 
-		alive, err := script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 5*time.Second)))
+		alive, err := script.ReadWatchdogs(s.run(t, script.WatchdogHeartbeat(watchdog, 5*time.Second)))
 		if err != nil || !slices.Contains(alive.IDs, watchdog) || alive.Count < 1 || !s.near(t, alive.Now) {
-			t.Errorf("the watchdog heard %v, %v", alive, err)
+			t.Errorf("the watchdog found %v, %v", alive, err)
 		}
-		if n := beat().Watchdogs; n < 1 {
-			t.Errorf("with a watchdog, %d are heard of", n)
+		if n := heartbeat().Watchdogs; n < 1 {
+			t.Errorf("with a watchdog, %d are counted", n)
 		}
 		if ttl := s.must(t, "PTTL", protocol.Watchdogs).Int; ttl <= 0 {
 			t.Errorf("the watchdogs expire in %d ms", ttl)
 		}
-		alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog, 0)))
+		alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogHeartbeat(watchdog, 0)))
 		if err != nil || slices.Contains(alive.IDs, watchdog) {
 			t.Errorf("after it has left the watchdogs are %v, %v", alive, err)
 		}
 		for _, score := range []string{"1", "-inf", "+inf", "9e300", fmt.Sprint(s.now(t).Add(time.Minute).UnixMilli())} {
 			s.must(t, "ZADD", protocol.Watchdogs, score, watchdog)
-			alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogBeat(watchdog+"2", 0)))
+			alive, err = script.ReadWatchdogs(s.run(t, script.WatchdogHeartbeat(watchdog+"2", 0)))
 			if err != nil || slices.Contains(alive.IDs, watchdog) {
 				t.Errorf("one of score %s counts: %v, %v", score, alive, err)
 			}
@@ -95,7 +95,7 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 				t.Errorf("with a limit of 2, %d are named of %d", len(few.Clients), few.All)
 			}
 		}
-		s.run(t, script.SessionBeat(fine, time.Minute)) // sweeps
+		s.run(t, script.SessionHeartbeat(fine, time.Minute)) // prunes
 		if got := stalled(); len(got) != 2 {
 			t.Errorf("after a day one is still stalled: %q", got)
 		}

@@ -21,8 +21,8 @@ import (
 func TestAReleaseThatMayNotPublishStillFrees(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	redis.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "resetchannels", "+@all")
-	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "mute", Password: "secret"})
+	redis.CLI(t, "ACL", "SETUSER", "nopublish", "on", ">secret", "~*", "resetchannels", "+@all")
+	s := connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "nopublish", Password: "secret"})
 	for what, call := range map[string]struct {
 		call script.Call
 		want string
@@ -44,7 +44,7 @@ func TestAReleaseThatMayNotPublishStillFrees(t *testing.T) {
 		}
 	}
 	got, err := script.ReadReleased(driver.Reply{Int: -2})
-	if err != nil || !got.Held || !got.Mute || got.Told != 0 {
+	if err != nil || !got.Held || !got.PublishDenied || got.Told != 0 {
 		t.Errorf("read as %+v, %v", got, err)
 	}
 }

@@ -1,4 +1,4 @@
--- status: what a mutex looks like at one moment. Reads only.
+-- status: a mutex at one moment. Reads only.
 --
 -- KEYS[1]  the lock, a hash
 -- KEYS[2]  the counter of fencing tokens

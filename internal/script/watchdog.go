@@ -10,47 +10,43 @@ import (
 )
 
 var (
-	watchdogBeatScript    = load("watchdog_beat", "beats")
-	sessionsStalledScript = load("sessions_stalled", "beats")
-	sessionKeepScript     = load("session_keep")
-	sessionRenewScript    = load("session_renew")
-	sessionRemoveScript   = load("session_remove")
+	watchdogHeartbeatScript = load("watchdog_heartbeat", "heartbeats")
+	sessionsStalledScript   = load("sessions_stalled", "heartbeats")
+	sessionKeepScript       = load("session_keep")
+	sessionRenewScript      = load("session_renew")
+	sessionRemoveScript     = load("session_remove")
 )
 
-// MaxWatchdogs is how many watchdogs a reply of WatchdogBeat names at most.
+// MaxWatchdogs is how many watchdogs a reply of WatchdogHeartbeat names at most.
 const MaxWatchdogs = 16
 
-// WatchdogBeat says that a watchdog counts as alive for a while from now on, ten seconds at
-// most; 0 that it does not.
-func WatchdogBeat(id string, alive time.Duration) Call {
-	return watchdogBeatScript.call(1, protocol.Watchdogs, id, millis(alive),
+// WatchdogHeartbeat says that a watchdog counts as alive for a time from now on, ten seconds at
+// most. With 0 it does not count any more.
+func WatchdogHeartbeat(id string, alive time.Duration) Call {
+	return watchdogHeartbeatScript.call(1, protocol.Watchdogs, id, millis(alive),
 		strconv.Itoa(MaxWatchdogs), strconv.Itoa(protocol.MaxClientLen))
 }
 
-// Alive is what WatchdogBeat found.
+// Alive is what WatchdogHeartbeat found.
 type Alive struct {
 	Now   time.Time // by the server's clock
 	Count int       // of all watchdogs
 	IDs   []string  // of some of them, MaxWatchdogs at most
 }
 
-// ReadWatchdogs reads the reply of WatchdogBeat.
+// ReadWatchdogs reads the reply of WatchdogHeartbeat.
 func ReadWatchdogs(r driver.Reply) (Alive, error) {
-	all, err := list(watchdogBeatScript, r, 2, 1)
+	all, err := list(watchdogHeartbeatScript, r, 2, 1)
 	if err != nil {
 		return Alive{}, err
 	}
-	alive := Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int)}
-	for _, id := range all[2:] {
-		alive.IDs = append(alive.IDs, id.Str)
-	}
-	return alive, nil
+	return Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int), IDs: texts(all[2:])}, nil
 }
 
-// SessionsStalled asks which clients' heartbeats are overdue, for at most limit of them
-// behind the first so many.
-func SessionsStalled(pass, limit int) Call {
-	return sessionsStalledScript.call(1, protocol.Sessions, strconv.Itoa(pass), strconv.Itoa(limit),
+// SessionsStalled asks which clients' heartbeats are overdue. It skips the first ones and names
+// at most limit of the others.
+func SessionsStalled(skip, limit int) Call {
+	return sessionsStalledScript.call(1, protocol.Sessions, strconv.Itoa(skip), strconv.Itoa(limit),
 		strconv.Itoa(protocol.MaxClientLen))
 }
 
@@ -61,16 +57,15 @@ type Stalled struct {
 	Score  string    // the same, as it stands in Redis
 }
 
-// StalledPage are some of those whose heartbeats are overdue.
+// StalledPage is some of the clients whose heartbeats are overdue.
 type StalledPage struct {
 	Now     time.Time // by the server's clock
 	All     int       // how many are overdue
-	Skipped int       // how many of this page have a name that no client has
+	Skipped int       // how many of this page have a name that no client can have
 	Clients []Stalled // the one that is overdue for longest first
 }
 
-// ReadStalled reads the reply of SessionsStalled. A moment that makes no sense is one that
-// is long past.
+// ReadStalled reads the reply of SessionsStalled. A score that is no time counts as long past.
 func ReadStalled(r driver.Reply) (StalledPage, error) {
 	all, err := list(sessionsStalledScript, r, 3, 2)
 	if err != nil {
@@ -87,27 +82,29 @@ func ReadStalled(r driver.Reply) (StalledPage, error) {
 	return page, nil
 }
 
-// SessionEndOverdue is SessionEnd unless the client has beaten since it was found stalled.
+// SessionEndOverdue is SessionEnd, unless the client has sent a heartbeat since it was found
+// stalled.
 func SessionEndOverdue(one Stalled) Call {
 	return sessionEndScript.call(1, protocol.Sessions, one.Client, one.Score)
 }
 
-// SessionKeep lets a client's session that names a pulse outlive the call by ttl at least,
-// and removes entries, by their keys. ReadCount reads the reply: 0 if there is no such session.
+// SessionKeep lets a client's session outlive the call by at least ttl, and removes entries, by
+// their keys. The session must name the pulse. ReadCount reads the reply: 0 if there is no such
+// session.
 func SessionKeep(client, pulse string, ttl time.Duration, gone ...string) Call {
 	words := append([]string{protocol.SessionKey(client), pulse, millis(ttl)}, gone...)
 	return sessionKeepScript.call(1, words...)
 }
 
-// SessionRemove removes a client's session that names a pulse. ReadCount reads the reply:
+// SessionRemove removes a client's session, which must name the pulse. ReadCount reads the reply:
 // 0 if there is no such session.
 func SessionRemove(client, pulse string) Call {
 	return sessionRemoveScript.call(1, protocol.SessionKey(client), pulse)
 }
 
-// SessionRenew extends the lease of an entry at a moment of the server's clock, if its
-// owner holds the lock. It reports false if the entry is not to be renewed any more.
-// ReadCount reads the reply: 0 if the owner does not hold it.
+// SessionRenew extends the lease of an entry, if its owner holds the lock. Now is by the server's
+// clock. It reports false if the entry is not to be renewed any more. ReadCount reads the reply:
+// 0 if the owner does not hold the lock.
 func SessionRenew(e SessionEntry, now time.Time) (Call, bool) {
 	lease := e.Lease
 	if !e.Until.IsZero() {

@@ -18,9 +18,9 @@ func (s *Session) Pulse() string {
 	return name
 }
 
-// Settled says that Redis is not owed anything.
-func (s *Session) Settled() bool {
+// Confirmed says that Redis has confirmed everything.
+func (s *Session) Confirmed() bool {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
-	return len(s.registry.unsure) == 0 && s.registry.underWay == 0
+	return len(s.registry.unconfirmed) == 0 && s.registry.underWay == 0
 }

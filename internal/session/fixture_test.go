@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,7 +22,7 @@ import (
 
 const (
 	second = time.Second
-	lease  = 6 * second // a beat each second
+	lease  = 6 * second // a heartbeat each second
 )
 
 // stage is a session and the server that it is on.
@@ -55,15 +53,6 @@ func bubbled(t *testing.T, play func(s *stage)) {
 	s.memory = m
 	defer s.end()
 	play(s)
-}
-
-// stretch is how many times longer random tests run.
-func stretch() int {
-	times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH"))
-	if err != nil {
-		return 1
-	}
-	return max(times, 1)
 }
 
 // on plays on a real server, in real time.
@@ -120,7 +109,7 @@ func (s *stage) named() string {
 // watchdog makes one count as alive for a while, ten seconds at most.
 func (s *stage) watchdog(alive time.Duration) {
 	s.Helper()
-	if _, err := s.runner.Run(context.Background(), script.WatchdogBeat("w", alive)); err != nil {
+	if _, err := s.runner.Run(context.Background(), script.WatchdogHeartbeat("w", alive)); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -175,23 +164,23 @@ type flaky struct {
 	mu   sync.Mutex
 	lose func() (request, reply bool)
 	// before is called with what is about to be sent.
-	before func(commands []driver.Command)
-	deaf   bool // it opens no listener
-	events driver.Events
-	heard  string
+	before   func(commands []driver.Command)
+	refusing bool // it opens no listener
+	events   driver.Events
+	heard    string
 }
 
-// deafen makes it open no listener, or end that.
-func (d *flaky) deafen(on bool) {
+// refuse makes it open no listener, or end that.
+func (d *flaky) refuse(on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.deaf = on
+	d.refusing = on
 }
 
 func (d *flaky) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.deaf {
+	if d.refusing {
 		return nil, errCut
 	}
 	d.events = events

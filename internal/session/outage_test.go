@@ -17,7 +17,7 @@ func TestWhatWasLeftInAnOutageIsForgottenByABusyClient(t *testing.T) {
 		busy := entryOf("busy")
 		note, _ := s.Enter(busy.Key(), busy)
 		s.driver.set(func() (request, reply bool) { return true, false })
-		time.Sleep(3 * second) // a beat was missed
+		time.Sleep(3 * second) // a heartbeat was missed
 		s.leave("left")
 		s.driver.set(nil)
 		time.Sleep(time.Minute)

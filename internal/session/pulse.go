@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -14,36 +15,36 @@ const (
 	lastPause  = time.Second
 )
 
-// pulse keeps the connection that dies with the process, and opens it again when it
-// breaks, until the session ends. Each connection has a channel with a fresh name: the
-// server may take a former one for open long after it broke.
+var errGone = errors.New("its connection is gone")
+
+// pulse keeps the connection that dies with the process, and opens it again when it breaks,
+// until the session ends. Each connection has a channel with a fresh name, because a server may
+// take a broken connection for open for a long time.
 func (s *Session) pulse() {
 	var current driver.Listener
-	for pause := firstPause; s.ctx.Err() == nil; pause = min(2*pause, lastPause) {
+	for wait := firstPause; s.ctx.Err() == nil; wait = min(2*wait, lastPause) {
 		var err error
-		current, err = s.live(current)
+		current, err = s.openPulse(current)
 		broken := current == nil && s.setPulse("", err)
 		if broken || err == nil {
-			pause = firstPause
+			wait = firstPause
 		}
-		s.rest(pause)
+		_ = pause.For(s.ctx, wait)
 	}
 	if current != nil {
 		current.Close()
 	}
 }
 
-var errGone = errors.New("its connection is gone")
-
-// live opens a pulse, closes the former one when the new one is acknowledged, and lasts
-// until another is needed. It returns the pulse that is open then, nil if there is none. A
-// listener on a cluster subscribes anew by itself when a connection breaks: a second
-// acknowledgement tells that the channel's name is used up.
-func (s *Session) live(former driver.Listener) (open driver.Listener, err error) {
-	heard := make(chan struct{}, 2)
+// openPulse opens a pulse, closes the former one when the new one is acknowledged, and returns
+// when another is needed. It returns the pulse that is open then, nil if there is none. On a
+// cluster a listener subscribes anew by itself when a connection breaks. So a second
+// acknowledgement means that the channel needs a fresh name.
+func (s *Session) openPulse(former driver.Listener) (open driver.Listener, err error) {
+	acknowledged := make(chan struct{}, 2)
 	listener, err := s.settings.Listen(s.ctx, driver.Events{Subscribed: func(string) {
 		select {
-		case heard <- struct{}{}:
+		case acknowledged <- struct{}{}:
 		default:
 		}
 	}})
@@ -55,9 +56,9 @@ func (s *Session) live(former driver.Listener) (open driver.Listener, err error)
 		listener.Close()
 		return former, err
 	}
-	for acknowledged := false; ; acknowledged = true {
+	for first := true; ; first = false {
 		select {
-		case <-heard:
+		case <-acknowledged:
 		case <-listener.Done():
 			listener.Close()
 			return former, errGone
@@ -65,7 +66,7 @@ func (s *Session) live(former driver.Listener) (open driver.Listener, err error)
 			listener.Close()
 			return former, nil
 		}
-		if acknowledged {
+		if !first {
 			return listener, nil
 		}
 		s.setPulse(name, nil)
@@ -76,14 +77,14 @@ func (s *Session) live(former driver.Listener) (open driver.Listener, err error)
 	}
 }
 
-// setPulse takes note of the pulse, "" for none, and of why there is none. The loop tells
-// Redis. It reports whether there was one before.
+// setPulse sets the pulse, "" for none, and why there is none. The loop tells Redis. It reports
+// whether there was one before.
 func (s *Session) setPulse(name string, err error) (was bool) {
 	s.mu.Lock()
 	was = s.pulseName != ""
 	s.pulseName, s.pulseErr = name, err
 	s.mu.Unlock()
-	s.rouse()
+	s.wakeLoop()
 	return was
 }
 
@@ -92,14 +93,4 @@ func (s *Session) currentPulse() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pulseName, s.pulseErr
-}
-
-// rest waits for d, or until the session ends.
-func (s *Session) rest(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
 }

@@ -36,22 +36,22 @@ func TestItSaysWhenTheLastWatchdogGoesAndWhenOneIsBack(t *testing.T) {
 }
 
 // Goal: a watchdog that is late for a moment costs nobody the protection, and one that is
-// gone does after half a lease. Method: one is away for two beats and back, and then for good.
+// gone does after half a lease. Method: one is away for two heartbeats and back, and then for good.
 func TestAWatchdogThatIsLateForAMomentIsNotTakenForDead(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		watchdog := s.watchdog
 		watchdog(10 * second)
 		s.Ready(t.Context())
-		time.Sleep(lease / 12) // between two beats, from here on
+		time.Sleep(lease / 12) // between two heartbeats, from here on
 		for _, away := range []int{2, 3} {
 			watchdog(0)
 			time.Sleep(time.Duration(away) * lease / 6)
 			synctest.Wait()
 			if s.Watchdogs() != 0 {
-				t.Errorf("%d watchdogs after %d beats without one", s.Watchdogs(), away)
+				t.Errorf("%d watchdogs after %d heartbeats without one", s.Watchdogs(), away)
 			}
 			if s.Guarded() != (away < 3) || s.log.count("no watchdog is alive") != away-2 {
-				t.Errorf("after %d beats without a watchdog: guarded %v, said %d times", away, s.Guarded(), s.log.count("no watchdog is alive"))
+				t.Errorf("after %d heartbeats without a watchdog: guarded %v, said %d times", away, s.Guarded(), s.log.count("no watchdog is alive"))
 			}
 			watchdog(10 * second)
 			time.Sleep(lease / 6)
@@ -63,7 +63,7 @@ func TestAWatchdogThatIsLateForAMomentIsNotTakenForDead(t *testing.T) {
 	})
 }
 
-// Goal: a connection that the client has given up, but that the server takes for open,
+// Goal: a connection that the client has dropped, but that the server takes for open,
 // counts for nothing. Method: the pulse is cut, and somebody else stays on its channel.
 func TestThePulseIsBackUnderAnotherNameAfterItsConnectionWasCut(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestAPulseThatWasAcknowledgedTwiceGetsAnotherName(t *testing.T) {
 // A client without a pulse cannot be told from a dead one, and must not seem protected.
 func TestAClientWithoutAPulseSaysThatItIsNotProtected(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
-		s.driver.deafen(true)
+		s.driver.refuse(true)
 		s.watchdog(10 * second)
 		s.Ready(t.Context())
 		for range 6 {
@@ -138,7 +138,7 @@ func TestAClientWithoutAPulseSaysThatItIsNotProtected(t *testing.T) {
 		if s.named() != "" {
 			t.Errorf("it names the pulse %q", s.named())
 		}
-		s.driver.deafen(false)
+		s.driver.refuse(false)
 		s.watchdog(10 * second)
 		time.Sleep(3 * second)
 		if !s.Guarded() || s.log.count("redlatch: protected") != 1 {

@@ -6,13 +6,13 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// registry is what the session in Redis is to say, and what is known of what it does say.
+// registry is what the session in Redis is to say, and which keys of it Redis has not confirmed.
 type registry struct {
-	mu       sync.Mutex
-	entries  map[string]entry
-	unsure   map[string]struct{} // the keys of which Redis may say something else
-	version  int                 // counts the changes
-	underWay int                 // asides that were handed out and not answered yet
+	mu          sync.Mutex
+	entries     map[string]entry
+	unconfirmed map[string]struct{} // the keys of which Redis may say something else
+	version     int                 // counts the changes
+	underWay    int                 // piggybacked calls that were handed out and not answered yet
 }
 
 type entry struct {
@@ -20,7 +20,7 @@ type entry struct {
 	version             int // from 1
 }
 
-// enter makes the session speak of an entry. It reports false if it does so already.
+// enter adds an entry. It reports false if the registry has it already.
 func (r *registry) enter(key string, e script.SessionEntry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +33,7 @@ func (r *registry) enter(key string, e script.SessionEntry) bool {
 	return true
 }
 
-// leave makes the session not speak of a key. It reports false if it does not anyway.
+// leave removes the entry of a key. It reports false if there is none.
 func (r *registry) leave(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,41 +46,42 @@ func (r *registry) leave(key string) bool {
 	return true
 }
 
-// answered takes note of what came of an aside. It reports true if the key is unsure now.
+// answered notes the outcome of a piggybacked call. It reports true if the key is unconfirmed
+// now.
 func (r *registry) answered(key string, done bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.underWay--
 	if !done {
-		r.unsure[key] = struct{}{}
+		r.unconfirmed[key] = struct{}{}
 	}
 	return !done
 }
 
-// doubts takes some of the unsure keys. It returns what is to be told of them: an entry, or
-// one without a version where there is none.
-func (r *registry) doubts(most int) map[string]entry {
+// takeUnconfirmed takes some of the unconfirmed keys, and returns what Redis is to be told of
+// them. A key without an entry has one with version 0.
+func (r *registry) takeUnconfirmed(limit int) map[string]entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	said := make(map[string]entry)
-	for key := range r.unsure {
-		if len(said) == most {
+	for key := range r.unconfirmed {
+		if len(said) == limit {
 			break
 		}
-		delete(r.unsure, key)
+		delete(r.unconfirmed, key)
 		said[key] = r.entries[key]
 	}
 	return said
 }
 
-// told takes note of whether doubts were answered. A key of which something else is to be
-// said by now is unsure again: nobody knows in which order the server was told.
+// told notes whether Redis was told of these keys. A key that has changed since is unconfirmed
+// again: nobody knows in which order the server was told.
 func (r *registry) told(said map[string]entry, done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, e := range said {
 		if !done || r.entries[key].version != e.version {
-			r.unsure[key] = struct{}{}
+			r.unconfirmed[key] = struct{}{}
 		}
 	}
 }
@@ -94,19 +95,19 @@ func (r *registry) mark() mark {
 	return mark{len(r.entries), r.version, r.underWay}
 }
 
-// differs says that the session has more than n entries too few, or too many, where n is what
-// happened since a mark.
+// differs compares the size that the session has in Redis, read after a mark, with the registry.
+// It says whether there are fewer entries, or more, than the changes since the mark explain.
 func (r *registry) differs(since mark, size int) (few, many bool) {
 	now := r.mark()
 	n := since.underWay + now.version - since.version
 	return size < now.size-n, size > now.size+n
 }
 
-// doubtAll makes all keys unsure that the session is to speak of.
-func (r *registry) doubtAll() {
+// markUnconfirmed makes the keys of all entries unconfirmed.
+func (r *registry) markUnconfirmed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key := range r.entries {
-		r.unsure[key] = struct{}{}
+		r.unconfirmed[key] = struct{}{}
 	}
 }

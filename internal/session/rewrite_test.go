@@ -13,7 +13,7 @@ import (
 
 // A session that says too much is removed and written anew.
 
-// spoil adds an entry that nobody has made, and lasts until the beat that finds it.
+// spoil adds an entry that nobody has made, and lasts until the heartbeat that finds it.
 func (s *stage) spoil() {
 	s.do("HSET", protocol.SessionKey(s.client), "c:9 x", "exclusive 1 1 0")
 	time.Sleep(lease/6 + 10*time.Millisecond)

@@ -17,8 +17,8 @@ type Session struct {
 	registry registry
 
 	begin sync.Once
-	ready chan struct{} // closed when the pulse and the first beat have been acknowledged
-	open  func()        // closes ready, once: lets the acquisitions go that wait for the session
+	ready chan struct{} // closed when the pulse and the first heartbeat have been acknowledged
+	open  func()        // closes ready, once
 	kick  chan struct{} // capacity one: the loop has something to tell
 	warn  sync.Once
 	limit time.Time // until then an acquisition waits for ready; set by begin
@@ -27,14 +27,14 @@ type Session struct {
 	stop context.CancelFunc
 	done sync.WaitGroup // the loop and the pulse
 
-	beating   atomic.Bool // the last beat was answered; otherwise Redis is not told anything
+	reachable atomic.Bool // the last heartbeat was answered; otherwise Redis is told nothing
 	watchdogs atomic.Int64
 	guarded   atomic.Bool
 
 	// Of the loop.
-	quiet int    // beats in a row after which no watchdog would renew
-	told  string // the pulse that Redis knows of
-	state string // what was logged last
+	unguarded int    // heartbeats in a row after which no watchdog would renew
+	told      string // the pulse that Redis knows of
+	state     string // what was logged last
 
 	mu        sync.Mutex
 	now       time.Time // by the server's clock,
@@ -43,13 +43,13 @@ type Session struct {
 	pulseErr  error     // why there is none
 }
 
-// Settings are a session's. All of them are needed.
+// Settings are a session's. All of them are required.
 type Settings struct {
 	Client  string // its id
 	Listen  func(ctx context.Context, events driver.Events) (driver.Listener, error)
 	Runner  *script.Runner
 	Lease   time.Duration // of the holds
-	Timeout time.Duration // for which the first acquisition waits at most
+	Timeout time.Duration // the longest wait of the first acquisition
 	Logger  *slog.Logger
 }
 
@@ -59,7 +59,7 @@ func New(settings Settings) *Session {
 	ready := make(chan struct{})
 	return &Session{
 		settings: settings,
-		registry: registry{entries: make(map[string]entry), unsure: make(map[string]struct{})},
+		registry: registry{entries: make(map[string]entry), unconfirmed: make(map[string]struct{})},
 		ready:    ready,
 		open:     sync.OnceFunc(func() { close(ready) }),
 		kick:     make(chan struct{}, 1),
@@ -68,9 +68,10 @@ func New(settings Settings) *Session {
 	}
 }
 
-// Ready begins the session, and waits until a watchdog could find it. It blocks for at
-// most Settings.Timeout after it began, and no longer than ctx; then the client goes on
-// without protection until it is ready, and says so once.
+// Ready begins the session, and waits until a watchdog could find it. It blocks until
+// Settings.Timeout after the beginning at the latest, and no longer than ctx. If the session is
+// not ready by then, Ready logs that once, and the client goes on without protection until the
+// session is ready.
 func (s *Session) Ready(ctx context.Context) {
 	s.begin.Do(s.start)
 	select {
@@ -86,7 +87,7 @@ func (s *Session) Ready(ctx context.Context) {
 		s.warn.Do(func() {
 			pulse, err := s.currentPulse()
 			s.settings.Logger.Warn("redlatch: going on without protection: the session is not acknowledged yet",
-				"client", s.settings.Client, "pulse", pulse != "", "heartbeat", s.beating.Load(), "error", err)
+				"client", s.settings.Client, "pulse", pulse != "", "heartbeat", s.reachable.Load(), "error", err)
 		})
 	case <-ctx.Done():
 	case <-s.ctx.Done():
@@ -99,8 +100,8 @@ func (s *Session) start() {
 	s.done.Go(s.loop)
 }
 
-// Stop ends the session, in Redis too, and waits for its goroutines. It blocks for no
-// longer than ctx allows. The error says why the session may still stand in Redis.
+// Stop ends the session, in Redis too, and waits for its goroutines. It blocks no longer than
+// ctx. The error says why the session may still be in Redis.
 func (s *Session) Stop(ctx context.Context) error {
 	s.begin.Do(func() {}) // no more
 	s.stop()
@@ -112,70 +113,69 @@ func (s *Session) Stop(ctx context.Context) error {
 	return err
 }
 
-// Enter makes the session speak of an entry, whose Until is by the local clock. The note
-// is to be sent before the request that the entry is about, and Answered to follow; without
-// one there is nothing to send.
+// Enter adds an entry, whose Until is by the local clock. If send is true, the caller sends the
+// note before the request that the entry is about, and calls Answered with its result.
 func (s *Session) Enter(key string, e script.SessionEntry) (note script.Call, send bool) {
 	e = e.Bounded()
 	if !s.registry.enter(key, e) || !s.tellable(key) {
 		return note, false
 	}
-	return script.SessionNote(s.settings.Client, s.ttl(), s.stamped(e)).Aside(), true
+	return script.SessionNote(s.settings.Client, s.ttl(), s.byServerClock(e)).Piggybacked(), true
 }
 
-// Leave makes the session not speak of a key any more. The call is to be sent behind the
-// request that ends the entry, as in Enter.
+// Leave removes the entry of a key. If send is true, the caller sends forget after the request
+// that ends the entry, and calls Answered with its result.
 func (s *Session) Leave(key string) (forget script.Call, send bool) {
 	if !s.registry.leave(key) || !s.tellable(key) {
 		return forget, false
 	}
-	return script.SessionForget(s.settings.Client, key).Aside(), true
+	return script.SessionForget(s.settings.Client, key).Piggybacked(), true
 }
 
-// tellable says whether Redis is told of a change now. Otherwise the loop tells all when a
-// beat is answered again.
+// tellable says whether Redis is told of a change now. Otherwise the loop tells everything when
+// a heartbeat is answered again.
 func (s *Session) tellable(key string) bool {
-	if s.beating.Load() {
+	if s.reachable.Load() {
 		return true
 	}
 	s.registry.answered(key, true)
 	return false
 }
 
-// Answered takes note of what came of a call of Enter or Leave.
+// Answered notes the result of a call from Enter or Leave.
 func (s *Session) Answered(key string, result script.Result) {
 	if s.registry.answered(key, !result.Asked.IsZero() && result.Reply.Err == nil) {
-		s.rouse()
+		s.wakeLoop()
 	}
 }
 
-// Drop is Leave without a request to go along with. It does not block.
+// Drop is Leave without a request to piggyback on. It does not block.
 func (s *Session) Drop(key string) {
 	if s.registry.leave(key) {
 		s.Answered(key, script.Result{})
 	}
 }
 
-// Watchdogs is how many of them were alive at the last beat that was answered.
+// Watchdogs is how many watchdogs were alive at the last answered heartbeat.
 func (s *Session) Watchdogs() int { return int(s.watchdogs.Load()) }
 
-// Guarded says whether one would have renewed for this client then, or a moment before: one
-// was alive, and Redis knew of the pulse.
+// Guarded says whether a watchdog would have renewed for this client at the last heartbeat, or
+// shortly before: one was alive, and Redis knew the pulse.
 func (s *Session) Guarded() bool { return s.guarded.Load() }
 
-func (s *Session) rouse() {
+func (s *Session) wakeLoop() {
 	select {
 	case s.kick <- struct{}{}:
 	default:
 	}
 }
 
-// ttl is for how long the session outlives the last beat.
+// ttl is how long the session outlives the last heartbeat.
 func (s *Session) ttl() time.Duration { return 2 * s.settings.Lease }
 
-// stamped is an entry as the server is to read it. The moment is rather early than late:
-// the server's clock was read before its answer arrived.
-func (s *Session) stamped(e script.SessionEntry) script.SessionEntry {
+// byServerClock is an entry with its Until by the server's clock. It is rather too early than
+// too late: the server's clock was read before its answer arrived.
+func (s *Session) byServerClock(e script.SessionEntry) script.SessionEntry {
 	if !e.Until.IsZero() {
 		s.mu.Lock()
 		e.Until = s.now.Add(e.Until.Sub(s.nowAt))

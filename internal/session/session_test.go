@@ -24,7 +24,7 @@ func TestReadyMeansThatAWatchdogCanFindTheClient(t *testing.T) {
 		}
 		due := score(s)
 		if in := time.Until(due); in <= 0 || in > lease/4 {
-			t.Errorf("the next beat is due in %v", in)
+			t.Errorf("the next heartbeat is due in %v", in)
 		}
 		s.Ready(t.Context()) // at once
 	})
@@ -68,7 +68,7 @@ func TestTheSessionSaysWhatIsEnteredAndNotWhatHasLeft(t *testing.T) {
 	})
 }
 
-func TestASessionThatWasLostOrChangedIsBackAfterTheNextBeat(t *testing.T) {
+func TestASessionThatWasLostOrChangedIsBackAfterTheNextHeartbeat(t *testing.T) {
 	for what, spoil := range map[string]func(s *stage){
 		"Redis lost everything": func(s *stage) { s.memory.Miniredis().FlushAll() },
 		"a watchdog removed it": func(s *stage) { s.do("DEL", protocol.SessionKey(s.client)) },
@@ -88,7 +88,7 @@ func TestASessionThatWasLostOrChangedIsBackAfterTheNextBeat(t *testing.T) {
 				spoil(s)
 				time.Sleep(lease/6 + 10*time.Millisecond)
 				synctest.Wait()
-				s.wantInRedis("after the beat", "c:1 a", "c:1 b")
+				s.wantInRedis("after the heartbeat", "c:1 a", "c:1 b")
 				if value := s.do("HGET", protocol.SessionKey(s.client), "c:1 a").Str; value != "exclusive 1 6000 0" {
 					t.Errorf("an entry is %q", value)
 				}
@@ -145,7 +145,7 @@ func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 		s.Ready(t.Context())
 		s.enter("a")
 		s.driver.set(func() (bool, bool) { return true, false })
-		time.Sleep(3 * second) // a beat fails
+		time.Sleep(3 * second) // a heartbeat fails
 		if _, send := s.Enter("c:1 b", entryOf("b")); send {
 			t.Error("a note is to be sent to a server that does not answer")
 		}
@@ -165,7 +165,7 @@ func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 // Goal: whatever is lost, in the end Redis says what the registry says.
 func TestTheSessionAgreesWithTheRegistryAfterRandomLosses(t *testing.T) {
 	t.Parallel()
-	for round := range 20 * stretch() {
+	for round := range redistest.Stretch(20) {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) { randomLosses(t, seed) })
 		if t.Failed() {
@@ -298,7 +298,7 @@ func randomLosses(t *testing.T, seed uint64) {
 		s.driver.set(nil)
 		time.Sleep(3 * second)
 		synctest.Wait()
-		if got, want := s.inRedis(), s.Keys(); !slices.Equal(got, want) || !s.Settled() {
+		if got, want := s.inRedis(), s.Keys(); !slices.Equal(got, want) || !s.Confirmed() {
 			t.Errorf("Redis has %q, the registry %q", got, want)
 		}
 	})

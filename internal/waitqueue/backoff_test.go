@@ -44,9 +44,9 @@ func TestAServerThatCannotBeReachedIsTriedWithBackOff(t *testing.T) {
 		time.Sleep(28 * time.Second)
 		wantBackOff(t, s.since(began), 30*time.Second)
 		s.set(func() { s.down = nil })
-		rung(w)
+		woken(w)
 		time.Sleep(1100 * ms)
-		if !rung(w) || h.Subscribed() != 1 {
+		if !woken(w) || h.Subscribed() != 1 {
 			t.Error("not subscribed a second after the server came back")
 		}
 	})
@@ -62,10 +62,10 @@ func TestTheBackOffBeginsAnewAfterAConnectionThatWorked(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.set(func() { s.down = nil })
 		time.Sleep(10 * time.Second)
-		rung(w)
+		woken(w)
 		s.disconnect()
 		time.Sleep(50 * ms)
-		if !rung(w) {
+		if !woken(w) {
 			t.Error("a connection that broke after ten good seconds is not replaced within 50 ms")
 		}
 	})
@@ -109,22 +109,22 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 		good := asleep(t, h, 1)[0]
 		s.refused["forbidden"] = true
 		tried(t, h.Join("forbidden", 1), far())
-		woken, deaf := 0, 0
+		wakeUps, missing := 0, 0
 		for range 2000 {
 			time.Sleep(10 * ms)
-			if rung(good) && good.Turn(time.Now()).Try {
-				woken++
+			if woken(good) && good.Turn(time.Now()).Try {
+				wakeUps++
 				good.Tried(far())
 			}
 			if !s.isSubscribed(channel) {
-				deaf++
+				missing++
 			}
 		}
-		if woken > 30 {
-			t.Errorf("the contender of another lock asked Redis %d times within 20 s, for nothing", woken)
+		if wakeUps > 30 {
+			t.Errorf("the contender of another lock asked Redis %d times within 20 s, for nothing", wakeUps)
 		}
-		if deaf > 200 {
-			t.Errorf("another lock was without its subscription for %v of 20 s", time.Duration(deaf)*10*ms)
+		if missing > 200 {
+			t.Errorf("another lock was without its subscription for %v of 20 s", time.Duration(missing)*10*ms)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		s.deaf = true
+		s.silent = true
 		w := h.Join(channel, 1)
 		until := time.Now().Add(5 * time.Second)
 		tried(t, w, until)
@@ -181,7 +181,7 @@ func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
 			t.Error("the waiter does not go by its own clock")
 		}
 		w.Tried(far())
-		s.set(func() { s.deaf = false })
+		s.set(func() { s.silent = false })
 		s.disconnect()
 		time.Sleep(50 * ms)
 		if h.Subscribed() != 1 {

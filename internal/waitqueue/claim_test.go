@@ -8,12 +8,12 @@ import (
 
 // Hand-over within the process.
 
-func TestAReleasePicksTheContenderAndItsBid(t *testing.T) {
+func TestAReleasePicksTheContenderAndItsValue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		if h.Release(channel, nil, true) != nil {
-			t.Error("claimed in an empty line")
+			t.Error("claimed in an empty queue")
 		}
 		ws := asleep(t, h, 2)
 		w := h.Release(channel, nil, true)
@@ -24,12 +24,12 @@ func TestAReleasePicksTheContenderAndItsBid(t *testing.T) {
 			t.Error("claimed twice")
 		}
 		if h.Release("another", nil, true) != nil {
-			t.Error("claimed in another line")
+			t.Error("claimed in another queue")
 		}
 	})
 }
 
-func TestAClaimedWaiterSleepsUntilItsClaimIsSettled(t *testing.T) {
+func TestAClaimedWaiterSleepsUntilItsClaimIsCompleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
@@ -43,8 +43,8 @@ func TestAClaimedWaiterSleepsUntilItsClaimIsSettled(t *testing.T) {
 		if turn := w.Turn(far().Add(time.Hour)); turn.Try || turn.Front || turn.Result != nil {
 			t.Errorf("a claimed waiter has the turn %+v", turn)
 		}
-		rung(w)
-		if !w.Complete("granted", true) || !rung(w) {
+		woken(w)
+		if !w.Complete("granted", true) || !woken(w) {
 			t.Error("the result was not delivered")
 		}
 		if turn := w.Turn(time.Now()); turn.Result != "granted" || turn.Try {
@@ -73,7 +73,7 @@ func TestAfterAClaimInVainTheContenderGoesOnAsBefore(t *testing.T) {
 		}
 		s.publish(channel)
 		time.Sleep(10 * time.Millisecond)
-		if !rung(w) || !w.Turn(time.Now()).Try {
+		if !woken(w) || !w.Turn(time.Now()).Try {
 			t.Error("it is not woken any more")
 		}
 	})
@@ -90,7 +90,7 @@ func TestAMessageDuringAClaimIsNotForgotten(t *testing.T) {
 		quiet()
 		w.Complete("held by another", false)
 		h.Released(channel, true, told, 0)
-		rung(w)
+		woken(w)
 		w.Turn(time.Now())
 		w.Tried(far())
 		if !w.Turn(time.Now()).Try {
@@ -108,11 +108,11 @@ func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
 		if !w.Leave() {
 			t.Error("Leave does not know of the claim")
 		}
-		if !rung(ws[1]) || !ws[1].Turn(time.Now()).Try {
+		if !woken(ws[1]) || !ws[1].Turn(time.Now()).Try {
 			t.Error("the next one was not let in")
 		}
 		if w.Complete("granted", true) {
-			t.Error("Settle did not notice that the waiter had left")
+			t.Error("Complete did not notice that the waiter had left")
 		}
 		if w.Leave() {
 			t.Error("a second Leave found a claim")
@@ -123,9 +123,9 @@ func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
 	})
 }
 
-// Settle has told the releasing goroutine that the result is delivered. The waiter,
+// Complete has told the releasing goroutine that the result is delivered. The waiter,
 // whose time ended in the same moment, must still be able to find it.
-func TestAResultSettledBeforeTheWaiterLeftIsStillThere(t *testing.T) {
+func TestAResultCompletedBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
@@ -135,7 +135,7 @@ func TestAResultSettledBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 			t.Fatal("not delivered")
 		}
 		if w.Leave() {
-			t.Error("Leave says that Settle will find the claim abandoned, after Settle")
+			t.Error("Leave says that Complete will find the claim abandoned, after Complete")
 		}
 		if turn := w.Turn(time.Now()); turn.Result != "granted" {
 			t.Errorf("after Leave the turn is %+v; the grant is lost", turn)
@@ -143,7 +143,7 @@ func TestAResultSettledBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 	})
 }
 
-// A second grant for the same bid would be a second hold that nobody knows of.
+// A second grant for the same value would be a second hold that nobody knows of.
 func TestAWaiterWithAResultThatItHasNotSeenIsNotClaimedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,13 +153,13 @@ func TestAWaiterWithAResultThatItHasNotSeenIsNotClaimedAgain(t *testing.T) {
 		w.Complete("granted", true)
 		h.Released(channel, true, 1, 0)
 		if h.Release(channel, nil, true) != nil {
-			t.Error("claimed again before it looked at its result")
+			t.Error("claimed again before it read its result")
 		}
 	})
 }
 
 // Goal: no wake-up is missed when a hold was lost before it was released. Method: the
-// release finds nothing to release, so it publishes nothing; its bid finds another
+// release finds nothing to release, so it publishes nothing; its request finds another
 // holder; that one releases, and its message arrives before the answer to our release
 // does, which comes on another connection.
 func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testing.T) {

@@ -1,47 +1,50 @@
 // Package waitqueue turns messages on channels into turns of local waiters.
 //
-// All waiters of one process for one lock stand in a [Line], first come, first
-// served. Only the one at the front, the contender, talks to Redis, so that the
-// load of a contended lock grows with the number of processes and not of waiters.
-// The contender sleeps until one of these:
+// All waiters of one process for one lock stand in a queue, first come, first served. Only the
+// first of them, the contender, talks to Redis. So the load of a contended lock grows with the
+// number of processes and not with the number of waiters. The contender sleeps until one of
+// these happens:
 //
-//   - a message on the lock's channel;
-//   - the acknowledgement of the subscription, also after a reconnect, and also one
-//     that nobody asked for, when the listener has subscribed anew by itself: what was
-//     published before it is lost, so the contender looks once more;
-//   - a local release that could not be handed over;
-//   - the moment that it set itself: the holder's TTL, or the poll cap.
+//   - A message arrives on the lock's channel.
+//   - The subscription is acknowledged, for the first time or after a reconnect. Messages
+//     that were published before are lost, so the contender tries once more. A listener may
+//     also subscribe anew by itself: then nobody asked for the acknowledgement.
+//   - A waiter of this process releases the lock and does not hand it over.
+//   - The moment comes that the contender set itself: the end of the holder's TTL, or the
+//     poll cap.
 //
-// Messages make waiting fast and are never the only way to wake up. A hub that
-// cannot subscribe goes on trying, and its waiters go by their own clocks.
+// Messages make waiting fast. They are never the only way to wake up. A hub that cannot
+// subscribe keeps trying. Meanwhile its waiters wake up by their own timers.
 //
 // # Hand-over
 //
-// A local release takes the contender's request along in its own (Release), so that the
-// lock passes on in one round trip. The claimed waiter learns the result by Settle. A
-// waiter that leaves while it is claimed lets the releasing goroutine know by Settle's
-// reply, and that one gives the lock back.
+// A local release takes the contender's request along (Release), so that the lock is passed on
+// in one round trip. The contender is claimed meanwhile. Complete tells it the result. If a
+// claimed waiter has left, Complete reports false, and the releasing goroutine releases what
+// was acquired for it.
 //
-// After a number of local hand-overs in a row the lock is offered to others: it is
-// released without a request, and the local contender holds back for a moment. This is
-// done only when the last release told somebody else, because otherwise nobody
-// would take it. The contender holds back from Release on: the message of the release
-// may be here before its answer.
+// After a number of local hand-overs in a row the lock is offered to other processes: it is
+// released without a request, and the local contender holds back for a moment. That is done
+// only if the last release reached a subscriber of another process, because otherwise nobody
+// would take the lock. The contender holds back from Release on, because the message of the
+// release may arrive before its reply.
 //
-// # Held here is heard here
+// # Messages are ignored while the lock is held here
 //
-// A release is published to everybody, ourselves included. While a waiter of a line holds
-// the lock, or a request for one is under way with a release, messages on its channel are
-// ignored: nothing that is said there could let another waiter of this process in. The
-// line looks for itself when that ends: at the release (Released), at the loss (Look), and
-// when a claimed waiter was refused and a message was ignored meanwhile (Settle). Nothing is
-// counted that could be lost.
+// Redis publishes a release to all processes, this one included. While a waiter of a queue
+// holds the lock, or a release asks for the lock on behalf of one, messages on its channel are
+// ignored: no message can let another waiter of this process in. The queue wakes its contender
+// when that ends: at the release (Released), at the loss (Wake), and when a claimed waiter was
+// refused and a message was ignored meanwhile (Complete). Messages are not counted, so a lost
+// message leaves no wrong count.
 //
-// Readers are let in beside readers. So when a reader of a company is let in, whoever of them
-// stands in front of it and was refused looks again at once (Settle).
+// Readers hold a lock together. When a reader of a batch is let in, those who stand in front
+// of it and were refused try again at once (Complete).
 //
-// A hold may be lost before its waiter knows that it was granted. Then Look or Release comes
-// before Enter, and Enter counts for nothing. A line without waiters may be dropped while
-// somebody is inside. A later line for the same channel knows nothing of that, and hears
-// messages that it need not hear.
+// # What can happen between two lines
+//
+// A hold may be lost before its waiter knows that it was granted. Then Wake or Release comes
+// before Enter, and Enter has no effect on messages. A queue without waiters may be dropped
+// while one of its waiters holds the lock. A later queue for the same lock does not know of
+// that holder, and reacts to messages that it could ignore.
 package waitqueue

@@ -19,7 +19,7 @@ type station struct {
 	mu       sync.Mutex
 	down     error           // of new connections
 	breaking bool            // connections break as soon as they are made
-	deaf     bool            // requests to subscribe are never acknowledged
+	silent   bool            // requests to subscribe are never acknowledged
 	refused  map[string]bool // channels that may not be subscribed
 	latency  time.Duration   // of acknowledgements and messages
 	losing   bool            // messages
@@ -213,7 +213,7 @@ func (w *wire) Subscribe(_ context.Context, channels ...string) error {
 	if slices.ContainsFunc(channels, func(c string) bool { return s.refused[c] }) {
 		return errRefused
 	}
-	if s.deaf {
+	if s.silent {
 		return nil
 	}
 	for _, channel := range channels {
@@ -260,8 +260,8 @@ const channel = "redisson_lock__channel:{job}"
 // far is a moment that no test comes to.
 func far() time.Time { return time.Now().Add(time.Hour) }
 
-// rung says whether w was signalled, and takes the signal.
-func rung(w *waitqueue.Waiter) bool {
+// woken says whether w was signalled, and takes the signal.
+func woken(w *waitqueue.Waiter) bool {
 	select {
 	case <-w.Woken():
 		return true
@@ -274,7 +274,7 @@ func rung(w *waitqueue.Waiter) bool {
 func quiet(ws ...*waitqueue.Waiter) {
 	time.Sleep(20 * time.Millisecond)
 	for _, w := range ws {
-		rung(w)
+		woken(w)
 	}
 }
 

@@ -48,18 +48,18 @@ func TestManyChannelsAreSubscribedByFewRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		const lines = 1000
-		ws := make([]*waitqueue.Waiter, lines)
+		const channels = 1000
+		ws := make([]*waitqueue.Waiter, channels)
 		for i := range ws {
 			ws[i] = h.Join(fmt.Sprint(i), i)
 			tried(t, ws[i], far())
 		}
 		time.Sleep(100 * ms)
-		if h.Subscribed() != lines {
-			t.Errorf("%d of %d are subscribed", h.Subscribed(), lines)
+		if h.Subscribed() != channels {
+			t.Errorf("%d of %d are subscribed", h.Subscribed(), channels)
 		}
 		for i, w := range ws {
-			if !rung(w) {
+			if !woken(w) {
 				t.Fatalf("waiter %d was not woken by its acknowledgement", i)
 			}
 		}
@@ -72,8 +72,8 @@ func TestManyChannelsAreSubscribedByFewRequests(t *testing.T) {
 			named += len(r.channels)
 			most = max(most, len(r.channels))
 		}
-		if h.Subscribed() != lines || named != lines {
-			t.Errorf("%d of %d are subscribed anew, %d were asked for", h.Subscribed(), lines, named)
+		if h.Subscribed() != channels || named != channels {
+			t.Errorf("%d of %d are subscribed anew, %d were asked for", h.Subscribed(), channels, named)
 		}
 		if most > 256 || len(again) > 4 {
 			t.Errorf("%d requests for up to %d channels each", len(again), most)
@@ -161,14 +161,14 @@ func TestAWaiterThatComesBackAfterTheSubscriptionEndedIsWokenAgain(t *testing.T)
 				t.Error("not subscribed")
 			}
 			time.Sleep(10 * ms)
-			if !rung(w) || !w.Turn(time.Now()).Try {
+			if !woken(w) || !w.Turn(time.Now()).Try {
 				t.Errorf("coming back after %v: not woken", pause)
 			}
 		})
 	}
 }
 
-func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *testing.T) {
+func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
@@ -188,7 +188,7 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *test
 			t.Errorf("%d are said to be subscribed without a connection", h.Subscribed())
 		}
 		for _, w := range front {
-			if rung(w) {
+			if woken(w) {
 				t.Error("woken by the loss of the connection")
 			}
 		}
@@ -197,10 +197,10 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *test
 			t.Errorf("%d of %d are subscribed", h.Subscribed(), len(front))
 		}
 		for i, w := range front {
-			if !rung(w) || !w.Turn(time.Now()).Try {
-				t.Errorf("contender %d does not look again", i)
+			if !woken(w) || !w.Turn(time.Now()).Try {
+				t.Errorf("contender %d does not try again", i)
 			}
-			if rung(behind[i]) {
+			if woken(behind[i]) {
 				t.Errorf("waiter behind contender %d was woken", i)
 			}
 		}
@@ -209,14 +209,14 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderLooksAgain(t *test
 
 // A listener of several servers subscribes anew by itself, without a word of its
 // connections: by the acknowledgement alone.
-func TestAnAcknowledgementOfAChannelThatIsListeningMakesTheContenderLookAgain(t *testing.T) {
+func TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 2)
 		s.resubscribe(channel)
 		time.Sleep(10 * ms)
-		if !rung(ws[0]) || rung(ws[1]) {
+		if !woken(ws[0]) || woken(ws[1]) {
 			t.Error("want the contender woken, and nobody else")
 		}
 		tried(t, ws[0], far())

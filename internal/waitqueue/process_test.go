@@ -26,7 +26,7 @@ type process struct {
 	mu         sync.Mutex
 	holder     int // in Redis: a number from 1, 0 if free, or foreign
 	others     int // subscribers elsewhere
-	snatch     int // how soon, in ms, another process gives back what it snatches next; 0 if nothing
+	snatch     int // how soon, in ms, another process releases what it snatches next; 0 if nothing
 	last       int // the last number given
 	waiting    map[int]context.CancelFunc
 	held       []hold // by this process, as it believes
@@ -117,18 +117,18 @@ func (p *process) take(s step) {
 		p.station.set(func() { p.station.latency = ms })
 	case "lose":
 		p.station.set(func() { p.station.losing = p.lossy })
-	case "hear":
+	case "deliver":
 		p.station.set(func() { p.station.losing = false })
 	case "near":
 		p.latency.Store(int64(ms))
 	case "far":
 		p.latency.Store(int64(7 * ms))
-	case "settle":
-		p.settle()
+	case "calm":
+		p.calm()
 	}
 }
 
-// join stands in the line, and waits in a goroutine of its own.
+// join stands in the queue, and waits in a goroutine of its own.
 func (p *process) join() {
 	p.mu.Lock()
 	p.last++
@@ -163,7 +163,7 @@ func (p *process) wait(ctx context.Context, w *waitqueue.Waiter, number int) {
 			case <-w.Woken():
 			case <-alarm:
 			case <-ctx.Done():
-				p.giveUp(w, number)
+				p.cancelWait(w, number)
 				return
 			}
 			continue
@@ -176,8 +176,8 @@ func (p *process) wait(ctx context.Context, w *waitqueue.Waiter, number int) {
 	}
 }
 
-// giveUp leaves the line, and gives back what was handed over in the same moment.
-func (p *process) giveUp(w *waitqueue.Waiter, number int) {
+// cancelWait leaves the queue, and releases what was handed over in the same moment.
+func (p *process) cancelWait(w *waitqueue.Waiter, number int) {
 	claimed := w.Leave()
 	if !claimed && w.Turn(time.Now()).Result == true {
 		p.release(hold{number, w})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
+func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
@@ -15,7 +15,7 @@ func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
 		for i, w := range []interface{ Woken() <-chan struct{} }{b, c} {
 			select {
 			case <-w.Woken():
-				t.Errorf("waiter %d was rung though it stands behind", i+1)
+				t.Errorf("waiter %d was woken though it stands behind", i+1)
 			default:
 			}
 		}
@@ -29,7 +29,7 @@ func TestOnlyTheFrontOfALineMayTry(t *testing.T) {
 			t.Error("the first is to try while it tries")
 		}
 		if h.Waiting() != 3 || !h.HasWaiters(channel) || h.HasWaiters("another") {
-			t.Errorf("%d wait, crowded: %v and %v", h.Waiting(), h.HasWaiters(channel), h.HasWaiters("another"))
+			t.Errorf("%d wait, with waiters: %v and %v", h.Waiting(), h.HasWaiters(channel), h.HasWaiters("another"))
 		}
 	})
 }
@@ -40,7 +40,7 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 		h, _ := open(t)
 		ws := asleep(t, h, 50)
 		for i, w := range ws {
-			if i > 0 && !rung(w) {
+			if i > 0 && !woken(w) {
 				t.Fatalf("waiter %d was not told that it is the first now", i)
 			}
 			if i+1 < len(ws) && ws[i+1].Turn(time.Now()).Front {
@@ -52,7 +52,7 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 			w.Leave()
 		}
 		if h.Waiting() != 0 || h.HasWaiters(channel) {
-			t.Errorf("%d wait, crowded: %v", h.Waiting(), h.HasWaiters(channel))
+			t.Errorf("%d wait, with waiters: %v", h.Waiting(), h.HasWaiters(channel))
 		}
 	})
 }
@@ -102,19 +102,19 @@ func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
 	})
 }
 
-func TestAfterAGrantTheNextNeedNotLookBeforeItsEndAndAfterAnythingElseLooksAtOnce(t *testing.T) {
+func TestAfterAGrantTheNextNeedNotTryBeforeItsEndAndAfterAnythingElseTriesAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		ws := asleep(t, h, 3)
 		end := time.Now().Add(30 * time.Second)
 		ws[0].Enter(end)
-		if turn := ws[1].Turn(time.Now()); !rung(ws[1]) || turn.Try || !turn.Front || !turn.At.Equal(end) {
+		if turn := ws[1].Turn(time.Now()); !woken(ws[1]) || turn.Try || !turn.Front || !turn.At.Equal(end) {
 			t.Errorf("after a grant the next one has the turn %+v", turn)
 		}
 		ws[1].Leave()
-		if turn := ws[2].Turn(time.Now()); !rung(ws[2]) || !turn.Try {
-			t.Errorf("after one who gave up the next one has the turn %+v", turn)
+		if turn := ws[2].Turn(time.Now()); !woken(ws[2]) || !turn.Try {
+			t.Errorf("after one that left the next one has the turn %+v", turn)
 		}
 	})
 }
@@ -130,10 +130,10 @@ func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
 		tried(t, other, far())
 		s.publish(channel)
 		time.Sleep(10 * time.Millisecond)
-		if !rung(ws[0]) || !ws[0].Turn(time.Now()).Try {
+		if !woken(ws[0]) || !ws[0].Turn(time.Now()).Try {
 			t.Error("the contender was not woken")
 		}
-		if rung(ws[1]) || rung(ws[2]) || rung(other) || other.Turn(time.Now()).Try {
+		if woken(ws[1]) || woken(ws[2]) || woken(other) || other.Turn(time.Now()).Try {
 			t.Error("somebody else was woken")
 		}
 	})
@@ -164,7 +164,7 @@ func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 
 // A message that comes while an attempt is under way may be of a release that followed
 // the grant: an operator freed the lock, or the lease was short. Whoever is granted
-// does not look again, so the next one has to.
+// does not try again, so the next one has to.
 func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
 		quiet(ws...)
 		ws[0].Enter(time.Now().Add(30 * time.Second))
 		if turn := ws[1].Turn(time.Now()); !turn.Try {
-			t.Errorf("nobody looks for another %v", time.Until(turn.At))
+			t.Errorf("nobody tries for another %v", time.Until(turn.At))
 		}
 	})
 }
@@ -189,11 +189,11 @@ func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
 		h, s := open(t)
 		a, b := h.Join(channel, 1), h.Join(channel, 2)
 		tried(t, a, far())
-		if s.publish(channel); h.Subscribed() != 0 || rung(a) {
+		if s.publish(channel); h.Subscribed() != 0 || woken(a) {
 			t.Error("acknowledged before it was asked for")
 		}
 		time.Sleep(10 * time.Millisecond)
-		if !rung(a) || rung(b) || h.Subscribed() != 1 {
+		if !woken(a) || woken(b) || h.Subscribed() != 1 {
 			t.Errorf("the acknowledgement is to wake the contender alone; %d subscribed", h.Subscribed())
 		}
 		tried(t, a, far())

@@ -33,7 +33,7 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		verb: rapid.SampledFrom([]string{
 			"join", "join", "join", "release", "release", "release", "leave",
 			"take", "take", "give", "give", "steal", "snatch", "snatch", "notice", "force", "grab", "cut", "down", "up", "up",
-			"settle", "far", "near", "late", "soon", "lose", "hear",
+			"calm", "far", "near", "late", "soon", "lose", "deliver",
 		}).Draw(t, "verb"),
 		pick: rapid.IntRange(0, 7).Draw(t, "pick"),
 		span: time.Duration(rapid.SampledFrom([]int{0, 0, 1, 2, 3, 5, 20, 700, 1700}).Draw(t, "span")) * ms,
@@ -51,7 +51,7 @@ func TestNoWakeUpIsMissedAndTheOrderIsKeptWhateverHappens(t *testing.T) {
 				synctest.Wait()
 				time.Sleep(s.span + apart(i))
 			}
-			p.settle()
+			p.calm()
 			p.end()
 			complaints = p.complaints
 		})
@@ -61,10 +61,10 @@ func TestNoWakeUpIsMissedAndTheOrderIsKeptWhateverHappens(t *testing.T) {
 	})
 }
 
-// settle lets the connection be well for as long as the longest back-off takes, and
+// calm lets the connection be well for as long as the longest back-off takes, and
 // everything else that is under way; and, where messages were lost, for the longest sleep. Then
 // the lock is not free and not held here while somebody waits.
-func (p *process) settle() {
+func (p *process) calm() {
 	p.station.set(func() { p.station.down, p.station.losing = nil, false })
 	time.Sleep(1500 * ms)
 	if p.lossy {
@@ -81,7 +81,7 @@ func (p *process) settle() {
 	}
 }
 
-// end lets everybody go, and looks at what is left.
+// end lets everybody go, and checks what is left.
 func (p *process) end() {
 	p.mu.Lock()
 	for _, cancel := range p.waiting {

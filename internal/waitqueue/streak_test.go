@@ -44,7 +44,7 @@ func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
 		h.Released(channel, false, s.publish(channel)+1, yield)
 		released := time.Now()
 		w := ws[16]
-		if turn := w.Turn(released); !rung(w) || turn.Try || !turn.At.Equal(released.Add(yield)) {
+		if turn := w.Turn(released); !woken(w) || turn.Try || !turn.At.Equal(released.Add(yield)) {
 			t.Errorf("the contender does not hold back: %+v", turn)
 		}
 		s.publish(channel) // the others' messages do not shorten it
@@ -115,7 +115,7 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 		time.Sleep(10 * ms)
 		w := ws[16]
 		if w.Turn(time.Now()).Try {
-			t.Fatal("the contender looks at the lock before Released")
+			t.Fatal("the contender tries before Released")
 		}
 		h.Released(channel, false, told, 5*ms)
 		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != 5*ms {
@@ -124,7 +124,7 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 	})
 }
 
-// Goal: a contender that waits for Released does not wait for ever, nor deafly. Method: the
+// Goal: a contender that waits for Released does not wait for ever, nor misses messages then. Method: the
 // release finds that others still hold the lock, and Released does not follow; or it finds that
 // there is nobody else any more.
 func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
 			quiet(ws...)
 			h.Release(channel, holder, true)
 			w := ws[16]
-			if !rung(w) {
+			if !woken(w) {
 				t.Error("it goes by its old moment")
 			}
 			if follows {
@@ -152,7 +152,7 @@ func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
 			s.publish(channel)
 			quiet(w)
 			if !w.Turn(time.Now()).Try {
-				t.Errorf("follows=%v: it does not hear messages any more", follows)
+				t.Errorf("follows=%v: it does not react to messages any more", follows)
 			}
 		})
 	}

@@ -2,44 +2,37 @@ package waitqueue
 
 import "time"
 
-// Waiter is one place in a line. It belongs to one goroutine.
+// Waiter is one place in a wait queue. It belongs to one goroutine.
 type Waiter struct {
-	// Value is what the waiter asks for; whoever claims it reads it. A waiter without one only
-	// watches the lock: it is never claimed.
+	// Value is what the waiter asks for. Whoever claims the waiter reads it. A waiter without
+	// a value only watches the lock: nobody claims it.
 	Value any
 
-	shared bool // it can hold the lock together with its neighbours
+	reader bool // it can hold the lock together with the readers next to it
 
-	hub  *Hub
-	line *queue
-	ring chan struct{} // capacity one
+	hub   *Hub
+	queue *queue
+	woken chan struct{} // capacity one
 
 	// Guarded by the hub's mutex.
-	tryAt    time.Time // not to look before; zero is at once
-	yielding bool      // tryAt holds also against messages
+	tryAt    time.Time // not to try before; zero is at once
+	yielding bool      // messages do not change tryAt
 	trying   bool      // the waiter's own attempt is under way
 	claimed  bool      // somebody else's attempt for it is under way
-	inside   bool      // it counts among those inside its line
-	ended    bool      // what it held has ended
+	holding  bool      // it counts in queue.holding
+	ended    bool      // its hold has ended
 	left     bool
-	result   any // of the last settled claim
+	result   any // of the last completed claim
 }
 
-// Woken delivers a signal when the waiter is to look at its Turn again.
-func (w *Waiter) Woken() <-chan struct{} { return w.ring }
-
-func (w *Waiter) signal() {
-	select {
-	case w.ring <- struct{}{}:
-	default:
-	}
-}
+// Woken delivers a signal when the waiter is to ask for its Turn again.
+func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 
 // Turn is what a waiter may do at a moment.
 type Turn struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
-	// Result is of a claim that was settled since the last Turn; nil if none.
+	// Result is that of a claim that was completed since the last Turn; nil if none was.
 	Result any
 	// Front says that the waiter is the contender: it wakes up by itself at At.
 	Front bool
@@ -53,15 +46,14 @@ func (w *Waiter) Turn(now time.Time) Turn {
 	defer h.mu.Unlock()
 	turn := Turn{Result: w.result}
 	w.result = nil
-	if turn.Result != nil || w.claimed || w.line.front() != w {
+	if turn.Result != nil || w.claimed || w.queue.front() != w {
 		return turn
 	}
 	turn.Front, turn.At = true, w.tryAt
 	if !w.tryAt.After(now) {
 		turn.Try = true
 		w.trying, w.yielding = true, false
-		// A message that comes from here on asks for another attempt.
-		w.tryAt = never
+		w.tryAt = never // a message from here on asks for another attempt
 	}
 	return turn
 }
@@ -69,38 +61,53 @@ func (w *Waiter) Turn(now time.Time) Turn {
 // never is a moment that does not come.
 var never = time.Unix(1<<40, 0)
 
-// Tried ends an attempt that failed: the contender need not look again before
-// until, unless it is woken. It makes sure that the channel is subscribed.
+// Tried ends an attempt that failed. The contender need not try again before until, unless it
+// is woken. Tried makes sure that the channel is subscribed.
 func (w *Waiter) Tried(until time.Time) {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	w.tried(until)
+}
+
+func (w *Waiter) tried(until time.Time) {
 	w.trying = false
 	if until.Before(w.tryAt) {
 		w.tryAt = until
 	}
-	h.subscribe(w.line)
+	w.hub.subscribe(w.queue)
 }
 
-// Requeue ends an attempt that failed like Tried, and puts w behind the others of its line. It is
-// for a waiter without a bid, which others must not wait for.
+// Requeue ends a failed attempt like Tried, and puts w at the end of its queue. It is for a
+// waiter without a value, for which the others must not have to wait.
 func (w *Waiter) Requeue(until time.Time) {
-	w.Tried(until)
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if l := w.line; len(l.waiters) > 1 {
-		l.remove(w, w.tryAt)
-		l.waiters = append(l.waiters, w)
+	w.tried(until)
+	if q := w.queue; len(q.waiters) > 1 {
+		q.remove(w, w.tryAt)
+		q.waiters = append(q.waiters, w)
 	}
 }
 
-// Enter takes w out of its line because it holds the lock, until Hub.Release or Hub.Look says
-// otherwise. The next waiter need not look before until.
+// WakeAt makes w try at that moment, if it would try only later.
+func (w *Waiter) WakeAt(at time.Time) {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at.Before(w.tryAt) {
+		w.tryAt = at
+		w.signal()
+	}
+}
+
+// Enter takes w out of its queue because it holds the lock, until Hub.Release or Hub.Wake ends
+// that. The next waiter need not try before until.
 func (w *Waiter) Enter(until time.Time) { w.leave(until, true) }
 
-// Leave takes w out of its line because it does not wait any more. It reports whether a
-// claim was under way, which Settle will then find abandoned.
+// Leave takes w out of its queue because it does not wait any more. It reports whether w is
+// claimed. Then Complete will report false.
 func (w *Waiter) Leave() (claimed bool) { return w.leave(time.Time{}, false) }
 
 func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
@@ -112,87 +119,114 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	}
 	w.left = true
 	h.waiting--
-	l := w.line
+	q := w.queue
 	if granted {
-		w.goIn()
+		w.startHolding()
 	}
 	if w.tryAt.Before(until) {
-		// A message came during the attempt, or the next look was due sooner. What
-		// this waiter does not look at any more, the next one has to.
+		// A message came during the attempt, or the next attempt was due sooner. The next
+		// waiter takes over what this one does not try any more.
 		until = w.tryAt
 	}
-	l.remove(w, until)
-	if len(l.waiters) > 0 {
-		h.subscribe(l)
+	q.remove(w, until)
+	if len(q.waiters) > 0 {
+		h.subscribe(q)
 	} else {
-		h.emptied(l)
+		h.emptied(q)
 	}
 	return w.claimed
 }
 
-// WakeAt makes w look at the lock at that moment, if it would only later.
-func (w *Waiter) WakeAt(at time.Time) {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if at.Before(w.tryAt) {
-		w.tryAt = at
-		w.signal()
-	}
-}
-
-// Batch claims the waiters right behind w that can hold the lock together with it,
-// for an attempt of w or for w. Each of them is settled like any claimed waiter. It is
-// nil unless w can share.
+// Batch claims the readers right behind w, to be asked for in the same request as w. Complete
+// must be called for each of them. It returns nil if w is not a reader, or not the contender.
 func (w *Waiter) Batch() []*Waiter {
-	if !w.shared {
+	if !w.reader {
 		return nil
 	}
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w.line.front() != w {
+	if w.queue.front() != w {
 		return nil
 	}
-	var company []*Waiter
-	for _, next := range w.line.waiters[1:] {
-		if !next.shared || next.Value == nil || next.claimed || next.result != nil || len(company) == maxCompany {
+	var batch []*Waiter
+	for _, next := range w.queue.waiters[1:] {
+		if !next.reader || next.Value == nil || next.claimed || next.result != nil || len(batch) == maxBatch {
 			break
 		}
 		next.claimed = true
-		next.goIn()
-		company = append(company, next)
+		next.startHolding()
+		batch = append(batch, next)
 	}
-	return company
+	return batch
 }
 
-// maxCompany is how many waiters enter with one request.
-const maxCompany = 128
+// maxBatch is how many readers enter together with the contender.
+const maxBatch = 128
 
 // Complete ends a claim with its result, which is not nil, and says whether the lock was
-// granted. It reports false if the waiter has left: then whatever was taken for it must be
-// given back.
+// granted. It reports false if the waiter has left. Then the caller releases what was granted.
 func (w *Waiter) Complete(result any, granted bool) bool {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := w.line
+	q := w.queue
 	w.claimed = false
 	if !granted {
-		w.goOut()
+		w.stopHolding()
 	}
-	if l.inside == 0 && l.missed {
-		l.poke()
+	if q.holding == 0 && q.ignored {
+		q.wake()
 	}
 	if w.left {
 		return false
 	}
-	if granted && l.front() != w {
-		// Those in front of it share too. Where they were refused a moment before, no
-		// message will tell them, because it holds the lock now.
-		l.poke()
+	if granted && q.front() != w {
+		// Those in front of w are readers too. If they were refused a moment before, no message
+		// will wake them, because w holds the lock now.
+		q.wake()
 	}
 	w.result = result
 	w.signal()
 	return true
+}
+
+// The hub's mutex is held in all that follows.
+
+// yield makes the contender hold back. Messages do not end that.
+func (w *Waiter) yield(d time.Duration) {
+	w.tryAt, w.yielding = time.Now().Add(d), true
+	w.signal()
+}
+
+func (w *Waiter) signal() {
+	select {
+	case w.woken <- struct{}{}:
+	default:
+	}
+}
+
+// holdEnded notes that the waiter's hold has ended. That may be before the waiter knows that it
+// was granted. A holder that never waited is nil.
+func (w *Waiter) holdEnded() {
+	if w != nil {
+		w.ended = true
+		w.stopHolding()
+	}
+}
+
+// startHolding notes that the waiter holds the lock, or that it may.
+func (w *Waiter) startHolding() {
+	if !w.holding && !w.ended {
+		w.holding = true
+		w.queue.holding++
+	}
+}
+
+// stopHolding undoes startHolding.
+func (w *Waiter) stopHolding() {
+	if w.holding {
+		w.holding = false
+		w.queue.holding--
+	}
 }

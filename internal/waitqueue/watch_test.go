@@ -8,9 +8,9 @@ import (
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
-// Waiters that only watch a lock, and lines that share a channel.
+// Waiters that only watch a lock, and queues that share a channel.
 
-func TestAWaiterWithoutABidIsNeverClaimed(t *testing.T) {
+func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
@@ -22,11 +22,11 @@ func TestAWaiterWithoutABidIsNeverClaimed(t *testing.T) {
 			t.Error("a release claimed it")
 		}
 		h.Released(channel, false, 0, 0)
-		if !rung(w) || !w.Turn(time.Now()).Try {
-			t.Error("it does not look after the release")
+		if !woken(w) || !w.Turn(time.Now()).Try {
+			t.Error("it does not try after the release")
 		}
 		reader, watcher := h.JoinReader("another", 1), h.JoinReader("another", nil)
-		if company := reader.Batch(); len(company) > 0 {
+		if batch := reader.Batch(); len(batch) > 0 {
 			t.Error("a reader claimed it")
 		}
 		watcher.Leave()
@@ -34,14 +34,14 @@ func TestAWaiterWithoutABidIsNeverClaimed(t *testing.T) {
 	})
 }
 
-func TestAWaiterWithoutABidLetsOthersGoFirst(t *testing.T) {
+func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		watcher, other := h.Join(channel, nil), h.Join(channel, 1)
 		until := time.Now().Add(30 * time.Second)
 		if !watcher.Turn(time.Now()).Try {
-			t.Fatal("the watcher may not look")
+			t.Fatal("the watcher may not try")
 		}
 		watcher.Requeue(until)
 		if turn := other.Turn(time.Now()); !turn.Front || turn.Try || turn.At.After(until) {
@@ -51,7 +51,7 @@ func TestAWaiterWithoutABidLetsOthersGoFirst(t *testing.T) {
 		tried(t, other, far()) // the acknowledgement
 		s.publish(channel)
 		time.Sleep(10 * ms)
-		if !rung(other) || rung(watcher) {
+		if !woken(other) || woken(watcher) {
 			t.Error("a message woke another than the contender")
 		}
 		other.Leave()
@@ -61,7 +61,7 @@ func TestAWaiterWithoutABidLetsOthersGoFirst(t *testing.T) {
 	})
 }
 
-func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
+func TestQueuesThatShareAChannelHaveAContenderEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
@@ -76,7 +76,7 @@ func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
 		}
 		s.publish(channel)
 		time.Sleep(10 * ms)
-		if !rung(a) || !rung(b) {
+		if !woken(a) || !woken(b) {
 			t.Error("a message on the channel does not wake both")
 		}
 		a.Leave()
@@ -89,11 +89,11 @@ func TestLinesThatShareAChannelHaveAContenderEach(t *testing.T) {
 		late := h.Join(waitqueue.Key(channel, "x"), 3)
 		tried(t, late, far())
 		if !late.Turn(time.Now()).Try {
-			t.Error("one that comes late does not look again, though messages may have passed")
+			t.Error("one that comes late does not try again, though messages may have passed")
 		}
 		s.publish(channel)
 		time.Sleep(10 * ms)
-		if !rung(b) {
+		if !woken(b) {
 			t.Error("the one that stayed is not woken")
 		}
 		late.Leave()

@@ -8,11 +8,11 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// question is what a request of a client is made of.
+// question is everything that determines a client's request.
 type question struct {
 	op           op
 	who          int
-	stay         uint8
+	number       uint8
 	counts       script.Counts
 	most         uint8
 	lease        int32
@@ -22,7 +22,7 @@ type question struct {
 // ask puts a request of a client under way.
 func (w *world) ask(s *state, i int, op op, k uint8) {
 	c := &s.clients[i]
-	q := question{op: op, who: i, stay: c.stay, counts: w.counts(c), most: c.most}
+	q := question{op: op, who: i, number: c.number, counts: w.counts(c), most: c.most}
 	want := w.wants[k]
 	switch op {
 	case opLock, opRaise:
@@ -35,40 +35,40 @@ func (w *world) ask(s *state, i int, op op, k uint8) {
 		q.lease, q.fenced, q.most = want.lease, want.fenced && !c.fenced, 0
 	case opLower:
 		q.lease = w.lease(c)
-	case opFree, opTakeBack:
+	case opFree, opCancel:
 		q.counts = script.Counts{}
 	}
-	c.verb = flight{request: w.request(q), span: q.lease, want: k}
+	c.call = pending{request: w.request(q), span: q.lease, want: k}
 }
 
 // askAll puts the request of two clients for a Multi under way.
 func (w *world) askAll(s *state, i int) {
 	locks := []string{w.kinds[i].lock(), w.kinds[i+1].lock()}
-	names := []string{owners[i][s.clients[i].stay], owners[i+1][s.clients[i+1].stay]}
+	names := []string{owners[i][s.clients[i].number], owners[i+1][s.clients[i+1].number]}
 	lease := w.wants[0].lease
-	r := w.redis.request(opLockAll, i, s.clients[i].stay, script.AcquireAll(locks, names, time.Duration(lease)*time.Millisecond))
-	s.clients[i].verb = flight{request: r.id, span: lease}
+	r := w.redis.request(opLockAll, i, s.clients[i].number, script.AcquireAll(locks, names, time.Duration(lease)*time.Millisecond))
+	s.clients[i].call = pending{request: r.id, span: lease}
 }
 
 // renew is a renewal of a client.
-func (w *world) renew(i int, c *client) flight {
+func (w *world) renew(i int, c *client) pending {
 	lease := w.lease(c)
-	q := question{op: opRenew, who: i, stay: c.stay, counts: w.counts(c), lease: lease, over: c.over}
-	return flight{request: w.request(q), span: lease}
+	q := question{op: opRenew, who: i, number: c.number, counts: w.counts(c), lease: lease, over: c.over}
+	return pending{request: w.request(q), span: lease}
 }
 
 // request is the one that asks this.
 func (w *world) request(q question) int32 {
 	r := w.cached[q]
 	if r == nil {
-		r = w.redis.request(q.op, q.who, q.stay, w.call(q))
+		r = w.redis.request(q.op, q.who, q.number, w.call(q))
 		w.cached[q] = r
 	}
 	return r.id
 }
 
 func (w *world) call(q question) script.Call {
-	owner, lease := owners[q.who][q.stay], max(time.Duration(q.lease)*time.Millisecond, time.Millisecond)
+	owner, lease := owners[q.who][q.number], max(time.Duration(q.lease)*time.Millisecond, time.Millisecond)
 	switch q.op {
 	case opLock, opRaise:
 		call := w.kinds[q.who].acquire(owner, q.counts, lease)
@@ -115,26 +115,27 @@ func (w *world) lease(c *client) int32 {
 	return lease
 }
 
-// unused is a number that stands in no name that anybody still knows: as good as a fresh one.
+// unused is a number for a new owner. No key and no request names it any more, so it is as good as
+// a fresh one.
 func (w *world) unused(s *state, who int) uint8 {
 	var used []uint8
 	note := func(id int32) {
 		if r := w.redis.requests[id]; r != nil && r.who == who {
-			used = append(used, r.stay)
+			used = append(used, r.number)
 		}
 	}
 	for _, id := range s.late {
 		note(id)
 	}
 	note(s.clients[who].renewal.request)
-	stay := uint8(1)
-	for slices.Contains(used, stay) || w.redis.all[s.keys].names(owners[who][stay]) {
-		stay++
+	number := uint8(1)
+	for slices.Contains(used, number) || w.redis.all[s.keys].names(owners[who][number]) {
+		number++
 	}
-	return stay
+	return number
 }
 
-// read tells what a reply says, or what is wrong with it.
+// read reads a reply, or says what is wrong with it.
 func read(op op, done *outcome) (answer, string) {
 	switch op {
 	case opLock, opRaise:
@@ -157,7 +158,7 @@ func read(op op, done *outcome) (answer, string) {
 			return granted, ""
 		}
 		return refused, ""
-	case opLower, opFree, opTakeBack:
+	case opLower, opFree, opCancel:
 		got, err := script.ReadReleased(done.reply)
 		switch {
 		case err != nil:

@@ -10,13 +10,13 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// fair is a fair mutex. All times of its queue are moments of the server's clock.
+// fair is a fair mutex. All times of its queue are by the server's clock.
 type fair struct {
 	exclusive
 	script script.Fair
 }
 
-// slot is the time that a waiter has in its turn, as Redisson sees it.
+// slot is how long Redisson gives a waiter in its turn.
 const slot = 5 * second
 
 func newFair() fair {
@@ -31,83 +31,83 @@ func (f fair) release(owner string, _ int, counts script.Counts, lease time.Dura
 	return f.script.Release(owner, counts.Writes, lease)
 }
 
-// beat is the sign of life of a client that waits. It withdraws what else of it stands in the queue.
-func (f fair) beat(w *world, s state, i int, yield move) {
+// keepAlive is a waiting client's keep-alive. It removes the client's other owners from the queue.
+func (f fair) keepAlive(w *world, s state, i int, yield move) {
 	c := &s.clients[i]
-	if !c.standing || c.held() > 0 || c.ended {
+	if !c.queued || c.held() > 0 || c.ended {
 		return
 	}
-	owner := owners[i][c.stay]
+	owner := owners[i][c.number]
 	var left []string
-	for _, waiter := range w.redis.all[s.keys].line().waiters {
+	for _, waiter := range w.redis.all[s.keys].fairQueue().waiters {
 		if strings.HasPrefix(waiter, uuid(i)) && waiter != owner {
 			left = append(left, waiter)
 		}
 	}
 	to := s
-	r := w.redis.request(opBeat, i, c.stay, f.script.Beat(uuid(i), []string{owner}, left))
+	r := w.redis.request(opKeepAlive, i, c.number, f.script.KeepAlive(uuid(i), []string{owner}, left))
 	fault := w.carryOut(&to, r, nil)
-	yield(to, fault, func() string { return w.tell(r, "does a %s", r.op) })
+	yield(to, fault, func() string { return w.describe(r, "does a %s", r.op) })
 }
 
-// line is the queue of a fair lock.
-type line struct {
-	waiters   []string
-	deadlines map[string]float64
-	beats     map[string]float64 // by client
-	fault     string
+// fairQueue is the queue of a fair lock.
+type fairQueue struct {
+	waiters    []string
+	deadlines  map[string]float64
+	keepAlives map[string]float64 // by client
+	fault      string
 }
 
-func (k *keys) line() *line {
+func (k *keys) fairQueue() *fairQueue {
 	if k.queue != nil {
 		return k.queue
 	}
-	l := &line{deadlines: map[string]float64{}, beats: map[string]float64{}}
+	q := &fairQueue{deadlines: map[string]float64{}, keepAlives: map[string]float64{}}
 	for _, it := range k.items {
 		switch it.name {
 		case protocol.FairQueue(lockName):
-			l.waiters = it.words
+			q.waiters = it.words
 		case protocol.FairDeadlines(lockName):
 			for i, owner := range it.words {
-				l.deadlines[owner] = it.scores[i]
+				q.deadlines[owner] = it.scores[i]
 			}
-		case protocol.FairBeats(lockName):
+		case protocol.FairKeepAlives(lockName):
 			for i, client := range it.words {
-				l.beats[client] = it.scores[i]
+				q.keepAlives[client] = it.scores[i]
 			}
 		}
 	}
-	for i, owner := range l.waiters {
-		if _, known := l.deadlines[owner]; !known || slices.Contains(l.waiters[:i], owner) {
-			l.fault = "queue and deadlines do not agree"
+	for i, owner := range q.waiters {
+		if _, known := q.deadlines[owner]; !known || slices.Contains(q.waiters[:i], owner) {
+			q.fault = "queue and deadlines do not agree"
 		}
 	}
-	if len(l.deadlines) != len(l.waiters) {
-		l.fault = "queue and deadlines do not agree"
+	if len(q.deadlines) != len(q.waiters) {
+		q.fault = "queue and deadlines do not agree"
 	}
-	k.queue = l
-	return l
+	k.queue = q
+	return q
 }
 
-// silence is after what time a client is dead.
+// silence is the time without a keep-alive after which a client is dead.
 const silence = -3500
 
-// lives says that a waiter must not be passed over by somebody. Redisson knows deadlines alone, and
-// clients of ours put theirs off by beats, which here may be far apart: what it does to them is
-// not judged.
-func (l *line) lives(owner string, by op) bool {
-	if at, ours := l.beats[owner[:len(uuid(0))]]; ours {
+// lives says that a request must not overtake a waiter. Redisson knows only the deadlines.
+// redlatch clients extend theirs by keep-alives, which may be far apart here. So what a Redisson
+// request does to redlatch waiters is not checked.
+func (q *fairQueue) lives(owner string, by op) bool {
+	if at, ours := q.keepAlives[owner[:len(uuid(0))]]; ours {
 		return at > silence && by != opPeer
 	}
-	return l.deadlines[owner] > 0
+	return q.deadlines[owner] > 0
 }
 
-func (f fair) judge(before *keys, r *request, done *outcome) string {
-	was, is := before.line(), done.keys.line()
+func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
+	was, is := before.fairQueue(), done.keys.fairQueue()
 	held, free := before.lock(lockName), done.keys.lock(lockName) == nil
 	got := done.answer == granted && (r.op == opLock || r.op == opPeer && held == nil && !free)
 	for _, owner := range was.waiters {
-		mine := owner == r.owner() || r.op == opBeat && slices.Contains(r.words, owner)
+		mine := owner == r.owner() || r.op == opKeepAlive && slices.Contains(r.words, owner)
 		switch {
 		case mine && got:
 			got = false // it was its turn
@@ -141,8 +141,8 @@ func (f fair) judge(before *keys, r *request, done *outcome) string {
 	return ""
 }
 
-// progress says that a newcomer who asks once a second would not get the lock in the end, if
-// everybody else fell silent.
+// progress checks that a new client that asks once a second gets the lock in the end, if all others
+// fall silent.
 func (f fair) progress(s *redis, k *keys) string {
 	owner := owners[firstPeer-1][1]
 	r := s.request(opLock, firstPeer-1, 1, f.script.Acquire(owner, slot*time.Millisecond, 1, true))

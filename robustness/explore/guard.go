@@ -8,8 +8,8 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// guard is what may happen to a client that is protected: a watchdog renews whatever of it stands
-// in a lock, by whatever record, at any time; and a client that was paused for too long ends.
+// guard are the moves of a protected client's watchdog. It renews any field of the client in a
+// lock, by any session entry, at any time. A client that was paused for too long loses its holds.
 func (w *world) guard(s state, i int, yield move) {
 	c := &s.clients[i]
 	if c.held() > 0 && !c.believes() {
@@ -23,7 +23,7 @@ func (w *world) guard(s state, i int, yield move) {
 			continue
 		}
 		entry := script.SessionEntry{
-			Field: field, Lock: w.kinds[i].lock(), Count: w.most, Lease: time.Duration(w.longest()) * time.Millisecond * 3 / 4,
+			Field: field, Lock: w.kinds[i].lock(), Count: w.maxHolds, Lease: time.Duration(w.longest()) * time.Millisecond * 3 / 4,
 			Read: sides && !strings.HasSuffix(field, ":write"),
 		}
 		call, _ := script.SessionRenew(entry, epoch)

@@ -10,14 +10,14 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// keys is what is in Redis, with times that count from now on. It does not change.
+// keys are the keys in Redis, with times that count from now on. They never change.
 type keys struct {
 	id     int32
 	items  []item // by name
 	locks  map[string]*lock
-	queue  *line
-	future *string // what is wrong with what would become of them
-	served bool    // a newcomer would get the fair lock in the end
+	queue  *fairQueue
+	future *string // what is wrong with the future of the keys
+	served bool    // a new client would get the fair lock in the end
 }
 
 // item is one key.
@@ -25,13 +25,13 @@ type item struct {
 	name   string
 	kind   string
 	words  []string  // a string, a list, the fields and values of a hash, the members of a set
-	scores []float64 // of a sorted set: moments, all of them, in milliseconds from now on
+	scores []float64 // of a sorted set: times, in milliseconds from now on
 	ttl    int32     // in milliseconds; -1 without
 }
 
 const none = int32(-1)
 
-// dump reads all that is in a server.
+// dump reads all keys of a server.
 func dump(m *miniredis.Miniredis) []item {
 	var items []item
 	for _, name := range m.Keys() {
@@ -59,7 +59,7 @@ func dump(m *miniredis.Miniredis) []item {
 	return items
 }
 
-// load puts them back, and nothing else.
+// load replaces the keys of a server by these.
 func (k *keys) load(m *miniredis.Miniredis) {
 	m.FlushAll()
 	for _, it := range k.items {
@@ -81,10 +81,10 @@ func (k *keys) load(m *miniredis.Miniredis) {
 	}
 }
 
-// longAgo is how far back moments differ.
+// longAgo is the earliest time that is told apart from earlier ones.
 const longAgo = -30_000
 
-// after is what is left some milliseconds later.
+// after returns the keys that are left some milliseconds later.
 func (k *keys) after(ms int32) []item {
 	var left []item
 	for _, it := range k.items {
@@ -103,7 +103,7 @@ func (k *keys) after(ms int32) []item {
 	return left
 }
 
-// encode writes them so that equal ones have equal texts.
+// encode writes keys so that equal ones have equal texts.
 func encode(items []item) string {
 	var b []byte
 	for _, it := range items {
@@ -130,7 +130,7 @@ func (k *keys) find(name string) *item {
 	return nil
 }
 
-// String shows them for a story.
+// String shows the keys for a trace.
 func (k *keys) String() string {
 	if len(k.items) == 0 {
 		return "    (nothing)\n"

@@ -9,7 +9,7 @@ import (
 
 const lockName = "L"
 
-// lock is a lock as it stands in Redis.
+// lock is a lock as it is in Redis.
 type lock struct {
 	mode   string
 	ttl    int32
@@ -20,7 +20,7 @@ type lock struct {
 type field struct {
 	name  string
 	count int
-	left  int32 // the longest life of its timeout keys, 0 without
+	left  int32 // the longest TTL of its timeout keys, 0 without
 }
 
 // lock reads the lock of a name; nil if it is free.
@@ -77,7 +77,7 @@ func (l *lock) counts(field, count string) bool {
 	return f == nil && count == "0" || f != nil && strconv.Itoa(f.count) == count
 }
 
-// names says that an owner stands somewhere.
+// names says that an owner is named anywhere in the keys.
 func (k *keys) names(owner string) bool {
 	for _, it := range k.items {
 		if strings.Contains(it.name, owner+":") {
@@ -97,11 +97,10 @@ func (l *lock) lives(f *field) bool {
 	return l.mode == "" || l.mode == "write" && strings.HasSuffix(f.name, ":write") || f.left > 0
 }
 
-// counter is where tokens are counted.
+// counter is the key of the token counter.
 var counter = protocol.TokenKey(lockName)
 
-// recount returns what the counter of tokens says, and sets it back to 1: where it stands
-// matters to nobody, as long as it goes on.
+// recount returns the value of the token counter, and sets it back to 1. Only its growth matters.
 func recount(items []item) (token int) {
 	for i := range items {
 		if items[i].name == counter {

@@ -10,19 +10,19 @@ import (
 // uuid is the identity of a client or a peer.
 func uuid(who int) string { return fmt.Sprintf("%08d-0000-4000-8000-00000000000%d", 0, who) }
 
-// owners are the names of all owners, of their fields on the write side, and of those who have
-// them, by the number of the name.
+// owners are the names of all owners, and writers their fields on the write side: by client or
+// peer, and by the number in the name.
 var owners, writers = func() (plain, write [6][20]string) {
 	for who := range plain {
-		for stay := range plain[who] {
-			plain[who][stay] = protocol.Owner(uuid(who), int64(stay))
-			write[who][stay] = protocol.WriterField(plain[who][stay])
+		for number := range plain[who] {
+			plain[who][number] = protocol.Owner(uuid(who), int64(number))
+			write[who][number] = protocol.WriterField(plain[who][number])
 		}
 	}
 	return plain, write
 }()
 
-// short writes names as a story does.
+// short writes names as a trace does.
 var short = func() *strings.Replacer {
 	var pairs []string
 	for who := range owners {

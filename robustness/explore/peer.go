@@ -9,9 +9,9 @@ import (
 
 const firstPeer = 4
 
-// thread is what a peer does: a thread of a Redisson client, with a watchdog. Its requests are
-// answered at once. Redisson counts by adding, so that one that is carried out twice leaves a
-// lock that is held for ever; that is known, and nothing that these scripts could mend.
+// thread is a peer: a thread of a Redisson client, with a watchdog. Its requests are answered at
+// once. Redisson counts by adding, so a request that is carried out twice leaves a lock that is
+// held for ever. That is known, and these scripts cannot prevent it.
 type thread struct {
 	lock, unlock, renew string
 	leave               string // the queue
@@ -49,7 +49,7 @@ func (t thread) moves(w *world, s state, i int, yield move) {
 	}
 }
 
-// note has a peer take note of an answer.
+// note notes an answer to a peer.
 func (t thread) note(p *peer, what string, said answer) {
 	switch {
 	case what == "departure" || said == refused:
@@ -67,9 +67,9 @@ func (t thread) note(p *peer, what string, said answer) {
 	}
 }
 
-// The scripts of the peers: section 1 and 3 of Redisson's behaviour, without what it keeps to
-// answer a repeated request. KEYS[1] is the lock. ARGV are the field, the lease, two channels
-// and what the timeout keys begin with. The replies are those of readPeer.
+// The scripts of the peers have Redisson's behaviour, without its keys for repeated requests.
+// KEYS[1] is the lock. ARGV are the field, the lease, two channels and the prefix of the timeout
+// keys. readPeer reads the replies.
 var (
 	javaMutex = thread{lock: `
 if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
@@ -167,8 +167,7 @@ end
 return count and 'granted' or 'gone'`}
 )
 
-// javaFair is a thread that stands in the queue of a fair lock, by section 2. Its clock is that of
-// the server.
+// javaFair is a thread that waits in the queue of a fair lock. Its clock is that of the server.
 var javaFair = thread{once: true, lock: javaPrune + `
 local first = redis.call('LINDEX', queue, 0)
 if redis.call('EXISTS', lock) == 0 and (not first or first == owner) then

@@ -17,17 +17,17 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// epoch is what the server's clock always says. Time passes by moving everything else towards
-// the past (keys.after), so that two states that differ in their date alone are one.
+// epoch is the time that the server's clock always shows. Time passes by moving everything else
+// towards the past (keys.after). So two states that differ only in their date are equal.
 var epoch = time.UnixMilli(1_700_000_000_000)
 
-// request is a script with its keys and arguments, as somebody may send it.
+// request is a script with its keys and arguments.
 type request struct {
 	id          int32
 	op          op
 	who         int // client or peer
-	stay        uint8
-	text        string // as it is run
+	number      uint8
+	text        string // of the script, with its mutations
 	keys, words []string
 }
 
@@ -36,7 +36,7 @@ type outcome struct {
 	keys  *keys
 	reply driver.Reply
 	said  []string // "channel payload"
-	token int      // what the counter of tokens said, if there is one
+	token int      // the value of the token counter, if there is one
 
 	read   bool   // the following is known
 	answer answer // what the reply says
@@ -89,43 +89,43 @@ func newRedis(mutations []Mutation) (*redis, error) {
 	return s, nil
 }
 
-// spy is a server that knows no script and so is told its text.
-type spy struct {
+// recorder is a server that knows no script and so is told its text.
+type recorder struct {
 	driver.Driver
 	words []string
 }
 
-func (*spy) CommandTimeout() time.Duration { return 0 }
+func (*recorder) CommandTimeout() time.Duration { return 0 }
 
-func (*spy) Do(context.Context, driver.Command) driver.Reply {
+func (*recorder) Do(context.Context, driver.Command) driver.Reply {
 	return driver.Reply{Err: &driver.ServerError{Message: "NOSCRIPT"}}
 }
 
-func (s *spy) Pipeline(_ context.Context, commands ...driver.Command) []driver.Reply {
+func (s *recorder) Pipeline(_ context.Context, commands ...driver.Command) []driver.Reply {
 	s.words = commands[0].Words
 	return make([]driver.Reply, 1)
 }
 
 // request enters a call of package script.
-func (s *redis) request(op op, who int, stay uint8, call script.Call) *request {
-	var caught spy
+func (s *redis) request(op op, who int, number uint8, call script.Call) *request {
+	var caught recorder
 	if _, err := script.NewRunner(&caught, time.Hour).Run(context.Background(), call); err != nil {
 		panic(err)
 	}
 	var count int
 	fmt.Sscan(caught.words[2], &count)
-	return s.enter(op, who, stay, caught.words[1], caught.words[3:3+count], caught.words[3+count:])
+	return s.enter(op, who, number, caught.words[1], caught.words[3:3+count], caught.words[3+count:])
 }
 
 // enter is request for any text.
-func (s *redis) enter(op op, who int, stay uint8, text string, keys, words []string) *request {
+func (s *redis) enter(op op, who int, number uint8, text string, keys, words []string) *request {
 	if s.texts[text] == "" {
 		s.texts[text] = s.mutate(text)
 	}
-	all := fmt.Sprint(op, who, stay, s.texts[text], keys, words)
+	all := fmt.Sprint(op, who, number, s.texts[text], keys, words)
 	if s.known[all] == nil {
 		s.known[all] = &request{
-			id: int32(len(s.requests)), op: op, who: who, stay: stay,
+			id: int32(len(s.requests)), op: op, who: who, number: number,
 			text: s.texts[text], keys: keys, words: words,
 		}
 		s.requests = append(s.requests, s.known[all])

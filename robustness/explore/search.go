@@ -14,7 +14,7 @@ type Bound struct {
 	Until  time.Time
 }
 
-// Result is what a search came to.
+// Result is the outcome of a search.
 type Result struct {
 	Kind        string
 	States      int
@@ -26,17 +26,17 @@ type Result struct {
 	Violation   *Violation
 }
 
-// Violation is a state that must not be, and the shortest way there.
+// Violation is a state that must not occur, and the shortest trace to it.
 type Violation struct {
 	What  string
-	Story []string
+	Trace []string
 	Keys  string
 }
 
 // String is the violation as it is reported.
 func (v *Violation) String() string {
 	var b strings.Builder
-	for i, line := range v.Story {
+	for i, line := range v.Trace {
 		fmt.Fprintf(&b, "%3d. %s\n", i+1, line)
 	}
 	return short.Replace(fmt.Sprintf("%s\n%swhich leaves\n%s", v.What, b.String(), v.Keys))
@@ -74,7 +74,7 @@ type visit struct {
 	node  int32
 }
 
-// explore visits every state of a world, the nearest first, until one must not be.
+// explore visits every state of a world, the nearest first, until one violates a promise.
 func (w *world) explore(bound Bound) Result {
 	began := time.Now()
 	s := &search{
@@ -125,7 +125,7 @@ func (s *search) arrive(to state, fault string, parent int32, move uint16) {
 	}
 	if fault != "" {
 		s.nodes = append(s.nodes, node{parent, move})
-		s.Violation = &Violation{fault, s.story(int32(len(s.nodes) - 1)), s.world.redis.all[to.keys].String()}
+		s.Violation = &Violation{fault, s.trace(int32(len(s.nodes) - 1)), s.world.redis.all[to.keys].String()}
 	}
 }
 
@@ -141,8 +141,8 @@ func (s *search) visit(at state, parent int32, move uint16) bool {
 	return true
 }
 
-// story tells the moves that lead to a node.
-func (s *search) story(at int32) (lines []string) {
+// trace describes the moves that lead to a node.
+func (s *search) trace(at int32) (lines []string) {
 	var path []uint16
 	for ; s.nodes[at].parent >= 0; at = s.nodes[at].parent {
 		path = append(path, s.nodes[at].move)

@@ -6,9 +6,9 @@ import (
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
-// state is one moment of a world: what is in Redis, what each client and each peer believes
-// and has under way, and what still lies in connections that nobody reads from any more.
-// Times count from now on, in milliseconds. States are compared as a whole.
+// state is one moment of a world: the keys in Redis, what each client and each peer believes and
+// has under way, and the requests that may still arrive on broken connections. Times count from
+// now on, in milliseconds. States are compared as a whole.
 type state struct {
 	keys    int32
 	clients [4]client
@@ -17,23 +17,23 @@ type state struct {
 	faults  uint8    // that may still happen
 }
 
-// client is one owner of ours on one lock, as the type tenure of the root package has it.
+// client is one redlatch owner of one lock: the model of a grant.
 type client struct {
-	stay     uint8 // the number of its name; 0: it wants nothing
+	number   uint8 // of its owner; 0: it wants nothing
 	want     uint8 // what it wants first
 	holds    [3]uint8
 	most     uint8 // the highest count of read holds that Redis may have been told
-	trusted  int32 // the end of what may be trusted
-	promised int32 // the end of what Redis has confirmed
+	trusted  int32 // until when the hold may be trusted
+	promised int32 // until when Redis has confirmed it
 	fenced   bool  // it has a token
 
-	ended     bool // but a request is under way
-	unsettled bool // a request was sent whose outcome is not known
-	standing  bool // in a queue
-	over      bool // the release of the write side was not answered
-	joined    bool // its request is that of the client before it
+	ended       bool // but a request is under way
+	unconfirmed bool // a request was sent whose outcome is not known
+	queued      bool // in a queue
+	over        bool // the release of the write side was not answered
+	joined      bool // its request is that of the client before it
 
-	verb, renewal flight
+	call, renewal pending
 }
 
 // peer is one thread of a Redisson client.
@@ -43,8 +43,8 @@ type peer struct {
 	until int32 // the end of its lease
 }
 
-// flight is a request of a client under way.
-type flight struct {
+// pending is a request of a client under way.
+type pending struct {
 	request     int32 // 0: none
 	asked, span int32
 	want        uint8
@@ -60,10 +60,10 @@ const (
 	opRaise
 	opLower
 	opFree
-	opTakeBack
+	opCancel
 	opRenew
 	opGuard
-	opBeat
+	opKeepAlive
 	opPeer
 )
 
@@ -91,7 +91,7 @@ type want struct {
 // underWay is how many requests of clients are.
 func (s *state) underWay() (n int) {
 	for i := range s.clients {
-		for _, f := range []*flight{&s.clients[i].verb, &s.clients[i].renewal} {
+		for _, f := range []*pending{&s.clients[i].call, &s.clients[i].renewal} {
 			if f.request != 0 {
 				n++
 			}
@@ -120,14 +120,14 @@ func (c *client) drop(i int) (want uint8) {
 	return want
 }
 
-// confirm takes note of what Redis confirmed.
-func (c *client) confirm(f flight) {
+// confirm notes a confirmed request.
+func (c *client) confirm(f pending) {
 	c.trusted = max(c.trusted, trust(f))
 	c.promised = max(c.promised, f.asked+f.span)
 }
 
-// trust is the end of what a confirmed request can be trusted for.
-func trust(f flight) int32 {
+// trust is until when a confirmed request may be trusted.
+func trust(f pending) int32 {
 	asked := epoch.Add(time.Duration(f.asked) * time.Millisecond)
 	return int32(renew.Trust(asked, time.Duration(f.span)*time.Millisecond).Sub(epoch).Milliseconds())
 }
@@ -135,22 +135,22 @@ func trust(f flight) int32 {
 // lose ends all holds.
 func (c *client) lose() {
 	c.holds, c.trusted, c.promised, c.ended = [3]uint8{}, 0, 0, true
-	c.settle()
+	c.reset()
 }
 
-// settle forgets a stay that is over and has no request under way.
-func (c *client) settle() {
-	if c.ended && c.verb.request == 0 {
+// reset forgets an owner that has ended and has no request under way.
+func (c *client) reset() {
+	if c.ended && c.call.request == 0 {
 		*c = client{renewal: c.renewal}
 	}
 }
 
-// pass lets time pass. Whoever is guarded by a watchdog does not believe to have lost what was to
-// be renewed in time: it asks.
+// pass lets time pass. A client with a watchdog does not lose a renewed hold by time alone: it asks
+// Redis.
 func (w *world) pass(s *state, ms int32) {
 	for i := range w.kinds {
 		c := &s.clients[i]
-		c.verb.pass(ms)
+		c.call.pass(ms)
 		c.renewal.pass(ms)
 		c.trusted, c.promised = max(c.trusted-ms, 0), max(c.promised-ms, 0)
 		if c.held() > 0 && c.trusted == 0 && !(w.guarded && w.renewed(c) > 0) {
@@ -167,8 +167,8 @@ func (w *world) pass(s *state, ms int32) {
 	}
 }
 
-// pass makes a request older, up to an age at which it has nothing left to say.
-func (f *flight) pass(ms int32) {
+// pass makes a request older, up to an age at which its reply confirms nothing.
+func (f *pending) pass(ms int32) {
 	if f.request != 0 {
 		f.asked = max(f.asked-ms, -2*f.span)
 	}

@@ -8,22 +8,22 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// world is what is explored: who contends for what, and what may go wrong.
+// world is what is explored: the contenders, their locks, and the faults.
 type world struct {
-	name    string
-	kinds   []kind // that each client, and the first for all peers, has to do with
-	pair    bool   // the first two clients, and the next two, take a Multi together
-	redis   *redis
-	start   state
-	wants   []want
-	most    int   // holds of one owner
-	queues  bool  // a refusal leaves a waiter in a queue
-	guarded bool  // by a watchdog
-	tick    int32 // by which time passes
-	abreast int   // requests under way at the same time, at most
-	late    int   // requests that are late at the same time, at most
-	peers   []thread
-	cached  map[question]*request
+	name        string
+	kinds       []kind // that each client, and the first for all peers, has to do with
+	pair        bool   // the first two clients, and the next two, take a Multi together
+	redis       *redis
+	start       state
+	wants       []want
+	maxHolds    int   // holds of one owner
+	queues      bool  // a refusal leaves a waiter in a queue
+	guarded     bool  // by a watchdog
+	tick        int32 // by which time passes
+	maxUnderWay int   // requests under way at the same time, at most
+	maxLate     int   // requests that are late at the same time, at most
+	peers       []thread
+	cached      map[question]*request
 }
 
 // kind is a kind of lock, as in the root package, or one of several locks.
@@ -32,27 +32,27 @@ type kind interface {
 	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
 	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
 	lock() string
-	// judge says what is wrong with what a request has done, or nothing.
-	judge(before *keys, r *request, done *outcome) string
-	// believe says what is wrong with what a client believes, or nothing.
-	believe(w *world, k *keys, who int, c *client) string
+	// checkRequest says what is wrong with the effect of a request, or nothing.
+	checkRequest(before *keys, r *request, done *outcome) string
+	// checkBelief says what is wrong with a client's belief that it holds the lock, or nothing.
+	checkBelief(w *world, k *keys, who int, c *client) string
 }
 
-// move is told of one thing that may happen next: the state after it, what is wrong with it,
-// and how to tell it.
+// move takes one thing that may happen next: the state after it, what is wrong with it, and its
+// description.
 type move func(to state, fault string, say func() string)
 
-// moves tells all that may happen next.
+// moves yields everything that may happen next.
 func (w *world) moves(s state, yield move) {
 	for i := range w.kinds {
-		w.verbs(s, i, yield)
-		w.flights(s, i, false, yield)
-		w.flights(s, i, true, yield)
+		w.clientMoves(s, i, yield)
+		w.deliver(s, i, false, yield)
+		w.deliver(s, i, true, yield)
 		if w.guarded {
 			w.guard(s, i, yield)
 		}
 		if f, waits := w.kinds[i].(fair); waits {
-			f.beat(w, s, i, yield)
+			f.keepAlive(w, s, i, yield)
 		}
 	}
 	for i := range w.peers {
@@ -65,7 +65,7 @@ func (w *world) moves(s state, yield move) {
 			to.sort()
 			r := w.redis.requests[id]
 			fault := w.carryOut(&to, r, nil)
-			yield(to, fault, func() string { return w.tell(r, "a late %s is carried out", r.op) })
+			yield(to, fault, func() string { return w.describe(r, "a late %s is carried out", r.op) })
 		}
 	}
 	to := s
@@ -82,8 +82,8 @@ func (s *state) sort() {
 	}
 }
 
-// verbs are what a client may do that has no request under way.
-func (w *world) verbs(s state, i int, yield move) {
+// clientMoves are the moves of a client without a request under way.
+func (w *world) clientMoves(s state, i int, yield move) {
 	c := &s.clients[i]
 	n := c.held()
 	if n > 0 && c.renewal.request == 0 && w.renewed(c) > 0 {
@@ -91,13 +91,13 @@ func (w *world) verbs(s state, i int, yield move) {
 		to.clients[i].renewal = w.renew(i, c)
 		w.send(to, i, true, yield)
 	}
-	if c.verb.request != 0 || c.joined {
+	if c.call.request != 0 || c.joined {
 		return
 	}
-	if w.pair && i%2 == 0 && c.stay == 0 && s.clients[i+1].stay == 0 {
+	if w.pair && i%2 == 0 && c.number == 0 && s.clients[i+1].number == 0 {
 		to := s
 		for j := i; j <= i+1; j++ {
-			to.clients[j].stay, to.clients[j].joined = w.unused(&s, j), j > i
+			to.clients[j].number, to.clients[j].joined = w.unused(&s, j), j > i
 		}
 		w.askAll(&to, i)
 		w.send(to, i, false, yield)
@@ -105,14 +105,14 @@ func (w *world) verbs(s state, i int, yield move) {
 	for k, want := range w.wants {
 		var to state
 		switch {
-		case n == 0 && c.stay == 0:
+		case n == 0 && c.number == 0:
 			to = s
-			to.clients[i].stay, to.clients[i].want = w.unused(&s, i), uint8(k)
+			to.clients[i].number, to.clients[i].want = w.unused(&s, i), uint8(k)
 			w.ask(&to, i, opLock, uint8(k))
 		case n == 0 && c.want == uint8(k):
 			to = s
 			w.ask(&to, i, opLock, uint8(k))
-		case n > 0 && n < w.most && (want.read || w.counts(c).Writes > 0):
+		case n > 0 && n < w.maxHolds && (want.read || w.counts(c).Writes > 0):
 			to = s
 			w.ask(&to, i, opRaise, uint8(k))
 		default:
@@ -121,10 +121,10 @@ func (w *world) verbs(s state, i int, yield move) {
 		w.send(to, i, false, yield)
 	}
 	switch {
-	case n == 0 && c.stay != 0:
+	case n == 0 && c.number != 0:
 		to := s
-		w.giveUp(&to, i)
-		yield(to, "", func() string { return fmt.Sprintf("%s gives up", name(i)) })
+		w.cancel(&to, i)
+		yield(to, "", func() string { return fmt.Sprintf("%s cancels", name(i)) })
 	case n == 1:
 		to := s
 		to.clients[i].end()
@@ -142,23 +142,24 @@ func (w *world) verbs(s state, i int, yield move) {
 	}
 }
 
-// end ends the holds, as their holder wishes.
+// end ends the holds, as their holder asks.
 func (c *client) end() {
 	c.holds, c.trusted, c.promised, c.ended = [3]uint8{}, 0, 0, true
 }
 
-// giveUp ends an attempt. What it may have taken, or where it stands, goes back.
-func (w *world) giveUp(s *state, i int) {
+// cancel cancels an attempt. It releases what the attempt may have taken, and its place in a
+// queue.
+func (w *world) cancel(s *state, i int) {
 	c := &s.clients[i]
 	c.ended = true
-	if c.unsettled || c.standing {
-		w.ask(s, i, opTakeBack, 0)
+	if c.unconfirmed || c.queued {
+		w.ask(s, i, opCancel, 0)
 	}
-	c.settle()
+	c.reset()
 }
 
-// carryOut has the server carry out a request, whose flight may be over.
-func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
+// carryOut makes the server carry out a request. If f is not nil, the answer goes there.
+func (w *world) carryOut(s *state, r *request, f *pending) (fault string) {
 	before := w.redis.all[s.keys]
 	done := w.redis.run(before, r)
 	s.keys = done.keys.id
@@ -166,7 +167,7 @@ func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
 		done.read = true
 		done.answer, done.fault = read(r.op, done)
 		if done.fault == "" {
-			done.fault = w.judge(before, r, done)
+			done.fault = w.checkRequest(before, r, done)
 		}
 	}
 	if f != nil {
@@ -175,14 +176,14 @@ func (w *world) carryOut(s *state, r *request, f *flight) (fault string) {
 	return done.fault
 }
 
-// tell is a line of a story about a client, or a peer, that sent a request.
-func (w *world) tell(r *request, format string, args ...any) string {
-	return fmt.Sprintf("%s:%d %-44s %s", name(r.who), r.stay, fmt.Sprintf(format, args...), short.Replace(strings.Join(r.words, " ")))
+// describe is a line of a trace about a client, or a peer, that sent a request.
+func (w *world) describe(r *request, format string, args ...any) string {
+	return fmt.Sprintf("%s:%d %-44s %s", name(r.who), r.number, fmt.Sprintf(format, args...), short.Replace(strings.Join(r.words, " ")))
 }
 
 func (o op) String() string {
 	return [...]string{
-		"", "lock", "lock of both", "re-entry", "partial release", "release", "take-back", "renewal", "renewal by a watchdog", "beat", "request",
+		"", "lock", "lock of both", "re-entry", "partial release", "release", "cancelling release", "renewal", "renewal by a watchdog", "keep-alive", "request",
 	}[o]
 }
 

@@ -2,7 +2,7 @@ package explore
 
 const second = 1000
 
-// worlds are what can be explored, and to what depth the tests do so.
+// worlds are all that can be explored, and to what depth the tests do so.
 var worlds = []struct {
 	name  string
 	depth int
@@ -33,7 +33,7 @@ var worlds = []struct {
 	{"multi of two, twice", 7, func(w *world) {
 		w.kinds = []kind{exclusive(lockName), exclusive("M"), exclusive(lockName), exclusive("M")}
 		w.wants = []want{{lease: 2 * second}}
-		w.most, w.pair = 1, true
+		w.maxHolds, w.pair = 1, true
 	}},
 	{"mutex, two clients, a watchdog", 8, func(w *world) {
 		w.kinds = []kind{exclusive(lockName), exclusive(lockName)}
@@ -48,12 +48,12 @@ var worlds = []struct {
 	{"fair mutex, two clients", 8, func(w *world) {
 		w.kinds = []kind{newFair(), newFair()}
 		w.wants = []want{{lease: 3500}}
-		w.most, w.tick, w.queues = 1, 1750, true
+		w.maxHolds, w.tick, w.queues = 1, 1750, true
 	}},
 	{"fair mutex, two clients and Redisson", 7, func(w *world) {
 		w.kinds = []kind{newFair(), newFair()}
 		w.wants = []want{{lease: 3500}}
-		w.most, w.tick, w.queues = 1, 1750, true
+		w.maxHolds, w.tick, w.queues = 1, 1750, true
 		w.peers = []thread{javaFair}
 	}},
 }
@@ -64,7 +64,7 @@ func newWorld(name string, mutations ...Mutation) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &world{name: name, redis: server, most: 2, tick: second, late: 1, abreast: 2, cached: map[question]*request{}}
+	w := &world{name: name, redis: server, maxHolds: 2, tick: second, maxLate: 1, maxUnderWay: 2, cached: map[question]*request{}}
 	w.start.faults = 2
 	for _, one := range worlds {
 		if one.name == name {

@@ -9,10 +9,10 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// Goal: what goes aside goes along, and holds nobody up. Each row: the replies to the
+// Goal: a piggybacked call is sent along and delays no other. Each row: the replies to the
 // first requests of a note, an acquisition and a forgetting, of which the first and the
-// last go aside; what is sent then; and what is said of each at the end.
-func TestACallThatGoesAsideIsSentAgainOnlyWithOthers(t *testing.T) {
+// last are piggybacked; what is sent then; and the result of each at the end.
+func TestAPiggybackedCallIsSentAgainOnlyWithOthers(t *testing.T) {
 	t.Parallel()
 	noscript := refused("NOSCRIPT x")
 	for _, c := range []struct {
@@ -22,9 +22,9 @@ func TestACallThatGoesAsideIsSentAgainOnlyWithOthers(t *testing.T) {
 		results string
 	}{
 		{"all answered", []answer{{number(1), number(2), number(3)}}, "", "1 0s, 2 0s, 3 0s"},
-		{"only those aside lost", []answer{{lost, number(2), lost}}, "", "lost, 2 0s, lost"},
-		{"only those aside cut off", []answer{{refused("LOADING x"), number(2), notSent(errCut)}}, "", "lost, 2 0s, lost"},
-		{"only those aside refused", []answer{{refused("NOPERM x"), number(2), refused("OOM x")}}, "", "NOPERM 0s, 2 0s, OOM 0s"},
+		{"only the piggybacked ones lost", []answer{{lost, number(2), lost}}, "", "lost, 2 0s, lost"},
+		{"only the piggybacked ones cut off", []answer{{refused("LOADING x"), number(2), notSent(errCut)}}, "", "lost, 2 0s, lost"},
+		{"only the piggybacked ones refused", []answer{{refused("NOPERM x"), number(2), refused("OOM x")}}, "", "NOPERM 0s, 2 0s, OOM 0s"},
 		{"all lost", []answer{{lost}}, "EVALSHA EVALSHA EVALSHA | ", "7 2ms, 7 repeated 2ms, 7 2ms"},
 		{"the one between lost", []answer{{number(1), lost, lost}}, "EVALSHA EVALSHA | ", "1 0s, 7 repeated 2ms, 7 2ms"},
 		{"lost twice", []answer{{lost}, {lost, number(2), lost}}, "EVALSHA EVALSHA EVALSHA | ", "lost, 2 repeated 2ms, lost"},
@@ -34,7 +34,7 @@ func TestACallThatGoesAsideIsSentAgainOnlyWithOthers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fake{answers: append(c.answers, answer{number(7)})}
-			results, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Aside(), take, forgotten.Aside())
+			results, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Piggybacked(), take, forgotten.Piggybacked())
 			if err != nil {
 				t.Fatalf("%s: %v", c.what, err)
 			}
@@ -64,7 +64,7 @@ func TestACallThatGoesAsideMakesNoOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answers: []answer{{lost, notSent(errCut)}}}
-		_, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Aside(), take)
+		_, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Piggybacked(), take)
 		var unknown *script.UnknownError
 		if err == nil || errors.As(err, &unknown) {
 			t.Errorf("the error is %v, want one that says that nothing happened", err)

@@ -11,8 +11,8 @@ import (
 
 // Many items at once: how many requests, and that none comes late.
 
-// crowd sets n items with a lease of 30 s, one every so often.
-func crowd(e *renew.Engine, n int, apart time.Duration) []*holder {
+// many sets n items with a lease of 30 s, one every so often.
+func many(e *renew.Engine, n int, apart time.Duration) []*holder {
 	all := make([]*holder, n)
 	for i := range all {
 		all[i] = newHolder()
@@ -24,9 +24,9 @@ func crowd(e *renew.Engine, n int, apart time.Duration) []*holder {
 	return all
 }
 
-// wantCalm fails unless every item is alive, none was renewed later than after half
+// wantAllInTime fails unless every item is alive, none was renewed later than after half
 // of its lease, and there were few enough requests.
-func wantCalm(t *testing.T, e *renew.Engine, s *server, all []*holder, requests int) {
+func wantAllInTime(t *testing.T, e *renew.Engine, s *server, all []*holder, requests int) {
 	t.Helper()
 	lost := 0
 	for _, h := range all {
@@ -54,9 +54,9 @@ func TestTenThousandItemsOfOneMomentMakeAHundredRequestsEachThird(t *testing.T) 
 		s := newServer()
 		s.latency = 20 * time.Millisecond
 		e := start(t, s.renew)
-		all := crowd(e, 10_000, 0)
+		all := many(e, 10_000, 0)
 		time.Sleep(65 * second)
-		wantCalm(t, e, s, all, 6*110)
+		wantAllInTime(t, e, s, all, 6*110)
 	})
 }
 
@@ -66,12 +66,12 @@ func TestTenThousandItemsSpreadOverTimeAreRenewedTogether(t *testing.T) {
 		s := newServer()
 		s.latency = 20 * time.Millisecond
 		e := start(t, s.renew)
-		all := crowd(e, 10_000, time.Millisecond)
+		all := many(e, 10_000, time.Millisecond)
 		s.set(func() { s.requests = nil })
 		time.Sleep(60 * second)
 		// 100 full requests an interval would be the fewest. That items are renewed up to
 		// a tenth of it early, and that not every request is full, may double them.
-		wantCalm(t, e, s, all, 6*200)
+		wantAllInTime(t, e, s, all, 6*200)
 	})
 }
 
@@ -83,9 +83,9 @@ func TestTwentyThousandItemsAreRenewedInTimeThoughTheServerIsFarAway(t *testing.
 		s := newServer()
 		s.latency = 100 * time.Millisecond
 		e := start(t, s.renew)
-		all := crowd(e, 20_000, 0)
+		all := many(e, 20_000, 0)
 		time.Sleep(40 * second)
-		wantCalm(t, e, s, all, 5*220)
+		wantAllInTime(t, e, s, all, 5*220)
 	})
 }
 
@@ -115,13 +115,13 @@ func TestFixedLeasesDoNotKeepOthersFromBeingRenewedTogether(t *testing.T) {
 	})
 }
 
-func TestAServerThatHangsIsNotAskedByACrowdOfFlights(t *testing.T) {
+func TestAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.hanging = true
 		e := start(t, s.renew)
-		all := crowd(e, 5_000, 2*time.Millisecond)
+		all := many(e, 5_000, 2*time.Millisecond)
 		deadlines := make([]time.Time, len(all))
 		for i, h := range all {
 			deadlines[i] = h.Term().Deadline()
@@ -140,7 +140,7 @@ func TestAServerThatHangsIsNotAskedByACrowdOfFlights(t *testing.T) {
 // Goal: whoever has a long lease is not dragged down by neighbours whose leases are so
 // short that the network cannot serve them. Method: an answer takes 50 ms, which is
 // nothing for a lease of 30 s; holds with a lease of 100 ms come and go all the time.
-func TestALongLeaseSurvivesInTheCompanyOfLeasesThatCannotBeServed(t *testing.T) {
+func TestALongLeaseSurvivesBesideLeasesThatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()

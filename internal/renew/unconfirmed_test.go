@@ -36,7 +36,7 @@ func pauseIn(e *renew.Engine, s *server, in, pause time.Duration) {
 
 func startGuarded(t *testing.T, s *server, alive bool) *renew.Engine {
 	t.Helper()
-	e := renew.StartGuarded(s.renew, renew.Guard{
+	e := renew.Start(s.renew, renew.Guard{
 		Alive: func() bool { return alive },
 		Gap:   30 * second / 4, Bound: bound,
 	})
@@ -95,7 +95,7 @@ func TestALeaseThatIsGoneAfterAPauseIsLostAtOnce(t *testing.T) {
 	})
 }
 
-func TestALeaseInDoubtIsLostWhenRedisDoesNotAnswer(t *testing.T) {
+func TestAnUnconfirmedLeaseIsLostWhenRedisDoesNotAnswer(t *testing.T) {
 	guarded(t, true, func(t *testing.T, s *server, e *renew.Engine, h *holder) {
 		began := time.Now()
 		pauseIn(e, s, 5*second, 300*second)
@@ -144,11 +144,11 @@ func TestAPartitionAfterAPauseThatIsOverEndsAGuardedLeaseAtItsDeadline(t *testin
 }
 
 // A lease may be shorter than the time for which the engine asks after a pause.
-func TestWhatWasConfirmedSinceAPauseIsNotInDoubt(t *testing.T) {
+func TestWhatWasConfirmedSinceAPauseIsNotUnconfirmed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		e := renew.StartGuarded(s.renew, renew.Guard{
+		e := renew.Start(s.renew, renew.Guard{
 			Alive: func() bool { return true }, Gap: second, Bound: time.Hour,
 		})
 		defer e.Stop()
@@ -186,7 +186,7 @@ func TestAPauseThatEndsJustBeforeTheDeadlineCostsNothing(t *testing.T) {
 	})
 }
 
-func TestAPauseThatComesWhileALeaseIsInDoubtBeginsTheDoubtAnew(t *testing.T) {
+func TestAPauseThatComesWhileALeaseIsUnconfirmedGivesItTheWholeTimeAgain(t *testing.T) {
 	guarded(t, true, func(t *testing.T, s *server, e *renew.Engine, h *holder) {
 		s.latency = second
 		for range 5 {
@@ -211,7 +211,7 @@ func TestAFixedLeaseEndsInAPause(t *testing.T) {
 	})
 }
 
-// The process was paused before it could take note of what it had been granted.
+// The process was paused before it could note what it had been granted.
 func TestAGuardedLeaseThatIsOverWhenItIsSetIsAskedFor(t *testing.T) {
 	guarded(t, true, func(t *testing.T, s *server, e *renew.Engine, h *holder) {
 		late := newHolder()
@@ -237,15 +237,15 @@ func TestASuspendedMachineIsAPause(t *testing.T) {
 // What the loop finds that was stopped while it slept.
 func TestALoopThatWakesLateTakesItForAPause(t *testing.T) {
 	t.Parallel()
-	for late, doubt := range map[time.Duration]bool{time.Hour: true, 30 * second: true, 0: false} {
+	for late, unconfirmed := range map[time.Duration]bool{time.Hour: true, 30 * second: true, 0: false} {
 		synctest.Test(t, func(t *testing.T) {
 			e := startGuarded(t, newServer(), true)
 			h := newHolder()
 			e.Set(&h.Item, renew.Term{Asked: time.Now().Add(-25 * second), Lease: 30 * second, Every: 29 * second})
 			synctest.Wait() // until it sleeps
 			lost, due := e.AfterPause(h.Term().Deadline().Add(late))
-			if doubt != (len(due) == 1) || doubt == (len(lost) == 1) {
-				t.Errorf("%v after the deadline: %d lost, %d asked for; in doubt is to be %v", late, len(lost), len(due), doubt)
+			if unconfirmed != (len(due) == 1) || unconfirmed == (len(lost) == 1) {
+				t.Errorf("%v after the deadline: %d lost, %d asked for; unconfirmed is to be %v", late, len(lost), len(due), unconfirmed)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestNeitherAPlanNorALateShortSpanIsAPause(t *testing.T) {
 		e.Set(&other.Item, plan)
 		e.Set(&other.Item, confirmed(plan, time.Now().Add(-second), second))
 		time.Sleep(time.Until(deadline))
-		e.Set(&h.Item, renew.Term{Lease: 30 * second, Every: 10 * second}) // maybe before the loop looks
+		e.Set(&h.Item, renew.Term{Lease: 30 * second, Every: 10 * second}) // maybe before the loop wakes
 		time.Sleep(time.Minute)
 		wantLoss(t, h, renew.ErrExpired, deadline)
 	})

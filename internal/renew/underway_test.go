@@ -6,25 +6,26 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
 // What can happen to an item while a renewal of it is under way.
 
-// inFlight has a renewal of a new item under way when it calls then, at 10 s. It is
+// underWay has a renewal of a new item under way when it calls then, at 10 s. It is
 // answered as answer says, 1 s later; the item's deadline is at 29.698 s.
-func inFlight(t *testing.T, answer renew.Answer, then func(t *testing.T, e *renew.Engine, h *holder, began time.Time)) {
+func underWay(t *testing.T, answer renew.Answer, then func(t *testing.T, e *renew.Engine, h *holder, began time.Time)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder()
 		began := time.Now()
-		flights := 0
+		requests := 0
 		e := start(t, func(ctx context.Context, _ []renew.Renewal) []renew.Answer {
 			asked := time.Now()
-			if flights++; flights > 1 {
+			if requests++; requests > 1 {
 				return []renew.Answer{{Held: true, Asked: asked}}
 			}
-			if err := sleep(ctx, second); err != nil {
+			if err := pause.For(ctx, second); err != nil {
 				return []renew.Answer{{Err: err}}
 			}
 			answer.Asked = asked
@@ -33,8 +34,8 @@ func inFlight(t *testing.T, answer renew.Answer, then func(t *testing.T, e *rene
 		e.Set(&h.Item, term(30*second))
 		time.Sleep(10 * second)
 		synctest.Wait()
-		if flights != 1 {
-			t.Fatalf("%d flights after a third of the lease", flights)
+		if requests != 1 {
+			t.Fatalf("%d requests after a third of the lease", requests)
 		}
 		then(t, e, h, began)
 	})
@@ -46,10 +47,10 @@ var (
 	failing = renew.Answer{Err: errDown, Held: true} // of which only the error means anything
 )
 
-func TestAnItemRemovedInFlightIsNotLostAndDoesNotComeBack(t *testing.T) {
+func TestAnItemRemovedDuringARenewalIsNotLostAndDoesNotComeBack(t *testing.T) {
 	for name, answer := range map[string]renew.Answer{"kept": yes, "gone": no, "error": failing} {
 		t.Run(name, func(t *testing.T) {
-			inFlight(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
+			underWay(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
 				before := h.Term()
 				if !e.Remove(&h.Item) {
 					t.Error("Remove did not find it")
@@ -70,10 +71,10 @@ func TestAnItemRemovedInFlightIsNotLostAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
-func TestATermSetInFlightOutlivesTheAnswerOfAnEarlierRequest(t *testing.T) {
+func TestATermSetDuringARenewalOutlivesTheAnswerOfAnEarlierRequest(t *testing.T) {
 	for name, answer := range map[string]renew.Answer{"kept": yes, "error": failing} {
 		t.Run(name, func(t *testing.T) {
-			inFlight(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
+			underWay(t, answer, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
 				time.Sleep(second / 2)
 				later := term(30 * second)
 				e.Set(&h.Item, later)
@@ -88,8 +89,8 @@ func TestATermSetInFlightOutlivesTheAnswerOfAnEarlierRequest(t *testing.T) {
 	}
 }
 
-func TestAnEarlierConfirmationInFlightChangesNothing(t *testing.T) {
-	inFlight(t, yes, func(t *testing.T, e *renew.Engine, h *holder, began time.Time) {
+func TestAnEarlierConfirmationDuringARenewalChangesNothing(t *testing.T) {
+	underWay(t, yes, func(t *testing.T, e *renew.Engine, h *holder, began time.Time) {
 		before := h.Term()
 		e.Set(&h.Item, renew.Term{Asked: began.Add(-second), Lease: 30 * second, Every: 10 * second})
 		if h.Term() != before {
@@ -97,7 +98,7 @@ func TestAnEarlierConfirmationInFlightChangesNothing(t *testing.T) {
 		}
 		time.Sleep(2 * second)
 		if got := h.Term().Asked.Sub(began); got != 10*second {
-			t.Errorf("the flight was not taken: the term began at %v", got)
+			t.Errorf("the answer was not taken: the term began at %v", got)
 		}
 	})
 }
@@ -110,7 +111,7 @@ func TestAnItemWhoseWatchHasEndedIsNotWatchedAgain(t *testing.T) {
 		"gone":    func(*renew.Engine, *holder) { time.Sleep(second) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inFlight(t, no, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
+			underWay(t, no, func(t *testing.T, e *renew.Engine, h *holder, _ time.Time) {
 				end(e, h)
 				synctest.Wait()
 				before, lost := h.Term(), len(h.lost())
@@ -133,7 +134,7 @@ func TestAConfirmationAfterTheDeadlineIsIgnored(t *testing.T) {
 		h := newHolder()
 		e := start(t, func(context.Context, []renew.Renewal) []renew.Answer {
 			asked := time.Now()
-			time.Sleep(25 * second) // deaf to its context
+			time.Sleep(25 * second) // ignores its context
 			return []renew.Answer{{Held: true, Asked: asked}}
 		})
 		e.Set(&h.Item, term(30*second))
@@ -171,12 +172,12 @@ func TestNoRenewalStartsForAnItemAfterRemoveReturned(t *testing.T) {
 	})
 }
 
-func TestStopInFlightLeavesNothingRunningAndLosesNobody(t *testing.T) {
+func TestStopDuringARenewalLeavesNothingRunningAndLosesNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.hanging = true
-		e := renew.Start(s.renew)
+		e := renew.StartUnguarded(s.renew)
 		all := make([]*holder, 5)
 		for i := range all {
 			all[i] = newHolder()
@@ -212,12 +213,12 @@ func TestStopInFlightLeavesNothingRunningAndLosesNobody(t *testing.T) {
 	})
 }
 
-func TestStopBetweenTheBatchesOfAFlightSendsNoMore(t *testing.T) {
+func TestStopBetweenTheBatchesOfAGroupSendsNoMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.latency = second
-		e := renew.Start(s.renew)
+		e := renew.StartUnguarded(s.renew)
 		for range 3 * batchSize {
 			e.Set(&newHolder().Item, term(30*second))
 		}

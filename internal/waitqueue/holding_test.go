@@ -10,8 +10,8 @@ import (
 
 // What the messages on the channel of a lock that is held here come to.
 
-// inside returns a waiter that holds the lock, and one that waits behind it, which has tried.
-func inside(t *testing.T, h *waitqueue.Hub) (holder, waiting *waitqueue.Waiter) {
+// holding returns a waiter that holds the lock, and one that waits behind it, which has tried.
+func holding(t *testing.T, h *waitqueue.Hub) (holder, waiting *waitqueue.Waiter) {
 	t.Helper()
 	ws := asleep(t, h, 2)
 	ws[0].Enter(far())
@@ -19,29 +19,29 @@ func inside(t *testing.T, h *waitqueue.Hub) (holder, waiting *waitqueue.Waiter) 
 	return ws[0], ws[1]
 }
 
-// heard publishes a message and says whether w is woken by it.
-func heard(s *station, w *waitqueue.Waiter) bool {
+// wokenByMessage publishes a message and says whether w is woken by it.
+func wokenByMessage(s *station, w *waitqueue.Waiter) bool {
 	quiet(w)
 	s.publish(channel)
 	time.Sleep(10 * ms)
-	return rung(w) && w.Turn(time.Now()).Try
+	return woken(w) && w.Turn(time.Now()).Try
 }
 
-func TestMessagesAreIgnoredWhileAWaiterOfTheLineHoldsTheLock(t *testing.T) {
+func TestMessagesAreIgnoredWhileAWaiterOfTheQueueHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		_, w := inside(t, h)
+		_, w := holding(t, h)
 		s.resubscribe(channel)
 		quiet()
-		if heard(s, w) || rung(w) {
+		if wokenByMessage(s, w) || woken(w) {
 			t.Error("a contender was woken while its own process holds the lock")
 		}
 	})
 }
 
-// However a hold ends, the line hears messages again, and looks by itself.
-func TestAfterTheEndOfAHoldTheLineLooksAndHearsAgain(t *testing.T) {
+// However a hold ends, the contender is woken, and messages wake it again.
+func TestAfterTheEndOfAHoldTheQueueWakesItsContenderAndReactsToMessagesAgain(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(h *waitqueue.Hub, holder *waitqueue.Waiter){
 		"released": func(h *waitqueue.Hub, holder *waitqueue.Waiter) {
@@ -58,14 +58,14 @@ func TestAfterTheEndOfAHoldTheLineLooksAndHearsAgain(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, s := open(t)
-				holder, w := inside(t, h)
+				holder, w := holding(t, h)
 				end(h, holder)
-				if !rung(w) {
+				if !woken(w) {
 					t.Fatal("the contender was not woken")
 				}
 				tried(t, w, far())
-				if !heard(s, w) {
-					t.Error("it does not hear messages")
+				if !wokenByMessage(s, w) {
+					t.Error("it does not react to messages")
 				}
 			})
 		})
@@ -74,21 +74,21 @@ func TestAfterTheEndOfAHoldTheLineLooksAndHearsAgain(t *testing.T) {
 
 // A release that finds that others still hold the lock is not followed by Released. They will
 // publish the end of theirs.
-func TestAReleaseThatLeavesOthersHoldingMakesTheLineHearAgain(t *testing.T) {
+func TestAReleaseThatLeavesOthersHoldingMakesTheQueueReactToMessagesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		holder, w := inside(t, h)
+		holder, w := holding(t, h)
 		h.Release(channel, holder, false)
-		if !heard(s, w) {
-			t.Error("the contender does not hear messages")
+		if !wokenByMessage(s, w) {
+			t.Error("the contender does not react to messages")
 		}
 	})
 }
 
-// Goal: a hold that is lost at once does not make its line deaf. Method: whoever finds out is
+// Goal: a hold that is lost at once does not make its queue ignore messages. Method: whoever finds out is
 // faster than the waiter, which enters afterwards, and by whichever way it was granted.
-func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheLineDeaf(t *testing.T) {
+func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheQueueIgnoreMessages(t *testing.T) {
 	t.Parallel()
 	for _, claimed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,37 +108,37 @@ func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheLineDeaf(t *testing.
 			}
 			ws[0].Enter(far())
 			tried(t, ws[1], far())
-			if !heard(s, ws[1]) {
-				t.Errorf("claimed=%v: the next contender hears no message for as long as the line lives", claimed)
+			if !wokenByMessage(s, ws[1]) {
+				t.Errorf("claimed=%v: the next contender reacts to no message for as long as the queue lives", claimed)
 			}
 		})
 	}
 }
 
-func TestAMessageThatWasIgnoredDuringAClaimMakesTheLineLookIfTheClaimFails(t *testing.T) {
+func TestAMessageThatWasIgnoredDuringAClaimWakesTheContenderIfTheClaimFails(t *testing.T) {
 	t.Parallel()
 	for what, granted := range map[string]bool{"granted": true, "refused": false} {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
 			ws := asleep(t, h, 2)
 			h.Release(channel, nil, true)
-			ws[0].Leave() // the one behind it looks, and finds the old holder
+			ws[0].Leave() // the one behind it tries, and finds the old holder
 			tried(t, ws[1], far())
 			quiet(ws...)
 			s.publish(channel)
 			quiet()
-			if rung(ws[1]) {
+			if woken(ws[1]) {
 				t.Error("the message was not ignored")
 			}
-			if ws[0].Complete(what, granted); rung(ws[1]) == granted {
-				t.Errorf("%s: want a look only where the claim failed", what)
+			if ws[0].Complete(what, granted); woken(ws[1]) == granted {
+				t.Errorf("%s: want a wake-up only where the claim failed", what)
 			}
 		})
 	}
 }
 
-// A claim is for all of a company: the last answer decides.
-func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
+// A claim is for all of a batch: the last answer decides.
+func TestTheLastFailedClaimOfABatchWakesTheContender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
@@ -147,8 +147,8 @@ func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
 		quiet(front)
 		tried(t, front, far())
 		claimed := h.Release(channel, nil, true)
-		if company := claimed.Batch(); claimed != front || len(company) != 1 || company[0] != next {
-			t.Fatalf("the company is %v", company)
+		if batch := claimed.Batch(); claimed != front || len(batch) != 1 || batch[0] != next {
+			t.Fatalf("the batch is %v", batch)
 		}
 		s.publish(channel)
 		quiet(front)
@@ -156,10 +156,10 @@ func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
 		front.Turn(time.Now())
 		front.Tried(far())
 		if quiet(front); front.Turn(time.Now()).Try {
-			t.Error("the front looks while the next one is asked for")
+			t.Error("the front tries while the next one is asked for")
 		}
 		next.Complete("refused", false)
-		if !rung(front) || !front.Turn(time.Now()).Try {
+		if !woken(front) || !front.Turn(time.Now()).Try {
 			t.Error("the message was forgotten")
 		}
 	})
@@ -168,7 +168,7 @@ func TestTheLastFailedClaimOfACompanyMakesTheLineLook(t *testing.T) {
 // Goal: a reader never sleeps beside readers of its own process, whose messages are ignored.
 // Method: another process holds the write side when the front is refused, and has ended it
 // when the one behind it is answered. The message of that comes at any time.
-func TestAReaderWhoseCompanyWasLetInLooksAtOnce(t *testing.T) {
+func TestAReaderWhoseBatchWasLetInTriesAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, claimed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -208,8 +208,8 @@ func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		w := asleep(t, h, 1)[0]
-		if !heard(s, w) {
-			t.Error("its messages are ignored though nobody of the line holds the lock")
+		if !wokenByMessage(s, w) {
+			t.Error("its messages are ignored though nobody of the queue holds the lock")
 		}
 		w.Tried(far())
 		if h.Release(channel, nil, false) != nil {
@@ -219,20 +219,20 @@ func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
 			t.Error("not handed over")
 		}
 		h.Wake(channel, nil)
-		if !rung(w) {
+		if !woken(w) {
 			t.Error("not woken by a loss")
 		}
 	})
 }
 
-// While another waiter of the line is inside, beside the holder, there is nothing to hand over.
-func TestNothingIsHandedOverWhileAnotherWaiterOfTheLineIsInside(t *testing.T) {
+// While another waiter of the queue holds the lock beside the holder, there is nothing to hand over.
+func TestNothingIsHandedOverWhileAnotherWaiterOfTheQueueHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
-		holder, w := inside(t, h)
+		holder, w := holding(t, h)
 		if h.Release(channel, nil, true) != nil {
-			t.Error("handed over beside a holder of the line")
+			t.Error("handed over beside a holder of the queue")
 		}
 		if h.Release(channel, holder, true) != w {
 			t.Error("the last holder does not hand over")
@@ -240,7 +240,7 @@ func TestNothingIsHandedOverWhileAnotherWaiterOfTheLineIsInside(t *testing.T) {
 	})
 }
 
-func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsGivenBack(t *testing.T) {
+func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsReleased(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
@@ -249,10 +249,10 @@ func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsGivenBack(t *testi
 		left.Leave()
 		tried(t, ws[1], far())
 		if left.Complete("granted", true) {
-			t.Error("Settle did not notice that the waiter had left")
+			t.Error("Complete did not notice that the waiter had left")
 		}
 		h.Released(channel, true, 0, 0)
-		if heard(s, ws[1]) {
+		if wokenByMessage(s, ws[1]) {
 			t.Error("woken while the grant is still there")
 		}
 		if h.Release(channel, left, true) != ws[1] {
@@ -261,8 +261,8 @@ func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsGivenBack(t *testi
 	})
 }
 
-// A line that nobody waits in is forgotten, with all that it knew of who is inside.
-func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
+// A queue that nobody waits in is forgotten, with all that it knew of its holders.
+func TestNothingIsRememberedOfAQueueThatWasDropped(t *testing.T) {
 	t.Parallel()
 	for _, subscribed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -280,12 +280,12 @@ func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
 				t.Error("a holder keeps the subscription")
 			}
 			w := asleep(t, h, 1)[0]
-			if !heard(s, w) {
-				t.Error("the new line does not hear messages")
+			if !wokenByMessage(s, w) {
+				t.Error("the new queue does not react to messages")
 			}
 			w.Tried(far())
 			if h.Release(channel, holder, true) != w {
-				t.Error("the holder of the old line does not hand over to the new one")
+				t.Error("the holder of the old queue does not hand over to the new one")
 			}
 			h.Wake(channel, holder)
 			w.Complete("granted", true)
@@ -296,8 +296,8 @@ func TestNothingIsRememberedOfALineThatWasDropped(t *testing.T) {
 			tried(t, next, far())
 			h.Wake(channel, holder) // once more, late
 			tried(t, next, far())
-			if heard(s, next) {
-				t.Error("the old holder was counted in the new line")
+			if wokenByMessage(s, next) {
+				t.Error("the old holder was counted in the new queue")
 			}
 		})
 	}

@@ -20,7 +20,7 @@ func TestOneAnswerWithAnErrorCostsTheOthersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		e := start(t, s.renew)
-		all := crowd(e, 250, 0)
+		all := many(e, 250, 0)
 		spoiler := newHolder()
 		s.refused[&spoiler.Item] = true
 		e.Set(&spoiler.Item, term(30*second))
@@ -54,18 +54,18 @@ func TestABatchThatHangsDoesNotHoldUpTheOthers(t *testing.T) {
 		})
 		began := time.Now()
 		e.Set(&stuck.Item, term(30*second))
-		all := crowd(e, 3*batchSize-1, 0)
+		all := many(e, 3*batchSize-1, 0)
 		time.Sleep(55 * second)
-		sound := 0
+		healthy := 0
 		for _, h := range all {
 			if mates.has(&h.Item) {
 				continue
 			}
-			sound++
+			healthy++
 			wantRhythm(t, h, s.moments(began, &h.Item))
 		}
-		if sound < 2*batchSize {
-			t.Errorf("only %d of %d were never in a request with it", sound, len(all))
+		if healthy < 2*batchSize {
+			t.Errorf("only %d of %d were never in a request with it", healthy, len(all))
 		}
 	})
 }
@@ -82,18 +82,18 @@ func TestAServerThatHangsDoesNotHoldUpTheItemsOfAnother(t *testing.T) {
 			}
 			return good.renew(ctx, batch)
 		})
-		var sound []*holder
+		var healthy []*holder
 		for i := range batchSize {
 			h := newHolder()
 			if h.Subject = (onShard{h, "bad"}); i%2 == 0 {
 				h.Subject = onShard{h, "good"}
-				sound = append(sound, h)
+				healthy = append(healthy, h)
 			}
 			e.Set(&h.Item, term(30*second))
 		}
 		began := time.Now()
 		time.Sleep(55 * second)
-		for _, h := range sound {
+		for _, h := range healthy {
 			wantRhythm(t, h, good.moments(began, &h.Item))
 		}
 	})

@@ -25,7 +25,7 @@ func (e exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Dur
 	return script.Renewal{Lock: string(e), Field: owner, Lease: lease}
 }
 
-func (e exclusive) judge(before *keys, r *request, done *outcome) string {
+func (e exclusive) checkRequest(before *keys, r *request, done *outcome) string {
 	channel := protocol.LockChannel(string(e))
 	was, is := before.lock(string(e)), done.keys.lock(string(e))
 	if fault := kept(was, is, r); fault != "" {
@@ -58,9 +58,9 @@ func (e exclusive) judge(before *keys, r *request, done *outcome) string {
 
 func (e exclusive) lock() string { return string(e) }
 
-func (e exclusive) believe(_ *world, k *keys, who int, c *client) string {
+func (e exclusive) checkBelief(_ *world, k *keys, who int, c *client) string {
 	l := k.lock(string(e))
-	if l.field(owners[who][c.stay]) == nil {
+	if l.field(owners[who][c.number]) == nil {
 		return "it believes to hold the lock, and is not in it"
 	}
 	return lives("the lock", l.ttl, c)
@@ -85,7 +85,7 @@ func (readWrite) renewal(owner string, counts script.Counts, over bool, lease ti
 
 func (readWrite) lock() string { return lockName }
 
-func (readWrite) judge(before *keys, r *request, done *outcome) string {
+func (readWrite) checkRequest(before *keys, r *request, done *outcome) string {
 	was, is := before.lock(lockName), done.keys.lock(lockName)
 	if fault := kept(was, is, r); fault != "" {
 		return fault
@@ -95,7 +95,7 @@ func (readWrite) judge(before *keys, r *request, done *outcome) string {
 		return "the lock has no mode, or no owner"
 	case r.lowers() && was != nil && (is == nil || was.mode == "write" && is.mode == "read") && !done.announced(rwChannel):
 		return "others may enter and nobody was told"
-	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil && was.field(writers[r.who][r.stay]) == nil:
+	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil && was.field(writers[r.who][r.number]) == nil:
 		return "what is not held is renewed"
 	case r.op == opLock && done.answer == refused && !was.bars(r):
 		return "somebody is refused whom nobody bars"
@@ -106,11 +106,11 @@ func (readWrite) judge(before *keys, r *request, done *outcome) string {
 	return tokens(before, r, done)
 }
 
-// lowers says that a request gives something back. What a release that was lost has left behind,
-// a renewal and a re-entry give back without telling anybody: the waiters look at their own time.
-func (r *request) lowers() bool { return r.op == opLower || r.op == opFree || r.op == opTakeBack }
+// lowers says that a request releases something. A renewal or a re-entry may also end a write hold
+// whose release was lost, but announces nothing: waiters try at their own time.
+func (r *request) lowers() bool { return r.op == opLower || r.op == opFree || r.op == opCancel }
 
-// bars says that somebody holds a lock who keeps out an owner that asks for its first hold.
+// bars says that a holder of the lock bars an owner that asks for its first hold.
 func (l *lock) bars(r *request) bool {
 	reads := r.words[3] != "0"
 	return l != nil && slices.ContainsFunc(l.fields, func(f field) bool {
@@ -118,9 +118,9 @@ func (l *lock) bars(r *request) bool {
 	})
 }
 
-func (readWrite) believe(w *world, k *keys, who int, c *client) string {
-	l, owner := k.lock(lockName), owners[who][c.stay]
-	writer, reader := l.field(writers[who][c.stay]), l.field(owner)
+func (readWrite) checkBelief(w *world, k *keys, who int, c *client) string {
+	l, owner := k.lock(lockName), owners[who][c.number]
+	writer, reader := l.field(writers[who][c.number]), l.field(owner)
 	writes := writer != nil && l.mode == "write"
 	switch {
 	case w.counts(c).Writes > 0 && !writes:
@@ -135,7 +135,7 @@ func (readWrite) believe(w *world, k *keys, who int, c *client) string {
 	return lives("the lock", l.ttl, c)
 }
 
-// lives says what is wrong with the life of something that Redis has confirmed to a client.
+// lives says what is wrong with the remaining life of something that Redis has confirmed.
 func lives(what string, left int32, c *client) string {
 	if left < c.promised {
 		return fmt.Sprintf("%s lives for %d ms, less than the %d ms that were confirmed", what, left, c.promised)
@@ -143,7 +143,7 @@ func lives(what string, left int32, c *client) string {
 	return ""
 }
 
-// kept says that a request of ours has taken something from somebody else.
+// kept says what a redlatch request has taken from another owner, or nothing.
 func kept(was, is *lock, r *request) string {
 	if was == nil || r.op == opPeer {
 		return ""
@@ -164,7 +164,7 @@ func kept(was, is *lock, r *request) string {
 	return ""
 }
 
-// tokens says what is wrong with the token that was issued.
+// tokens says what is wrong with the issued token.
 func tokens(before *keys, r *request, done *outcome) string {
 	was, issued := 0, 0
 	if before.find(counter) != nil {
@@ -186,15 +186,15 @@ func (o *outcome) announced(channel string) bool {
 	return slices.ContainsFunc(o.said, func(said string) bool { return strings.HasPrefix(said, channel+" ") })
 }
 
-func (r *request) owner() string { return owners[r.who][r.stay] }
+func (r *request) owner() string { return owners[r.who][r.number] }
 
-// judge says what is wrong with what a request has done to any lock.
-func (w *world) judge(before *keys, r *request, done *outcome) string {
+// checkRequest says what is wrong with the effect of a request on any lock.
+func (w *world) checkRequest(before *keys, r *request, done *outcome) string {
 	for i, k := range w.kinds {
 		if i > 0 && slices.ContainsFunc(w.kinds[:i], func(other kind) bool { return other.lock() == k.lock() }) {
 			continue
 		}
-		if fault := k.judge(before, r, done); fault != "" {
+		if fault := k.checkRequest(before, r, done); fault != "" {
 			return fault
 		}
 	}
@@ -210,10 +210,10 @@ func (w *world) check(s *state) string {
 		if !c.believes() {
 			continue
 		}
-		if fault := kind.believe(w, k, i, c); fault != "" {
+		if fault := kind.checkBelief(w, k, i, c); fault != "" {
 			return name(i) + ": " + fault
 		}
-		if fault := enter(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" {
+		if fault := addHolder(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" {
 			return fault
 		}
 	}
@@ -225,7 +225,7 @@ func (w *world) check(s *state) string {
 		case k.lock(lockName).field(owners[who][1]+w.peers[i].field) == nil:
 			return name(who) + ": it believes to hold the lock, and is not in it"
 		}
-		if fault := enter(&sides, lockName, who, p.reads); fault != "" {
+		if fault := addHolder(&sides, lockName, who, p.reads); fault != "" {
 			return fault
 		}
 	}
@@ -239,8 +239,9 @@ func (w *world) check(s *state) string {
 	return *k.future
 }
 
-// enter enters one who believes to hold a lock, and says who must not beside it.
-func enter(sides *[2][6]string, lock string, who int, reads bool) string {
+// addHolder adds one that believes that it holds a lock. It returns a fault if another one that
+// believes so bars it.
+func addHolder(sides *[2][6]string, lock string, who int, reads bool) string {
 	side := 0
 	if reads {
 		side = 1
@@ -254,7 +255,7 @@ func enter(sides *[2][6]string, lock string, who int, reads bool) string {
 	return ""
 }
 
-// remains says what would remain of some keys if everybody stopped.
+// remains says what would wrongly remain of the keys if everybody stopped.
 func (w *world) remains(k *keys) string {
 	for _, it := range k.items {
 		switch {
@@ -262,7 +263,7 @@ func (w *world) remains(k *keys) string {
 		case it.ttl != none && it.name == counter:
 			return "the counter of tokens would go"
 		case it.ttl == none && it.name != counter:
-			return it.name + " would stay for ever"
+			return it.name + " would number for ever"
 		case it.ttl > w.longest():
 			return it.name + " lives for longer than anybody asked for"
 		}

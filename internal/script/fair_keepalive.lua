@@ -1,58 +1,59 @@
--- fair_beat: one client says that it is alive, and so are its waiters for a fair lock.
+-- fair_keepalive: a client says that it is alive, and so are its waiters for a fair lock.
 --
 -- KEYS[1]   the lock
 -- KEYS[2]   the queue
 -- KEYS[3]   the deadlines
--- KEYS[4]   the beats
+-- KEYS[4]   the keep-alives
 -- ARGV[1]   the slot, in milliseconds
 -- ARGV[2]   what the channels of all waiters begin with; ":" and the owner follow
 -- ARGV[3]   the plan that announces a free lock
 -- ARGV[4]   the client
 -- ARGV[5]   how many waiting owners follow, 1 to 100
--- ARGV[6+]  these owners; then owners to withdraw, which do not wait any more
+-- ARGV[6+]  these owners; then owners that do not wait any more, to be taken out of the queue
 --
 -- Reply: {ttl, first, missing, unknown}
 --   ttl      of the lock, in milliseconds; -1 without expiry, -2 when it is free
 --   first    the owner whose turn is next, "" if nobody waits
---   missing  a list: those of the owners that are not in the queue
---   unknown  a list: owners of the client in the front of the queue that were not named
+--   missing  a list: the named owners that are not in the queue
+--   unknown  a list: owners of the client at the front of the queue that were not named
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Those in front of the queue are given the deadlines that Java peers are to see. The next
--- in turn is told when the lock is free: a message may have been lost with a waiter that
--- has died. A waiter that is missing is not queued here, for it may just have left; if it
--- still waits it queues itself.
+-- Waiters at the front of the queue are given the deadlines that Java peers are to see. If the
+-- lock is free, the next in turn is told: an earlier message may have been lost with a waiter
+-- that has died. A missing waiter is not queued here, because it may just have left. If it still
+-- waits, it queues itself.
 --
 -- Redisson: has nothing like it.
 
 local client, count = ARGV[4], tonumber(ARGV[5])
 
 local _, _, wrong = inspect()
-wrong = wrong or crowded()
+wrong = wrong or too_long()
 if wrong then
   return wrong
 end
-hear(client)
-local old = redis.call('ZRANGEBYSCORE', beats, 0, ms(now - 86400000), 'LIMIT', 0, 100) -- silent for a day
+keep_alive(client)
+local old = redis.call('ZRANGEBYSCORE', keepalives, 0, ms(now - 86400000), 'LIMIT', 0, 100) -- silent for a day
 if old[1] then
-  redis.call('ZREM', beats, unpack(old))
+  redis.call('ZREM', keepalives, unpack(old))
 end
 for i = 6 + count, #ARGV do
-  withdraw(ARGV[i])
+  dequeue(ARGV[i])
 end
 
 local front = redis.call('LRANGE', queue, 0, window - 1)
 local length = redis.call('LLEN', queue)
-if length > 0 and not in_step() then
-  -- Somebody else has had a hand in it. What is looked at here is put right: the later one
-  -- of two, whoever can never be told to be dead, and a deadline without a place.
+if length > 0 and not consistent() then
+  -- Something else has written to the queue. Three faults are mended here: a second entry of
+  -- one owner, a foreign owner without a deadline, and the deadline of a named owner that is not
+  -- in the queue.
   local known, mended = {}, 0
   for _, owner in ipairs(front) do
     if known[owner] and mended < 4 then
       redis.call('LREM', queue, -1, owner)
       mended = mended + 1
-    elseif not seen(owner) and not redis.call('ZSCORE', deadlines, owner) then
+    elseif not last_seen(owner) and not redis.call('ZSCORE', deadlines, owner) then
       redis.call('LREM', queue, 0, owner)
     end
     known[owner] = true
@@ -66,7 +67,7 @@ end
 
 local first = head(redis.call('LINDEX', queue, 0))
 local ttl = redis.call('PTTL', lock)
-settle(tonumber(ARGV[1]), ttl, true)
+set_deadlines(tonumber(ARGV[1]), ttl, true)
 if first and ttl == -2 then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end

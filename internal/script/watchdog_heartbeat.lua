@@ -1,4 +1,4 @@
--- watchdog_beat: one watchdog says that it runs, and learns of the others.
+-- watchdog_heartbeat: a watchdog says that it runs, and learns of the others.
 --
 -- KEYS[1]  the sorted set of watchdogs: until when each counts as alive
 -- ARGV[1]  the watchdog
@@ -11,13 +11,13 @@
 --   alive     how many are, this one included
 --   watchdog  some of them
 --
--- Those whose time is over, or further away than ten seconds, are none. Some of them are
--- removed. The set expires ten seconds after the last call.
+-- Those whose time is over, or more than ten seconds away, do not count. Each call removes some
+-- of them. The set expires ten seconds after the last call.
 --
 -- Redisson: has nothing like it.
 
 local span = 10000
-sweep(KEYS[1], now, now + span)
+prune(KEYS[1], now, now + span)
 if ARGV[2] == '0' then
   redis.call('ZREM', KEYS[1], ARGV[1])
 else

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAHolderIsNotKeptByAQueueThatIsNone has a neighbour write more into the queue than
-// anybody looks at. The lock cannot be taken then, but whoever has it can give it back.
+// the scripts accept. The lock cannot be acquired then, but its holder can release it.
 func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, redistest.Start(t).Addr())
@@ -30,7 +30,7 @@ func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 		}
 	}
 	for what, refused := range map[string]script.Call{
-		"acquire": fair.Acquire(me, lease, 1, true), "withdraw": fair.Release(me, 0, lease), "beat": fair.Beat("c", []string{me}, nil),
+		"acquire": fair.Acquire(me, lease, 1, true), "cancel": fair.Release(me, 0, lease), "keep-alive": fair.KeepAlive("c", []string{me}, nil),
 	} {
 		if got := label(refused, conn.run(t, refused)); got != "error NOTLOCK" {
 			t.Errorf("%s: %s, want a refusal", what, got)

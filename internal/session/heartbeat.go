@@ -1,0 +1,180 @@
+package session
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// maxTold is how many keys one request tells of.
+const maxTold = 500
+
+// loop sends heartbeats, and tells Redis of unconfirmed keys, until the session ends.
+func (s *Session) loop() {
+	interval := s.settings.Lease / 6
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			timer.Reset(interval)
+			s.heartbeat()
+		case <-s.kick:
+			if pulse, _ := s.currentPulse(); pulse != s.told {
+				s.heartbeat()
+			}
+		case <-s.ctx.Done():
+			return
+		}
+		s.tell()
+	}
+}
+
+// heartbeat says that the process runs and names its pulse. It checks that Redis has the
+// session.
+func (s *Session) heartbeat() {
+	since := s.registry.mark()
+	reachable := s.reachable.Load()
+	pulse, why := s.currentPulse()
+	results, _ := s.settings.Runner.RunAll(s.ctx,
+		script.SessionHeartbeat(s.settings.Client, s.settings.Lease/4),
+		script.SessionTouch(s.settings.Client, s.ttl(), pulse))
+	arrived := time.Now()
+	found, err := script.ReadHeartbeat(results[0].Reply)
+	size, failed := script.ReadCount(results[1].Reply)
+	if err = cmp.Or(err, failed); err != nil {
+		s.missed(err)
+		return
+	}
+	s.mu.Lock()
+	s.now, s.nowAt = found.Now, arrived
+	s.mu.Unlock()
+	s.reachable.Store(true)
+	s.told = pulse
+	s.count(found.Watchdogs, reachable, why)
+	if s.told != "" {
+		s.open()
+	}
+	switch few, many := s.registry.differs(since, size); {
+	case many, !reachable && size > 0: // what left while Redis was told nothing may still be there
+		s.rewrite()
+	case few || found.Joined || !reachable: // while Redis was told nothing, entries were made
+		s.registry.markUnconfirmed()
+	}
+}
+
+// missed notes a heartbeat that was not answered. Until one is, Redis is not told of holds: if a
+// server of a cluster does not answer, acquisitions on the other servers would wait for it.
+func (s *Session) missed(err error) {
+	s.reachable.Store(false)
+	if s.unguarded++; s.unguarded >= maxUnguarded {
+		s.watchdogs.Store(0)
+		s.guarded.Store(false)
+	}
+	if s.ctx.Err() == nil {
+		s.report("no answer to the heartbeat", err)
+	}
+}
+
+// maxUnguarded is after how many heartbeats in a row without a watchdog, or without a pulse, the
+// client counts as unguarded. Together they take half a lease. A watchdog that is late for a
+// moment, on a busy machine, still counts. If the client believes for too long in a watchdog
+// that is dead, a paused holder asks Redis once whether it still has its locks: that is all.
+const maxUnguarded = 3
+
+// count notes how many watchdogs are alive, and reports when the last one has gone and when one
+// is back. Without a pulse no watchdog can renew for this client.
+func (s *Session) count(watchdogs int, reachable bool, why error) {
+	s.watchdogs.Store(int64(watchdogs))
+	s.unguarded++
+	switch {
+	case watchdogs > 0 && s.told != "":
+		s.unguarded = 0
+	case !reachable:
+		s.unguarded = maxUnguarded
+	}
+	s.guarded.Store(s.unguarded < maxUnguarded)
+	switch {
+	case s.unguarded == 0:
+		s.report(isProtected, nil)
+	case s.told == "" && (why != nil || reachable): // the first pulse may not be acknowledged yet
+		s.report("no pulse", why)
+	case s.told != "" && s.unguarded >= maxUnguarded:
+		s.report("no watchdog is alive", nil)
+	}
+}
+
+const isProtected = "protected"
+
+// report logs whether the client is protected, and if not, why. It logs nothing twice in a row.
+func (s *Session) report(state string, why error) {
+	if state == s.state {
+		return
+	}
+	s.state = state
+	log := s.settings.Logger.With("client", s.settings.Client)
+	switch {
+	case state == isProtected:
+		log.Info("redlatch: protected", "watchdogs", s.watchdogs.Load())
+	case why == nil:
+		log.Warn("redlatch: without protection: " + state)
+	default:
+		log.Warn("redlatch: without protection: "+state, "error", why)
+	}
+}
+
+// rewrite removes the session in Redis and writes it anew. An entry that was added at the same
+// time may be removed, too, and is told again.
+func (s *Session) rewrite() {
+	s.registry.markUnconfirmed()
+	said := s.registry.takeUnconfirmed(maxTold)
+	err := s.send(said,
+		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
+	s.registry.told(said, err == nil)
+	s.registry.markUnconfirmed()
+	if err != nil {
+		s.missed(err)
+	}
+}
+
+// tell tells Redis what the registry says of unconfirmed keys, until there are none or Redis
+// does not answer.
+func (s *Session) tell() {
+	for s.reachable.Load() {
+		said := s.registry.takeUnconfirmed(maxTold)
+		if len(said) == 0 {
+			return
+		}
+		err := s.send(said)
+		s.registry.told(said, err == nil)
+		if err != nil {
+			s.missed(err)
+			return
+		}
+	}
+}
+
+// send sends some calls, and behind them what the registry says of unconfirmed keys.
+func (s *Session) send(said map[string]entry, calls ...script.Call) error {
+	var notes []script.SessionEntry
+	var forgets []string
+	for key, e := range said {
+		if e.version > 0 {
+			notes = append(notes, s.byServerClock(e.SessionEntry))
+		} else {
+			forgets = append(forgets, key)
+		}
+	}
+	if len(notes) > 0 {
+		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), notes...))
+	}
+	if len(forgets) > 0 {
+		calls = append(calls, script.SessionForget(s.settings.Client, forgets...))
+	}
+	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
+	for _, result := range results {
+		err = cmp.Or(err, result.Reply.Err)
+	}
+	return err
+}
