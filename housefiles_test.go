@@ -227,3 +227,22 @@ func reportLines(t *testing.T, path string, text []byte, pattern *regexp.Regexp,
 		}
 	}
 }
+
+// The file for a public host runs what the build machine runs.
+func TestThePublicHostRunsWhatTheBuildMachineRuns(t *testing.T) {
+	t.Parallel()
+	targets := func(path string) []string {
+		text := strings.ReplaceAll(string(must(os.ReadFile(path))), "target: ", "make ") // in its matrix
+		return regexp.MustCompile(`\bmake [a-z]+`).FindAllString(text, -1)
+	}
+	public := targets(".github/workflows/ci.yml")
+	own := targets(".ci/run")
+	if len(own) == 0 {
+		t.Fatal(".ci/run runs nothing")
+	}
+	for _, target := range own {
+		if !slices.Contains(public, target) {
+			t.Errorf("%s is in .ci/run and not in .github/workflows/ci.yml", target)
+		}
+	}
+}
