@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,12 +208,4 @@ func (d *spoiled) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 		replies[i].Err = lost
 	}
 	return replies
-}
-
-// stretch is how many times longer than usual random tests run.
-func stretch(n int) int {
-	if by, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && by > 1 {
-		return n * by
-	}
-	return n
 }

@@ -77,7 +77,7 @@ func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
 	}
 	var odd sync.Map
 	var grants atomic.Int64
-	end := time.Now().Add(time.Duration(stretch(15)) * time.Second)
+	end := time.Now().Add(time.Duration(15*redistest.Stretch()) * time.Second)
 	var wg sync.WaitGroup
 	for owner := range 6 {
 		c := cs[owner%2]

@@ -160,7 +160,7 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 // whose clients are closed at random; at the end all leases have passed, and the keys are
 // those of nobody.
 func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
-	for range stretch(8) {
+	for range 8 * redistest.Stretch() {
 		seed := rand.Uint64()
 		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
 			spoilAtRandom(t, s, seed)

@@ -17,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -313,7 +314,7 @@ func TestAProtectedClientThatHoldsNothingSendsNothing(t *testing.T) {
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
 func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
-	for range stretch(10) {
+	for range 10 * redistest.Stretch() {
 		seed := rand.Uint64()
 		protected(t, redlatch.Config{}, func(t *testing.T, s *stage) { randomHolds(t, s, seed) })
 		if t.Failed() {

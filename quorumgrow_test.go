@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // From three servers to five in one step there are two majorities that share no server.
@@ -42,7 +43,7 @@ func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
 // with owners, leases and ends in fake time; servers freeze, restart empty, lose answers and carry
 // out requests late; every moment of a hold is checked against the others'.
 func TestAQuorumInAStorm(t *testing.T) {
-	for range stretch(2) {
+	for range 2 * redistest.Stretch() {
 		seed := rand.Uint64()
 		bubble(t, func(t *testing.T, ctx context.Context) { storm(t, ctx, seed) })
 	}

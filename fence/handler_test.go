@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // put makes a request with a token; an empty one leaves the header away.
@@ -89,7 +90,7 @@ func TestHandlerRefusesAStaleHolder(t *testing.T) {
 // handler does, and many requests with random tokens at two Handlers of one store.
 func TestHandlerNeverGoesBack(t *testing.T) {
 	t.Parallel()
-	for range stretch(5) {
+	for range 5 * redistest.Stretch() {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		synctest.Test(t, func(t *testing.T) { handleAtRandom(t, seed) })

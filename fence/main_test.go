@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,14 +13,6 @@ import (
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
-
-// stretch has the random tests run REDLATCH_STRETCH times their number of rounds.
-func stretch(rounds int) int {
-	if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
-		return rounds * times
-	}
-	return rounds
-}
 
 // passFunc tries to pass a guard with a token.
 type passFunc func(token int64) error
@@ -82,7 +72,7 @@ func crowd(t *testing.T, writers, rounds int, pass passFunc) (passed, newest int
 	for i := range writers {
 		roll := rand.New(rand.NewPCG(seed, uint64(i)))
 		done.Go(func() {
-			for range stretch(rounds) {
+			for range rounds * redistest.Stretch() {
 				floor := through.Load()
 				token := max(1, floor-5) + roll.Int64N(10)
 				err := pass(token)
@@ -102,8 +92,8 @@ func crowd(t *testing.T, writers, rounds int, pass passFunc) (passed, newest int
 		})
 	}
 	done.Wait()
-	if count.Load() == 0 || count.Load() == int64(writers*stretch(rounds)) {
-		t.Errorf("%d of %d passed: this proves nothing", count.Load(), writers*stretch(rounds))
+	if count.Load() == 0 || count.Load() == int64(writers*rounds*redistest.Stretch()) {
+		t.Errorf("%d of %d passed: this proves nothing", count.Load(), writers*rounds*redistest.Stretch())
 	}
 	return count.Load(), through.Load()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func (db database) version(t *testing.T) {
@@ -95,7 +96,7 @@ func (db database) versionsUnderLoad(t *testing.T) {
 	for i := range workers {
 		roll := rand.New(rand.NewPCG(seed, uint64(i)))
 		done.Go(func() {
-			for range stretch(10) {
+			for range 10 * redistest.Stretch() {
 				if err := db.addOne(t.Context(), lossy{db, roll}, stock); err != nil {
 					t.Error(err)
 					return
@@ -105,8 +106,8 @@ func (db database) versionsUnderLoad(t *testing.T) {
 	}
 	done.Wait()
 	n, version := db.read(t, stock, "n", 1), db.read(t, stock, "version", 1)
-	if n != 10+version || version < int64(workers*stretch(10)) {
-		t.Errorf("n is %d after %d updates, of which at least %d were made", n, version, workers*stretch(10))
+	if n != 10+version || version < int64(workers*10*redistest.Stretch()) {
+		t.Errorf("n is %d after %d updates, of which at least %d were made", n, version, workers*10*redistest.Stretch())
 	}
 }
 

@@ -76,10 +76,7 @@ func drillLength(t *testing.T) time.Duration {
 		}
 		return length
 	}
-	if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
-		return time.Duration(times) * shortDrill
-	}
-	return shortDrill
+	return time.Duration(redistest.Stretch()) * shortDrill
 }
 
 func drillSeed(t *testing.T) uint64 {

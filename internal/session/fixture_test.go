@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -55,15 +53,6 @@ func bubbled(t *testing.T, play func(s *stage)) {
 	s.memory = m
 	defer s.end()
 	play(s)
-}
-
-// stretch is how many times longer random tests run.
-func stretch() int {
-	times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH"))
-	if err != nil {
-		return 1
-	}
-	return max(times, 1)
 }
 
 // on plays on a real server, in real time.

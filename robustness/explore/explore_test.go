@@ -1,12 +1,12 @@
 package explore
 
 import (
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +23,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			if underRace || testing.Short() {
 				depth -= 2
 				bound.Depth = depth
-			} else if times, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && times > 1 {
+			} else if times := redistest.Stretch(); times > 1 {
 				bound.Depth, bound.States = 1000, 500_000*times
 			}
 			r := exploring(t, one.name, bound)
