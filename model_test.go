@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -175,17 +174,6 @@ func TestNobodyOverlapsWhileEverythingGoesWrong(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) { contendBadly(t, s, seed) })
 		})
-	}
-}
-
-// dice returns a source of random numbers that many goroutines can use.
-func dice(seed uint64) func(n int) int {
-	var mu sync.Mutex
-	source := rand.New(rand.NewPCG(seed, 1))
-	return func(n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return source.IntN(n)
 	}
 }
 

@@ -3,7 +3,9 @@ package redlatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -191,4 +193,97 @@ func (w *weather) around(commands []driver.Command, send sender) []driver.Reply 
 		time.Sleep(time.Duration(draw) * time.Millisecond)
 	}
 	return aged(run, func() time.Duration { return time.Since(up) })(commands, send)
+}
+
+// span is when somebody held the lock for certain.
+type span struct {
+	who         string
+	first, last time.Time
+}
+
+// Goal: there are never two holders while a minority of servers dies, freezes and restarts
+// empty. Method: several participants note from when until when their holds were valid,
+// each moment taken on the safe side; no two such spans overlap.
+func TestAQuorumHasOneHolderWhileMinoritiesFail(t *testing.T) {
+	t.Parallel()
+	const lease = time.Second
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(8*redistest.Stretch())*time.Second)
+	defer cancel()
+	name, all := redistest.Name(t), servers(t, 5)
+	var mu sync.Mutex
+	var spans []span
+	var work sync.WaitGroup
+	for i := range 4 {
+		q := openQuorum(t, all, name, redlatch.Config{LeaseTime: lease, CommandTimeout: lease / 2, ReleaseTimeout: lease / 2})
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		work.Go(func() {
+			for ctx.Err() == nil {
+				h, err := q.Lock(ctx)
+				if err != nil {
+					<-time.After(10 * time.Millisecond)
+					continue
+				}
+				s := span{who: fmt.Sprint("participant ", i), first: time.Now()}
+				for end := s.first.Add(time.Duration(random.IntN(300)) * time.Millisecond); ; <-time.After(time.Millisecond) {
+					now := time.Now()
+					if now.After(end) || !h.Valid() {
+						break
+					}
+					s.last = now
+				}
+				_ = h.Unlock(ctx)
+				mu.Lock()
+				spans = append(spans, s)
+				mu.Unlock()
+			}
+		})
+	}
+	fail := rand.New(rand.NewPCG(seed, 99))
+	for ctx.Err() == nil {
+		two := fail.Perm(5)[:2]
+		killed := map[int]bool{}
+		for _, i := range two {
+			switch fail.IntN(3) {
+			case 0:
+				all[i].Freeze()
+			case 1:
+				killed[i] = true
+				all[i].Kill()
+			default:
+				all[i].Restart(t)
+			}
+		}
+		select {
+		case <-time.After(time.Duration(fail.IntN(1500)) * time.Millisecond):
+		case <-ctx.Done():
+		}
+		// Those that are restarted young stay a minority: the next two fail when these count.
+		for _, i := range two {
+			all[i].Thaw()
+			if killed[i] {
+				all[i].Restart(t)
+			}
+		}
+		select {
+		case <-time.After(2*time.Second + lease):
+		case <-ctx.Done():
+		}
+	}
+	work.Wait()
+	checkSpans(t, spans, seed)
+}
+
+func checkSpans(t *testing.T, spans []span, seed uint64) {
+	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
+	for i := 1; i < len(spans); i++ {
+		if a, b := spans[i-1], spans[i]; b.first.Before(a.last) && !b.last.IsZero() {
+			t.Errorf("%s came in %v before %s was out (seed %d)", b.who, a.last.Sub(b.first), a.who, seed)
+		}
+	}
+	t.Logf("%d holds", len(spans))
+	if len(spans) < 5 {
+		t.Errorf("only %d holds", len(spans))
+	}
 }
