@@ -40,6 +40,19 @@ func eachServer(t *testing.T, test func(t *testing.T, url string)) {
 func open(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
 	c, err := redlatch.Open(t.Context(), url, quiet(cfg))
+	return closedAtEnd(t, c, err)
+}
+
+// openOn returns a client on a driver, until the end of the test.
+func openOn(t *testing.T, d driver.Driver) *redlatch.Client {
+	t.Helper()
+	c, err := redlatch.New(d, quiet(redlatch.Config{}))
+	return closedAtEnd(t, c, err)
+}
+
+// closedAtEnd closes a client that was opened at the end of the test.
+func closedAtEnd(t *testing.T, c *redlatch.Client, err error) *redlatch.Client {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,19 +64,14 @@ func open(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	return c
 }
 
-// openOn returns a client on a driver, until the end of the test.
-func openOn(t *testing.T, d driver.Driver) *redlatch.Client {
+// wantNothingIn fails for each hold, waiter and loss of these clients.
+func wantNothingIn(t *testing.T, clients []*redlatch.Client) {
 	t.Helper()
-	c, err := redlatch.New(d, quiet(redlatch.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error("close:", err)
+	for _, c := range clients {
+		if st := c.Stats(); st.Holds != 0 || st.Waiters != 0 || st.Losses != 0 {
+			t.Errorf("left over: %+v", st)
 		}
-	})
-	return c
+	}
 }
 
 func must[T any](v T, err error) T {

@@ -46,6 +46,9 @@ func TestAGrantThatIsGivenBackDoesNotEndTheSameOwnersNextHold(t *testing.T) {
 	}
 }
 
+// A request whose reply is lost takes the lock, and the server refuses its repetition for good:
+// it is full, or its replicas are gone.
+
 const noReplicas = "NOREPLICAS Not enough good replicas to write."
 
 // loseThenRefuse has the first scripts carried out and their reply lost. Then it refuses those

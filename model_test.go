@@ -180,12 +180,7 @@ func TestNobodyOverlapsWhileEverythingGoesWrong(t *testing.T) {
 func contendBadly(t *testing.T, s *stage, seed uint64) {
 	var mu sync.Mutex
 	roll := dice(seed)
-	s.driver.spoil(func([]string) fate {
-		if roll(3) == 0 {
-			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]
-		}
-		return arrives
-	})
+	s.driver.spoil(losesOneOf(3, roll))
 	clients := []*redlatch.Client{s.client, s.other(redlatch.Config{})}
 	var inside *redlatch.Hold
 	entered := 0
@@ -221,11 +216,7 @@ func contendBadly(t *testing.T, s *stage, seed uint64) {
 	if s.memory.Miniredis().Exists("job") {
 		t.Error("the lock is still held")
 	}
-	for _, c := range clients {
-		if st := c.Stats(); st.Holds != 0 || st.Waiters != 0 || st.Losses != 0 {
-			t.Errorf("left over: %+v", st)
-		}
-	}
+	wantNothingIn(t, clients)
 	if entered < 100 {
 		t.Errorf("only %d entered: the test tests too little", entered)
 	}

@@ -93,19 +93,12 @@ func messages(t *testing.T, d driver.Driver, channel string) <-chan string {
 	return got
 }
 
-// heard collects the messages on a channel of a server, and returns how to end that and
-// what was heard.
+// heard collects the messages on a channel of a server. What it returns ends that, and says what was
+// heard.
 func heard(t *testing.T, url, channel string) (all func() []string) {
 	t.Helper()
-	d, got, ready := raw(t, url), make(chan string, 100), make(chan struct{})
-	listener := must(d.Listen(t.Context(), driver.Events{
-		Subscribed: func(string) { close(ready) },
-		Message:    func(_, payload string) { got <- payload },
-	}))
-	if err := listener.Subscribe(t.Context(), channel); err != nil {
-		t.Fatal(err)
-	}
-	<-ready
+	d := raw(t, url)
+	got := messages(t, d, channel)
 	return func() (payloads []string) {
 		do(t, d, "PUBLISH", channel, "end")
 		for payload := range got {
@@ -114,7 +107,6 @@ func heard(t *testing.T, url, channel string) (all func() []string) {
 			}
 			payloads = append(payloads, payload)
 		}
-		listener.Close()
 		return payloads
 	}
 }

@@ -69,65 +69,14 @@ func TestReadersAndWritersNeverMix(t *testing.T) {
 }
 
 func mixBadly(t *testing.T, s *stage, seed uint64) {
-	roll := dice(seed)
-	s.driver.spoil(func([]string) fate {
-		if roll(4) == 0 {
-			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]
-		}
-		return arrives
-	})
 	clients := []*redlatch.Client{s.client, s.other(redlatch.Config{}), s.other(redlatch.Config{})}
-	var mu sync.Mutex
-	readers, writers, entered := 0, 0, 0
-	move := func(r, w int) {
-		mu.Lock()
-		defer mu.Unlock()
-		readers, writers = readers+r, writers+w
-		entered += max(r, 0) + max(w, 0)
-		if writers > 1 || writers == 1 && readers > 0 {
-			t.Errorf("%d writers and %d readers are inside", writers, readers)
-		}
-	}
-	give := func(h *redlatch.Hold) {
-		if err := h.Unlock(t.Context()); err != nil && !errors.Is(err, redlatch.ErrUnknownOutcome) {
-			t.Error("Unlock:", err)
-		}
-	}
-	pause := func() { time.Sleep(time.Duration(roll(40)) * time.Millisecond) }
+	run := &rwMix{t: t, roll: dice(seed)}
+	s.driver.spoil(losesOneOf(4, run.roll))
 	var workers sync.WaitGroup
 	for i := range 15 {
 		workers.Go(func() {
-			c := clients[i%3]
-			m := c.RWMutex("job")
 			for range 30 {
-				ctx, wait := c.WithOwner(t.Context()), redlatch.WithWait(time.Duration(1+roll(2000))*time.Millisecond)
-				if roll(3) > 0 {
-					if h, err := m.RLock(ctx, wait); err == nil {
-						move(1, 0)
-						pause()
-						move(-1, 0)
-						give(h)
-					}
-					continue
-				}
-				w, err := m.Lock(ctx, wait)
-				if err != nil {
-					continue
-				}
-				move(0, 1)
-				pause()
-				if roll(2) == 0 {
-					if r, err := m.RLock(ctx); err == nil {
-						move(1, -1) // a downgrade
-						give(w)
-						pause()
-						move(-1, 0)
-						give(r)
-						continue
-					}
-				}
-				move(0, -1)
-				give(w)
+				run.visit(clients[i%3])
 			}
 		})
 	}
@@ -137,12 +86,70 @@ func mixBadly(t *testing.T, s *stage, seed uint64) {
 	if keys := s.memory.Miniredis().Keys(); len(keys) != 0 {
 		t.Errorf("left over: %v", keys)
 	}
-	for _, c := range clients {
-		if st := c.Stats(); st.Holds != 0 || st.Waiters != 0 || st.Losses != 0 {
-			t.Errorf("left over: %+v", st)
+	wantNothingIn(t, clients)
+	if run.entered < 100 {
+		t.Errorf("only %d entered: the test tests too little", run.entered)
+	}
+}
+
+// rwMix counts who is inside of a read-write lock.
+type rwMix struct {
+	t    *testing.T
+	roll func(n int) int
+
+	mu                        sync.Mutex
+	readers, writers, entered int
+}
+
+// visit reads, or writes, or writes and then reads, for a moment.
+func (run *rwMix) visit(c *redlatch.Client) {
+	m, ctx := c.RWMutex("job"), c.WithOwner(run.t.Context())
+	wait := redlatch.WithWait(time.Duration(1+run.roll(2000)) * time.Millisecond)
+	if run.roll(3) > 0 {
+		if h, err := m.RLock(ctx, wait); err == nil {
+			run.move(1, 0)
+			run.leave(h, -1, 0)
+		}
+		return
+	}
+	w, err := m.Lock(ctx, wait)
+	if err != nil {
+		return
+	}
+	run.move(0, 1)
+	if run.roll(2) == 0 {
+		run.pause()
+		if r, err := m.RLock(ctx); err == nil {
+			run.move(1, -1) // a downgrade
+			run.release(w)
+			run.leave(r, -1, 0)
+			return
 		}
 	}
-	if entered < 100 {
-		t.Errorf("only %d entered: the test tests too little", entered)
+	run.leave(w, 0, -1)
+}
+
+func (run *rwMix) move(readers, writers int) {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	run.readers, run.writers = run.readers+readers, run.writers+writers
+	run.entered += max(readers, 0) + max(writers, 0)
+	if run.writers > 1 || run.writers == 1 && run.readers > 0 {
+		run.t.Errorf("%d writers and %d readers are inside", run.writers, run.readers)
+	}
+}
+
+func (run *rwMix) pause() { time.Sleep(time.Duration(run.roll(40)) * time.Millisecond) }
+
+// leave goes out after a moment, and then releases the hold.
+func (run *rwMix) leave(h *redlatch.Hold, readers, writers int) {
+	run.pause()
+	run.move(readers, writers)
+	run.release(h)
+}
+
+func (run *rwMix) release(h *redlatch.Hold) {
+	if err := h.Unlock(run.t.Context()); err != nil && !errors.Is(err, redlatch.ErrUnknownOutcome) {
+		run.t.Error("Unlock:", err)
 	}
 }

@@ -59,11 +59,7 @@ func (d *spoiled) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 	case isNotSent:
 		lost = errors.Join(driver.ErrNotSent, errCut)
 	}
-	replies := make([]driver.Reply, len(commands))
-	for i := range replies {
-		replies[i].Err = lost
-	}
-	return replies
+	return failAll(commands, lost)
 }
 
 // fate is what becomes of a request.
@@ -87,6 +83,16 @@ func once(what fate) func([]string) fate {
 		}
 		spent = true
 		return what
+	}
+}
+
+// losesOneOf loses one request or reply of n, each in one of three ways.
+func losesOneOf(n int, roll func(n int) int) func([]string) fate {
+	return func([]string) fate {
+		if roll(n) == 0 {
+			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]
+		}
+		return arrives
 	}
 }
 

@@ -10,7 +10,56 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 )
 
-// What the regression tests (regress_*_test.go) have in common.
+// A server in a bubble of fake time, and its clients.
+
+// stage is what a story takes place on: a server of its own with its driver, inside
+// a bubble of fake time, so that many leases take no time and every moment is exact.
+type stage struct {
+	*testing.T
+	driver *spoiled
+	memory *memory.Driver
+	client *redlatch.Client
+	others []*redlatch.Client
+}
+
+// other returns one more client on the same server.
+func (s *stage) other(cfg redlatch.Config) *redlatch.Client {
+	s.Helper()
+	c, err := redlatch.New(s.driver, quiet(cfg))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.others = append(s.others, c)
+	return c
+}
+
+// ttl is what Redis says is left of a key.
+func (s *stage) ttl(name string) time.Duration { return s.memory.Miniredis().TTL(name) }
+
+// story runs one.
+func story(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { perform(t, cfg, tell) })
+}
+
+func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
+	ctx := context.WithoutCancel(t.Context())
+	m, err := memory.Open(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{T: t, driver: &spoiled{Driver: m}, memory: m}
+	s.client = s.other(cfg)
+	defer func() {
+		for _, c := range s.others {
+			if err := c.Close(ctx); err != nil {
+				t.Error("close:", err)
+			}
+		}
+		m.Close()
+	}()
+	tell(t, s)
+}
 
 // teach has the server know the scripts of a kind. A server that does not know a script
 // carries out nothing: whoever loses the reply to the first request has lost nothing.
@@ -69,53 +118,4 @@ func (s *stage) tap() *tap {
 	d := &tap{Driver: s.driver.Driver}
 	s.driver.Driver = d
 	return d
-}
-
-// stage is what a story takes place on: a server of its own with its driver, inside
-// a bubble of fake time, so that many leases take no time and every moment is exact.
-type stage struct {
-	*testing.T
-	driver *spoiled
-	memory *memory.Driver
-	client *redlatch.Client
-	others []*redlatch.Client
-}
-
-// other returns one more client on the same server.
-func (s *stage) other(cfg redlatch.Config) *redlatch.Client {
-	s.Helper()
-	c, err := redlatch.New(s.driver, quiet(cfg))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.others = append(s.others, c)
-	return c
-}
-
-// ttl is what Redis says is left of a key.
-func (s *stage) ttl(name string) time.Duration { return s.memory.Miniredis().TTL(name) }
-
-// story runs one.
-func story(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { perform(t, cfg, tell) })
-}
-
-func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
-	ctx := context.WithoutCancel(t.Context())
-	m, err := memory.Open(ctx, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{T: t, driver: &spoiled{Driver: m}, memory: m}
-	s.client = s.other(cfg)
-	defer func() {
-		for _, c := range s.others {
-			if err := c.Close(ctx); err != nil {
-				t.Error("close:", err)
-			}
-		}
-		m.Close()
-	}()
-	tell(t, s)
 }
