@@ -36,32 +36,11 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 	var clients []mortal
 	for range 4 {
 		d := &spoiled{Driver: s.memory}
-		c, err := redlatch.New(d, quiet(redlatch.Config{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(redlatch.New(d, quiet(redlatch.Config{})))
 		s.others = append(s.others, c)
 		clients = append(clients, mortal{c, d})
 	}
-	var mu sync.Mutex
-	var served []int
-	inside := 0
-	visit := func(i int, h *redlatch.Hold, work time.Duration) {
-		mu.Lock()
-		served = append(served, i)
-		if inside++; inside > 1 {
-			t.Errorf("%d are inside", inside)
-		}
-		mu.Unlock()
-		select {
-		case <-time.After(work):
-		case <-h.Done(): // its process is cut off
-		}
-		mu.Lock()
-		inside--
-		mu.Unlock()
-		_ = h.Unlock(t.Context())
-	}
+	run := &fairRun{t: t}
 	var all sync.WaitGroup
 	for i := range 40 {
 		c := clients[roll(4)]
@@ -72,7 +51,7 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 		work := time.Duration(roll(400)) * time.Millisecond
 		all.Go(func() {
 			if h, err := c.FairMutex("job").Lock(t.Context(), opts...); err == nil {
-				visit(i, h, work)
+				run.visit(i, h, work)
 			}
 		})
 		synctest.Wait()
@@ -82,11 +61,11 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 		}
 	}
 	all.Wait()
-	if !slices.IsSorted(served) {
-		t.Errorf("served in the order %v", served)
+	if !slices.IsSorted(run.served) {
+		t.Errorf("served in the order %v", run.served)
 	}
-	if len(served) < 10 {
-		t.Errorf("only %d were served: the test tests too little", len(served))
+	if len(run.served) < 10 {
+		t.Errorf("only %d were served: the test tests too little", len(run.served))
 	}
 	for _, c := range clients {
 		c.driver.spoil(nil)
@@ -97,4 +76,30 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 	if keys := s.memory.Miniredis().Keys(); len(keys) != 0 {
 		t.Errorf("left over: %v", keys)
 	}
+}
+
+// fairRun notes who was served, and fails if two are inside.
+type fairRun struct {
+	t      *testing.T
+	mu     sync.Mutex
+	served []int
+	inside int
+}
+
+// visit stays inside until its work is done, or its process is cut off.
+func (run *fairRun) visit(i int, h *redlatch.Hold, work time.Duration) {
+	run.mu.Lock()
+	run.served = append(run.served, i)
+	if run.inside++; run.inside > 1 {
+		run.t.Errorf("%d are inside", run.inside)
+	}
+	run.mu.Unlock()
+	select {
+	case <-time.After(work):
+	case <-h.Done():
+	}
+	run.mu.Lock()
+	run.inside--
+	run.mu.Unlock()
+	_ = h.Unlock(run.t.Context())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -189,4 +190,30 @@ func TestAQuorumIsReenteredByItsOwnerAndDetached(t *testing.T) {
 			t.Error("a detached member is not left to its lease")
 		}
 	}
+}
+
+// From three servers to five in one step there are two majorities that share no server.
+func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		all := posts(t, 5, sure)
+		small := redlatch.NewQuorum(locksOf(all[:3], "job")...)
+		all[2].set(func(commands []driver.Command, _ sender) []driver.Reply { return failAll(commands, errCut) })
+		h := must(small.Lock(ctx))
+		all[2].set(nil)
+		_, err := redlatch.NewQuorum(locksOf(all, "job")...).TryLock(ctx)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) {
+			t.Errorf("five servers while three are in use: %v, want a ConfigError", err)
+		}
+		if _, err = redlatch.NewQuorum(locksOf(all[1:4], "job")...).TryLock(ctx); !errors.As(err, &config) {
+			t.Errorf("one server for another while three are in use: %v, want a ConfigError", err)
+		}
+		if _, err = redlatch.NewQuorum(locksOf(all[:4], "job")...).TryLock(ctx); errors.As(err, &config) {
+			t.Errorf("four servers while three are in use: %v", err)
+		}
+		_ = h.Unlock(ctx)
+		if err := must(redlatch.NewQuorum(locksOf(all, "job")...).Lock(ctx)).Unlock(ctx); err != nil {
+			t.Error("after the release:", err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -16,69 +18,84 @@ func TestWhatAnRWMutexLeavesInRedis(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
 		told := messages(t, d, "redisson_rwlock:{"+name+"}")
-		m, ctx := c.RWMutex(name), c.WithOwner(t.Context())
-		timeout := func(h *redlatch.Hold, n int) string {
-			return fmt.Sprintf("{%s}:%s:rwlock_timeout:%d", name, h.Owner(), n)
-		}
-		unlock := func(h *redlatch.Hold) {
-			t.Helper()
-			if err := h.Unlock(ctx); err != nil {
-				t.Fatal(err)
+		m, ctx, v := c.RWMutex(name), c.WithOwner(t.Context()), rwView{d, name}
+		var reader *redlatch.Hold
+		t.Run("two readers", func(t *testing.T) {
+			one, two := must(m.RLock(ctx)), must(m.RLock(ctx))
+			reader = one
+			v.want(t, "after two read holds", one.Owner()+"=2 mode=read")
+			for n := 1; n <= 2; n++ {
+				within(t, fmt.Sprint("TTL of read hold ", n), pttl(t, d, v.timeout(one, n)), 29*time.Second, 30*time.Second)
+				if got := do(t, d, "GET", v.timeout(one, n)).Str; got != "1" {
+					t.Errorf("the timeout key of hold %d is %q, want \"1\"", n, got)
+				}
 			}
-		}
-		state := func(when, want string) {
-			t.Helper()
-			if got := fields(t, d, name); got != want {
-				t.Errorf("%s the hash is %q, want %q", when, got, want)
+			release(t, ctx, two)
+			v.want(t, "after one release", one.Owner()+"=1 mode=read")
+			if do(t, d, "EXISTS", v.timeout(one, 2)).Int != 0 || do(t, d, "EXISTS", v.timeout(one, 1)).Int != 1 {
+				t.Error("the timeout keys do not agree with the count")
 			}
-		}
-
-		one, two := must(m.RLock(ctx)), must(m.RLock(ctx))
-		owner := one.Owner()
-		state("after two read holds", owner+"=2 mode=read")
-		for n := 1; n <= 2; n++ {
-			within(t, fmt.Sprint("TTL of read hold ", n), pttl(t, d, timeout(one, n)), 29*time.Second, 30*time.Second)
-			if got := do(t, d, "GET", timeout(one, n)).Str; got != "1" {
-				t.Errorf("the timeout key of hold %d is %q, want \"1\"", n, got)
+			release(t, ctx, one)
+			v.want(t, "after the last release", "")
+			if got := <-told; got != "0" {
+				t.Errorf("the last reader published %q, want \"0\"", got)
 			}
-		}
-		unlock(two)
-		state("after one release", owner+"=1 mode=read")
-		if do(t, d, "EXISTS", timeout(one, 2)).Int != 0 || do(t, d, "EXISTS", timeout(one, 1)).Int != 1 {
-			t.Error("the timeout keys do not agree with the count")
-		}
-		unlock(one)
-		state("after the last release", "")
-		if got := <-told; got != "0" {
-			t.Errorf("the last reader published %q, want \"0\"", got)
-		}
-
-		outer, inner := must(m.Lock(ctx)), must(m.Lock(ctx))
-		if outer.Owner() == owner || inner.Owner() != outer.Owner() {
-			t.Errorf("the owner that was %s writes as %s and %s: one new name for both is due", owner, outer.Owner(), inner.Owner())
-		}
-		owner = outer.Owner()
-		state("after two write holds", owner+":write=2 mode=write")
-		within(t, "TTL after write re-entry", pttl(t, d, name), 29*time.Second, 30*time.Second)
-		read := must(m.RLock(ctx))
-		state("after reading inside", owner+":write=2 "+owner+"=1 mode=write")
-		unlock(inner)
-		unlock(outer)
-		state("after the downgrade", owner+"=1 mode=read")
-		if got := <-told; got != "1" {
-			t.Errorf("the downgrade published %q, want \"1\"", got)
-		}
-		unlock(read)
-		state("after all", "")
-		<-told
-		unlock(must(m.Lock(ctx)))
-		if got := <-told; got != "1" {
-			t.Errorf("the writer published %q, want \"1\"", got)
-		}
-		if n := do(t, d, "EXISTS", timeout(one, 1)).Int; n != 0 {
-			t.Error("a timeout key is left")
-		}
+		})
+		t.Run("a downgrade", func(t *testing.T) {
+			outer, inner := must(m.Lock(ctx)), must(m.Lock(ctx))
+			owner := outer.Owner()
+			if owner == reader.Owner() || inner.Owner() != owner {
+				t.Errorf("the owner that was %s writes as %s and %s: one new name for both is due", reader.Owner(), owner, inner.Owner())
+			}
+			v.want(t, "after two write holds", owner+":write=2 mode=write")
+			within(t, "TTL after write re-entry", pttl(t, d, name), 29*time.Second, 30*time.Second)
+			read := must(m.RLock(ctx))
+			v.want(t, "after reading inside", owner+":write=2 "+owner+"=1 mode=write")
+			release(t, ctx, inner)
+			release(t, ctx, outer)
+			v.want(t, "after the downgrade", owner+"=1 mode=read")
+			if got := <-told; got != "1" {
+				t.Errorf("the downgrade published %q, want \"1\"", got)
+			}
+			release(t, ctx, read)
+			v.want(t, "after all", "")
+			<-told
+		})
+		t.Run("a writer", func(t *testing.T) {
+			release(t, ctx, must(m.Lock(ctx)))
+			if got := <-told; got != "1" {
+				t.Errorf("the writer published %q, want \"1\"", got)
+			}
+			if n := do(t, d, "EXISTS", v.timeout(reader, 1)).Int; n != 0 {
+				t.Error("a timeout key is left")
+			}
+		})
 	})
+}
+
+// rwView is what stands in Redis of a read-write lock.
+type rwView struct {
+	driver driver.Driver
+	name   string
+}
+
+// timeout is the timeout key of an owner's read hold.
+func (v rwView) timeout(h *redlatch.Hold, n int) string {
+	return fmt.Sprintf("{%s}:%s:rwlock_timeout:%d", v.name, h.Owner(), n)
+}
+
+func (v rwView) want(t *testing.T, when, want string) {
+	t.Helper()
+	if got := fields(t, v.driver, v.name); got != want {
+		t.Errorf("%s the hash is %q, want %q", when, got, want)
+	}
+}
+
+func release(t *testing.T, ctx context.Context, h *redlatch.Hold) {
+	t.Helper()
+	if err := h.Unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestAnyNumberOfReadersOrOneWriter(t *testing.T) {
