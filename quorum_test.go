@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -197,7 +196,7 @@ func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		all := posts(t, 5, sure)
 		small := redlatch.NewQuorum(locksOf(all[:3], "job")...)
-		all[2].set(func(commands []driver.Command, _ sender) []driver.Reply { return failAll(commands, errCut) })
+		all[2].set(dead)
 		h := must(small.Lock(ctx))
 		all[2].set(nil)
 		_, err := redlatch.NewQuorum(locksOf(all, "job")...).TryLock(ctx)

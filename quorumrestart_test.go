@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -33,7 +32,7 @@ func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 		began := time.Now()
 		all[1].set(aged("another", func() time.Duration { return time.Since(began) }))
 		time.Sleep(15 * time.Second)
-		all[2].set(func(commands []driver.Command, _ sender) []driver.Reply { return failAll(commands, errCut) })
+		all[2].set(dead)
 		inner, err := q.TryLock(ctx)
 		if err != nil {
 			t.Fatal("re-entry:", err)
