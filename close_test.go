@@ -84,7 +84,7 @@ func TestCloseDoesNotWaitForReplicas(t *testing.T) {
 	}
 }
 
-// Close gives back many holds of a server that answers.
+// Close releases many holds of a server that answers.
 func TestCloseOfManyHolds(t *testing.T) {
 	for _, tt := range []struct {
 		n     int

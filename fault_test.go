@@ -188,7 +188,7 @@ func TestRepliesThatARealServerGaveAndAProxyDropped(t *testing.T) {
 	}
 }
 
-// A hand-over that is settled in the moment in which the heir's time is up: whoever is
+// A hand-over that is decided in the moment in which the heir's time is up: whoever is
 // told that it did not get the lock must not hold it.
 func TestAHandOverAsTheWaitEndsLeavesNoHoldBehind(t *testing.T) {
 	t.Parallel()

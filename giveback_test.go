@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// Goal: what is given back for a waiter that has left does not take the lock away from the
+// Goal: what is released for a waiter that has left does not take the lock away from the
 // same owner's next hold, which is the same field in Redis. Method: waits so short that many
 // end just while a release hands the lock over, and owners that ask again at once. Where the
 // lock was taken away, the next release finds it gone.
@@ -64,7 +64,7 @@ func loseThenRefuse(match func(n int) bool) around {
 	}
 }
 
-// Goal: it is given back at once, and does not stay for a lease.
+// Goal: it is released at once, and does not stay for a lease.
 func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		net := s.tap()
@@ -72,7 +72,7 @@ func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
 		_, err := k.lock(s.client, "job").TryLock(s.limited())
 		wantServersError(t, "TryLock", err, "NOREPLICAS")
 		if errors.Is(err, redlatch.ErrUnknownOutcome) {
-			t.Error("TryLock is", err, "although it was given back")
+			t.Error("TryLock is", err, "although it was released")
 		}
 		if s.memory.Miniredis().Exists("job") {
 			t.Error("the lock stays")
@@ -80,7 +80,7 @@ func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
 	})
 }
 
-// Goal: nobody is told that nothing was taken if the request that gives it back is refused, too.
+// Goal: nobody is told that nothing was taken if the request that releases it is refused, too.
 func TestAGiveBackThatIsRefusedIsNotAConfirmation(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		net := s.tap()

@@ -86,7 +86,7 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 		server  int
 		name    string
 		counter int          // of the holders, by each of them
-		holders atomic.Int64 // of the holders, beyond doubt
+		holders atomic.Int64 // of those that hold for certain
 	}
 	all := []*one{{server: 0, name: id + "a"}, {server: 0, name: id + "b"}, {server: 0, name: id + "c"}, {server: 1, name: id + "a"}, {server: 1, name: id + "d"}}
 	for range 4 {

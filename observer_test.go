@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 )
 
-// Hostile reading, role two: what the library's own users can do. Red where it is broken.
+// What an observer may do.
 
 type observer func(redlatch.Event)
 

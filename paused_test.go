@@ -53,7 +53,7 @@ func holdAllAndReport(url, name string, lease time.Duration) error {
 	// The process has just gone on, and no answer can be here.
 	fmt.Println("first", describe(all))
 	limit := time.Now().Add(10 * time.Second)
-	for !settled(all) && time.Now().Before(limit) {
+	for !answered(all) && time.Now().Before(limit) {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Println("then", describe(all))
@@ -73,7 +73,7 @@ func describe(all []*redlatch.Hold) string {
 		case h.Valid():
 			words = append(words, "valid")
 		case h.Err() == nil && h.Context().Err() == nil:
-			words = append(words, "doubtful")
+			words = append(words, "unconfirmed")
 		case errors.Is(h.Err(), redlatch.ErrLost):
 			words = append(words, "lost")
 		default:
@@ -83,7 +83,7 @@ func describe(all []*redlatch.Hold) string {
 	return strings.Join(words, " ")
 }
 
-func settled(all []*redlatch.Hold) bool { return !strings.Contains(describe(all), "doubtful") }
+func answered(all []*redlatch.Hold) bool { return !strings.Contains(describe(all), "unconfirmed") }
 
 // runWatchdog runs a watchdog until the end of the test.
 func runWatchdog(t *testing.T, address string, cfg watchdog.Config) {
@@ -169,7 +169,7 @@ func TestAProtectedProcessKeepsHoldsOfEveryKindThroughAPause(t *testing.T) {
 	// One whose end has come, or whose lease was fixed, is over whatever Redis says: the
 	// engine says so as soon as it runs.
 	got := strings.Fields(strings.TrimPrefix(first, "first "))
-	if want := "doubtful doubtful doubtful doubtful doubtful"; strings.Join(got[:5], " ") != want {
+	if want := "unconfirmed unconfirmed unconfirmed unconfirmed unconfirmed"; strings.Join(got[:5], " ") != want {
 		t.Errorf("at the first moment the holds are %q, want %q", first, want)
 	}
 	if want := "then valid valid valid valid valid lost lost"; then != want {

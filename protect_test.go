@@ -47,14 +47,14 @@ func watchdogInName(t *testing.T, s *stage) (end func()) {
 		}
 	}
 	over := make(chan struct{})
-	var beating sync.WaitGroup
+	var sending sync.WaitGroup
 	alive(10 * time.Second)
-	beating.Go(func() {
-		beat := time.NewTicker(4 * time.Second)
-		defer beat.Stop()
+	sending.Go(func() {
+		tick := time.NewTicker(4 * time.Second)
+		defer tick.Stop()
 		for {
 			select {
-			case <-beat.C:
+			case <-tick.C:
 				alive(10 * time.Second)
 			case <-over:
 				alive(0)
@@ -62,7 +62,7 @@ func watchdogInName(t *testing.T, s *stage) (end func()) {
 			}
 		}
 	})
-	return func() { close(over); beating.Wait() }
+	return func() { close(over); sending.Wait() }
 }
 
 // wantNothingLeft fails if a session or a heartbeat is left in Redis.
@@ -189,14 +189,14 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 				m.FlushAll()
 				time.Sleep(6 * time.Second)
 				if h.Err() == nil && len(session(s.memory, s.client)) != 1 {
-					t.Error("a held lock is not on record though the client has beaten")
+					t.Error("a held lock is not on record though the client has sent a heartbeat")
 				}
 			})
 		})
 	}
 }
 
-// A reader whose companion asks for both, gives up while the request is under way.
+// A reader cancels its wait while the request that another sent for both is under way.
 func TestNoRecordIsLeftOfACompanionThatLeaves(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		rival := must(s.other(redlatch.Config{}).RWMutex("job").Lock(t.Context()))

@@ -72,7 +72,7 @@ func randomHolds(t *testing.T, s *stage, seed uint64) {
 	}
 	working.Wait()
 	s.driver.spoil(nil)
-	time.Sleep(40 * time.Second) // every outage is over, and a beat is behind it
+	time.Sleep(40 * time.Second) // every outage is over, and a heartbeat has followed
 	synctest.Wait()
 	want := make(map[string]bool)
 	for _, h := range held {

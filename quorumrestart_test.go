@@ -16,7 +16,7 @@ import (
 
 // What a quorum makes of servers that have been restarted, or that are one server.
 
-// The owner of a quorum re-enters it although one server is young and one is dead: its own
+// The owner of a quorum re-enters it although one server has restarted and one is dead: its own
 // hold is what a forgetful server could have forgotten.
 func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
@@ -64,7 +64,7 @@ func TestAClockThatWasAheadDelaysAQuorumForOneLeaseAtMost(t *testing.T) {
 	})
 }
 
-// An attempt of the same owner that has not won is no reason to count young servers: another
+// An attempt of the same owner that has not won is no reason to count restarted servers: another
 // may have a majority that they have forgotten.
 func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
@@ -156,14 +156,14 @@ func TestAServerThatHidesItsAge(t *testing.T) {
 	}
 }
 
-// The wait of Lock goes on until young servers count.
+// The wait of Lock goes on until restarted servers count.
 func TestAQuorumWaitsUntilRestartedServersCount(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
 	started := time.Now()
 	q := openQuorum(t, all, name, redlatch.Config{LeaseTime: 2 * time.Second})
 	_, err := q.TryLock(ctx)
-	is(t, "TryLock on young servers", err, redlatch.ErrNotAcquired)
+	is(t, "TryLock on restarted servers", err, redlatch.ErrNotAcquired)
 	if n := q.standing(t, name); n > 0 {
 		t.Errorf("%d members are held after a TryLock in vain", n)
 	}

@@ -147,8 +147,8 @@ func TestAServerThatIsDown(t *testing.T) {
 // is released all the same, and the waiter finds it by itself.
 func TestAServerThatMayNotPublish(t *testing.T) {
 	server := redistest.Start(t)
-	server.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "resetchannels")
-	url := fmt.Sprintf("redis://mute:secret@%s", server.Addr())
+	server.CLI(t, "ACL", "SETUSER", "silent", "on", ">secret", "~*", "+@all", "resetchannels")
+	url := fmt.Sprintf("redis://silent:secret@%s", server.Addr())
 	holder := open(t, url, redlatch.Config{})
 	waiter := open(t, url, redlatch.Config{PollCap: 100 * time.Millisecond})
 	h := must(holder.Mutex("job").Lock(t.Context()))

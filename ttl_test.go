@@ -109,7 +109,7 @@ func TestEveryReadHoldThatIsValidHasItsTimeoutKey(t *testing.T) {
 	})
 }
 
-// A write hold with a short lease lives as long as the read hold inside it: they are one stay.
+// A write hold with a short lease lives as long as the read hold inside it: they are one grant.
 func TestALockIsFreeAfterTheLastUnlockOfEitherSide(t *testing.T) {
 	for _, writeLast := range []bool{false, true} {
 		t.Run(fmt.Sprint("the write hold is unlocked last: ", writeLast), func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestALockIsFreeAfterTheLastUnlockOfEitherSide(t *testing.T) {
 }
 
 // A reader inside a write hold has a timeout key with the lease of the reader alone. The
-// trust of the write hold is taken over by the tenure, and is longer.
+// trust of the write hold is taken over by the grant, and is longer.
 func TestAShortReadInsideALongWriteIsNotTrustedBeyondItsTimeoutKey(t *testing.T) {
 	for what, opts := range map[string][2][]redlatch.LockOption{
 		"renewed write, fixed read": {nil, {redlatch.WithLease(5 * time.Second)}},
