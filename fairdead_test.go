@@ -95,7 +95,7 @@ func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.other(redlatch.Config{}).FairMutex("job").Lock(t.Context()))
 		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
+		doomed := mortal{s.on(d, redlatch.Config{}), d}
 		ended, cancel := context.WithCancel(t.Context())
 		var q turns
 		for i := range 50 {
@@ -176,11 +176,7 @@ func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
-		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
-		ended, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
-		synctest.Wait()
+		doomed, end := s.doomedWaiter()
 		doomed.die()
 		_ = h.Unlock(t.Context())
 		time.Sleep(time.Minute)
@@ -194,8 +190,7 @@ func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 		} else {
 			_ = h.Unlock(t.Context())
 		}
-		cancel()
-		d.spoil(nil)
+		end()
 	})
 }
 
@@ -204,20 +199,15 @@ func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 func TestSlowBeatsDoNotKeepTheDeadAlive(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
-		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
-		ended, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
-		synctest.Wait()
+		doomed, end := s.doomedWaiter()
 		var q turns
-		q.wait(s, 1, s.distantClient(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}).FairMutex("job"))
+		q.wait(s, 1, s.on(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}, redlatch.Config{}).FairMutex("job"))
 		time.Sleep(12 * time.Second) // only keep-alives are sent any more
 		doomed.die()
 		died := time.Now()
 		_ = h.Unlock(t.Context())
 		q.inOrder(t, 1)
 		within(t, "time until the living was served", time.Since(died), 0, 20*time.Second)
-		cancel()
-		d.spoil(nil)
+		end()
 	})
 }

@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -31,14 +32,26 @@ type mortal struct {
 
 func (m mortal) die() { m.driver.spoil(func([]string) fate { return isLost }) }
 
+// doomedWaiter is one that waits for the fair lock "job". end lets it go, dead or not.
+func (s *stage) doomedWaiter() (doomed mortal, end func()) {
+	s.Helper()
+	d := &spoiled{Driver: s.memory}
+	doomed = mortal{s.on(d, redlatch.Config{}), d}
+	waiting, cancel := context.WithCancel(s.Context())
+	go func() { _, _ = doomed.FairMutex("job").Lock(waiting) }()
+	synctest.Wait()
+	return doomed, func() {
+		cancel()
+		d.spoil(nil)
+	}
+}
+
 func queueBadly(t *testing.T, s *stage, seed uint64) {
 	roll := dice(seed)
 	var clients []mortal
 	for range 4 {
 		d := &spoiled{Driver: s.memory}
-		c := must(redlatch.New(d, quiet(redlatch.Config{})))
-		s.others = append(s.others, c)
-		clients = append(clients, mortal{c, d})
+		clients = append(clients, mortal{s.on(d, redlatch.Config{}), d})
 	}
 	run := &fairRun{t: t}
 	var all sync.WaitGroup

@@ -177,7 +177,7 @@ func TestAWaiterWhoseLeaveWasLostDoesNotBlockTheQueue(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
 		d := &spoiled{Driver: s.memory}
-		c := s.distantClient(d)
+		c := s.on(d, redlatch.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 3)
 		for range cap(left) {

@@ -97,25 +97,17 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		m := s.client.Mutex("job")
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
-		spy := &order{Driver: s.driver.Driver}
-		s.driver.Driver = spy
+		var keys []string
+		s.tap().set(func(commands []driver.Command, send sender) []driver.Reply {
+			for _, c := range commands {
+				keys = append(keys, c.Key)
+			}
+			return send(commands...)
+		})
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
 		session := protocol.SessionKey(s.client.ID())
-		if want := []string{session, "job", "job", session}; !slices.Equal(spy.keys, want) {
-			t.Errorf("the commands went to %q, want %q", spy.keys, want)
+		if want := []string{session, "job", "job", session}; !slices.Equal(keys, want) {
+			t.Errorf("the commands went to %q, want %q", keys, want)
 		}
 	})
-}
-
-// order notes to which keys the commands go.
-type order struct {
-	driver.Driver
-	keys []string
-}
-
-func (o *order) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	for _, c := range commands {
-		o.keys = append(o.keys, c.Key)
-	}
-	return o.Driver.Pipeline(ctx, commands...)
 }

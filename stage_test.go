@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 )
 
@@ -25,7 +26,13 @@ type stage struct {
 // other returns one more client on the same server.
 func (s *stage) other(cfg redlatch.Config) *redlatch.Client {
 	s.Helper()
-	c, err := redlatch.New(s.driver, quiet(cfg))
+	return s.on(s.driver, cfg)
+}
+
+// on returns a client on a driver to the same server.
+func (s *stage) on(d driver.Driver, cfg redlatch.Config) *redlatch.Client {
+	s.Helper()
+	c, err := redlatch.New(d, quiet(cfg))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -84,12 +91,7 @@ func (s *stage) limited() context.Context {
 // stranger returns a client of another machine: no fault of this one's network meets it.
 func (s *stage) stranger() *redlatch.Client {
 	s.Helper()
-	c, err := redlatch.New(s.memory, quiet(redlatch.Config{}))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.others = append(s.others, c)
-	return c
+	return s.on(s.memory, redlatch.Config{})
 }
 
 // wantAlone fails if a stranger gets the lock while h says that it is valid. It returns
