@@ -47,7 +47,7 @@ func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
 	d.spoil(nil)
 	r.report()
 
-	redistest.Eventually(t, 8*time.Second, func() bool {
+	redistest.Eventually(t, 30*time.Second, func() bool {
 		return r.clients[0].Stats().Holds == 0 && r.clients[1].Stats().Holds == 0 && len(m.Miniredis().Keys()) == 0
 	}, "nothing is left")
 	for _, c := range r.clients {
