@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // Config are the settings of a client. The zero value of each field is its
@@ -117,7 +121,7 @@ const minProtected = time.Second
 // minPollCap keeps a waiter from becoming a load on the server.
 const minPollCap = 50 * time.Millisecond
 
-// minFairWait leaves the beats time to raise the deadline of a waiter.
+// minFairWait leaves the keep-alive time to raise the deadline of a waiter.
 const minFairWait = 10 * time.Second
 
 // withDefaults fills in the defaults and checks every field, also against each
@@ -156,8 +160,33 @@ func (c Config) withDefaults() (Config, error) {
 			return c, err
 		}
 	}
-	_, err := parsePeer(c.OldestPeer)
-	return c, err
+	if _, err := protocol.ParsePeer(c.OldestPeer); err != nil {
+		return c, &ConfigError{Field: "OldestPeer", Reason: err.Error()}
+	}
+	return c, nil
+}
+
+// settings are those of the machinery behind a client. The configuration has its defaults.
+func (c Config) settings(d driver.Driver) lock.Settings {
+	sharded, _ := d.(driver.Sharded)
+	oldest, _ := protocol.ParsePeer(c.OldestPeer)
+	s := lock.Settings{
+		Driver:         d,
+		Messages:       protocol.MessagesFor(oldest, sharded != nil && sharded.ShardMessages()),
+		Lease:          c.LeaseTime,
+		RenewInterval:  c.RenewInterval,
+		FairWait:       c.FairWait,
+		PollCap:        c.PollCap,
+		CommandTimeout: c.CommandTimeout,
+		ReleaseTimeout: c.ReleaseTimeout,
+		TokenClock:     c.TokenClock,
+		Protect:        c.Protect,
+		Logger:         c.Logger,
+	}
+	if c.Observer != nil {
+		s.Observe = observe(c.Observer)
+	}
+	return s
 }
 
 // inRange refuses a setting or an option that is not between two values.
@@ -166,12 +195,4 @@ func inRange(field string, d, least, most time.Duration) error {
 		return &ConfigError{Field: field, Reason: fmt.Sprintf("%v is not between %v and %v", d, least, most)}
 	}
 	return nil
-}
-
-// every is the renewal interval of a lease, in the proportion of the settings.
-func (c Config) every(lease time.Duration) time.Duration {
-	if lease == c.LeaseTime {
-		return c.RenewInterval
-	}
-	return min(c.RenewInterval, lease/3)
 }

@@ -1,14 +1,6 @@
 package redlatch
 
-import (
-	"context"
-	"errors"
-	"fmt"
-
-	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/lockerr"
-	"github.com/redlatch/redlatch/internal/script"
-)
+import "github.com/redlatch/redlatch/internal/lockerr"
 
 // The conditions a caller can tell apart with errors.Is. One condition has one
 // name in every verb. Errors of the network and of the server are wrapped as they
@@ -61,27 +53,3 @@ var (
 // ConfigError says which setting is wrong, and why. It is returned before anything is sent.
 // Field is the field of Config, the option, or "url". Reason is for people.
 type ConfigError = lockerr.ConfigError
-
-// failure wraps the error of a verb on a lock with what the caller can match.
-func failure(verb, name string, err error) error {
-	_, unknown := errors.AsType[*script.UnknownError](err)
-	refused, _ := errors.AsType[*driver.ServerError](err)
-	switch {
-	case unknown:
-		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrUnknownOutcome, err)
-	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
-		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, ErrWrongType, err)
-	}
-	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
-}
-
-// withCause joins the reason for which ctx ended to an error, if it has.
-func withCause(err error, ctx context.Context) error {
-	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
-		return err
-	}
-	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return fmt.Errorf("%w: %w: %w", err, ctx.Err(), cause)
-	}
-	return fmt.Errorf("%w: %w", err, ctx.Err())
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch"
+	_ "github.com/redlatch/redlatch/driver/memory" // for memory://
 )
 
 // Both accounts are held, or none. A transfer the other way round takes them in the same

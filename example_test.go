@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	_ "github.com/redlatch/redlatch/driver/memory" // for memory://
 )
 
 func openExample(ctx context.Context) *redlatch.Client {

@@ -2,11 +2,8 @@ package redlatch
 
 import (
 	"context"
-	"errors"
-	"time"
 
-	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // FairMutex is an exclusive lock that is served in the order in which it was asked for,
@@ -23,21 +20,17 @@ import (
 // A FairMutex holds no state; see Mutex.
 type FairMutex struct {
 	client *Client
-	point  point
-	fair   script.Fair
+	ref    lock.Ref
 }
 
 // FairMutex returns the fair mutex called name. It does not touch Redis. A name that
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) FairMutex(name string) *FairMutex {
-	m := &FairMutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
-	m.fair = script.NewFair(name, c.config.FairWait, c.messages)
-	m.point.kind, m.point.fair = queueing{m.fair, m.point.kind.(exclusive)}, true
-	return m
+	return &FairMutex{c, c.locks.FairMutex(name)}
 }
 
 // Name is the name the mutex was made with.
-func (m *FairMutex) Name() string { return m.point.name }
+func (m *FairMutex) Name() string { return m.ref.Name }
 
 // Lock waits for its turn and until the mutex is held, ctx ends, or the time of WithWait
 // has passed. For options and errors see Mutex.Lock. After an error the waiter has left
@@ -50,16 +43,16 @@ func (m *FairMutex) Name() string { return m.point.name }
 // this library that waits. Where more than 64 Java threads are the last to wait, the latter
 // may stay for an hour.
 //
-// Source: Redisson's RFairLock, and its algorithm since 3.11.1.
+// Source: RFairLock of Redisson since 3.11.1; docs/wire-format.md, "Fair lock".
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.point, forever, opts)
+	return acquire(ctx, &m.ref, forever, opts)
 }
 
 // TryLock takes the mutex if it is free and nobody is waiting for it. It does not queue.
 // After a silence of all waiters longer than 2 s it fails once, because that may have been
 // an outage; 3.5 s later the silent are passed over. See Lock.
 func (m *FairMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.point, 0, opts)
+	return acquire(ctx, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes the next waiter. The queue
@@ -67,7 +60,7 @@ func (m *FairMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 // begin with a UUID: that may be somebody's data, and ForceUnlockIf takes it by name. See
 // Mutex.ForceUnlock.
 func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.client.force(ctx, &m.point, m.fair.Force())
+	return m.ref.ForceUnlock(ctx, "")
 }
 
 // ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it. If somebody
@@ -76,39 +69,11 @@ func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *FairMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	return m.client.forceFrom(ctx, &m.point, owner, m.fair.ForceFrom(owner))
+	return forceUnlockIf(ctx, &m.ref, owner)
 }
 
 // Status reads who holds the mutex and who waits for it, in the order of the queue: the
 // first 10,000. It changes nothing. See Mutex.Status.
 func (m *FairMutex) Status(ctx context.Context) (Status, error) {
-	replies, err := m.client.askAll(ctx, &m.point, "status of",
-		script.Status(m.point.name, protocol.TokenKey(m.point.name)), m.fair.Queue())
-	if err != nil {
-		return Status{}, err
-	}
-	state, err := script.ReadStatus(replies[0].Reply)
-	queue, wrong := script.ReadQueue(replies[1].Reply)
-	if err := errors.Join(err, wrong); err != nil {
-		return Status{}, failure("status of", m.point.name, err)
-	}
-	status, err := mutexStatus(m.point.name, state)
-	for _, w := range queue {
-		status.Queue = append(status.Queue, Waiter(w))
-	}
-	return status, err
-}
-
-// queueing is a fair mutex.
-type queueing struct {
-	fair script.Fair
-	exclusive
-}
-
-func (k queueing) acquire(owner string, counts script.Counts, lease time.Duration, wait bool) script.Call {
-	return k.fair.Acquire(owner, lease, counts.Writes, wait)
-}
-
-func (k queueing) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
-	return k.fair.Release(owner, counts.Writes, lease)
+	return status(ctx, &m.ref)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// java plays a Redisson client on the queue of a fair lock, by section 2 of the wire format:
+// java plays a Redisson client on the queue of a fair lock, by docs/wire-format.md, "Fair lock":
 // it prunes a head whose deadline has passed, and takes its wait off all others when it
 // acquires.
 type java struct {

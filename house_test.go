@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,13 +21,16 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore"},
+	{"internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore", "docs"},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"watchdog", "fence"},
 	{"."},
+	{"internal/connect"},
 	{"driver/memory", "driver/sentinel"},
 	{"driver/rueidis", "driver/cluster"},
+	{"internal/multilock"},
+	{"internal/lock"},
 	{"internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
 	{"internal/protocol", "internal/lockerr", "driver"},
@@ -36,13 +40,16 @@ var house = [][]string{
 // what stands here.
 var houseOnly = map[string][]string{
 	".": {
-		"driver/memory", "driver/sentinel", "driver/rueidis", "driver/cluster", "internal/waitqueue", "internal/renew",
-		"internal/session", "internal/script", "internal/protocol", "internal/lockerr", "driver",
+		"internal/connect", "internal/lock", "internal/multilock", "internal/protocol", "internal/lockerr", "driver",
 	},
-	"driver/memory":   {"driver/rueidis", "driver"},
-	"driver/sentinel": {"driver/rueidis", "driver"},
-	"driver/rueidis":  {"driver"},
-	"driver/cluster":  {"driver"}, // put together from single drivers, whichever they are
+	// Not driver/memory: only programs that import it contain it.
+	"internal/connect": {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "driver"},
+	"driver/memory":    {"driver/rueidis", "driver"},
+	"driver/sentinel":  {"driver/rueidis", "driver"},
+	"driver/rueidis":   {"driver"},
+	"driver/cluster":   {"driver"}, // put together from single drivers, whichever they are
+	// Several locks are made of the public life of one; they know no script.
+	"internal/multilock": {"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "driver"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
@@ -96,8 +103,13 @@ func TestHouseSeesWrongImports(t *testing.T) {
 	}{
 		{room: "cmd/redlatch", path: houseModule + "/watchdog"},
 		{room: "watchdog", path: houseModule},
-		{room: ".", path: houseModule + "/internal/script"},
-		{room: ".", path: houseModule + "/driver/memory"},
+		{room: ".", path: houseModule + "/internal/lock"},
+		{room: "internal/multilock", path: houseModule + "/internal/lock"},
+		{room: ".", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/multilock", path: houseModule + "/internal/script", wrong: true},
+		{room: "internal/lock", path: houseModule + "/internal/multilock", wrong: true},
+		{room: ".", path: houseModule + "/internal/connect"},
+		{room: "internal/connect", path: houseModule + "/driver/rueidis"},
 		{room: "internal/script", path: houseModule + "/internal/protocol"},
 		{room: "driver/memory", path: houseModule + "/driver/rueidis"},
 		{room: "driver/rueidis", path: "github.com/redis/rueidis"},
@@ -114,6 +126,9 @@ func TestHouseSeesWrongImports(t *testing.T) {
 		{room: "driver/rueidis", path: houseModule + "/internal/protocol", wrong: true},
 		{room: "driver/cluster", path: houseModule + "/driver/rueidis", wrong: true},
 		{room: ".", path: houseModule + "/fence", wrong: true},
+		{room: ".", path: houseModule + "/driver/memory", wrong: true},
+		{room: "internal/connect", path: houseModule + "/driver/memory", wrong: true},
+		{room: "internal/connect", path: houseModule, wrong: true},
 		{room: ".", path: houseModule + "/internal/redistest", wrong: true},
 		{room: "cmd/redlatch", path: houseModule + "/internal/redistest", wrong: true},
 		{room: "examples/shop", path: houseModule + "/internal/redistest", wrong: true},
@@ -130,6 +145,30 @@ func TestHouseSeesWrongImports(t *testing.T) {
 	}
 	if floorOf("util") >= 0 {
 		t.Error("a package that is not in the table was found on a floor")
+	}
+}
+
+// Goal: a program that uses redis:// alone does not link the embedded server and its Lua
+// interpreter. Method: nothing that the library depends on, at any depth, belongs to them. With
+// driver/memory both are found, so the patterns are right.
+func TestHouseLinksNoEmbeddedServer(t *testing.T) {
+	t.Parallel()
+	embedded := regexp.MustCompile(`(?m)^github\.com/(alicebob/miniredis|yuin/gopher-lua).*$`)
+	dependencies := func(packages ...string) []byte {
+		out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, packages...)...).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		return out
+	}
+	if found := embedded.FindAll(dependencies(".", "./fence", "./watchdog"), -1); len(found) > 0 {
+		t.Errorf("the library depends on %q: only driver/memory may", found)
+	}
+	with := dependencies("./driver/memory")
+	for _, name := range []string{"github.com/alicebob/miniredis/v2\n", "github.com/yuin/gopher-lua\n"} {
+		if !bytes.Contains(with, []byte(name)) || !embedded.MatchString(name) {
+			t.Errorf("driver/memory does not depend on %s, or the pattern does not match it", name)
+		}
 	}
 }
 
@@ -153,7 +192,7 @@ func TestHouseNamesOnlyPackagesThatExist(t *testing.T) {
 func TestHouseSeesPackagesThatAreGone(t *testing.T) {
 	t.Parallel()
 	for room, exists := range map[string]bool{
-		".": true, "driver": true, "examples/...": true, "gone": false, "gone/...": false, "docs": false,
+		".": true, "driver": true, "examples/...": true, "gone": false, "gone/...": false, "scripts": false,
 	} {
 		if got := existsRoom(room); got != exists {
 			t.Errorf("the package %s exists: got %v, want %v", room, got, exists)

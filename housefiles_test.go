@@ -19,7 +19,7 @@ import (
 // house_test.go.
 
 const (
-	houseMaxLines    = 343
+	houseMaxLines    = 320
 	houseMaxFunction = 60
 )
 
@@ -103,7 +103,11 @@ var (
 // privateWords are images that this project once used, each with the word that says it plainly. They
 // are put together from pieces, so that this file passes too.
 var privateWords = map[string]string{
+	"bal" + "lot":  "quorum attempt",
 	"c" + "ue":     "event",
+	"dis" + "band": "release",
+	"er" + "rand":  "request",
+	"he" + "art":   "keep-alive",
 	"de" + "bt":    "pending clean-up",
 	"par" + "ting": "group release",
 	"pi" + "vot":   "blocker",

@@ -31,23 +31,3 @@ func TestOneServerByHostAndPortIsOne(t *testing.T) {
 		}
 	}
 }
-
-func TestTheIdentityOfAServer(t *testing.T) {
-	for _, same := range [][]string{
-		{"redis://a", "redis://A:6379", "rediss://user:secret@a:6379/3"},
-		{"redis+sentinel://a,b/main", "redis+sentinel://B:26379,a/main", "rediss+sentinel://b,a/main/2"},
-		{"redis+cluster://a,b", "rediss+cluster://b,a:6379"},
-		{"redis://[FE80::1]", "redis://[fe80::1]:6379"},
-	} {
-		for _, url := range same {
-			if got, want := must(redlatch.Identity(url)), must(redlatch.Identity(same[0])); got != want {
-				t.Errorf("%s is %q, and %s is %q", same[0], want, url, got)
-			}
-		}
-	}
-	for _, pair := range [][2]string{{"redis://a", "redis://b"}, {"redis://a", "redis://a:6380"}, {"redis+sentinel://a/main", "redis+sentinel://a/Main"}, {"memory://a", "memory://b"}} {
-		if must(redlatch.Identity(pair[0])) == must(redlatch.Identity(pair[1])) {
-			t.Errorf("%v are one server", pair)
-		}
-	}
-}

@@ -21,7 +21,7 @@ import (
 // contexts that end, lost requests and replies, two clients. Nobody overlaps, no error
 // beyond those documented, and in the end nothing is left.
 func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
-	m := must(memory.Open(t.Context(), ""))
+	m := must(memory.Open(t.Context(), memory.Options{}))
 	defer m.Close()
 	r := &sharedOwners{t: t}
 	d := &spoiled{Driver: m}

@@ -3,8 +3,9 @@ package redlatch
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Lock is what every kind of lock can do.
@@ -66,7 +67,8 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 // replicas, a hold that outlives its first lease may be overtaken. With WithLease there are
 // no renewals, so the whole lease is confirmed.
 //
-// Source: the WAIT command of Redis, as Redisson uses it (section 15 of the wire format).
+// Source: the WAIT command of Redis, as Redisson uses it; docs/wire-format.md, "Waiting for
+// replicas".
 func WithReplicas(n int, timeout time.Duration) LockOption {
 	return LockOption{kind: replicasOption, n: n, d: timeout}
 }
@@ -77,58 +79,57 @@ func WithReplicas(n int, timeout time.Duration) LockOption {
 // If any hold has no limit, none applies.
 func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOption, d: d} }
 
-// request is what the options of one acquisition add up to.
-type request struct {
-	lease  time.Duration
-	fixed  bool          // the lease is not renewed
-	wait   time.Duration // forever: ctx alone bounds the wait
-	fenced bool          // with a token
-	most   time.Duration // for which it is held at most; 0 without
+// forever is the wait of Lock, which ctx alone bounds.
+const forever = lock.Forever
 
-	replicas int           // that have to confirm the hold
-	confirm  time.Duration // for how long to wait for them
-}
-
-// until is when a hold that was asked for at a moment ends at the latest; zero without.
-func (r request) until(asked time.Time) time.Time {
-	if r.most == 0 {
-		return time.Time{}
-	}
-	return asked.Add(r.most)
-}
-
-const forever time.Duration = math.MaxInt64
-
-// request checks the options and applies them to the defaults of the verb.
-func (c *Client) request(wait time.Duration, opts []LockOption) (request, error) {
-	r := request{lease: c.config.LeaseTime, wait: wait}
+// options checks the options of one acquisition and applies them to the defaults of the verb.
+func options(lease, wait time.Duration, opts []LockOption) (lock.Options, error) {
+	o := lock.Options{Lease: lease, Wait: wait}
 	for _, opt := range opts {
 		switch opt.kind {
 		case leaseOption:
 			if err := inRange("WithLease", opt.d, minLease, longest); err != nil {
-				return r, err
+				return o, err
 			}
-			r.lease, r.fixed = opt.d, true
+			o.Lease, o.Fixed = opt.d, true
 		case waitOption:
 			if opt.d < 0 {
-				return r, &ConfigError{Field: "WithWait", Reason: fmt.Sprintf("%v is negative", opt.d)}
+				return o, &ConfigError{Field: "WithWait", Reason: fmt.Sprintf("%v is negative", opt.d)}
 			}
-			r.wait = opt.d
+			o.Wait = opt.d
 		case fencingOption:
-			r.fenced = true
+			o.Fenced = true
 		case replicasOption:
 			if opt.n < 1 || opt.d < time.Millisecond {
-				return r, &ConfigError{Field: "WithReplicas", Reason: fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
+				return o, &ConfigError{Field: "WithReplicas", Reason: fmt.Sprintf("%d replicas within %v: at least one, and 1ms", opt.n, opt.d)}
 			}
-			r.replicas, r.confirm = opt.n, min(opt.d, longest)
+			o.Replicas, o.ReplicaTimeout = opt.n, min(opt.d, longest)
 		case maxHoldOption:
 			if err := inRange("WithMaxHold", opt.d, minLease, longest); err != nil {
-				return r, err
+				return o, err
 			}
-			r.most = opt.d
+			o.MaxHold = opt.d
 		default:
-			return r, &ConfigError{Field: "LockOption", Reason: "the zero value is no option"}
+			return o, &ConfigError{Field: "LockOption", Reason: "the zero value is no option"}
 		}
 	}
-	return r, nil
+	return o, nil
+}
+
+// acquire takes a single lock.
+func acquire(ctx context.Context, r *lock.Ref, wait time.Duration, opts []LockOption) (*Hold, error) {
+	o, err := options(r.Manager().Lease(), wait, opts)
+	if err != nil {
+		return nil, err
+	}
+	h, err := r.Acquire(ctx, o)
+	return (*Hold)(h), err
+}
+
+// forceUnlockIf frees a single lock if owner holds it.
+func forceUnlockIf(ctx context.Context, r *lock.Ref, owner string) (bool, error) {
+	if owner == "" {
+		return false, &ConfigError{Field: "owner", Reason: "it is empty; ForceUnlock frees a lock whoever holds it"}
+	}
+	return r.ForceUnlock(ctx, owner)
 }

@@ -100,7 +100,7 @@ func TestABlockedLogHandlerHoldsNobodyUp(t *testing.T) {
 	log := slog.New(handler(func(string) { <-stuck }))
 	synctest.Test(t, func(t *testing.T) {
 		stuck = make(chan struct{})
-		m := must(memory.Open(context.WithoutCancel(t.Context()), ""))
+		m := must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
 		c := must(redlatch.New(m, redlatch.Config{Logger: log}))
 		ctx := context.WithoutCancel(t.Context())
 		short := must(c.Mutex("short").Lock(ctx, redlatch.WithLease(time.Second)))

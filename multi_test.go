@@ -108,7 +108,7 @@ func (cluster) ShardMessages() bool { return false }
 
 func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
 	ctx := t.Context()
-	d := must(memory.Open(ctx, ""))
+	d := must(memory.Open(ctx, memory.Options{}))
 	defer d.Close()
 	counted := &spoiled{Driver: d}
 	c := must(redlatch.New(cluster{counted}, quiet(redlatch.Config{})))

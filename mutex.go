@@ -3,8 +3,7 @@ package redlatch
 import (
 	"context"
 
-	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Mutex is an exclusive lock: at most one owner holds it. It is the lock that
@@ -14,17 +13,17 @@ import (
 // be used by any number of goroutines. What was acquired is the Hold.
 type Mutex struct {
 	client *Client
-	point  point
+	ref    lock.Ref
 }
 
 // Mutex returns the mutex called name. It does not touch Redis. A name that cannot
 // be one is reported by every verb as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
-	return &Mutex{client: c, point: c.point(name, protocol.LockChannel(name), false)}
+	return &Mutex{c, c.locks.Mutex(name)}
 }
 
 // Name is the name the mutex was made with.
-func (m *Mutex) Name() string { return m.point.name }
+func (m *Mutex) Name() string { return m.ref.Name }
 
 // Lock waits until the mutex is held, ctx ends, or the time of WithWait has passed.
 //
@@ -39,15 +38,15 @@ func (m *Mutex) Name() string { return m.point.name }
 // turned out to be gone; ErrWrongType; ErrInvalidName; ErrClosed; *ConfigError; and
 // errors of the network and the server, after which nothing is held.
 //
-// Source: Redisson's RLock.lock and tryLock, "acquire" in the wire format.
+// Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.point, forever, opts)
+	return acquire(ctx, &m.ref, forever, opts)
 }
 
 // TryLock takes the mutex if it is free, and does not wait. It asks Redis once and
 // may overtake waiters. For errors and effects see Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.point, 0, opts)
+	return acquire(ctx, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports
@@ -57,9 +56,9 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
 // ErrWrongType, if the key is something else, or may be: a key without expiry, or whose
 // owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
-// ErrUnknownOutcome. Source: Redisson's forceUnlock.
+// ErrUnknownOutcome. Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.client.force(ctx, &m.point, script.Force(m.point.name, m.point.channel, m.client.messages))
+	return m.ref.ForceUnlock(ctx, "")
 }
 
 // ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it, whatever
@@ -69,5 +68,5 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	return m.client.forceFrom(ctx, &m.point, owner, script.ForceFrom(m.point.name, m.point.channel, owner, m.client.messages))
+	return forceUnlockIf(ctx, &m.ref, owner)
 }

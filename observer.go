@@ -1,23 +1,33 @@
 package redlatch
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lock"
+)
 
 // Observer is told of events. Its method is called in the goroutine where the event happens,
 // and must not block. A separate goroutine tells it of losses, and calls the logger. The
 // method may use the client, and close it. It must be safe for concurrent use.
+//
+// The context is that of the call that the event belongs to, with its values: of Lock for
+// EventAcquired, EventNotAcquired and EventLost, of Unlock for EventReleased. It may have
+// ended. What a Multi or a Quorum does about a member has the context of its Lock or Unlock.
+// Client.Close tells of no release.
 type Observer interface {
-	Observe(Event)
+	Observe(ctx context.Context, e Event)
 }
 
 // Event is one thing that happened to a lock of this client.
 type Event struct {
 	Kind  EventKind
 	Lock  string
-	Owner string
-	// Took is how long it took: the wait of Acquired and NotAcquired, the time
-	// held of Released and Lost.
+	Owner string // "" if no owner got the lock
+	// Took is how long it took: the wait of EventAcquired and EventNotAcquired, the time
+	// held of EventReleased and EventLost.
 	Took time.Duration
-	// Err is why, for NotAcquired, Lost, and a Released that failed.
+	// Err is why, for EventNotAcquired, EventLost, and an EventReleased that failed.
 	Err error
 }
 
@@ -26,15 +36,15 @@ type EventKind string
 
 // The events.
 const (
-	Acquired    EventKind = "acquired"
-	NotAcquired EventKind = "not acquired"
-	Released    EventKind = "released"
-	Lost        EventKind = "lost"
+	EventAcquired    EventKind = lock.EventAcquired
+	EventNotAcquired EventKind = lock.EventNotAcquired
+	EventReleased    EventKind = lock.EventReleased
+	EventLost        EventKind = lock.EventLost
 )
 
-// observe tells the observer of something that took so long.
-func (c *Client) observe(kind EventKind, p *point, owner string, took time.Duration, err error) {
-	if c.config.Observer != nil {
-		c.config.Observer.Observe(Event{Kind: kind, Lock: p.name, Owner: owner, Took: took, Err: err})
+// observe tells an observer.
+func observe(o Observer) func(context.Context, lock.Event) {
+	return func(ctx context.Context, e lock.Event) {
+		o.Observe(ctx, Event{Kind: EventKind(e.Kind), Lock: e.Lock, Owner: e.Owner, Took: e.Took, Err: e.Err})
 	}
 }

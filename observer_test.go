@@ -12,15 +12,15 @@ import (
 
 // What an observer may do.
 
-type observer func(redlatch.Event)
+type observer func(context.Context, redlatch.Event)
 
-func (o observer) Observe(e redlatch.Event) { o(e) }
+func (o observer) Observe(ctx context.Context, e redlatch.Event) { o(ctx, e) }
 
 // An observer panics in the caller's goroutine, which recovers, as a web server does.
 func TestAPanickingObserverLeavesNoHoldBehind(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		c := s.other(redlatch.Config{Observer: observer(func(e redlatch.Event) {
-			if e.Kind == redlatch.Acquired {
+		c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventAcquired {
 				panic("observer")
 			}
 		})})
@@ -42,14 +42,14 @@ func TestAPanickingObserverLeavesNoHoldBehind(t *testing.T) {
 
 // An observer that is told of a loss ends the client, as one does that cannot go on.
 func TestAnObserverMayCloseItsClient(t *testing.T) {
-	for _, kind := range []redlatch.EventKind{redlatch.Lost, redlatch.Acquired, redlatch.Released} {
+	for _, kind := range []redlatch.EventKind{redlatch.EventLost, redlatch.EventAcquired, redlatch.EventReleased} {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.WithoutCancel(t.Context())
-				m := must(memory.Open(ctx, ""))
+				m := must(memory.Open(ctx, memory.Options{}))
 				var c *redlatch.Client
 				done := make(chan error, 1)
-				c = must(redlatch.New(m, quiet(redlatch.Config{Observer: observer(func(e redlatch.Event) {
+				c = must(redlatch.New(m, quiet(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
 					if e.Kind == kind {
 						limited, cancel := context.WithTimeout(ctx, time.Hour)
 						defer cancel()
@@ -60,7 +60,7 @@ func TestAnObserverMayCloseItsClient(t *testing.T) {
 					}
 				})})))
 				h, err := c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Second))
-				if err == nil && kind == redlatch.Released {
+				if err == nil && kind == redlatch.EventReleased {
 					_ = h.Unlock(ctx)
 				}
 				if err := <-done; err != nil {

@@ -51,7 +51,7 @@ func posts(t *testing.T, n int, cfg redlatch.Config) []*post {
 	ctx := context.WithoutCancel(t.Context())
 	all := make([]*post, n)
 	for i := range all {
-		m := must(memory.Open(ctx, ""))
+		m := must(memory.Open(ctx, memory.Options{}))
 		t.Cleanup(m.Close)
 		p := &post{tap: &tap{Driver: m}, memory: m}
 		p.client = p.rival(t, cfg)
@@ -115,7 +115,7 @@ func (d far) Pipeline(ctx context.Context, commands ...driver.Command) []driver.
 func farLocks(ctx context.Context, n int) (locks []redlatch.Lock, leave func()) {
 	var ends []func()
 	for range n {
-		m := must(memory.Open(ctx, ""))
+		m := must(memory.Open(ctx, memory.Options{}))
 		c := must(redlatch.New(far{m, 150 * time.Millisecond}, quiet(sure)))
 		ends = append(ends, func() { _ = c.Close(ctx); m.Close() })
 		locks = append(locks, c.Mutex("job"))

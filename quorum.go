@@ -2,13 +2,10 @@ package redlatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/waitqueue"
+	"github.com/redlatch/redlatch/internal/multilock"
 )
 
 // Quorum is one lock on several independent servers: the holder holds it on a majority of
@@ -23,7 +20,7 @@ import (
 // lock for that long after a majority of the servers has started.
 //
 // A Quorum holds no state; see Mutex.
-type Quorum struct{ whole }
+type Quorum struct{ set multilock.Set }
 
 var _ Lock = (*Quorum)(nil)
 
@@ -35,19 +32,16 @@ var _ Lock = (*Quorum)(nil)
 // two of them are known to be on one server. Change the servers of a Quorum one at a time: see
 // docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
-	q := &Quorum{}
-	q.take("NewQuorum", locks)
-	if a, b, found := clash(q.parts, member.sameServer); found && q.err == nil {
-		q.err = refuse("NewQuorum", "%q and %q are both on %s: members are counted by distinct server", a.point.name, b.point.name, a.where())
-	}
-	return q
+	members, err := membersOf("NewQuorum", locks)
+	return &Quorum{multilock.Servers("NewQuorum", members, err)}
 }
 
 // Name is the name of the members, or their names with a + between them if they differ.
-func (q *Quorum) Name() string { return strings.Join(slices.Compact(q.names()), "+") }
+func (q *Quorum) Name() string { return q.set.CommonName() }
 
-// need is how many members are a majority.
-func (q *Quorum) need() int { return len(q.parts)/2 + 1 }
+// Err says why a majority of the members cannot be taken, as every verb reports it, or nil. The
+// error is a *ConfigError (NewQuorum), or matches ErrInvalidName. It sends nothing.
+func (q *Quorum) Err() error { return q.set.Err }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
 // passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was granted;
@@ -80,63 +74,15 @@ func (q *Quorum) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	o, err := q.order(ctx, "quorum", q.Name(), q.need(), wait, opts)
+	each, err := optionsOfEach(q.set, wait, opts)
 	if err != nil {
 		return nil, err
 	}
-	for i, part := range q.parts {
-		o.wants[i].wait = 0
-		if delay := part.client.config.RestartDelay; delay >= 0 && o.whole.fixed && o.whole.lease > delay {
-			return nil, &ConfigError{Field: "WithLease", Reason: fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", o.whole.lease, delay)}
+	for i, m := range q.set.Members {
+		if delay := m.Restart.Delay; delay >= 0 && each[i].Fixed && each[i].Lease > delay {
+			return nil, &ConfigError{Field: "WithLease", Reason: fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", each[i].Lease, delay)}
 		}
 	}
-	limited, cancel := o.limit(ctx)
-	defer cancel()
-	w := watch{order: o, places: make([]*waitqueue.Waiter, len(o.parts))}
-	defer w.leave()
-	for {
-		g := o.group(ctx)
-		if err := g.possible(); err != nil {
-			_ = g.close()
-			return nil, err
-		}
-		if g.poll(limited) && g.form(ctx) {
-			return &g.hold, nil
-		}
-		err := g.verdict()
-		if !o.waits() || !errors.Is(err, ErrNotAcquired) || !w.wait(limited, g) {
-			return nil, withCause(err, ctx)
-		}
-	}
-}
-
-// possible says why a quorum that is under way must not be held. Of two that could be held at the
-// same time, at least one sees the other.
-func (o order) possible() error {
-	for i := range o.parts {
-		if err := o.oneServer(i); err != nil {
-			return err
-		}
-	}
-	return o.disjoint()
-}
-
-// disjoint reports a quorum of other servers under way in this process that could be held at the
-// same time: a majority of its members and one of ours need not share a server.
-func (o order) disjoint() (err error) {
-	for _, part := range o.parts {
-		part.client.quorums.Range(func(live, _ any) bool {
-			g, shared := live.(*group), 0
-			for _, other := range g.parts {
-				if slices.ContainsFunc(o.parts, other.sameKey) {
-					shared++
-				}
-			}
-			if all := len(o.parts) + len(g.parts) - shared; shared > 0 && o.need+g.need <= all {
-				err = refuse("NewQuorum", "%q is in use on %d servers, and here on %d: both could be held. Change the servers one at a time", o.name, len(g.parts), len(o.parts))
-			}
-			return err == nil
-		})
-	}
-	return err
+	h, err := multilock.LockMajority(ctx, q.set, each)
+	return (*Hold)(h), err
 }

@@ -111,7 +111,7 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		var all []*redlatch.Client
 		var last *spoiled
 		for i := range 3 {
-			d := must(memory.Open(ctx, ""))
+			d := must(memory.Open(ctx, memory.Options{}))
 			defer d.Close()
 			last = &spoiled{Driver: d}
 			c := must(redlatch.New(last, quiet(redlatch.Config{LeaseTime: time.Duration(30+7*i) * time.Second, RestartDelay: -1})))

@@ -145,7 +145,7 @@ func TestAServerThatRestartsEmptyDoesNotLetASecondHolderIn(t *testing.T) {
 // A server that does not tell since when it is up counts for no quorum.
 func TestAServerThatHidesItsAge(t *testing.T) {
 	ctx := t.Context()
-	d := must(memory.Open(ctx, ""))
+	d := must(memory.Open(ctx, memory.Options{}))
 	defer d.Close()
 	c := must(redlatch.New(&spoiled{Driver: d}, quiet(redlatch.Config{})))
 	defer c.Close(ctx)

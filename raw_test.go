@@ -20,7 +20,7 @@ func raw(t *testing.T, url string) driver.Driver {
 	var d driver.Driver
 	var err error
 	if name, ok := strings.CutPrefix(url, "memory://"); ok {
-		d, err = memory.Open(t.Context(), name)
+		d, err = memory.Open(t.Context(), memory.Options{Name: name})
 	} else {
 		d, err = rueidis.Open(t.Context(), rueidis.Options{Address: strings.TrimPrefix(url, "redis://")})
 	}

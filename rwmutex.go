@@ -2,11 +2,8 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 
-	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // RWMutex is a read-write lock: any number of readers, or one writer. It is the lock
@@ -25,21 +22,18 @@ import (
 // An RWMutex holds no state; see Mutex.
 type RWMutex struct {
 	client      *Client
-	read, write point
+	read, write lock.Ref
 }
 
 // RWMutex returns the read-write lock called name. It does not touch Redis. A name that
 // cannot be one is reported by every verb as ErrInvalidName.
 func (c *Client) RWMutex(name string) *RWMutex {
-	p := c.point(name, protocol.RWChannel(name), true)
-	p.kind = readWrite{p.kind.(exclusive)}
-	m := &RWMutex{client: c, read: p, write: p}
-	m.read.read = true
-	return m
+	read, write := c.locks.RWMutex(name)
+	return &RWMutex{c, read, write}
 }
 
 // Name is the name the lock was made with.
-func (m *RWMutex) Name() string { return m.write.name }
+func (m *RWMutex) Name() string { return m.write.Name }
 
 // Lock waits until the write side is held, ctx ends, or the time of WithWait has
 // passed. For options, errors and waiting see Mutex.Lock; besides, ErrUpgrade if the
@@ -50,14 +44,14 @@ func (m *RWMutex) Name() string { return m.write.name }
 // makes the lock outlive one lease after a crash. A reader whose lease has ended is
 // removed, even while other readers keep the lock alive.
 //
-// Source: Redisson's RReadWriteLock.writeLock.
+// Source: RReadWriteLock.writeLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.write, forever, opts)
+	return acquire(ctx, &m.write, forever, opts)
 }
 
 // TryLock takes the write side if it is free, and does not wait. See Lock.
 func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.write, 0, opts)
+	return acquire(ctx, &m.write, 0, opts)
 }
 
 // RLock waits until the read side is held, ctx ends, or the time of WithWait has passed.
@@ -67,14 +61,14 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 // "clientUUID:number" with the count, and beside it, for each hold, a key with the lease
 // as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
 //
-// Source: Redisson's RReadWriteLock.readLock.
+// Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.read, forever, opts)
+	return acquire(ctx, &m.read, forever, opts)
 }
 
 // TryRLock takes the read side if no writer holds the lock, and does not wait. See RLock.
 func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, &m.read, 0, opts)
+	return acquire(ctx, &m.read, 0, opts)
 }
 
 // Locker returns the write side as a Lock.
@@ -98,40 +92,18 @@ func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, err
 // ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
 // and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
 func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.client.force(ctx, &m.write, script.ForceRW(m.write.name, m.write.channel, "", m.client.messages))
+	return m.write.ForceUnlock(ctx, "")
 }
 
 // ForceUnlockIf takes the lock from owner, as Status names it, on both sides. Other readers
 // keep theirs. It reports false if that owner does not hold the lock. See
 // Mutex.ForceUnlockIf.
 func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	return m.client.forceFrom(ctx, &m.write, owner, script.ForceRW(m.write.name, m.write.channel, owner, m.client.messages))
+	return forceUnlockIf(ctx, &m.write, owner)
 }
 
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
 // changes nothing. See Mutex.Status.
 func (m *RWMutex) Status(ctx context.Context) (Status, error) {
-	call := script.StatusRW(m.write.name, protocol.TokenKey(m.write.name))
-	state, err := ask(ctx, m.client, &m.write, "status of", call, script.ReadStatusRW)
-	if err != nil {
-		return Status{}, err
-	}
-	return rwStatus(m.write.name, state)
-}
-
-func rwStatus(name string, state script.RWState) (Status, error) {
-	status := Status{Locked: state.Mode != "", Mode: state.Mode, Token: state.Token}
-	if !status.Locked {
-		return status, nil
-	}
-	status.TTL = max(state.TTL, -1)
-	for _, h := range state.Holders {
-		owner, write := protocol.ParseField(h.Field)
-		count, err := strconv.Atoi(h.Count)
-		if err != nil {
-			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %s with the value %s", name, ErrWrongType, protocol.Show(h.Field), protocol.Show(h.Count))
-		}
-		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
-	}
-	return status, nil
+	return status(ctx, &m.write)
 }

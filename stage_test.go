@@ -51,7 +51,7 @@ func story(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage))
 
 func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
 	ctx := context.WithoutCancel(t.Context())
-	m, err := memory.Open(ctx, "")
+	m, err := memory.Open(ctx, memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,23 +2,30 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Status is a lock at one moment, as Redis has it.
 type Status struct {
 	Locked  bool
-	Mode    string        // "exclusive", "read" or "write"; "" while free
+	Mode    Mode          // "" while free
 	Holders []Holder      // who holds it
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
 	Queue   []Waiter      // who waits for a fair lock, the next first
 }
+
+// Mode is how a lock is held.
+type Mode string
+
+// The modes.
+const (
+	ModeExclusive Mode = "exclusive" // a Mutex or a FairMutex
+	ModeRead      Mode = "read"      // an RWMutex, by readers
+	ModeWrite     Mode = "write"     // an RWMutex, by a writer, who may read as well
+)
 
 // Waiter is one owner that waits for a fair lock.
 type Waiter struct {
@@ -49,27 +56,20 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 // nothing. It blocks for one round trip, bounded by ctx and Config.CommandTimeout.
 // Errors: ErrWrongType if the key is something else.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
-	call := script.Status(m.point.name, protocol.TokenKey(m.point.name))
-	state, err := ask(ctx, m.client, &m.point, "status of", call, script.ReadStatus)
+	return status(ctx, &m.ref)
+}
+
+func status(ctx context.Context, r *lock.Ref) (Status, error) {
+	seen, err := r.Status(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	return mutexStatus(m.point.name, state)
-}
-
-func mutexStatus(name string, state script.State) (Status, error) {
-	status := Status{Token: state.Token}
-	if len(state.Fields) == 0 {
-		return status, nil
+	s := Status{Locked: seen.Mode != "", Mode: Mode(seen.Mode), TTL: seen.TTL, Token: seen.Token}
+	for _, h := range seen.Holders {
+		s.Holders = append(s.Holders, Holder(h))
 	}
-	status.Locked, status.Mode = true, "exclusive"
-	status.TTL = max(state.TTL, -1)
-	for owner, value := range state.Fields {
-		count, err := strconv.Atoi(value)
-		if err != nil {
-			return Status{}, fmt.Errorf("redlatch: status of %q: %w: its hash has the field %s with the value %s", name, ErrWrongType, protocol.Show(owner), protocol.Show(value))
-		}
-		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, TTL: status.TTL})
+	for _, w := range seen.Queue {
+		s.Queue = append(s.Queue, Waiter(w))
 	}
-	return status, nil
+	return s, nil
 }

@@ -1,5 +1,5 @@
 // Package driver is the port between redlatch and a Redis client library:
-// interfaces, one reply type and two error types, and nothing else.
+// interfaces, one reply type, two error types, and the register of embedded servers.
 //
 // What redlatch needs of a client is little, but exact:
 //
@@ -66,6 +66,15 @@ type Sharded interface {
 	// ShardMessages says that the servers know SPUBLISH, and that listeners hear it as
 	// well as PUBLISH.
 	ShardMessages() bool
+}
+
+// Embedded is a Driver of a server in this process. Such a server cannot restart while the
+// process holds a lock, so a Quorum does not ask how long it has been up.
+type Embedded interface {
+	Driver
+
+	// Embedded does nothing.
+	Embedded()
 }
 
 // Command is one Redis command.

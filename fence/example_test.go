@@ -107,7 +107,7 @@ func ExampleLedger_PassIn() {
 
 func ExampleRedis_Do() {
 	ctx := context.Background()
-	redis, err := memory.Open(ctx, "") // or rueidis.Open, for a server
+	redis, err := memory.Open(ctx, memory.Options{}) // or rueidis.Open, for a server
 	check(err)
 	defer redis.Close()
 

@@ -16,7 +16,7 @@ import (
 func TestATokenIsGivenAgainAfterAFailoverUnlessItFollowsTheClock(t *testing.T) {
 	t.Parallel()
 	for _, clock := range []bool{false, true} {
-		d, err := memory.Open(t.Context(), "")
+		d, err := memory.Open(t.Context(), memory.Options{})
 		must(t, err)
 		t.Cleanup(d.Close)
 		take := func() int64 {

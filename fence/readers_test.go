@@ -17,7 +17,7 @@ import (
 // that another reader was faster; one that is not tells it that it is late.
 func TestAReaderTellsAnotherReaderFromAWriter(t *testing.T) {
 	t.Parallel()
-	d, err := memory.Open(t.Context(), "")
+	d, err := memory.Open(t.Context(), memory.Options{})
 	must(t, err)
 	t.Cleanup(d.Close)
 	one, other := readersClient(t, d), readersClient(t, d)

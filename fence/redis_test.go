@@ -29,7 +29,7 @@ func onEachRedis(t *testing.T, check func(t *testing.T, guard fence.Redis)) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		d, err := memory.Open(t.Context(), "")
+		d, err := memory.Open(t.Context(), memory.Options{})
 		must(t, err)
 		defer d.Close()
 		check(t, fence.Redis{Driver: d})
@@ -237,7 +237,7 @@ func (s *spy) Do(ctx context.Context, command driver.Command) driver.Reply {
 // The memory server is new, so it has never seen the script.
 func TestRedisSendsTheScriptOnceAndThenItsDigest(t *testing.T) {
 	t.Parallel()
-	d, err := memory.Open(t.Context(), "")
+	d, err := memory.Open(t.Context(), memory.Options{})
 	must(t, err)
 	defer d.Close()
 	seen, beside := &spy{Driver: d}, "redlatch:fence:{k}"

@@ -160,7 +160,7 @@ type holderReport struct {
 
 func newStatusReport(name string, status redlatch.Status) statusReport {
 	report := statusReport{
-		Lock: name, Locked: status.Locked, Mode: status.Mode,
+		Lock: name, Locked: status.Locked, Mode: string(status.Mode),
 		TTLMillis: millis(status.TTL), Token: status.Token,
 		Holders: []holderReport{}, Queue: []waiterReport{},
 	}

@@ -6,6 +6,8 @@
 // default driver. Keys expire by the clock. Inside a testing/synctest bubble
 // that is the bubble's clock, and no real time passes; everything that Open
 // starts then belongs to the bubble, so open the driver inside.
+//
+// Importing this package makes redlatch.Open accept memory:// and memory://name.
 package memory
 
 import (
@@ -19,7 +21,22 @@ import (
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-var _ driver.Driver = (*Driver)(nil)
+var _ driver.Embedded = (*Driver)(nil)
+
+func init() {
+	driver.Register("memory", func(ctx context.Context, name string, commandTimeout time.Duration) (driver.Driver, error) {
+		return Open(ctx, Options{Name: name, CommandTimeout: commandTimeout})
+	})
+}
+
+// Options say which server to connect to.
+type Options struct {
+	// Name is the name of the server. All drivers of this process that have the same name share
+	// the server. Default: a server that nobody shares.
+	Name string
+	// CommandTimeout bounds every call. Default: 3s.
+	CommandTimeout time.Duration
+}
 
 // Driver is a connection to a server in this process.
 type Driver struct {
@@ -27,37 +44,25 @@ type Driver struct {
 	lease *lease
 }
 
-// Option changes what Open does.
-type Option func(*rueidis.Options)
-
-// WithCommandTimeout bounds every call. Without it, the bound is 3 s.
-func WithCommandTimeout(timeout time.Duration) Option {
-	return func(o *rueidis.Options) { o.CommandTimeout = timeout }
-}
-
-// Open connects to the server of the given name, which everyone in this
-// process shares who opens the same name: it starts, empty, with its first
-// user and ends with its last. An empty name means a server of one's own.
-// A named server must not be shared between synctest bubbles.
-func Open(ctx context.Context, name string, options ...Option) (*Driver, error) {
-	lease := rent(name)
-	settings := rueidis.Options{
-		Address: "memory:" + name,
-		Dial: func(context.Context, string) (net.Conn, error) {
-			return dial(lease.server)
-		},
-		Unbuffered: true, // the connection is a net.Pipe
-	}
-	for _, option := range options {
-		option(&settings)
-	}
-	connection, err := rueidis.Open(ctx, settings)
+// Open connects to a server. A server starts, empty, with its first driver and ends with its
+// last. A named server must not be shared between synctest bubbles.
+func Open(ctx context.Context, options Options) (*Driver, error) {
+	lease := rent(options.Name)
+	connection, err := rueidis.Open(ctx, rueidis.Options{
+		Address:        "memory:" + options.Name,
+		Dial:           func(context.Context, string) (net.Conn, error) { return dial(lease.server) },
+		Unbuffered:     true, // the connection is a net.Pipe
+		CommandTimeout: options.CommandTimeout,
+	})
 	if err != nil {
 		lease.end()
-		return nil, fmt.Errorf("open memory server %q: %w", name, err)
+		return nil, fmt.Errorf("open memory server %q: %w", options.Name, err)
 	}
 	return &Driver{Driver: connection, lease: lease}, nil
 }
+
+// Embedded marks the driver as a driver.Embedded.
+func (d *Driver) Embedded() {}
 
 // Miniredis is the server itself, for tests that look behind the scenes.
 func (d *Driver) Miniredis() *miniredis.Miniredis { return d.lease.server }

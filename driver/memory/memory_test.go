@@ -24,13 +24,13 @@ func TestPassesTheSuite(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) driver.Driver {
 		// Its connections are pipes without a buffer: many callers at once take it long on a
 		// busy machine.
-		return open(t, t.Name(), memory.WithCommandTimeout(20*time.Second))
+		return open(t, memory.Options{Name: t.Name(), CommandTimeout: 20 * time.Second})
 	})
 }
 
-func open(t *testing.T, name string, options ...memory.Option) *memory.Driver {
+func open(t *testing.T, options memory.Options) *memory.Driver {
 	t.Helper()
-	d, err := memory.Open(t.Context(), name, options...)
+	d, err := memory.Open(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func do(t *testing.T, d driver.Driver, words ...string) driver.Reply {
 func TestServersAreSharedByName(t *testing.T) {
 	t.Parallel()
 	name := t.Name()
-	a, b, other, own, own2 := open(t, name), open(t, name), open(t, name+"2"), open(t, ""), open(t, "")
+	a, b, other, own, own2 := open(t, memory.Options{Name: name}), open(t, memory.Options{Name: name}), open(t, memory.Options{Name: name + "2"}), open(t, memory.Options{}), open(t, memory.Options{})
 	do(t, a, "SET", "key", "value")
 	if got := do(t, b, "GET", "key").Str; got != "value" {
 		t.Errorf("the same name has another server: %q", got)
@@ -69,7 +69,7 @@ func TestServersAreSharedByName(t *testing.T) {
 func TestSharedServersEndWithTheirLastUser(t *testing.T) {
 	t.Parallel()
 	name := t.Name()
-	a, b := open(t, name), open(t, name)
+	a, b := open(t, memory.Options{Name: name}), open(t, memory.Options{Name: name})
 	do(t, a, "SET", "key", "value")
 	a.Close()
 	a.Close() // once is enough
@@ -77,7 +77,7 @@ func TestSharedServersEndWithTheirLastUser(t *testing.T) {
 		t.Errorf("the server ended with its first user: %q", got)
 	}
 	b.Close()
-	if got := do(t, open(t, name), "GET", "key"); !got.IsNil {
+	if got := do(t, open(t, memory.Options{Name: name}), "GET", "key"); !got.IsNil {
 		t.Errorf("the data outlived the last user: %+v", got)
 	}
 }
@@ -87,13 +87,13 @@ func TestOpenThatFailsGivesItsServerBack(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	name := t.Name()
-	a := open(t, name)
+	a := open(t, memory.Options{Name: name})
 	do(t, a, "SET", "key", "value")
-	if _, err := memory.Open(over, name); !errors.Is(err, context.Canceled) {
+	if _, err := memory.Open(over, memory.Options{Name: name}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
 	a.Close()
-	if got := do(t, open(t, name), "GET", "key"); !got.IsNil {
+	if got := do(t, open(t, memory.Options{Name: name}), "GET", "key"); !got.IsNil {
 		t.Errorf("the server has a user still: %+v", got)
 	}
 }
@@ -102,7 +102,7 @@ func TestOpenThatFailsGivesItsServerBack(t *testing.T) {
 func TestKeysExpireByTheBubblesClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := open(t, "")
+		d := open(t, memory.Options{})
 		do(t, d, "SET", "key", "value", "PX", "3600000")
 		before := do(t, d, "TIME").Array[0].Str
 		time.Sleep(time.Hour - 10*time.Millisecond)
@@ -122,7 +122,7 @@ func TestKeysExpireByTheBubblesClock(t *testing.T) {
 func TestMessagesArriveInABubble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := open(t, "")
+		d := open(t, memory.Options{})
 		var mu sync.Mutex
 		var got []string
 		add := func(line string) {
@@ -157,7 +157,7 @@ func TestMessagesArriveInABubble(t *testing.T) {
 func TestCallsAreBoundedByTheBubblesClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := open(t, "", memory.WithCommandTimeout(time.Minute))
+		d := open(t, memory.Options{CommandTimeout: time.Minute})
 		begin := time.Now()
 		reply := d.Do(context.Background(), driver.Command{Words: []string{"BLPOP", "list", "0"}})
 		if took := time.Since(begin); reply.Err == nil || took > time.Minute || took < 30*time.Second {
@@ -169,6 +169,28 @@ func TestCallsAreBoundedByTheBubblesClock(t *testing.T) {
 		reply = d.Do(ctx, driver.Command{Words: []string{"BLPOP", "list", "0"}})
 		if took := time.Since(begin); !errors.Is(reply.Err, context.DeadlineExceeded) || took != time.Second {
 			t.Errorf("%+v after %v, want the context's error after 1s", reply, took)
+		}
+	})
+}
+
+// Goal: memory://name of redlatch.Open is this package's server. Method: what one way has written,
+// the other reads; a reply that is held back ends with the timeout that was asked for.
+func TestTheSchemeIsRegistered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registered, err := driver.Registered("memory")(t.Context(), t.Name(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer registered.Close()
+		do(t, open(t, memory.Options{Name: t.Name()}), "SET", "key", "value")
+		if got := do(t, registered, "GET", "key").Str; got != "value" {
+			t.Errorf("the name leads to another server: %q", got)
+		}
+		begin := time.Now()
+		reply := registered.Do(context.Background(), driver.Command{Words: []string{"BLPOP", "list", "0"}})
+		if took := time.Since(begin); reply.Err == nil || took > time.Minute || took < 30*time.Second {
+			t.Errorf("%+v after %v, want an error within the minute", reply, took)
 		}
 	})
 }

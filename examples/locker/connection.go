@@ -18,7 +18,7 @@ import (
 // redlatch.Open instead.
 func connect(ctx context.Context, address string) (driver.Driver, error) {
 	if name, ok := strings.CutPrefix(address, "memory://"); ok {
-		return memory.Open(ctx, name)
+		return memory.Open(ctx, memory.Options{Name: name})
 	}
 	u, err := redis.ParseURL(address)
 	if err != nil || !strings.HasPrefix(address, "redis") {

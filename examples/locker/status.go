@@ -31,7 +31,7 @@ func (s *service) showStatus(w http.ResponseWriter, r *http.Request) {
 }
 
 func newLockStatus(name string, status redlatch.Status) lockStatus {
-	shown := lockStatus{Lock: name, Locked: status.Locked, Mode: status.Mode, Holders: []lockHolder{}}
+	shown := lockStatus{Lock: name, Locked: status.Locked, Mode: string(status.Mode), Holders: []lockHolder{}}
 	shown.TTL = status.TTL.Milliseconds()
 	if status.TTL < 0 {
 		shown.TTL = -1 // redlatch says -1 ns

@@ -3,6 +3,7 @@
 package lockerr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -30,3 +31,14 @@ type ConfigError struct {
 
 // Error names the field and the reason.
 func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.Field, e.Reason) }
+
+// WithCause joins the reason for which ctx ended to an error, if it has ended.
+func WithCause(err error, ctx context.Context) error {
+	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return fmt.Errorf("%w: %w: %w", err, ctx.Err(), cause)
+	}
+	return fmt.Errorf("%w: %w", err, ctx.Err())
+}

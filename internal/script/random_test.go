@@ -89,7 +89,7 @@ func (m model) fields(lock int) string {
 
 func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	d, err := memory.Open(t.Context(), "")
+	d, err := memory.Open(t.Context(), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

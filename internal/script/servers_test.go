@@ -23,7 +23,7 @@ func onEachServer(t *testing.T, test func(t *testing.T, s *server)) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		d, err := memory.Open(t.Context(), "", memory.WithCommandTimeout(patience))
+		d, err := memory.Open(t.Context(), memory.Options{CommandTimeout: patience})
 		if err != nil {
 			t.Fatal(err)
 		}

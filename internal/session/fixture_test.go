@@ -44,7 +44,7 @@ func bubble(t *testing.T, play func(t *testing.T, s *stage)) {
 }
 
 func bubbled(t *testing.T, play func(s *stage)) {
-	m, err := memory.Open(context.WithoutCancel(t.Context()), "")
+	m, err := memory.Open(context.WithoutCancel(t.Context()), memory.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,154 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// attempt is the work of acquiring one grant: one request, or a wait with several. It ends with
+// a hold, or cancelled.
+type attempt struct {
+	*Grant
+	ctx    context.Context // of the caller
+	opts   Options
+	waiter *waitqueue.Waiter // nil if it never waited
+
+	// unknown: a request was sent and its outcome is not known, so the lock may stand in Redis.
+	unknown bool
+
+	// queued: the last answer was no, and left a waiter in the queue in Redis.
+	queued bool
+
+	// released tells a waiter that left while others asked for it whether nothing is left of
+	// that.
+	released chan bool
+}
+
+// outcome is what one request for the lock came to.
+type outcome struct {
+	hold   *Hold         // granted
+	ttl    time.Duration // otherwise: of the holder, negative if it has none
+	holder string        // "" if none was seen
+	err    error         // or there was no answer
+}
+
+// run acquires the grant: it asks, and waits unless it is not to.
+func (a *attempt) run(limited context.Context) (*Hold, error) {
+	var last outcome
+	// Whoever comes while others wait stands behind them, and does not ask.
+	if a.opts.Wait == 0 || !a.manager.queues.HasWaiters(a.queueKey()) {
+		last = a.ask(limited)
+		if last.hold != nil {
+			return last.hold, nil
+		}
+		if last.err != nil || a.opts.Wait == 0 {
+			return nil, a.cancel(limited, last)
+		}
+	}
+	return a.wait(limited, last)
+}
+
+// queueKey is the key of the local wait queue. For a fair lock each owner has its own, with a
+// channel of its own: only the next in turn is told.
+func (a *attempt) queueKey() string {
+	if a.ref.fair {
+		return waitqueue.Key(a.ref.channel+":"+a.owner, a.ref.Name)
+	}
+	return a.ref.queue
+}
+
+// queues says that a request which is not granted leaves a waiter in the queue in Redis.
+func (a *attempt) queues() bool { return a.ref.fair && a.opts.Wait != 0 }
+
+// ask asks Redis for the lock once.
+func (a *attempt) ask(ctx context.Context) outcome {
+	request := a.acquireRequest()
+	result, err := a.manager.send(ctx, a.manager.runner, request)
+	return a.read(request.lease, result, err)
+}
+
+// read takes the reply to a request. A grant that arrives when it can no longer be trusted is
+// none: the next request finds its own field and extends it.
+func (a *attempt) read(lease time.Duration, result script.Result, err error) outcome {
+	if err != nil {
+		_, unknown := errors.AsType[*script.UnknownError](err)
+		a.unknown = a.unknown || unknown
+		return outcome{err: err}
+	}
+	got, err := script.ReadAcquired(result.Reply)
+	if err != nil {
+		a.unknown = a.unknown || result.Repeated // it was refused, and an earlier one maybe not
+		return outcome{err: err}
+	}
+	if !got.Granted {
+		a.unknown, a.queued = false, a.queues()
+		return outcome{ttl: got.TTL, holder: got.Holder}
+	}
+	if time.Now().Before(renew.Trust(result.Asked, lease)) {
+		if h := a.add(acquisition{a.ctx, a.ref.read, a.opts, result.Asked, lease}, got.Token); h != nil {
+			a.unknown, a.queued = false, false
+			return outcome{hold: h}
+		}
+	}
+	a.unknown = true
+	return outcome{holder: a.owner}
+}
+
+// cancel ends the attempt, of which the last request came to o. It releases what may have been
+// taken and leaves the queue in Redis. The error says how the attempt ended.
+func (a *attempt) cancel(limited context.Context, o outcome) error {
+	if a.queued || a.unknown {
+		a.unknown = !a.manager.compensate(a) && a.unknown
+	} else {
+		a.unprotect()
+	}
+	return a.verdict(limited, o)
+}
+
+// verdict is the error that says how the attempt ended.
+func (a *attempt) verdict(limited context.Context, o outcome) error {
+	if !a.unknown {
+		o.err = bare(o.err)
+		return a.ref.refusal(a.ctx, limited, o)
+	}
+	err := a.ref.lockError(lockerr.ErrUnknownOutcome)
+	if o.err != nil {
+		err = fmt.Errorf("%w: %w", err, bare(o.err))
+	}
+	return lockerr.WithCause(err, a.ctx)
+}
+
+// Grace is for how long a caller whose time is up waits for the confirmation that nothing is
+// held. With a server that answers it takes one round trip.
+const Grace = 25 * time.Millisecond
+
+// compensate is releaseUnknown on its own time. It reports whether that was confirmed at once.
+func (m *Manager) compensate(attempts ...*attempt) (confirmed bool) {
+	done := make(chan bool, 1)
+	m.life.background.Go(func() { done <- m.releaseUnknown(attempts...) == nil })
+	return within(Grace, done)
+}
+
+// releaseUnknown releases what attempts without a reply may have taken, and leaves their queues
+// in Redis. A release follows the request on the same connection, so it cannot overtake it.
+func (m *Manager) releaseUnknown(attempts ...*attempt) (err error) {
+	requests := make([]request, len(attempts))
+	for i, a := range attempts {
+		requests[i] = a.releaseRequest(a.ref.read)
+	}
+	results, _ := m.sendAll(context.Background(), m.releases, requests...)
+	for i, a := range attempts {
+		if _, failed := a.readReleased(results[i], results[i].Failed()); !errors.Is(failed, lockerr.ErrWrongType) {
+			err = errors.Join(err, failed) // what is no such lock has nothing of the attempt
+		}
+		m.queues.Wake(a.ref.queue, a.waiter)
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package lock
+
+import (
+	"context"
+	"time"
+)
+
+// Backend stands behind a hold and decides about it: the grant of a single lock, or the group of
+// several.
+type Backend interface {
+	// Expire says whether it has ended, and ends it if its time is over.
+	Expire() bool
+	// Valid says that the local deadline has not passed.
+	Valid() bool
+	Deadline() time.Time
+	Name() string
+	Owner() string
+	Token() int64
+	// Unlock releases the hold, and Detach ends it without telling Redis.
+	Unlock(ctx context.Context, h *Hold) error
+	Detach(h *Hold)
+	// Holding is the grant by which it holds the lock of that key, or nil.
+	Holding(k *Key) *Grant
+	Members() []*Hold
+}
+
+var _ Backend = (*Grant)(nil)
+
+func (g *Grant) Valid() bool         { return !g.Term().Over(time.Now()) }
+func (g *Grant) Deadline() time.Time { return g.Term().Deadline() }
+func (g *Grant) Name() string        { return g.ref.Name }
+func (g *Grant) Owner() string       { return g.owner }
+func (g *Grant) Members() []*Hold    { return nil }
+
+func (g *Grant) Token() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.token
+}
+
+func (g *Grant) Detach(h *Hold) {
+	if remaining, err := g.endHold(h); err == nil && remaining == 0 {
+		g.forget()
+	}
+}
+
+func (g *Grant) Holding(k *Key) *Grant {
+	if *k == g.ref.key {
+		return g
+	}
+	return nil
+}

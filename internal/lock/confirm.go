@@ -1,0 +1,107 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Confirm makes a renewed hold serve a whole, such as a Multi, until an end: one renewal asks for
+// the lease of the whole, and replicas have to confirm that very renewal. A fixed lease is not
+// renewed afterwards.
+func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error {
+	g := h.grant()
+	g.mu.Lock()
+	h.until = end
+	if whole.Fixed {
+		h.opts.Lease = whole.Lease
+	}
+	g.mu.Unlock()
+	var err error
+	if whole.Replicas == 0 || g.manager.session != nil {
+		err = h.renew(ctx)
+	}
+	if err == nil && whole.Replicas > 0 {
+		err = h.replicate(ctx, whole)
+	}
+	if err != nil {
+		return err
+	}
+	if whole.Fixed {
+		h.StopRenewal()
+	}
+	return h.Err()
+}
+
+// StopRenewal ends the renewal of the hold. The grant is renewed for as long as it has others
+// that are.
+func (h *Hold) StopRenewal() {
+	g := h.grant()
+	g.mu.Lock()
+	h.opts.Fixed = true
+	if g.end == nil {
+		g.replan()
+	}
+	renewed := g.Term().Every > 0
+	g.mu.Unlock()
+	if !renewed {
+		g.unprotect()
+	}
+}
+
+// renew renews the hold at once, and tells the session of its end.
+func (h *Hold) renew(ctx context.Context) error {
+	g := h.grant()
+	term := g.plan()
+	result, err := g.manager.send(ctx, g.manager.runner, g.renewRequest(term, h.read))
+	return g.renewed(term, result, err)
+}
+
+// replicate waits until as many replicas as asked for have the hold, and says why it must not be
+// used otherwise. It ends when the manager closes.
+//
+// It renews the hold and asks for the replicas at once on one connection: a replica that has the
+// renewal has everything that the server did before, the grant included. So it does not matter
+// which connection took the hold, and repeating it changes nothing.
+func (h *Hold) replicate(ctx context.Context, opts Options) error {
+	g := h.grant()
+	life := g.manager.life.ctx
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(life, cancel)()
+	term := g.plan()
+	result, had, err := g.manager.runner.RunReplicated(limited, script.Renew([]script.Renewal{g.renewal(term)}), opts.Replicas, opts.ReplicaTimeout)
+	switch {
+	case err != nil && ctx.Err() == nil && life.Err() != nil:
+		return fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, lockerr.ErrClosed)
+	case err != nil:
+		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, bare(err)), ctx)
+	}
+	if err := g.renewed(term, result, nil); err != nil {
+		return err
+	}
+	if had < opts.Replicas {
+		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", g.ref.Name, lockerr.ErrNotReplicated, had, opts.Replicas, opts.ReplicaTimeout)
+	}
+	return h.Err()
+}
+
+// renewed takes the answer to a renewal by a term that the engine did not send.
+func (g *Grant) renewed(term renew.Term, result script.Result, err error) error {
+	if err == nil {
+		err = result.Failed()
+	}
+	switch answer := readRenewed(result, err, 1)[0]; {
+	case answer.Err != nil:
+		return Failure("lock", g.ref.Name, bare(answer.Err))
+	case !answer.Held:
+		g.Lost(renew.ErrGone)
+		return g.ref.lostError("lock", renew.ErrGone)
+	}
+	g.extend(result.Asked, term.Span(result.Asked))
+	return nil
+}

@@ -1,0 +1,285 @@
+package lock
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Grant is one owner's time on one lock, from its first hold to the end of its last, on both
+// sides of a read-write lock. It is what Redis knows: one owner with its counts and one expiry.
+// A grant that has ended is never used again, nor is its owner's name. So what is still under
+// way for it cannot touch a later one.
+//
+//	attempt ── granted ──▶  held  ── last hold released ──▶  ended (ErrReleased)
+//	   │                     └───── expired, gone ─────────▶  ended (ErrLost)
+//	   └── cancelled: ended without ever having been held
+type Grant struct {
+	renew.Item // its lease, in the manager's renewal engine while it is held
+
+	manager *Manager
+	ref     *Ref
+	owner   string
+	shared  *owner        // nil if no other acquisition can have this owner
+	turn    chan struct{} // of a shared owner's requests; capacity one, taken by putting in
+	attempt attempt       // to acquire it
+
+	mu          sync.Mutex
+	end         error   // nil until it ended
+	holds       []*Hold // those that are held, in the order of their acquisition
+	maxReads    int     // the highest count of read holds that Redis may have been told
+	token       int64   // 0 until a hold asked for one
+	writeEnded  bool    // the release of the write side was not answered, and read holds remain
+	unconfirmed bool    // its deadline had passed, unconfirmed, when its last hold was released
+
+	// Most grants have one hold, which needs no memory of its own.
+	first Hold
+	one   [1]*Hold
+}
+
+// newGrant makes a grant that is not held yet.
+func (m *Manager) newGrant(r *Ref, shared *owner, a attempt) *Grant {
+	g := &Grant{manager: m, ref: r, owner: m.nextOwner(), shared: shared, attempt: a}
+	g.Subject, g.attempt.Grant = g, g
+	return g
+}
+
+// Shard names the server that has the lock.
+func (g *Grant) Shard() string { return g.manager.shard(g.ref.Name) }
+
+// Expire says whether the grant has ended, and ends it if its time is over. A grant that is
+// unconfirmed has not ended, nor has one that is only asked for.
+func (g *Grant) Expire() bool {
+	g.mu.Lock()
+	end, asking := g.end, len(g.holds) == 0
+	g.mu.Unlock()
+	if end != nil || asking {
+		return end != nil
+	}
+	now := time.Now() // before the term, which may be confirmed anew meanwhile
+	if term := g.Term(); !term.Over(now) || g.mayBeRescued(term, now) {
+		return false
+	}
+	g.Lost(renew.ErrExpired)
+	return true
+}
+
+// mayBeRescued says that the deadline of a term has passed and that the renewal engine finds
+// out what that means: the process may have been paused, and a watchdog have renewed the lock
+// meanwhile. The term is the one that was looked at before: after a pause it may be confirmed
+// anew between two looks.
+func (g *Grant) mayBeRescued(term renew.Term, now time.Time) bool {
+	s := g.manager.session
+	return s != nil && term.Every > 0 && term.Over(now) && s.Guarded()
+}
+
+// held is how many holds there are: none before the grant, and none after its end.
+func (g *Grant) held() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.holds)
+}
+
+// counts are the holds of each side. The mutex is held.
+func (g *Grant) counts() (n script.Counts) {
+	for _, h := range g.holds {
+		if h.read {
+			n.Reads++
+		} else {
+			n.Writes++
+		}
+	}
+	return n
+}
+
+// reads says that the grant has read holds and no other.
+func (g *Grant) reads() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.holds) > 0 && g.counts().Writes == 0
+}
+
+// add makes one more hold of a grant that Redis confirmed, or returns nil if the grant has ended
+// meanwhile. It is in the renewal engine before anybody else knows of it.
+func (g *Grant) add(a acquisition, token int64) *Hold {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		return nil
+	}
+	h := &g.first
+	if h.backend != nil {
+		h = new(Hold)
+	}
+	*h = Hold{backend: g, parent: a.ctx, read: a.read, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
+	if g.holds == nil {
+		g.holds = g.one[:0]
+	}
+	g.holds = append(g.holds, h)
+	g.token = max(g.token, token)
+	g.confirm(a.asked, a.lease)
+	return h
+}
+
+// extend takes note that Redis confirmed a request that left at asked and asked for a lease.
+func (g *Grant) extend(asked time.Time, lease time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end == nil {
+		g.confirm(asked, lease)
+	}
+}
+
+// confirm tells the engine. The mutex is held: a grant that ends must not be put into the engine
+// after it has been taken out.
+func (g *Grant) confirm(asked time.Time, lease time.Duration) {
+	term := g.term()
+	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
+	g.manager.engine.Set(&g.Item, term)
+}
+
+// replan tells the engine how the lease is renewed from now on. The mutex is held.
+func (g *Grant) replan() { g.manager.engine.Set(&g.Item, g.term()) }
+
+// plan is how the lease is to be renewed, which the engine may not know yet.
+func (g *Grant) plan() renew.Term {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.term()
+}
+
+// term is how the lease is renewed: by the longest lease among the holds that are renewed, for
+// as long as there is one. A fixed lease is not made longer by that. It ends with the last of
+// the holds, and not at all if one of them has no end. The mutex is held.
+func (g *Grant) term() renew.Term {
+	var term renew.Term
+	for _, h := range g.holds {
+		term = g.manager.with(term, h.opts, h.until)
+	}
+	return term
+}
+
+// with is a term that serves one more hold, which ends at until.
+func (m *Manager) with(term renew.Term, opts Options, until time.Time) renew.Term {
+	if first := term.Lease == 0; first || !term.Until.IsZero() && (until.IsZero() || until.After(term.Until)) {
+		term.Until = until
+	}
+	switch renewed := term.Every > 0; {
+	case opts.Fixed && renewed:
+	case opts.Fixed == !renewed:
+		term.Lease = max(term.Lease, opts.Lease)
+	default:
+		term.Lease = opts.Lease
+	}
+	if !opts.Fixed {
+		term.Every = m.settings.every(term.Lease)
+	}
+	return term
+}
+
+// endHold ends one hold, as its holder wishes, and returns how many remain. With the last one
+// the grant ends. It also ends if the time of all that remain is over, which are then lost. The
+// error is that of a hold that had ended before.
+func (g *Grant) endHold(h *Hold) (remaining int, err error) {
+	g.Expire() // first, so that a late release is not taken for a good one
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.err != nil {
+		return 0, h.err
+	}
+	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
+	over := g.term().Until
+	switch {
+	case len(g.holds) == 0:
+		g.end, g.unconfirmed = lockerr.ErrReleased, g.manager.session != nil && g.Term().Over(time.Now())
+	case !over.IsZero() && !time.Now().Before(over):
+		g.lose(renew.ErrExpired)
+	default:
+		g.replan()
+	}
+	h.End(lockerr.ErrReleased)
+	return len(g.holds), nil
+}
+
+// oweRelease takes note that the release of a hold of that side was not answered. What Redis may
+// not know of the end of the write side, the next renewal tells it.
+func (g *Grant) oweRelease(read bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.writeEnded = g.writeEnded || !read && g.counts().Writes == 0
+}
+
+// close ends the grant with all its holds, as the holder wishes. It reports false if the grant
+// had ended before.
+func (g *Grant) close() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		return false
+	}
+	g.endAll(lockerr.ErrReleased)
+	return true
+}
+
+// Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing.
+func (g *Grant) Lost(why error) {
+	g.mu.Lock()
+	if g.end != nil {
+		g.mu.Unlock()
+		return
+	}
+	g.lose(why)
+	g.mu.Unlock()
+	g.forget()
+}
+
+// forget takes an ended grant, of which Redis is not told, out of everything that knows it.
+func (g *Grant) forget() {
+	g.remove()
+	g.unprotect()
+	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
+}
+
+// lose ends the grant with ErrLost. The mutex is held.
+func (g *Grant) lose(why error) {
+	m, first := g.manager, &g.first
+	err, took := g.ref.lostError("lock", why), time.Since(first.since)
+	m.losses.Add(1) // before anybody can learn of the loss and look at the count
+	g.endAll(err)
+	m.reporter.add(func() {
+		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", took, "reason", why)
+		m.observe(first.parent, Event{Kind: EventLost, Lock: g.ref.Name, Owner: g.owner, Took: took, Err: err})
+	})
+}
+
+// endAll ends the grant and its holds. The mutex is held.
+func (g *Grant) endAll(end error) {
+	g.end = end
+	for _, h := range g.holds {
+		h.End(end)
+	}
+	g.holds = nil
+}
+
+// endAttempt ends a grant that was never held. What Redis may still grant is released, and what
+// it has granted meanwhile is released by whoever learns of it.
+func (g *Grant) endAttempt() {
+	g.mu.Lock()
+	if len(g.holds) == 0 && g.end == nil {
+		g.end = errNotGranted
+	}
+	g.mu.Unlock()
+	g.shared.forget(g)
+}
+
+// remove takes an ended grant out of the renewal engine and from its owner.
+func (g *Grant) remove() {
+	g.manager.engine.Remove(&g.Item)
+	if g.shared != nil {
+		g.shared.forget(g)
+	}
+}

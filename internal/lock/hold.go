@@ -1,0 +1,148 @@
+package lock
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Hold is one successful acquisition. Its methods may be called by any number of goroutines.
+// Package redlatch shows it to users, with a doc comment for each method.
+type Hold struct {
+	backend Backend
+	parent  context.Context
+	read    bool // of the read side of a read-write lock
+	opts    Options
+	since   time.Time
+	until   time.Time // when it ends at the latest; zero without a limit
+
+	unlocked atomic.Bool // it is to be released
+
+	mu     sync.Mutex
+	err    error         // nil while held; written with the backend's mutex held as well
+	done   chan struct{} // made when it is asked for
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	whole  Whole // that it is a member of, nil if of none
+}
+
+// Whole is what several holds are members of.
+type Whole interface {
+	// MemberEnded takes note that a member has ended. The mutexes of its grant is held.
+	MemberEnded(h *Hold, why error)
+}
+
+// Init makes a hold of a backend that is no grant.
+func (h *Hold) Init(b Backend, parent context.Context) { h.backend, h.parent = b, parent }
+
+// grant is the backend of the hold of a single lock.
+func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
+
+// Manager is the one whose lock is held: of a single lock.
+func (h *Hold) Manager() *Manager { return h.grant().manager }
+
+// Read says that the hold is of the read side of a read-write lock.
+func (h *Hold) Read() bool { return h.read }
+
+// Err is why the hold has ended, nil while it is held. It ends a hold whose time is over.
+func (h *Hold) Err() error {
+	h.backend.Expire()
+	return h.Ended()
+}
+
+// Ended is why the hold has ended so far, whatever the time is.
+func (h *Hold) Ended() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// End ends the hold. The backend's mutex is held.
+func (h *Hold) End(why error) {
+	h.mu.Lock()
+	h.err = why
+	if h.done != nil {
+		close(h.done)
+	}
+	if h.cancel != nil {
+		h.cancel(why)
+	}
+	whole := h.whole
+	h.mu.Unlock()
+	if whole != nil {
+		whole.MemberEnded(h, why)
+	}
+}
+
+// Join makes the hold a member of a whole, or says why it has ended.
+func (h *Hold) Join(whole Whole) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.whole = whole
+	return h.err
+}
+
+// Done is closed when the hold has ended.
+func (h *Hold) Done() <-chan struct{} {
+	h.backend.Expire()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.done == nil {
+		h.done = make(chan struct{})
+		if h.err != nil {
+			close(h.done)
+		}
+	}
+	return h.done
+}
+
+// Context is a child of the context that was given to Lock, and ends when the hold does.
+func (h *Hold) Context() context.Context {
+	h.backend.Expire()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx == nil {
+		ctx, cancel := context.WithCancelCause(h.parent)
+		h.ctx, h.cancel = holdContext{ctx, h}, cancel
+		if h.err != nil {
+			cancel(h.err)
+		}
+	}
+	return h.ctx
+}
+
+// Unlock releases the hold, once.
+func (h *Hold) Unlock(ctx context.Context) error {
+	if !h.BeginUnlock() {
+		return nil
+	}
+	return h.backend.Unlock(ctx, h)
+}
+
+// BeginUnlock says, once, that the hold is to be released.
+func (h *Hold) BeginUnlock() bool { return !h.unlocked.Swap(true) }
+
+// Detach ends the hold without telling Redis.
+func (h *Hold) Detach() { h.backend.Detach(h) }
+
+// Valid says that the hold is held and its local deadline has not passed.
+func (h *Hold) Valid() bool { return h.Err() == nil && h.backend.Valid() }
+
+// Token is the fencing token, 0 if the hold was taken without.
+func (h *Hold) Token() int64 {
+	if !h.opts.Fenced {
+		return 0
+	}
+	return h.backend.Token()
+}
+
+// What the backend knows.
+
+func (h *Hold) Name() string        { return h.backend.Name() }
+func (h *Hold) Deadline() time.Time { return h.backend.Deadline() }
+func (h *Hold) Owner() string       { return h.backend.Owner() }
+func (h *Hold) Members() []*Hold    { return h.backend.Members() }
+
+// Holding is the grant by which the hold holds a lock, or nil.
+func (h *Hold) Holding(k *Key) *Grant { return h.backend.Holding(k) }

@@ -1,0 +1,232 @@
+package lock
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+const (
+	// keepAliveInterval is how often a process says that it is alive, for each lock that it
+	// waits for. The scripts take it for dead after 3.5 s, so two keep-alives may be late or
+	// lost. If leases are shorter, a third of the lease is the interval: the next in turn has
+	// to learn in time when the lock will expire.
+	keepAliveInterval = time.Second
+	shortestInterval  = 50 * time.Millisecond
+	intervalsPerLease = 3
+
+	// sameRound is how far apart keep-alives are due that share a round.
+	sameRound = 100 * time.Millisecond
+
+	// roundTimeout bounds a round, which its server has to itself: a lock without an answer
+	// must not keep the others there from the next round for long.
+	roundTimeout = 1500 * time.Millisecond
+
+	// ghostAge is for how long an owner of this process stands in the front of a queue
+	// without a waiter, until it is taken for one that left in vain. A waiter that has just
+	// queued may not be known yet.
+	ghostAge = 3500 * time.Millisecond
+)
+
+// keepAlive says for a manager that its waiters for fair locks are alive: one request for each
+// server and round, however many locks and waiters there are. It has goroutines only while
+// somebody waits.
+type keepAlive struct {
+	manager *Manager
+	kick    chan struct{} // capacity one: a keep-alive is due before next
+
+	mu      sync.Mutex
+	locks   map[string]*awaited // by name
+	busy    map[string]bool     // the servers whose last round is under way, and whether a keep-alive is due there
+	next    time.Time           // when the next round begins
+	running bool
+}
+
+// awaited is a fair lock that somebody of this process waits for.
+type awaited struct {
+	fair    script.Fair
+	waiters map[string]*attempt  // by owner
+	due     time.Time            // of the next keep-alive
+	ghosts  map[string]time.Time // owners of this process without a waiter, and since when
+}
+
+func newKeepAlive(m *Manager) *keepAlive {
+	return &keepAlive{manager: m, kick: make(chan struct{}, 1), locks: make(map[string]*awaited), busy: make(map[string]bool)}
+}
+
+// interval is the longest time between two keep-alives for a waiter.
+func (a *attempt) interval() time.Duration {
+	return min(max(a.opts.Lease/intervalsPerLease, shortestInterval), keepAliveInterval)
+}
+
+// add keeps a waiter alive.
+func (k *keepAlive) add(a *attempt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	due := time.Now().Add(a.interval())
+	lock := k.locks[a.ref.Name]
+	if lock == nil {
+		lock = &awaited{
+			fair:    a.ref.mode.(fair).script,
+			waiters: make(map[string]*attempt),
+			due:     due,
+			ghosts:  make(map[string]time.Time),
+		}
+		k.locks[a.ref.Name] = lock
+	}
+	lock.waiters[a.owner] = a
+	if due.Before(lock.due) {
+		lock.due = due
+	}
+	if !k.running {
+		k.running = true
+		k.manager.life.background.Go(k.run)
+	}
+	if due.Before(k.next) {
+		k.next = due
+		k.hasten()
+	}
+}
+
+// remove ends that. No keep-alive that is sent afterwards speaks of the waiter.
+func (k *keepAlive) remove(a *attempt) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	lock := k.locks[a.ref.Name]
+	delete(lock.waiters, a.owner)
+	if len(lock.waiters) == 0 {
+		delete(k.locks, a.ref.Name)
+	}
+}
+
+// run goes on until nobody waits.
+func (k *keepAlive) run() {
+	for {
+		next, more := k.round(time.Now())
+		if !more {
+			return
+		}
+		select {
+		case <-time.After(time.Until(next)):
+		case <-k.kick:
+		case <-k.manager.life.ctx.Done(): // the waiters are leaving
+			return
+		}
+	}
+}
+
+// round sends the keep-alives that are due, and those that would be soon: locks come to share their
+// rounds. Each server has its own, so that one without an answer does not delay what the others
+// say. It returns when the next one is due, and false when nobody waits any more.
+func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.next = now.Add(keepAliveInterval)
+	locks, calls := make(map[string][]*awaited), make(map[string][]script.Call)
+	for name, lock := range k.locks {
+		shard := k.manager.shard(name)
+		_, busy := k.busy[shard]
+		switch {
+		case busy && !lock.due.After(now):
+			k.busy[shard] = true
+			continue
+		case !busy && lock.due.Sub(now) < sameRound:
+			locks[shard] = append(locks[shard], lock)
+			calls[shard] = append(calls[shard], lock.request(k.manager.id, now))
+		}
+		if lock.due.Before(k.next) {
+			k.next = lock.due
+		}
+	}
+	for shard := range locks {
+		k.busy[shard] = false
+		k.manager.life.background.Go(func() { k.send(shard, locks[shard], calls[shard]) })
+	}
+	k.running = len(k.locks) > 0
+	return k.next, k.running
+}
+
+// send sends a round to one server, and takes in the answers. An error is no matter: the next
+// round follows, and waiters look for themselves.
+func (k *keepAlive) send(shard string, locks []*awaited, calls []script.Call) {
+	limited, cancel := context.WithTimeout(k.manager.life.ctx, roundTimeout)
+	defer cancel()
+	for i, result := range k.manager.runner.RunEach(limited, calls...) {
+		if beaten, err := script.ReadBeaten(result.Reply); err == nil {
+			k.heard(locks[i], beaten)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.busy[shard] {
+		k.hasten()
+	}
+	delete(k.busy, shard)
+}
+
+// hasten has the next round begin now. The mutex is held.
+func (k *keepAlive) hasten() {
+	select {
+	case k.kick <- struct{}{}:
+	default:
+	}
+}
+
+// request is the keep-alive of a lock. It names its waiters, or some of them, others each time. It
+// withdraws owners that have stood in the queue without a waiter for too long: their
+// requests to leave were lost, or one to queue came late.
+func (l *awaited) request(client string, now time.Time) script.Call {
+	owners := make([]string, 0, min(len(l.waiters), script.MostBeaten))
+	l.due = now.Add(keepAliveInterval)
+	for owner, a := range l.waiters { // in random order
+		if len(owners) == cap(owners) {
+			break
+		}
+		owners = append(owners, owner)
+		if due := now.Add(a.interval()); due.Before(l.due) {
+			l.due = due
+		}
+	}
+	var gone []string
+	for owner, since := range l.ghosts {
+		if l.waiters[owner] == nil && now.Sub(since) >= ghostAge {
+			gone = append(gone, owner)
+		}
+	}
+	return l.fair.Beat(client, owners, gone)
+}
+
+// heard wakes the waiters that have something to do: the next in turn, and whoever is
+// missing from the queue.
+func (k *keepAlive) heard(l *awaited, beaten script.Beaten) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	missing := slices.Values(beaten.Missing)
+	if len(beaten.Missing) > script.MostBeaten/2 { // then so are those that were not named
+		missing = maps.Keys(l.waiters)
+	}
+	for owner := range missing {
+		if a := l.waiters[owner]; a != nil {
+			a.waiter.WakeAt(now)
+		}
+	}
+	if a := l.waiters[beaten.First]; a != nil {
+		switch {
+		case beaten.Free:
+			a.waiter.WakeAt(now)
+		case beaten.TTL >= 0:
+			a.waiter.WakeAt(now.Add(beaten.TTL + time.Millisecond))
+		}
+	}
+	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(beaten.Unknown, owner) })
+	for _, owner := range beaten.Unknown {
+		if _, known := l.ghosts[owner]; !known {
+			l.ghosts[owner] = now
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// owner is an identity that several acquisitions share: it re-enters the locks that it holds. In
+// Redis it has another name for each grant, so that no request of an earlier grant can touch a
+// later one.
+type owner struct {
+	mu     sync.Mutex
+	grants map[lockID]*Grant // of the locks that it holds or asks for
+}
+
+type ownerKey struct{ manager *Manager }
+
+// WithOwner returns a context below which every acquisition by this manager has one owner.
+func (m *Manager) WithOwner(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownerKey{m}, &owner{grants: make(map[lockID]*Grant)})
+}
+
+func (m *Manager) ownerOf(ctx context.Context) *owner {
+	o, _ := ctx.Value(ownerKey{m}).(*owner)
+	return o
+}
+
+// nextOwner makes a new owner's name. The number plays the part of Java's thread id.
+func (m *Manager) nextOwner() string {
+	return protocol.Owner(m.id, m.lastOwner.Add(1))
+}
+
+// grant returns the owner's grant of a lock. If there is none it makes one, which is the
+// caller's to acquire, and whose turn is taken.
+func (o *owner) grant(r *Ref, fresh func() *Grant) (g *Grant, made bool) {
+	for {
+		o.mu.Lock()
+		g = o.grants[r.key.lock]
+		if g == nil {
+			g = fresh()
+			g.turn = make(chan struct{}, 1)
+			g.turn <- struct{}{}
+			o.grants[r.key.lock] = g
+			o.mu.Unlock()
+			return g, true
+		}
+		o.mu.Unlock()
+		if !g.Expire() { // not under the mutex: a grant that ends is forgotten
+			return g, false
+		}
+		o.forget(g)
+	}
+}
+
+// forget forgets a grant that has ended.
+func (o *owner) forget(g *Grant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.grants[g.ref.key.lock] == g {
+		delete(o.grants, g.ref.key.lock)
+	}
+}
+
+// upgrades says that asking for r would be to ask for the write side of a lock that the owner
+// reads.
+func (o *owner) upgrades(r *Ref) bool {
+	o.mu.Lock()
+	g := o.grants[r.key.lock]
+	o.mu.Unlock()
+	return g != nil && !r.read && !g.Expire() && g.reads()
+}
+
+// takeTurn waits for the turn to make the owner's next request for the lock. The requests set
+// counts, so they follow one another. A caller that does not want to wait for the lock waits for
+// a request about a lock that the owner holds, which is bounded.
+func (g *Grant) takeTurn(ctx, limited context.Context, wait bool) error {
+	select {
+	case g.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if !wait && g.held() == 0 {
+		return fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", g.ref.Name, lockerr.ErrNotAcquired)
+	}
+	select {
+	case g.turn <- struct{}{}:
+		return nil
+	case <-limited.Done():
+		return g.ref.notAcquired(ctx, outcome{})
+	case <-g.manager.life.ctx.Done():
+		return g.ref.lockError(lockerr.ErrClosed)
+	}
+}
+
+// takeTurnToRelease waits for the turn. It returns how to leave it, and a context that bounds
+// what follows, so that the release timeout is enough for both. If the owner's other request
+// hangs, the release goes on without: the hold has to end, and each request sets the counts anew.
+func (g *Grant) takeTurnToRelease(ctx context.Context) (limited context.Context, leave func()) {
+	select {
+	case g.turn <- struct{}{}:
+		return ctx, func() { <-g.turn }
+	default:
+	}
+	timeout := g.manager.settings.ReleaseTimeout
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	select {
+	case g.turn <- struct{}{}:
+		return limited, func() { cancel(); <-g.turn }
+	case <-time.After(timeout / 2):
+		return limited, cancel
+	}
+}
+
+// Deadlock says why taking the lock below ctx would mean to wait for oneself, or nil.
+func (r *Ref) Deadlock(ctx context.Context) error { return r.deadlock(ctx, r.manager.ownerOf(ctx)) }
+
+func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
+	if shared != nil && shared.upgrades(r) {
+		return r.upgradeError()
+	}
+	g, _ := ctx.Value(&r.key).(*Grant)
+	switch {
+	case g == nil || shared != nil && g.shared == shared:
+		return nil
+	case !r.read && g.reads():
+		return r.upgradeError()
+	}
+	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", r.Name, lockerr.ErrReentry, g.owner)
+}
+
+// holdContext is the context of a hold: it knows which lock it is under.
+type holdContext struct {
+	context.Context
+	hold *Hold
+}
+
+// Value answers the key of a lock with the grant of the innermost hold of that lock that is
+// still held.
+func (c holdContext) Value(key any) any {
+	if k, ok := key.(*Key); ok {
+		if g := c.hold.backend.Holding(k); g != nil && c.hold.Err() == nil {
+			return g
+		}
+	}
+	return c.Context.Value(key)
+}

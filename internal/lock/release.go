@@ -1,0 +1,198 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// Unlock releases one hold, and tells the observer.
+func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
+	released, err := g.release(detached(ctx), h)
+	if released {
+		g.manager.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(h.since), Err: err})
+	}
+	return err
+}
+
+// detached is a context that does not end with ctx. The runner bounds a release.
+func detached(ctx context.Context) context.Context {
+	if ctx.Done() == nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
+func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error) {
+	if life := &g.manager.life; !life.enterRelease() {
+		<-life.closed // Close releases every hold
+	} else {
+		defer life.leave()
+	}
+	if g.shared != nil && !g.Expire() {
+		limited, leave := g.takeTurnToRelease(ctx)
+		defer leave()
+		ctx = limited
+	}
+	return g.releaseInTurn(ctx, h)
+}
+
+// releaseInTurn is release for who has the owner's turn. It reports whether the hold was held
+// until then.
+func (g *Grant) releaseInTurn(ctx context.Context, h *Hold) (released bool, err error) {
+	remaining, err := g.endHold(h)
+	switch {
+	case errors.Is(err, lockerr.ErrReleased):
+		return false, nil
+	case err != nil:
+		return false, err
+	case remaining > 0:
+		return true, g.releaseOne(ctx, h)
+	}
+	g.remove()
+	return true, g.releaseLast(ctx, h)
+}
+
+// releaseOne releases a hold that is not the owner's last. If that was its last write hold, it
+// reads on, and other readers may enter.
+func (g *Grant) releaseOne(ctx context.Context, h *Hold) error {
+	request := g.releaseRequest(h.read)
+	result, err := g.manager.send(ctx, g.manager.releases, request)
+	released, err := g.readReleased(result, err)
+	if err != nil {
+		g.oweRelease(h.read)
+		return err
+	}
+	if !released.Held {
+		g.Lost(errGoneAtRelease)
+		return g.ref.lostError("unlock", errGoneAtRelease)
+	}
+	g.extend(result.Asked, request.lease)
+	if released.Freed {
+		g.manager.queues.Wake(g.ref.queue, nil)
+	}
+	return nil
+}
+
+// releaseLast releases the last hold of a grant that has left the engine. If somebody waits for
+// the lock in this process, the request of the first of them goes along.
+func (g *Grant) releaseLast(ctx context.Context, h *Hold) error {
+	if next := g.successors(h.read); next != nil {
+		return g.manager.handOver(ctx, []handover{{g, h.read, next}})[0]
+	}
+	result, err := g.manager.send(ctx, g.manager.releases, g.releaseRequest(h.read))
+	return g.ended(false, result, err)
+}
+
+// successors says that the last hold, of that side, is about to be released, and picks the
+// waiters to whom the lock is handed over, if there are any. After a read hold there are none:
+// others may still read, and whoever waits here looks when the release has been answered.
+func (g *Grant) successors(read bool) []*waitqueue.Waiter {
+	next := g.manager.queues.Release(g.ref.queue, g.attempt.waiter, !g.ref.fair && !read)
+	if next == nil {
+		return nil
+	}
+	return append([]*waitqueue.Waiter{next}, next.Batch()...)
+}
+
+// handover is a grant whose last hold, of that side, is released, and who is to have the lock
+// next.
+type handover struct {
+	*Grant
+	read bool
+	next []*waitqueue.Waiter
+}
+
+// handOver sends several releases in one request, each with the requests of its successors behind
+// it.
+func (m *Manager) handOver(ctx context.Context, all []handover) []error {
+	if len(all) == 0 {
+		return nil
+	}
+	var requests []request
+	for _, h := range all {
+		requests = append(requests, h.releaseRequest(h.read))
+		requests = append(requests, acquireRequests(h.next)...)
+	}
+	results, _ := m.sendAll(ctx, m.releases, requests...)
+	errs := make([]error, len(all))
+	for i, h := range all {
+		n := 1 + len(h.next)
+		m.complete(h.next, requests[1:n], results[1:n])
+		errs[i] = h.ended(n > 1, results[0], results[0].Failed())
+		requests, results = requests[n:], results[n:]
+	}
+	return errs
+}
+
+// ended takes the answer to the release of a last hold, and lets the waiters of this process
+// know. After a repetition, "not held" is what the first request left behind: the deadline had
+// not passed when it was sent, so the lock was held then. Of an unconfirmed hold nobody can say
+// that.
+func (g *Grant) ended(claimed bool, result script.Result, err error) error {
+	released, err := g.readReleased(result, err)
+	if released.Freed || !released.Held {
+		g.manager.queues.Released(g.ref.queue, claimed, released.Told, yield(result.Asked))
+	}
+	if err == nil && !released.Held && (!result.Repeated || g.unconfirmed) {
+		return g.ref.lostError("unlock", errGoneAtRelease)
+	}
+	return err
+}
+
+// yield is for how long the local waiters leave the lock to others to whom it has been offered:
+// time for a message and a request, each about as long as the release took.
+func yield(asked time.Time) time.Duration {
+	return min(max(2*time.Since(asked), time.Millisecond), 10*time.Millisecond)
+}
+
+// readReleased reads the reply to a release.
+func (g *Grant) readReleased(result script.Result, err error) (released script.Released, _ error) {
+	if err == nil {
+		released, err = script.ReadReleased(result.Reply)
+	}
+	if err != nil {
+		return released, Failure("unlock", g.ref.Name, err)
+	}
+	if released.Mute {
+		g.manager.denied.Do(func() {
+			g.manager.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", g.ref.channel)
+		})
+	}
+	return released, nil
+}
+
+// ReleaseTogether is Unlock for many holds of one manager, most of them in one request. It
+// reports the outcome of each.
+func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
+	if !m.life.enterRelease() {
+		<-m.life.closed // Close releases every hold
+	} else {
+		defer m.life.leave()
+	}
+	var last []handover
+	var shared []*Hold
+	for _, h := range holds {
+		g := h.grant()
+		if g.shared != nil {
+			shared = append(shared, h)
+		} else if _, err := g.endHold(h); err != nil {
+			outcomes <- err
+		} else { // without a shared owner it was the only one
+			g.remove()
+			last = append(last, handover{g, h.read, g.successors(h.read)})
+		}
+	}
+	for i, err := range m.handOver(detached(ctx), last) {
+		g := last[i].Grant
+		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
+		outcomes <- err
+	}
+	for _, h := range shared {
+		outcomes <- h.grant().Unlock(ctx, h) // each has to wait for its owner's turn
+	}
+}

@@ -1,0 +1,54 @@
+package lock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// renew extends the leases of a batch of grants. The renewal engine calls it. If one server has
+// all of them, one script does, unless the server refuses that: it may refuse one of them. In a
+// cluster each has its own, because the keys of a slot on the move are on two servers.
+func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
+	renewals := make([]script.Renewal, len(batch))
+	for i, one := range batch {
+		renewals[i] = one.Item.Subject.(*Grant).renewal(one.Term)
+	}
+	if m.sharded == nil && len(batch) > 1 {
+		result, err := m.runner.Run(ctx, script.Renew(renewals))
+		answers := readRenewed(result, err, len(batch))
+		var refused *driver.ServerError
+		if !errors.As(answers[0].Err, &refused) {
+			return answers
+		}
+	}
+	calls := make([]script.Call, len(batch))
+	for i := range renewals {
+		calls[i] = script.Renew(renewals[i : i+1])
+	}
+	var answers []renew.Answer
+	for _, result := range m.runner.RunEach(ctx, calls...) {
+		answers = append(answers, readRenewed(result, result.Failed(), 1)...)
+	}
+	return answers
+}
+
+// readRenewed is what one request for n renewals came to.
+func readRenewed(result script.Result, err error, n int) []renew.Answer {
+	answers := make([]renew.Answer, n)
+	var all []script.Renewed
+	if err == nil {
+		all, err = script.ReadRenewed(result.Reply, n)
+	}
+	for i := range answers {
+		if err != nil {
+			answers[i].Err = err
+		} else {
+			answers[i] = renew.Answer{Err: all[i].Err, Held: all[i].Held, Asked: result.Asked}
+		}
+	}
+	return answers
+}

@@ -1,0 +1,91 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Plain says that the script for many can take the lock: a mutex, for an owner of which nobody
+// knows yet. What is protected is entered in the session before each is asked for.
+func (r *Ref) Plain(ctx context.Context) bool {
+	_, mutex := r.mode.(exclusive)
+	return mutex && r.manager.session == nil && r.manager.ownerOf(ctx) == nil
+}
+
+// AcquireTogether asks once for several plain locks of this manager, all or none. It returns the
+// index of one that cannot be had at once, or -1 and a hold for each. It does not wait, and asks
+// for nothing if it may wait and others wait for one of them here.
+//
+// After an error, holds are those that were granted nevertheless.
+func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opts Options) (holds []*Hold, blocked int, err error) {
+	for i, r := range refs {
+		if opts.Wait != 0 && m.queues.HasWaiters(r.queue) {
+			return nil, i, nil // who comes later stands behind those of this process
+		}
+	}
+	if !m.life.enter() {
+		return nil, 0, nil // which says that it is closed
+	}
+	defer m.life.leave()
+	attempts, call := m.callTogether(ctx, refs, opts)
+	began := time.Now()
+	result, err := m.runner.Run(limited, call)
+	if err == nil {
+		all, at, wrong := script.ReadAcquiredAll(result.Reply, len(refs))
+		switch {
+		case wrong != nil && result.Repeated: // an earlier request may have taken them
+			err = &script.UnknownError{Err: wrong}
+		case wrong != nil:
+			return nil, 0, nil // one by one, it shows whose error it is
+		case !all.Granted && opts.Wait == 0:
+			err := refs[at].notAcquired(ctx, outcome{ttl: all.TTL, holder: all.Holder})
+			m.observe(ctx, Event{Kind: EventNotAcquired, Lock: refs[at].Name, Took: time.Since(began), Err: err})
+			return nil, at, err
+		case !all.Granted:
+			return nil, at, nil
+		}
+		result = script.Result{Reply: driver.Reply{Int: 1}, Asked: result.Asked}
+	}
+	return m.endTogether(limited, attempts, result, err)
+}
+
+// callTogether makes a grant for each of several locks, and the call for all of them.
+func (m *Manager) callTogether(ctx context.Context, refs []*Ref, opts Options) ([]*attempt, script.Call) {
+	attempts := make([]*attempt, len(refs))
+	locks, owners := make([]string, len(refs)), make([]string, len(refs))
+	for i, r := range refs {
+		g := m.newGrant(r, nil, attempt{ctx: ctx, opts: opts})
+		attempts[i], owners[i], locks[i] = &g.attempt, g.owner, r.Name
+	}
+	return attempts, script.AcquireAll(locks, owners, opts.Lease)
+}
+
+// endTogether makes holds of what was granted together, and cancels what was not answered or
+// came too late.
+func (m *Manager) endTogether(limited context.Context, attempts []*attempt, each script.Result, err error) (holds []*Hold, blocked int, _ error) {
+	holds = make([]*Hold, len(attempts))
+	var last outcome
+	var open []*attempt
+	for i, a := range attempts {
+		o := a.read(a.opts.Lease, each, err)
+		if o.hold == nil {
+			last, open = o, append(open, a)
+			continue
+		}
+		holds[i] = o.hold
+		m.observe(a.ctx, Event{Kind: EventAcquired, Lock: a.ref.Name, Owner: a.owner, Took: time.Since(each.Asked)})
+	}
+	if len(open) == 0 {
+		return holds, -1, nil
+	}
+	if open[0].unknown { // as all of them are
+		confirmed := m.compensate(open...)
+		for _, a := range open {
+			a.unknown = !confirmed
+		}
+	}
+	return holds, 0, open[0].verdict(limited, last)
+}

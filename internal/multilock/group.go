@@ -1,0 +1,285 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+)
+
+// group is the backend of the hold of a Multi or a Quorum. It has a context, an end and a lease
+// of its own. Its members are plain renewed holds under it. It has no goroutine of its own.
+//
+//	asking ── begin ─▶ confirming ─▶ formed ── Unlock ─────▶ ended (ErrReleased)
+//	   │                  │             └─ too few held ───▶ ended (what ended the member)
+//	   └──────────────────┴─ too few can be held ──────────▶ ended
+//
+// Members that remain when the group is lost are not renewed any more. They end with their
+// leases, so that their holder has time to stop, or with Unlock.
+type group struct {
+	order
+	hold   lock.Hold
+	caller context.Context // that was given to Lock
+	under  context.Context // under which members are held; it ends with the group
+	cancel context.CancelCauseFunc
+	news   chan struct{} // capacity one: something has changed
+
+	mu      sync.Mutex
+	entries []entry     // by member
+	begun   bool        // enough were granted: the lease of the whole counts
+	formed  bool        // enough are held
+	end     time.Time   // of the whole at the latest; zero: no limit
+	unbind  func() bool // from what ends it by itself: the caller's context, then its end
+	again   *time.Timer // of the next attempt to restore members; nil while there is none
+	pause   time.Duration
+}
+
+// entry is what a group knows of one member.
+type entry struct {
+	hold       *lock.Hold // nil if it never was held
+	state      state
+	quarantine time.Duration // its server does not count for that long, unless the group is formed
+	why        error         // it is missing
+	late       bool          // it is missing since after the end of the group
+}
+
+type state int
+
+const (
+	asked   state = iota // the answer is still to come
+	granted              // held, but the lease of the whole is to be confirmed
+	held                 // it counts
+	missing              // not held
+)
+
+// group starts an attempt to carry out the order. Until it is formed it ends with ctx.
+func (o order) group(ctx context.Context) *group {
+	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members)), pause: firstRestore}
+	g.news = make(chan struct{}, 1)
+	g.under, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	g.hold.Init(g, ctx)
+	for _, m := range g.Set.Members {
+		if g.kind == "Quorum" {
+			m.quorums.Store(g, nil)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unbind = context.AfterFunc(ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !g.formed && g.hold.Ended() == nil {
+			g.finish(context.Cause(ctx))
+		}
+	})
+	return g
+}
+
+// form makes a group of which enough members are granted a hold. From here on the lease and the
+// end of the whole count.
+func (g *group) form(ctx context.Context) bool {
+	g.begin(time.Now())
+	if !g.await(ctx, held) {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.hold.Ended() != nil || g.count(held) < g.need {
+		return false
+	}
+	g.formed = true
+	g.unbind()
+	if !g.end.IsZero() {
+		g.unbind = time.AfterFunc(time.Until(g.end), func() { g.Expire() }).Stop
+	}
+	g.planRestore()
+	return true
+}
+
+// begin sets the end of the whole, and has the members that were granted confirmed.
+func (g *group) begin(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.begun, g.end = true, g.whole.Until(now)
+	if fixed := now.Add(g.whole.Lease); g.whole.Fixed && (g.end.IsZero() || fixed.Before(g.end)) {
+		g.end = fixed
+	}
+	for i, e := range g.entries {
+		if e.state == granted {
+			g.send(i, func() { g.confirm(i, e.hold) })
+		}
+	}
+}
+
+// await waits until as many members as needed are in one of these states. It reports false when
+// ctx or the group has ended before.
+func (g *group) await(ctx context.Context, states ...state) bool {
+	over := false
+	return g.wait(ctx, func() bool {
+		over = g.hold.Ended() != nil
+		return over || g.count(states...) >= g.need
+	}) && !over
+}
+
+// wait waits until something is so, which it asks with the mutex held. It reports false when ctx
+// has ended before.
+func (g *group) wait(ctx context.Context, so func() bool) bool {
+	for {
+		g.Expire() // a member that was only just held is not
+		g.mu.Lock()
+		is := so()
+		g.mu.Unlock()
+		if is {
+			return true
+		}
+		select {
+		case <-g.news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// send has something done about a member, on a goroutine for which its client waits when it
+// closes.
+func (g *group) send(i int, do func()) {
+	m := g.Set.Members[i]
+	go func() {
+		if !m.Locks.Enter() {
+			g.miss(i, fmt.Errorf("redlatch: lock %q: %w", m.Ref.Name, lockerr.ErrClosed))
+			return
+		}
+		defer m.Locks.Leave()
+		do()
+	}()
+}
+
+// add takes in a member that was granted. It reports false if the group has ended: then the
+// member must be released.
+func (g *group) add(i int, h *lock.Hold, quarantine time.Duration) bool {
+	g.mu.Lock()
+	if g.hold.Ended() != nil {
+		g.mu.Unlock()
+		return false
+	}
+	g.entries[i] = entry{hold: h, state: held, quarantine: quarantine}
+	if g.confirms() {
+		g.entries[i].state = granted
+	}
+	if err := h.Join(g); err != nil {
+		g.drop(i, err)
+	} else {
+		g.check(errQuarantined)
+	}
+	confirm := g.begun && g.entries[i].state == granted && g.hold.Ended() == nil
+	g.note()
+	g.mu.Unlock()
+	if confirm {
+		g.confirm(i, h)
+	}
+	return true
+}
+
+var errQuarantined = errors.New("its servers were restarted a short while ago")
+
+// confirm makes a member that was granted count, once it is held for the lease of the whole. By
+// the time of the answer another hold may have its place.
+func (g *group) confirm(i int, h *lock.Hold) {
+	err := h.Confirm(g.under, g.whole, g.end)
+	g.mu.Lock()
+	switch its := g.entries[i].hold == h && g.entries[i].state == granted; {
+	case its && err != nil:
+		g.drop(i, err)
+	case its:
+		g.entries[i].state = held
+		g.note()
+	}
+	g.mu.Unlock()
+	if err != nil {
+		_ = h.Unlock(g.caller)
+	}
+}
+
+// miss takes note that a member was not granted, or not confirmed.
+func (g *group) miss(i int, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drop(i, why)
+}
+
+// MemberEnded takes note that a member's hold has ended.
+func (g *group) MemberEnded(h *lock.Hold, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.entries, func(e entry) bool { return e.hold == h })
+	if i >= 0 && g.entries[i].state != missing && g.hold.Ended() == nil {
+		g.pause = firstRestore
+		g.drop(i, why)
+	}
+}
+
+// drop takes note that a member is missing. The mutex is held.
+func (g *group) drop(i int, why error) {
+	e := &g.entries[i]
+	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
+	g.check(why)
+	g.planRestore()
+	g.note()
+}
+
+// check ends the group if it has too few members, or cannot come to have enough. The mutex is
+// held.
+func (g *group) check(why error) {
+	have := g.count(held)
+	if !g.formed {
+		have = g.count(asked, granted, held)
+	}
+	if have < g.need && g.hold.Ended() == nil {
+		g.finish(g.failed(why))
+	}
+}
+
+// count is how many members are in one of these states and count. The mutex is held.
+func (g *group) count(states ...state) (n int) {
+	for _, e := range g.entries {
+		if slices.Contains(states, e.state) && (g.formed || e.quarantine == 0) {
+			n++
+		}
+	}
+	return n
+}
+
+// note lets whoever waits look again. The mutex is held.
+func (g *group) note() {
+	select {
+	case g.news <- struct{}{}:
+	default:
+	}
+}
+
+// finish ends the group. The mutex is held.
+func (g *group) finish(why error) {
+	g.hold.End(why)
+	g.cancel(why)
+	for _, m := range g.Set.Members {
+		m.quorums.Delete(g)
+	}
+	g.unbind()
+	if g.formed && why != lockerr.ErrReleased {
+		// It takes the mutexes of grants, of which the caller may hold one.
+		g.Set.Members[0].Locks.Go(g.stopRenewals)
+	}
+	g.note()
+}
+
+// stopRenewals stops the renewal of what is left of a group that was lost.
+func (g *group) stopRenewals() {
+	for _, h := range g.alive() {
+		h.StopRenewal()
+	}
+}

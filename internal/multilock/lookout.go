@@ -1,0 +1,95 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// lookout waits, for a quorum that was refused, until one of the members that refused may have
+// changed. It stands in the wait queues of these members, also while it votes, so that it misses
+// no message.
+type lookout struct {
+	order
+	waiters []*waitqueue.Waiter // by member, nil where it does not stand
+	pause   time.Duration
+}
+
+// The pauses before a vote are at random up to the shorter one at first, and up to the longer one
+// after several votes that were split.
+const (
+	splitPause   = 5 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
+// wait returns when it is time to vote again, and false when limited has ended.
+func (l *lookout) wait(limited context.Context, g *group) bool {
+	until, split := l.join(g)
+	any, cancel := context.WithDeadline(limited, until)
+	defer cancel()
+	var looks sync.WaitGroup
+	for i, w := range l.waiters {
+		if w != nil {
+			looks.Go(func() {
+				defer cancel()
+				l.Members[i].Locks.AwaitChange(any, w)
+			})
+		}
+	}
+	<-any.Done()
+	looks.Wait()
+	if split {
+		l.pause = min(2*l.pause+splitPause, longestPause)
+		rest(limited, rand.N(l.pause+1))
+	}
+	return limited.Err() == nil
+}
+
+// join joins the queues of the members that refused, and leaves the others. In those where it
+// stood while it voted, it goes behind the others. Until is when to vote again whatever happens.
+// Split says that some members were granted or that nobody is known to hold one, so that others
+// may have voted at the same time.
+func (l *lookout) join(g *group) (until time.Time, split bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	until, idle := now.Add(time.Hour), true
+	for i, e := range g.entries {
+		m, w := l.Members[i], l.waiters[i]
+		var seen lock.Refused
+		refused := errors.As(e.why, &seen) && seen.HeldByOther()
+		switch {
+		case refused && w == nil:
+			l.waiters[i] = m.Ref.Watch()
+		case refused:
+			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap())))
+		case w != nil:
+			w.Leave()
+			l.waiters[i] = nil
+		}
+		if again := now.Add(min(e.quarantine, m.Locks.PollCap())); e.quarantine > 0 && again.Before(until) {
+			until = again
+		}
+		split = split || e.hold != nil
+		idle = idle && !refused && e.quarantine == 0
+	}
+	if idle {
+		until, split = now, true
+	}
+	return until, split
+}
+
+// leave leaves the queues. Those behind need not look at once for that.
+func (l *lookout) leave() {
+	for i, w := range l.waiters {
+		if w != nil {
+			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap())))
+			w.Leave()
+		}
+	}
+}

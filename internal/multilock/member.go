@@ -1,0 +1,68 @@
+package multilock
+
+import (
+	"cmp"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+)
+
+// Server is what members of one client share: where their locks are, and what is known of that
+// server.
+type Server struct {
+	Locks    *lock.Manager
+	Driver   driver.Driver
+	Address  string // what the client connected to; "" if that tells servers apart from nothing
+	Database int
+	Restart  Restart
+
+	run     atomic.Pointer[run]
+	quorums sync.Map // of which it is a part now, by *group
+}
+
+// Member is one of the single locks that a Multi or a Quorum is made of.
+type Member struct {
+	*Server
+	Ref  *lock.Ref
+	Slot int
+}
+
+// before is the order in which members are taken: by server, database, slot and name. It depends
+// on nothing but what other processes see as well, so that all take the same way.
+func (m Member) before(other Member) int {
+	return cmp.Or(
+		strings.Compare(m.Address, other.Address),
+		cmp.Compare(m.Database, other.Database),
+		cmp.Compare(m.Slot, other.Slot),
+		strings.Compare(m.Ref.Name, other.Ref.Name),
+	)
+}
+
+// sameServer says that two members are known to be on one server.
+func (m Member) sameServer(other Member) bool {
+	return m.Server == other.Server || m.Address != "" && m.Address == other.Address ||
+		reflect.ValueOf(m.Driver).Comparable() && m.Driver == other.Driver
+}
+
+// sameKey says that two members have one key in Redis, whatever their modes: they would wait for
+// each other.
+func (m Member) sameKey(other Member) bool {
+	return m.sameServer(other) && m.Database == other.Database && m.Ref.Name == other.Ref.Name
+}
+
+// together says that one script can take both members.
+func (m Member) together(other Member) bool {
+	return m.Server == other.Server && (!m.Locks.Sharded() || m.Slot == other.Slot)
+}
+
+// where names a member's server.
+func (m Member) where() string {
+	if m.Address == "" {
+		return "one connection"
+	}
+	return m.Address
+}

@@ -1,0 +1,104 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+)
+
+// order is what one call of Lock asks of several locks as one.
+type order struct {
+	kind, name string // "Multi" or "Quorum"
+	Set
+	need  int            // members that must be held
+	whole lock.Options   // what is asked of the whole
+	each  []lock.Options // what is asked of each member
+	until time.Time      // the end of the wait; zero: only the context bounds it
+}
+
+// newOrder reports all that can be known to fail before anything is sent. The options are those
+// of the caller, with the lease of each member's client, and become the order's.
+//
+// Members are renewed, without a limit and without replicas, whatever is asked of the whole.
+func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
+	o := order{kind: kind, name: name, Set: s, need: need, each: opts}
+	switch {
+	case s.Err != nil:
+		return o, s.Err
+	case len(s.Members) == 0: // the zero value
+		return o, Refuse("New"+kind, noMembers)
+	case ctx.Err() != nil:
+		return o, o.timeUp(ctx, nil)
+	}
+	for i, m := range s.Members {
+		if err := m.Ref.Deadlock(ctx); err != nil {
+			return o, err
+		}
+		o.whole = opts[i] // the same for each but for the default lease
+		lease := min(o.whole.Lease, m.Locks.Lease())
+		if o.whole.MaxHold > 0 {
+			lease = min(lease, o.whole.MaxHold) // its key does not outlive the whole
+		}
+		o.each[i] = lock.Options{Lease: lease, Wait: o.whole.Wait, Fenced: o.whole.Fenced}
+	}
+	if o.waits() && o.whole.Wait != lock.Forever {
+		o.until = time.Now().Add(o.whole.Wait)
+	}
+	return o, nil
+}
+
+// waits says whether the order may wait for a member.
+func (o order) waits() bool { return o.whole.Wait != 0 }
+
+// confirms says that the members have to be renewed for the whole when enough are granted.
+func (o order) confirms() bool { return o.whole.Fixed || o.whole.MaxHold > 0 || o.whole.Replicas > 0 }
+
+// limit is a context that ends when the wait does.
+func (o order) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.until.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, o.until)
+}
+
+// timeUp is the error of an order whose context has ended.
+func (o order) timeUp(ctx context.Context, err error) error {
+	what := lockerr.ErrNotAcquired
+	refused, _ := errors.AsType[*driver.ServerError](err)
+	switch {
+	case errors.Is(err, lockerr.ErrUnknownOutcome):
+		what = lockerr.ErrUnknownOutcome
+	case refused != nil && !errors.Is(err, lockerr.ErrNotAcquired):
+		what, refused = refused, nil
+	}
+	said := o.failed(what)
+	if err != nil {
+		said = fmt.Errorf("%w: %v", said, err) // its context is the group's, not the caller's
+	}
+	if refused != nil {
+		said = fmt.Errorf("%w: %w", said, refused)
+	}
+	return lockerr.WithCause(said, ctx)
+}
+
+// failed is the error of the order as a whole.
+func (o order) failed(why error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", strings.ToLower(o.kind), o.name, why)
+}
+
+// jitter is up to twice d, so that two that wait for each other do not give way together.
+func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }
+
+// rest lets others go first.
+func rest(ctx context.Context, d time.Duration) {
+	limited, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-limited.Done()
+}

@@ -1,0 +1,65 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+)
+
+// releaseAttempt releases what was taken for a group that did not form. After an error more
+// members than the next holder can do without may stay locked for a lease.
+func (g *group) releaseAttempt() error {
+	_ = g.close()
+	if err := g.release(g.caller, lockerr.ErrReleased); err != nil {
+		return g.failed(fmt.Errorf("%w: %w", lockerr.ErrUnknownOutcome, err))
+	}
+	return nil
+}
+
+// release releases every member that is held, those of one client in one request and the clients
+// side by side. It returns when as many are free as the group needs, or all have answered. What
+// is still under way then goes on behind it. Before is how the group had ended.
+//
+// The error says that the whole was lost before or turned out to be, and that more members may
+// still be locked than the next holder can do without.
+func (g *group) release(ctx context.Context, before error) error {
+	holds := slices.DeleteFunc(g.alive(), func(h *lock.Hold) bool { return !h.BeginUnlock() })
+	managers := make(map[*lock.Manager][]*lock.Hold)
+	for _, h := range holds {
+		managers[h.Manager()] = append(managers[h.Manager()], h)
+	}
+	outcomes := make(chan error, len(holds))
+	for m, holds := range managers {
+		if len(managers) == 1 {
+			m.ReleaseTogether(ctx, holds, outcomes)
+		} else {
+			go m.ReleaseTogether(ctx, holds, outcomes)
+		}
+	}
+	var errs, lost, failed []error
+	free := 0
+	for i := 0; i < len(holds) && free < g.need; i++ {
+		switch err := <-outcomes; {
+		case err == nil || errors.Is(err, lockerr.ErrReleased):
+			free++
+		case errors.Is(err, lockerr.ErrLost):
+			lost = append(lost, err)
+		default:
+			failed = append(failed, err)
+		}
+	}
+	switch {
+	case before != nil && !errors.Is(before, lockerr.ErrReleased):
+		errs = append(errs, before)
+	case before == nil && len(holds)-len(lost) < g.need:
+		errs = lost
+	}
+	if len(failed) > len(g.entries)-g.need {
+		errs = append(errs, failed...)
+	}
+	return errors.Join(errs...)
+}

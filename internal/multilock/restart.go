@@ -1,0 +1,87 @@
+package multilock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+)
+
+// Restart says what a restart of a server means.
+type Restart struct {
+	Delay   time.Duration // for which a Quorum ignores the server; negative: it forgets nothing
+	Never   bool          // it cannot restart under a hold
+	Timeout time.Duration // of the question since when it is up
+}
+
+// run is one run of a server, and since when, at the latest, it is known.
+type run struct {
+	id    string
+	since time.Time
+}
+
+// quarantine asks a member's server for how much longer it does not count, because it may have
+// been restarted under a hold that is still valid.
+//
+// The server counts its uptime by its own wall clock, which may have been wrong. What this client
+// has seen of the same run is an age as well, by its monotonic clock.
+func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
+	if m.Restart.Delay < 0 || m.Restart.Never {
+		return 0, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, m.Restart.Timeout)
+	defer cancel()
+	asked := time.Now()
+	reply := m.Driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Name})
+	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
+	var refused *driver.ServerError
+	switch {
+	case reply.Err != nil && !errors.As(reply.Err, &refused):
+		return 0, lock.Failure("ask since when its server is up, of", m.Ref.Name, reply.Err)
+	case err != nil:
+		return 0, fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up (INFO server), which Config.RestartDelay needs: %w",
+			m.Ref.Name, lockerr.ErrUnsupported, m.where(), cmp.Or(reply.Err, err))
+	}
+	// Both ends of the server's count are cut off to seconds, so it can be one too high.
+	uptime := time.Duration(seconds-1) * time.Second
+	return max(m.Restart.Delay-max(uptime, m.age(infoField(reply.Str, "run_id"), asked)), 0), nil
+}
+
+// age is for how long a run of the server has been known at least.
+func (s *Server) age(id string, now time.Time) time.Duration {
+	if id == "" {
+		return 0
+	}
+	r := s.run.Load()
+	if r == nil || r.id != id {
+		r = &run{id, now}
+		s.run.Store(r)
+	}
+	return now.Sub(r.since)
+}
+
+// infoField is one field of the reply to INFO, "" if it is not there.
+func infoField(info, name string) string {
+	_, rest, _ := strings.Cut(info, name+":")
+	text, _, _ := strings.Cut(rest, "\r")
+	return strings.TrimSpace(text)
+}
+
+// oneServer is the error of a member that was last seen on the same run of a server as another.
+// It is asked after the member's own run is known, so at most one of the two is taken in.
+func (o order) oneServer(i int) error {
+	mine := o.Members[i].run.Load()
+	for j, other := range o.Members {
+		if r := other.run.Load(); j != i && mine != nil && r != nil && r.id == mine.id {
+			return Refuse("NewQuorum", "%s and %s are one server", other.where(), o.Members[i].where())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package redlatch
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/multilock"
+)
+
+// membersOf turns locks into members. A Multi takes over the members of another. The error is
+// about the first lock that cannot be one.
+func membersOf(maker string, locks []Lock) (members []multilock.Member, err error) {
+	for i, l := range locks {
+		inner, isMulti := l.(*Multi)
+		client, ref, single := refOf(l)
+		switch {
+		case isMulti && inner != nil && maker == "NewMulti":
+			members, err = append(members, inner.set.Members...), cmp.Or(err, inner.set.Err)
+		case !single:
+			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l))
+		case client == nil:
+			err = cmp.Or(err, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l))
+		default:
+			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Name)})
+		}
+	}
+	return members, err
+}
+
+// refOf is what a lock refers to, with a nil client if none made it. It reports false if it is no
+// single lock.
+func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
+	switch l := l.(type) {
+	case *Mutex:
+		if l != nil {
+			c, r = l.client, &l.ref
+		}
+	case *FairMutex:
+		if l != nil {
+			c, r = l.client, &l.ref
+		}
+	case *RWMutex:
+		if l != nil {
+			c, r = l.client, &l.write
+		}
+	case readLocker:
+		if l.m != nil {
+			c, r = l.m.client, &l.m.read
+		}
+	default:
+		return nil, nil, false
+	}
+	return c, r, true
+}
+
+// optionsOfEach are the options of an acquisition, with the default lease of each member's
+// client. There are none if the members cannot be taken.
+func optionsOfEach(s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
+	each := make([]lock.Options, len(s.Members))
+	for i, m := range s.Members {
+		var err error
+		if each[i], err = options(m.Locks.Lease(), wait, opts); err != nil && s.Err == nil {
+			return nil, err
+		}
+	}
+	return each, nil
+}

@@ -1,0 +1,123 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redlatch/redlatch"
+)
+
+// wrapped is a lock of the user's own.
+type wrapped struct{ *redlatch.Mutex }
+
+// set is what a Multi and a Quorum have in common.
+type set interface {
+	redlatch.Lock
+	Err() error
+}
+
+// What cannot be a member is said at once, by Err and by every verb, and nothing panics.
+func TestWhatCannotBeAMemberIsSaidAtOnce(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		good := s.client.Mutex("a")
+		makers := map[string]func(...redlatch.Lock) set{
+			"NewMulti":  func(l ...redlatch.Lock) set { return redlatch.NewMulti(l...) },
+			"NewQuorum": func(l ...redlatch.Lock) set { return redlatch.NewQuorum(l...) },
+		}
+		for name, bad := range map[string]redlatch.Lock{
+			"nil":               nil,
+			"nil Mutex":         (*redlatch.Mutex)(nil),
+			"nil FairMutex":     (*redlatch.FairMutex)(nil),
+			"nil RWMutex":       (*redlatch.RWMutex)(nil),
+			"nil Multi":         (*redlatch.Multi)(nil),
+			"nil Quorum":        (*redlatch.Quorum)(nil),
+			"read side of nil":  (*redlatch.RWMutex)(nil).RLocker(),
+			"zero Mutex":        &redlatch.Mutex{},
+			"zero RWMutex":      &redlatch.RWMutex{},
+			"read side of zero": (&redlatch.RWMutex{}).RLocker(),
+			"lock of the user":  wrapped{good},
+		} {
+			for maker, of := range makers {
+				l := of(good, bad)
+				_, lock := l.Lock(t.Context())
+				_, try := l.TryLock(t.Context())
+				for verb, err := range map[string]error{"Err": l.Err(), "Lock": lock, "TryLock": try} {
+					var wrong *redlatch.ConfigError
+					if !errors.As(err, &wrong) || wrong.Field != maker || !strings.Contains(wrong.Reason, "lock 2") {
+						t.Errorf("%s of a %s, %s: %v, want a ConfigError about lock 2", maker, name, verb, err)
+					}
+				}
+			}
+		}
+		for maker, of := range makers {
+			var wrong *redlatch.ConfigError
+			if err := of().Err(); !errors.As(err, &wrong) {
+				t.Errorf("%s of nothing: %v", maker, err)
+			}
+			if err := of(s.client.Mutex("")).Err(); !errors.Is(err, redlatch.ErrInvalidName) {
+				t.Errorf("%s of a lock without a name: %v", maker, err)
+			}
+			if l := of(good); l.Err() != nil {
+				t.Errorf("%s of a good lock: %v", maker, l.Err())
+			}
+		}
+	})
+}
+
+// The zero values of Multi and Quorum are sets without members.
+func TestZeroSetsCannotBeTaken(t *testing.T) {
+	for _, l := range []redlatch.Lock{&redlatch.Multi{}, &redlatch.Quorum{}} {
+		var wrong *redlatch.ConfigError
+		if _, err := l.Lock(t.Context()); !errors.As(err, &wrong) {
+			t.Errorf("Lock of a zero %T: %v", l, err)
+		}
+	}
+}
+
+func TestAHoldKnowsItsName(t *testing.T) {
+	story(t, redlatch.Config{RestartDelay: -1}, func(t *testing.T, s *stage) {
+		c := s.client
+		for want, l := range map[string]redlatch.Lock{
+			"a":         c.Mutex("a"),
+			"b":         c.FairMutex("b"),
+			"c":         c.RWMutex("c"),
+			"d":         c.RWMutex("d").RLocker(),
+			"{e}1+{e}2": redlatch.NewMulti(c.Mutex("{e}2"), c.Mutex("{e}1")),
+			"g":         redlatch.NewQuorum(c.Mutex("g")),
+		} {
+			h := must(l.Lock(context.WithoutCancel(t.Context())))
+			if h.Name() != want || l.Name() != want {
+				t.Errorf("the hold of %q is of %q", l.Name(), h.Name())
+			}
+			_ = h.Unlock(t.Context())
+			if h.Name() != want {
+				t.Errorf("after Unlock the hold of %q is of %q", want, h.Name())
+			}
+		}
+	})
+}
+
+func TestStatusNamesItsMode(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c := open(t, url, redlatch.Config{})
+		m, rw := c.Mutex(t.Name()+"m"), c.RWMutex(t.Name()+"rw")
+		check := func(status func(context.Context) (redlatch.Status, error), want redlatch.Mode) {
+			t.Helper()
+			if s := must(status(t.Context())); s.Mode != want || s.Locked != (want != "") {
+				t.Errorf("mode %q, locked %v, want %q", s.Mode, s.Locked, want)
+			}
+		}
+		check(m.Status, "")
+		check(rw.Status, "")
+		hm, hr := must(m.Lock(t.Context())), must(rw.RLock(t.Context()))
+		check(m.Status, redlatch.ModeExclusive)
+		check(rw.Status, redlatch.ModeRead)
+		_ = hm.Unlock(t.Context())
+		_ = hr.Unlock(t.Context())
+		hw := must(rw.Lock(t.Context()))
+		check(rw.Status, redlatch.ModeWrite)
+		_ = hw.Unlock(t.Context())
+	})
+}
