@@ -30,7 +30,7 @@ func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
 		r.clients = append(r.clients, must(redlatch.New(d, cfg)))
 	}
 	d.spoil(losesOneOf(20, rand.IntN))
-	end := time.Now().Add(time.Duration(15*redistest.Stretch()) * time.Second)
+	end := time.Now().Add(time.Duration(redistest.Stretch(15)) * time.Second)
 	var work sync.WaitGroup
 	for owner := range 6 {
 		c := r.clients[owner%2]

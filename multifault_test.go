@@ -160,7 +160,8 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 // whose clients are closed at random; at the end all leases have passed, and the keys are
 // those of nobody.
 func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
-	for range 8 * redistest.Stretch() {
+	t.Parallel()
+	for range redistest.Stretch(8) {
 		seed := rand.Uint64()
 		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
 			spoilAtRandom(t, s, seed)

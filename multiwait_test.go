@@ -93,7 +93,7 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 		clients := []*redlatch.Client{open(t, urls[0], redlatch.Config{}), open(t, urls[1], redlatch.Config{})}
 		for range 3 {
 			work.Go(func() {
-				for range 60 * redistest.Stretch() {
+				for range redistest.Stretch(60) {
 					picked := rand.Perm(len(all))[:1+rand.IntN(len(all))]
 					var locks []redlatch.Lock
 					for _, i := range picked {

@@ -22,7 +22,8 @@ import (
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
 func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
-	for range 10 * redistest.Stretch() {
+	t.Parallel()
+	for range redistest.Stretch(10) {
 		seed := rand.Uint64()
 		protected(t, redlatch.Config{}, func(t *testing.T, s *stage) { randomHolds(t, s, seed) })
 		if t.Failed() {
@@ -97,6 +98,7 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		m := s.client.Mutex("job")
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait() // for what the session still sends
 		var keys []string
 		s.tap().set(func(commands []driver.Command, send sender) []driver.Reply {
 			for _, c := range commands {
@@ -105,6 +107,7 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 			return send(commands...)
 		})
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
+		synctest.Wait()
 		session := protocol.SessionKey(s.client.ID())
 		if want := []string{session, "job", "job", session}; !slices.Equal(keys, want) {
 			t.Errorf("the commands went to %q, want %q", keys, want)

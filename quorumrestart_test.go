@@ -176,6 +176,7 @@ func TestAQuorumWaitsUntilRestartedServersCount(t *testing.T) {
 
 // Two names of one server are seen by its run_id, where it is asked.
 func TestOneServerUnderTwoNamesIsNoMajority(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		all := posts(t, 3, redlatch.Config{})
 		for i, p := range all {

@@ -29,7 +29,7 @@ func TestAQuorumHasOneHolderWhileMinoritiesFail(t *testing.T) {
 	const lease = time.Second
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(8*redistest.Stretch())*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(redistest.Stretch(8))*time.Second)
 	defer cancel()
 	name, all := redistest.Name(t), servers(t, 5)
 	var mu sync.Mutex

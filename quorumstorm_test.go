@@ -2,6 +2,7 @@ package redlatch_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -16,9 +17,13 @@ import (
 // with owners, leases and ends in fake time; servers freeze, restart empty, lose answers and carry
 // out requests late; every moment of a hold is checked against the others'.
 func TestAQuorumInAStorm(t *testing.T) {
-	for range 2 * redistest.Stretch() {
+	t.Parallel()
+	for range redistest.Stretch(2) {
 		seed := rand.Uint64()
-		bubble(t, func(t *testing.T, ctx context.Context) { storm(t, ctx, seed) })
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, ctx context.Context) { storm(t, ctx, seed) })
+		})
 	}
 }
 

@@ -61,8 +61,10 @@ func TestLostRepliesOnEitherSide(t *testing.T) {
 
 // TestReadersAndWritersNeverMix is the random run of both sides, with downgrades.
 func TestReadersAndWritersNeverMix(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) { mixBadly(t, s, seed) })
 		})
 	}

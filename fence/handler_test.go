@@ -90,7 +90,7 @@ func TestHandlerRefusesAStaleHolder(t *testing.T) {
 // handler does, and many requests with random tokens at two Handlers of one store.
 func TestHandlerNeverGoesBack(t *testing.T) {
 	t.Parallel()
-	for range 5 * redistest.Stretch() {
+	for range redistest.Stretch(5) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		synctest.Test(t, func(t *testing.T) { handleAtRandom(t, seed) })

@@ -72,7 +72,7 @@ func crowd(t *testing.T, writers, rounds int, pass passFunc) (passed, newest int
 	for i := range writers {
 		roll := rand.New(rand.NewPCG(seed, uint64(i)))
 		done.Go(func() {
-			for range rounds * redistest.Stretch() {
+			for range redistest.Stretch(rounds) {
 				floor := through.Load()
 				token := max(1, floor-5) + roll.Int64N(10)
 				err := pass(token)
@@ -92,8 +92,8 @@ func crowd(t *testing.T, writers, rounds int, pass passFunc) (passed, newest int
 		})
 	}
 	done.Wait()
-	if count.Load() == 0 || count.Load() == int64(writers*rounds*redistest.Stretch()) {
-		t.Errorf("%d of %d passed: this proves nothing", count.Load(), writers*rounds*redistest.Stretch())
+	if count.Load() == 0 || count.Load() == int64(writers*redistest.Stretch(rounds)) {
+		t.Errorf("%d of %d passed: this proves nothing", count.Load(), writers*redistest.Stretch(rounds))
 	}
 	return count.Load(), through.Load()
 }

@@ -96,7 +96,7 @@ func (db database) versionsUnderLoad(t *testing.T) {
 	for i := range workers {
 		roll := rand.New(rand.NewPCG(seed, uint64(i)))
 		done.Go(func() {
-			for range 10 * redistest.Stretch() {
+			for range redistest.Stretch(10) {
 				if err := db.addOne(t.Context(), lossy{db, roll}, stock); err != nil {
 					t.Error(err)
 					return
@@ -106,8 +106,8 @@ func (db database) versionsUnderLoad(t *testing.T) {
 	}
 	done.Wait()
 	n, version := db.read(t, stock, "n", 1), db.read(t, stock, "version", 1)
-	if n != 10+version || version < int64(workers*10*redistest.Stretch()) {
-		t.Errorf("n is %d after %d updates, of which at least %d were made", n, version, workers*10*redistest.Stretch())
+	if n != 10+version || version < int64(workers*redistest.Stretch(10)) {
+		t.Errorf("n is %d after %d updates, of which at least %d were made", n, version, workers*redistest.Stretch(10))
 	}
 }
 

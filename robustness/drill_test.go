@@ -76,7 +76,7 @@ func drillLength(t *testing.T) time.Duration {
 		}
 		return length
 	}
-	return time.Duration(redistest.Stretch()) * shortDrill
+	return time.Duration(redistest.Stretch(1)) * shortDrill
 }
 
 func drillSeed(t *testing.T) uint64 {

@@ -22,7 +22,7 @@ const pauseLease = 2 * time.Second
 // longPause is how long a holder is stopped: long enough for three leases to run out, and
 // ten where there is time.
 func longPause() time.Duration {
-	if redistest.Stretch() > 1 {
+	if redistest.Stretch(1) > 1 {
 		return 10 * pauseLease
 	}
 	return 3 * pauseLease

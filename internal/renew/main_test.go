@@ -1,7 +1,6 @@
 package renew_test
 
 import (
-	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,7 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	redistest.StretchRapid()
 	goleak.VerifyTestMain(m)
 }

@@ -165,7 +165,7 @@ func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 // Goal: whatever is lost, in the end Redis says what the registry says.
 func TestTheSessionAgreesWithTheRegistryAfterRandomLosses(t *testing.T) {
 	t.Parallel()
-	for round := range 20 * redistest.Stretch() {
+	for round := range redistest.Stretch(20) {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) { randomLosses(t, seed) })
 		if t.Failed() {

@@ -23,7 +23,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			if underRace || testing.Short() {
 				depth -= 2
 				bound.Depth = depth
-			} else if times := redistest.Stretch(); times > 1 {
+			} else if times := redistest.Stretch(1); times > 1 {
 				bound.Depth, bound.States = 1000, 500_000*times
 			}
 			r := exploring(t, one.name, bound)
