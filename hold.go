@@ -11,8 +11,6 @@ import (
 // closed. Its methods may be called by any number of goroutines.
 type Hold lock.Hold
 
-func (h *Hold) lock() *lock.Hold { return (*lock.Hold)(h) }
-
 // Err is nil while the lock is held, then an error that matches ErrLost or ErrReleased. It
 // does not block and sends nothing. A hold is lost at the latest when its Deadline passes.
 // The exception is a protected hold (Config.Protect) whose process was paused: Redis is
@@ -88,3 +86,5 @@ func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 // TTL. If the owner has other holds of the lock, Unlock of the last of them frees it.
 // A Multi or Quorum detaches all its members.
 func (h *Hold) Detach() { h.lock().Detach() }
+
+func (h *Hold) lock() *lock.Hold { return (*lock.Hold)(h) }

@@ -31,7 +31,8 @@ var house = [][]string{
 	{"driver/rueidis", "driver/cluster"},
 	{"internal/multilock"},
 	{"internal/lock"},
-	{"internal/waitqueue", "internal/renew", "internal/session"},
+	{"driver/internal/single"},
+	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
 	{"internal/protocol", "internal/lockerr", "driver"},
 }
@@ -43,11 +44,13 @@ var houseOnly = map[string][]string{
 		"internal/connect", "internal/lock", "internal/multilock", "internal/protocol", "internal/lockerr", "driver",
 	},
 	// Not driver/memory: only programs that import it contain it.
-	"internal/connect": {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "driver"},
-	"driver/memory":    {"driver/rueidis", "driver"},
-	"driver/sentinel":  {"driver/rueidis", "driver"},
-	"driver/rueidis":   {"driver"},
-	"driver/cluster":   {"driver"}, // put together from single drivers, whichever they are
+	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "driver"},
+	"driver/memory":          {"driver/rueidis", "driver"},
+	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
+	"driver/rueidis":         {"driver/internal/single", "driver"},
+	"driver/cluster":         {"driver/internal/call", "driver"}, // put together from single drivers, whichever they are
+	"driver/internal/single": {"driver/internal/call", "driver"},
+	"driver/internal/call":   {"driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "driver"},
 	// It knows processes and a deadline, and nothing of Redis.
@@ -64,6 +67,8 @@ var houseStandard = map[string][]string{
 	"internal/renew":    {"net", "os", "syscall"},
 	"driver":            {"net", "os", "syscall"},
 	"driver/cluster":    {"os", "syscall"},
+
+	"driver/internal/call": {"net", "os", "syscall"},
 }
 
 const houseModule = "github.com/redlatch/redlatch"
@@ -126,6 +131,7 @@ func TestHouseSeesWrongImports(t *testing.T) {
 		{room: "driver/rueidis", path: houseModule + "/internal/protocol", wrong: true},
 		{room: "driver/cluster", path: houseModule + "/driver/rueidis", wrong: true},
 		{room: ".", path: houseModule + "/fence", wrong: true},
+		{room: "driver/cluster", path: houseModule + "/driver/internal/single", wrong: true},
 		{room: ".", path: houseModule + "/driver/memory", wrong: true},
 		{room: "internal/connect", path: houseModule + "/driver/memory", wrong: true},
 		{room: "internal/connect", path: houseModule, wrong: true},

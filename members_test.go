@@ -5,8 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // wrapped is a lock of the user's own.
@@ -120,4 +122,36 @@ func TestStatusNamesItsMode(t *testing.T) {
 		check(rw.Status, redlatch.ModeWrite)
 		_ = hw.Unlock(t.Context())
 	})
+}
+
+// On several servers a lock has one name, so an error without its server helps nobody.
+func TestErrorsOfMembersNameTheirServers(t *testing.T) {
+	t.Parallel()
+	cfg := redlatch.Config{RestartDelay: -1, LeaseTime: time.Second, CommandTimeout: time.Second, ReleaseTimeout: 200 * time.Millisecond}
+	a, b := redistest.Start(t), redistest.Start(t)
+	ca, cb := open(t, a.URL(), cfg), open(t, b.URL(), cfg)
+	both := redlatch.NewQuorum(ca.Mutex("job"), cb.Mutex("job"))
+	taken := must(cb.Mutex("job").Lock(t.Context()))
+	_, err := both.TryLock(t.Context())
+	is(t, "TryLock", err, redlatch.ErrNotAcquired)
+	if !strings.Contains(err.Error(), b.Addr()) {
+		t.Errorf("refused by %s: %v", b.Addr(), err)
+	}
+	_ = taken.Unlock(t.Context())
+
+	hold := must(both.Lock(t.Context()))
+	b.Kill()
+	select {
+	case <-hold.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("the hold does not end")
+	}
+	if !strings.Contains(hold.Err().Error(), b.Addr()) {
+		t.Errorf("lost on %s: %v", b.Addr(), hold.Err())
+	}
+	_, err = both.TryLock(t.Context())
+	if err == nil || !strings.Contains(err.Error(), b.Addr()) {
+		t.Errorf("%s is down: %v", b.Addr(), err)
+	}
+	_ = hold.Unlock(t.Context())
 }

@@ -136,9 +136,9 @@ type meddler struct {
 	meddle func()
 }
 
-func (m meddler) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (m meddler) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	m.meddle()
-	return m.Driver.Apart(ctx, commands...)
+	return m.Driver.DedicatedPipeline(ctx, commands...)
 }
 
 // Goal: what happens to the lock between the grant and the confirmation is not overlooked.

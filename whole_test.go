@@ -144,7 +144,7 @@ func (d *confirming) Pipeline(ctx context.Context, commands ...driver.Command) [
 	return d.Driver.Pipeline(ctx, commands...)
 }
 
-func (d *confirming) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (d *confirming) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	d.note(commands[:1], true)
 	return append(d.Driver.Pipeline(ctx, commands[0]), driver.Reply{Int: 2})
 }

@@ -1,70 +1,91 @@
 // Package driver is the port between redlatch and a Redis client library:
-// interfaces, one reply type, two error types, and the register of embedded servers.
+// interfaces, one reply type, the errors, and the register of embedded servers.
 //
-// What redlatch needs of a client is little, but exact:
+// redlatch needs little of a client, but that little is exact:
 //
-//   - a pipeline whose commands run in the order given, on one connection;
-//   - no command is ever sent twice by the driver itself: redlatch repeats a
-//     command when it knows that repeating is harmless;
-//   - every call ends: when its context ends, or within the driver's own
-//     command timeout, whichever comes first, also while the server is frozen
-//     or a connection is being made;
-//   - an honest account of failure: whether the server refused, whether the
-//     command certainly never left, or whether nobody knows.
+//   - A pipeline runs its commands in the given order, on one connection.
+//   - The driver never sends a command twice by itself. redlatch repeats a
+//     command when it knows that this is harmless.
+//   - Every call ends with its context, or within the driver's own command
+//     timeout, whichever comes first. This also holds while the server is frozen
+//     or a connection is being made.
+//   - An error says whether the server refused, whether the command certainly
+//     never left, or whether nobody knows.
 //
 // Package drivertest holds the suite that every driver passes.
+//
+// The packages below this one are drivers: rueidis for one server, sentinel for a
+// primary that Redis Sentinel watches over, cluster for a Redis Cluster, and memory
+// for a server in this process. Each has a function Open(ctx, Options). Open blocks
+// until the server has answered, until ctx ends, or until the command timeout has
+// passed. It returns an *OptionError for options that cannot work, and otherwise the
+// error of the network or of the server, with its address and never with a password.
+// An Open that failed leaves nothing behind.
 package driver
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"time"
 )
 
 // Driver is a connection to one Redis deployment. It is safe for concurrent use.
 type Driver interface {
 	// Do sends one command and returns its reply. It blocks until the reply
 	// is there, ctx ends, or the driver's command timeout has passed.
-	// A failure is in the reply: a *ServerError where the server answered
-	// with an error, an error that matches ErrNotSent where the command
-	// certainly never left, and any other error where the outcome is unknown.
+	// A failure is in the reply: a *ServerError if the server answered
+	// with an error, an error that matches ErrNotSent if the command
+	// certainly never left, and any other error if the outcome is unknown.
 	Do(ctx context.Context, command Command) Reply
 
 	// Pipeline sends the commands in this order on one connection, in one
-	// write where it can, and returns one reply for each, in the same order.
-	// A server error in one command does not stop the ones behind it.
+	// write where it can. It returns one reply for each, in the same order.
+	// A server error in one command does not stop the commands behind it.
 	Pipeline(ctx context.Context, commands ...Command) []Reply
 
-	// Apart is Pipeline for commands that keep the server from answering for a while,
-	// such as WAIT: it sends them on a connection that nobody else uses meanwhile, so
-	// that nobody else waits behind them. Besides ctx nothing bounds it but the
-	// server: the command timeout does not.
-	Apart(ctx context.Context, commands ...Command) []Reply
+	// DedicatedPipeline is Pipeline for commands that the server answers late, such
+	// as WAIT. It sends them on a connection that no other call uses meanwhile, so
+	// that no other call waits behind them. Only ctx and the server bound it: the
+	// command timeout does not.
+	DedicatedPipeline(ctx context.Context, commands ...Command) []Reply
 
-	// Listen opens a connection that is used for subscriptions alone. Its
-	// events are delivered one after another, in the order of their arrival;
-	// the functions must not block. The connection is not re-opened when it
-	// breaks: Listener.Done says so, and the caller listens anew.
+	// Listen opens a connection that is used for subscriptions alone. It
+	// delivers its events one after another, in the order of their arrival;
+	// the functions must not block. A connection that breaks is not opened
+	// again: Listener.Done tells the caller, who calls Listen again.
 	Listen(ctx context.Context, events Events) (Listener, error)
 
 	// Close ends every connection. Calls under way end with an error.
 	Close()
 }
 
+// Bounded is a Driver that tells its command timeout. redlatch needs no timer of its
+// own for a call that may last that long.
+type Bounded interface {
+	Driver
+
+	// CommandTimeout is the time within which every call ends by itself, except
+	// DedicatedPipeline.
+	CommandTimeout() time.Duration
+}
+
 // Sharded is a Driver of several servers that divide the keys among themselves: a Redis
-// Cluster. Its Pipeline and Apart keep the order of commands whose keys lie in one slot.
-// While the slot moves to another server, they keep only the order of those with one key.
-// A Pipeline may reach over several slots and servers, whose parts go side by side and
-// fail independently; the commands of an Apart have one slot. Its Listener outlives the
-// loss of single servers: it subscribes anew by itself, and says so by Subscribed.
+// Cluster.
+//
+// Its pipelines keep the order of commands whose keys lie in one slot. While that slot
+// moves to another server, they keep only the order of commands with the same key. A
+// Pipeline may use several slots and servers. Its parts run side by side and fail
+// independently. The commands of a DedicatedPipeline have one slot.
+//
+// Its Listener outlives the loss of single servers. It subscribes again by itself, and
+// reports that by Subscribed.
 type Sharded interface {
 	Driver
 
 	// Shard names the server that has key now, as far as is known. It does not block.
 	Shard(key string) string
 
-	// ShardMessages says that the servers know SPUBLISH, and that listeners hear it as
-	// well as PUBLISH.
+	// ShardMessages says that the servers know SPUBLISH, and that listeners receive it
+	// as well as PUBLISH.
 	ShardMessages() bool
 }
 
@@ -97,66 +118,31 @@ type Listener interface {
 	// Done is closed when the connection is gone, for whatever reason.
 	Done() <-chan struct{}
 	// Close ends the connection. No event is delivered after it has returned,
-	// so it must not be called from within one; neither must Driver.Close.
+	// so neither Close nor Driver.Close may be called from within an event.
 	Close()
 }
 
-// ShardListener is a Listener on one server of a cluster, which can also hear what is
-// published in that server's shard alone (SPUBLISH). Its events do not tell the two ways
-// apart.
+// ShardListener is a Listener on one server of a cluster that also receives what is
+// published in that server's shard alone (SPUBLISH). Its events do not tell the two
+// ways of publishing from each other.
 type ShardListener interface {
 	Listener
 	// SubscribeShard asks for messages of channels of one slot. The server refuses the
-	// channels of a slot that is neither its own nor on its way to it, by a *ServerError
+	// channels of a slot that is neither its own nor moving to it, by a *ServerError
 	// with the code MOVED.
 	SubscribeShard(ctx context.Context, channels ...string) error
 	// UnsubscribeShard asks for no more of them.
 	UnsubscribeShard(ctx context.Context, channels ...string) error
 }
 
-// Events are the things that a Listener reports. A nil function means that
-// nobody is interested.
+// Events are the functions that a Listener calls. A nil function is not called.
 type Events struct {
 	// Subscribed reports that the server acknowledged a subscription: every
 	// message published on the channel from now on will be delivered.
 	Subscribed func(channel string)
 	// Evicted reports that the server ended a subscription to a shard's channel of its
-	// own accord, because the slot has gone to another server.
+	// own accord, because the slot has moved to another server.
 	Evicted func(channel string)
 	// Message reports a published message.
 	Message func(channel, payload string)
-}
-
-// Reply is the reply to one command: nil (IsNil), an integer, a string, an
-// array, or an error. These are the types of RESP2: a map is an array of keys
-// and values in turn, and a floating-point number is a string.
-type Reply struct {
-	Int   int64   // of an integer reply
-	Str   string  // of a string reply
-	Array []Reply // of an array reply
-	IsNil bool    // a nil reply
-	Err   error   // nothing else is set when this is
-}
-
-// ErrNotSent is matched by errors of commands that certainly never left this
-// process, so that nothing can have happened on the server.
-var ErrNotSent = errors.New("not sent")
-
-// ErrNoConnection is matched, beside ErrNotSent, by errors of commands that were not
-// sent because the server cannot be reached, and not only because time ran out.
-var ErrNoConnection = errors.New("without a connection")
-
-// ServerError is an error reply: the server received the command and refused it.
-type ServerError struct {
-	// Message is the reply's text, as the server sent it.
-	Message string
-}
-
-// Error returns the server's text, without where in a script it arose.
-func (e *ServerError) Error() string { return withoutScript(e.Message) }
-
-// Code returns the first word of the reply, such as NOSCRIPT or WRONGTYPE.
-func (e *ServerError) Code() string {
-	code, _, _ := strings.Cut(e.Message, " ")
-	return code
 }

@@ -5,9 +5,9 @@ import "strings"
 // Slots is the number of hash slots of a Redis Cluster.
 const Slots = 16384
 
-// Slot is the hash slot of a key: the CRC16 of its hash tag, which is what stands
-// between the first opening brace and the next closing one, or of the whole key if it
-// has no tag or an empty one. Source: the Redis Cluster specification.
+// Slot is the hash slot of a key: the CRC16 of its hash tag, modulo Slots. The hash tag
+// stands between the first opening brace and the next closing one. A key without a tag,
+// or with an empty one, is hashed as a whole. Source: the Redis Cluster specification.
 func Slot(key string) int {
 	if _, rest, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {

@@ -2,9 +2,10 @@ package robustness
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -17,8 +18,10 @@ import (
 type pair struct {
 	*drill
 	primary, replica *redistest.Member
-	address          atomic.Value // of the primary
-	drivers          []*rueidis.Driver
+
+	mu      sync.Mutex
+	address string     // of the primary
+	conns   []net.Conn // to it
 }
 
 // promotedTooEarly: the way to the replica is cut, the primary goes on granting for a
@@ -26,7 +29,7 @@ type pair struct {
 func promotedTooEarly(d *drill) {
 	servers := redistest.StartReplicas(d, 1)
 	p := &pair{drill: d, primary: servers.Primary, replica: servers.Replicas[0]}
-	p.address.Store(p.primary.Server.Addr())
+	p.address = p.primary.Server.Addr()
 	d.begin(levels(1), d.names(), p.join)
 	d.rounds(p.round, d.overlapped)
 	d.end()
@@ -35,16 +38,38 @@ func promotedTooEarly(d *drill) {
 
 func (p *pair) join(cfg redlatch.Config) client {
 	return p.on(cfg, func() (driver.Driver, error) {
-		connection, err := rueidis.Open(p.Context(), rueidis.Options{
-			Address: "the pair", CommandTimeout: cfg.CommandTimeout,
-			Resolve: func(context.Context) (string, error) { return p.address.Load().(string), nil },
-		})
-		if err != nil {
-			return nil, err
-		}
-		p.drivers = append(p.drivers, connection)
-		return connection, nil
+		return rueidis.Open(p.Context(), rueidis.Options{Address: "the pair", CommandTimeout: cfg.CommandTimeout, Dial: p.dial})
 	})
+}
+
+// dial connects to whichever server is the primary.
+func (p *pair) dial(ctx context.Context, _ string) (net.Conn, error) {
+	p.mu.Lock()
+	address := p.address
+	p.mu.Unlock()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if address != p.address {
+		conn.Close()
+		return nil, errMoved
+	}
+	p.conns = append(p.conns, conn)
+	return conn, nil
+}
+
+// lead leads all clients to the present primary.
+func (p *pair) lead() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.address = p.primary.Server.Addr()
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+	p.conns = nil
 }
 
 func (p *pair) round() {
@@ -52,19 +77,14 @@ func (p *pair) round() {
 	p.pause(lease/2, 3*lease/2)
 	p.replica.CLI(p, "REPLICAOF", "NO", "ONE")
 	p.primary, p.replica = p.replica, p.primary
-	p.address.Store(p.primary.Server.Addr())
-	for _, connection := range p.drivers {
-		connection.Drop(errMoved{})
-	}
+	p.lead()
 	p.pause(500*time.Millisecond, 1500*time.Millisecond)
 	p.replica.Front.Blackhole(false)
 	follow(p.drill, p.replica, p.primary)
 	p.pause(lease/2, lease)
 }
 
-type errMoved struct{}
-
-func (errMoved) Error() string { return "the replica has been promoted" }
+var errMoved = errors.New("the replica has been promoted")
 
 // follow makes a server a replica, and waits until it is in sync.
 func follow(d *drill, replica, primary *redistest.Member) {

@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// patience is a command timeout longer than a failover, so that it can be told apart who
+// patience is a command timeout longer than a failover, so that the test can see which
 // waits for which.
 const patience = 20 * time.Second
 
@@ -37,8 +37,8 @@ type traffic struct {
 	slowest atomic.Int64 // call, in nanoseconds
 }
 
-// run starts callers for each key. Judge is told of errors.
-func (tr *traffic) run(d driver.Driver, judge func(error), keys ...string) {
+// run starts callers for each key. It passes errors to check.
+func (tr *traffic) run(d driver.Driver, check func(error), keys ...string) {
 	for _, key := range keys {
 		for range 4 {
 			tr.callers.Go(func() {
@@ -51,7 +51,7 @@ func (tr *traffic) run(d driver.Driver, judge func(error), keys ...string) {
 					if err == nil {
 						tr.counted.add(key)
 					} else {
-						judge(err)
+						check(err)
 					}
 				}
 			})
@@ -92,7 +92,7 @@ func loseAMaster(t *testing.T, hurt func(*redistest.Server)) {
 	victim := c.Servers[0]
 	key, others := c.KeyAt(t, victim), []string{c.KeyAt(t, c.Servers[1]), c.KeyAt(t, c.Servers[2])}
 	d, lonely := openPatient(t, c.Servers[1].Addr()), openPatient(t, c.Servers[2].Addr())
-	r := tuneIn(t, d, key)
+	r := listenAndWait(t, d, key)
 	do(t, lonely, "GET", key)
 
 	var healthy, hit traffic
@@ -121,7 +121,7 @@ func loseAMaster(t *testing.T, hurt func(*redistest.Server)) {
 	}
 	t.Logf("failover %v, single caller %v, slowest call elsewhere %v", failover, took, time.Duration(healthy.slowest.Load()))
 	r.await(t, "+"+key, 1)
-	r.hears(t, d, "after", key)
+	r.receives(t, d, "after", key)
 	if slowest := time.Duration(healthy.slowest.Load()); slowest > disturbed {
 		t.Errorf("a call to a server that nothing happened to took %v", slowest)
 	}
@@ -155,9 +155,9 @@ func TestAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
 		began := time.Now()
 		go func() { stuck <- d.Pipeline(ctx, command("INCR", key), command("INCR", other)) }()
 		do(t, d, "INCR", other)
-		r := tuneInto(t, d, key, other)
+		r := listen(t, d, key, other)
 		r.await(t, "+"+other, 1)
-		r.hears(t, d, "message", other)
+		r.receives(t, d, "message", other)
 		replies := <-stuck
 		if took := time.Since(began); took > disturbed {
 			t.Errorf("all of it took %v", took)

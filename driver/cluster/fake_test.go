@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // fakes is a cluster whose servers say what they are told to, in a bubble of fake time.
@@ -116,7 +117,7 @@ func (f *fake) Do(ctx context.Context, command driver.Command) driver.Reply {
 	return f.Pipeline(ctx, command)[0]
 }
 
-func (f *fake) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (f *fake) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	return f.Pipeline(ctx, commands...)
 }
 
@@ -124,7 +125,7 @@ var errCut = errors.New("connection cut")
 
 func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	replies := make([]driver.Reply, len(commands))
-	if rest(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip })); ctx.Err() != nil {
+	if call.Rest(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip })); ctx.Err() != nil {
 		for i := range replies {
 			replies[i].Err = ctx.Err()
 		}
@@ -151,14 +152,6 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 		replies[i] = f.reply(command.Words)
 	}
 	return replies
-}
-
-// rest waits for a pause, or the end of ctx.
-func rest(ctx context.Context, pause time.Duration) {
-	select {
-	case <-time.After(pause):
-	case <-ctx.Done():
-	}
 }
 
 // reply needs the mutex.

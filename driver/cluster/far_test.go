@@ -26,23 +26,23 @@ func TestManyChannelsOfADistantServerAreHeardSoon(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		r := tuneIn(t, d, channels[:500]...)
+		r := listenAndWait(t, d, channels[:500]...)
 		if took := time.Since(began); took > 500*ms {
-			t.Errorf("500 channels were heard after %v", took)
+			t.Errorf("500 channels were acknowledged after %v", took)
 		}
 		began = time.Now()
 		r.Unsubscribe(t.Context(), channels[:500]...)
 		r.Subscribe(t.Context(), channels[500:]...)
 		r.await(t, "+"+channels[999], 1)
 		if took := time.Since(began); took > 500*ms {
-			t.Errorf("500 other channels were heard after %v", took)
+			t.Errorf("500 other channels were acknowledged after %v", took)
 		}
 		r.Close()
 		d.Close()
 	})
 }
 
-// Goal: many commands of an open slot are carried out within the command timeout. Method:
+// Goal: many commands of a migrating slot are carried out within the command timeout. Method:
 // locks with one tag, half of them on the way to a server that is 10 ms away as well.
 func TestManyKeysOfAnOpenSlotAreServedInTime(t *testing.T) {
 	t.Parallel()

@@ -73,20 +73,20 @@ const nodesText = "07c37d 127.0.0.1:30004@31004,hostname4 slave e7d1ee 0 1426238
 	"e7d1ee :30001@31001 myself,master - 0 0 1 connected 0-5460 [93-<-292f8b] [77->-67ed2d] [78->-nobody]\n" +
 	"67ed2d 2001:db8::2:30002@31002 master - 0 1426238316232 2 connected 5461-10922\n"
 
-func TestOpenSlotsAreRead(t *testing.T) {
+func TestMigratingSlotsAreRead(t *testing.T) {
 	t.Parallel()
-	open := parseOpenSlots(nodesText, "host:1")
-	if len(open) != 1 || open[0] != (redirection{77, "[2001:db8::2]:30002", true}) {
-		t.Errorf("%+v", open)
+	slots := parseMigratingSlots(nodesText, "host:1")
+	if len(slots) != 1 || slots[0] != (redirection{77, "[2001:db8::2]:30002", true}) {
+		t.Errorf("%+v", slots)
 	}
 }
 
-func FuzzOpenSlots(f *testing.F) {
+func FuzzMigratingSlots(f *testing.F) {
 	f.Add(nodesText, "cluster_current_epoch:7\r\n")
 	f.Add("[1->-a]\na :1@2", "cluster_current_epoch:-1")
 	f.Add("[99999999999999999999->-a]\na x@", "cluster_current_epoch:99999999999999999999")
 	f.Fuzz(func(t *testing.T, nodes, info string) {
-		for _, to := range parseOpenSlots(nodes, "host:1") {
+		for _, to := range parseMigratingSlots(nodes, "host:1") {
 			if to.slot < 0 || to.slot >= driver.Slots || !to.asking {
 				t.Errorf("%q: %+v", nodes, to)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// Goal: the target of an open slot has one address, the one by which clients are told to
+// Goal: the target of a migrating slot has one address, the one by which clients are told to
 // call it. Method: CLUSTER NODES as Redis 7 writes it where clients connect by hostnames, by
 // addresses, or by the host that they know; commands are told by ASK as well.
 func TestTheTargetOfAnOpenSlotHasTheNameThatClientsUse(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTheTargetOfAnOpenSlotHasTheNameThatClientsUse(t *testing.T) {
 				}
 			})
 			d := all.open(t)
-			r := tuneIn(t, d, channel)
+			r := listenAndWait(t, d, channel)
 			for range 50 {
 				do(t, d, "GET", channel)
 				time.Sleep(100 * ms)

@@ -32,15 +32,15 @@ func (all *fakes) publish(address, channel, payload string) {
 	}
 }
 
-func (r *radio) snapshot() []string {
+func (r *recorder) snapshot() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.lines)
 }
 
 // Goal: a channel counts as subscribed when everything that was asked about it is
-// acknowledged, also when it was given up and wished for again meanwhile. Method: the
-// acknowledgements, two for each request, come a second apart.
+// acknowledged, also when it was unsubscribed and subscribed again meanwhile. Method: the
+// acknowledgements, two for each request, come at intervals of a second.
 func TestAChannelIsHeardWhenAllIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAChannelIsHeardWhenAllIsAcknowledged(t *testing.T) {
 		all.set("a:1", func(f *fake) { f.slowAck = time.Second })
 		d := all.open(t)
 		channel := keyOf(false)
-		r := tuneInto(t, d, channel)
+		r := listen(t, d, channel)
 		want := func(when string, lines ...string) {
 			t.Helper()
 			if got := r.snapshot(); !slices.Equal(got, lines) {
@@ -82,7 +82,7 @@ func TestServersWithoutShardMessagesAreNotAskedForThem(t *testing.T) {
 		if d.ShardMessages() {
 			t.Error("one of the servers does not know shard messages")
 		}
-		r := tuneIn(t, d, keyOf(false), keyOf(true))
+		r := listenAndWait(t, d, keyOf(false), keyOf(true))
 		for _, address := range []string{"a:1", "b:2"} {
 			if log := all.asked(address); len(log) != 1 || !strings.HasPrefix(log[0], "SUBSCRIBE ") {
 				t.Errorf("%s was asked %q", address, log)
@@ -93,9 +93,9 @@ func TestServersWithoutShardMessagesAreNotAskedForThem(t *testing.T) {
 	})
 }
 
-// Goal: wishes are taken at once, whatever the servers do, and carried out when they can
-// be, with pauses that grow.
-func TestWishesDoNotWaitForServers(t *testing.T) {
+// Goal: Subscribe returns at once, whatever the servers do, and takes effect when they
+// can, with pauses that grow.
+func TestSubscribeDoesNotWaitForServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all := twoFakes()
@@ -104,7 +104,7 @@ func TestWishesDoNotWaitForServers(t *testing.T) {
 		all.set("b:2", func(f *fake) { f.hanging = true })
 		lower, upper := keyOf(false), keyOf(true)
 		began := time.Now()
-		r := tuneInto(t, d, lower, upper)
+		r := listen(t, d, lower, upper)
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it took %v", took)
 		}
@@ -147,7 +147,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 				return nil
 			}
 		})
-		r := tuneInto(t, d, bad, good)
+		r := listen(t, d, bad, good)
 		time.Sleep(30 * time.Second)
 		if got := r.snapshot(); !slices.Equal(got, []string{"+" + good}) {
 			t.Errorf("events %q", got)
@@ -171,7 +171,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 	})
 }
 
-// Goal: a server that says it does not have the slot is believed at once, and one after
+// Goal: a server that says it does not have the slot is taken at its word at once, and one after
 // the other that both say so of each other are not asked without end.
 func TestSubscriptionsFollowRedirections(t *testing.T) {
 	t.Parallel()
@@ -189,7 +189,7 @@ func TestSubscriptionsFollowRedirections(t *testing.T) {
 		}
 		all.set("a:1", func(f *fake) { f.refuse = moved("c:3") })
 		began := time.Now()
-		r := tuneIn(t, d, channel)
+		r := listenAndWait(t, d, channel)
 		if took := time.Since(began); took > 100*ms {
 			t.Errorf("it took %v", took)
 		}
@@ -200,7 +200,7 @@ func TestSubscriptionsFollowRedirections(t *testing.T) {
 
 		all.set("c:3", func(f *fake) { f.refuse = moved("a:1") })
 		before := len(all.asked("a:1")) + len(all.asked("c:3"))
-		r = tuneInto(t, d, channel)
+		r = listen(t, d, channel)
 		time.Sleep(20 * time.Second)
 		if n := len(all.asked("a:1")) + len(all.asked("c:3")) - before; n > 200 {
 			t.Errorf("asked %d times within 20 s", n)
@@ -226,7 +226,7 @@ func TestAnEvictedChannelFollowsTheMap(t *testing.T) {
 		all := twoFakes()
 		d := all.open(t)
 		channel := keyOf(false)
-		r := tuneIn(t, d, channel)
+		r := listenAndWait(t, d, channel)
 		all.evict("a:1", channel)
 		all.publish("a:1", channel, "late")
 		time.Sleep(time.Second)
@@ -252,10 +252,10 @@ func TestAnEvictedChannelFollowsTheMap(t *testing.T) {
 	})
 }
 
-func TestAClosedListenerTakesNoWishes(t *testing.T) {
+func TestAClosedListenerRefuses(t *testing.T) {
 	t.Parallel()
 	d := open(t, redistest.SharedCluster(t).Addrs()...)
-	r := tuneIn(t, d, "channel-"+redistest.Name(t))
+	r := listenAndWait(t, d, "channel-"+redistest.Name(t))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.Subscribe(over, "x"); err == nil {

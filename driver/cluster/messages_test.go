@@ -12,27 +12,27 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// radio is a listener and what it has heard, as lines: "+channel" and "channel payload".
-type radio struct {
+// recorder is a listener and what it has received, as lines: "+channel" and "channel payload".
+type recorder struct {
 	driver.Listener
 	mu    sync.Mutex
 	lines []string
 }
 
-// tuneIn listens to channels, and waits until they are heard.
-func tuneIn(t *testing.T, d *cluster.Driver, channels ...string) *radio {
+// listenAndWait listens to channels, and waits until they are acknowledged.
+func listenAndWait(t *testing.T, d *cluster.Driver, channels ...string) *recorder {
 	t.Helper()
-	r := tuneInto(t, d, channels...)
+	r := listen(t, d, channels...)
 	for _, channel := range channels {
 		r.await(t, "+"+channel, 1)
 	}
 	return r
 }
 
-// tuneInto listens to channels, and waits for nothing.
-func tuneInto(t *testing.T, d *cluster.Driver, channels ...string) *radio {
+// listen listens to channels, and waits for nothing.
+func listen(t *testing.T, d *cluster.Driver, channels ...string) *recorder {
 	t.Helper()
-	r := &radio{}
+	r := &recorder{}
 	l, err := d.Listen(t.Context(), driver.Events{
 		Subscribed: func(channel string) { r.add("+" + channel) },
 		Message:    func(channel, payload string) { r.add(channel + " " + payload) },
@@ -48,13 +48,13 @@ func tuneInto(t *testing.T, d *cluster.Driver, channels ...string) *radio {
 	return r
 }
 
-func (r *radio) add(line string) {
+func (r *recorder) add(line string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)
 }
 
-func (r *radio) count(line string) (n int) {
+func (r *recorder) count(line string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lines {
@@ -66,13 +66,13 @@ func (r *radio) count(line string) (n int) {
 }
 
 // await waits until a line is there for the nth time.
-func (r *radio) await(t *testing.T, line string, n int) {
+func (r *recorder) await(t *testing.T, line string, n int) {
 	t.Helper()
 	redistest.Eventually(t, later, func() bool { return r.count(line) >= n }, fmt.Sprintf("%q for the %dth time", line, n))
 }
 
-// reset forgets what was heard.
-func (r *radio) reset() {
+// reset forgets what was received.
+func (r *recorder) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = nil
@@ -87,8 +87,8 @@ func publishBoth(t *testing.T, d driver.Driver, channel, payload string) {
 	redistest.Eventually(t, soon, func() bool { return d.Do(t.Context(), script).Err == nil }, "the script runs")
 }
 
-// hears checks that both messages arrive once, in their order, on every channel.
-func (r *radio) hears(t *testing.T, d driver.Driver, payload string, channels ...string) {
+// receives checks that both messages arrive once, in their order, on every channel.
+func (r *recorder) receives(t *testing.T, d driver.Driver, payload string, channels ...string) {
 	t.Helper()
 	for _, channel := range channels {
 		publishBoth(t, d, channel, payload)
@@ -117,8 +117,8 @@ func TestBothWaysToPublishAreHeardFromEveryServer(t *testing.T) {
 	c := redistest.SharedCluster(t)
 	d := open(t, c.Servers[0].Addr())
 	channels := channelsAt(t, c, 3)
-	r := tuneIn(t, d, channels...)
-	r.hears(t, d, "one", channels...)
+	r := listenAndWait(t, d, channels...)
+	r.receives(t, d, "one", channels...)
 
 	if err := r.Unsubscribe(t.Context(), channels[0]); err != nil {
 		t.Fatal(err)
@@ -126,15 +126,15 @@ func TestBothWaysToPublishAreHeardFromEveryServer(t *testing.T) {
 	awaitListeners(t, c.Servers[0], channels[0], 0)
 	r.reset()
 	publishBoth(t, d, channels[0], "lost")
-	r.hears(t, d, "two", channels[1:]...)
+	r.receives(t, d, "two", channels[1:]...)
 	if r.count(channels[0]+" lost-all")+r.count(channels[0]+" lost-shard") > 0 {
-		t.Error("a channel is heard that was unsubscribed")
+		t.Error("messages of an unsubscribed channel arrive")
 	}
 	if err := r.Subscribe(t.Context(), channels[0]); err != nil {
 		t.Fatal(err)
 	}
 	r.await(t, "+"+channels[0], 1)
-	r.hears(t, d, "three", channels...)
+	r.receives(t, d, "three", channels...)
 
 	r.Close()
 	for i, channel := range channels {
@@ -153,21 +153,21 @@ func awaitListeners(t *testing.T, s *redistest.Server, channel string, want int6
 }
 
 // Goal: whatever happens to subscriptions, they come back by themselves, and the
-// receiver is told. Method: one cluster suffers it all in turn.
+// receiver learns of it. Method: all of that happens to one cluster, one after another.
 func TestSubscriptionsSurvive(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	d := open(t, c.Servers[0].Addr())
 	channels := channelsAt(t, c, 3)
-	r := tuneIn(t, d, channels...)
-	r.hears(t, d, "zero", channels...)
+	r := listenAndWait(t, d, channels...)
+	r.receives(t, d, "zero", channels...)
 	victim := channels[0]
 
 	t.Run("the end of a connection", func(t *testing.T) {
 		r.reset()
 		c.Master(t, victim).CLI(t, "CLIENT", "KILL", "TYPE", "pubsub")
 		r.await(t, "+"+victim, 1)
-		r.hears(t, d, "connection", channels...)
+		r.receives(t, d, "connection", channels...)
 		r.undisturbed(t, channels[1:])
 	})
 	t.Run("a move of the slot", func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestSubscriptionsSurvive(t *testing.T) {
 		old := c.Master(t, victim)
 		c.MoveSlot(t, victim, c.Servers[1], nil)
 		r.await(t, "+"+victim, 1)
-		r.hears(t, d, "move", channels...)
+		r.receives(t, d, "move", channels...)
 		r.undisturbed(t, channels[1:])
 		awaitListeners(t, old, victim, 0)
 	})
@@ -184,7 +184,7 @@ func TestSubscriptionsSurvive(t *testing.T) {
 		c.FailOver(t, victim)
 		r.await(t, "+"+victim, 1)
 		r.await(t, "+"+channels[1], 1) // of the same server by now
-		r.hears(t, d, "failover", channels...)
+		r.receives(t, d, "failover", channels...)
 		r.undisturbed(t, channels[2:])
 		c.AwaitReady(t)
 	})
@@ -195,17 +195,17 @@ func TestSubscriptionsSurvive(t *testing.T) {
 		c.AwaitNewMaster(t, victim, dead)
 		r.await(t, "+"+victim, 1)
 		r.await(t, "+"+channels[1], 1)
-		r.hears(t, d, "death", channels...)
+		r.receives(t, d, "death", channels...)
 		r.undisturbed(t, channels[2:])
 	})
 }
 
-// undisturbed checks that channels were not subscribed to anew.
-func (r *radio) undisturbed(t *testing.T, channels []string) {
+// undisturbed checks that channels were not subscribed to again.
+func (r *recorder) undisturbed(t *testing.T, channels []string) {
 	t.Helper()
 	for _, channel := range channels {
 		if r.count("+"+channel) > 0 {
-			t.Errorf("%s was subscribed anew, for nothing: %s", channel, strings.Join(r.lines, ", "))
+			t.Errorf("%s was subscribed again, for nothing: %s", channel, strings.Join(r.lines, ", "))
 		}
 	}
 }

@@ -153,7 +153,7 @@ func TestACommandThatWasOvertakenIsRefused(t *testing.T) {
 		if got := to.CLI(t, "DBSIZE"); got != int64(0) {
 			t.Errorf("the command that was overtaken has been carried out: %v keys", got)
 		}
-		// Whoever repeats it is not refused for as long as the slot is on its way.
+		// A caller that repeats it is not refused while the slot is migrating.
 		replies = d.Pipeline(t.Context(), command("INCR", fresh), command("INCR", old))
 		if replies[0].Int != 1 || replies[1].Int != 9 {
 			t.Errorf("the second time: %+v", replies)
@@ -163,10 +163,10 @@ func TestACommandThatWasOvertakenIsRefused(t *testing.T) {
 		if replies[0].Int != 10 || replies[1].Int != 1 {
 			t.Errorf("in the other order: %+v", replies)
 		}
-		replies = d.Apart(t.Context(), command("INCR", fresh),
+		replies = d.DedicatedPipeline(t.Context(), command("INCR", fresh),
 			driver.Command{Words: []string{"WAIT", "0", "10"}, Key: fresh})
 		if replies[0].Int != 2 || replies[1].Err != nil {
-			t.Errorf("apart, with WAIT behind it: %+v", replies)
+			t.Errorf("a dedicated pipeline, with WAIT behind it: %+v", replies)
 		}
 	})
 	// Here the map is old, and the whole pipeline has to go elsewhere.
@@ -203,9 +203,9 @@ func TestAPipelineReachesOverAllServers(t *testing.T) {
 	if len(shards) != 3 {
 		t.Errorf("the keys are on %d servers", len(shards))
 	}
-	apart := d.Apart(t.Context(), command("INCR", keys[7]), command("GET", keys[7]))
-	if apart[0].Int != 9 || apart[1].Str != "9" {
-		t.Errorf("apart: %+v", apart)
+	dedicated := d.DedicatedPipeline(t.Context(), command("INCR", keys[7]), command("GET", keys[7]))
+	if dedicated[0].Int != 9 || dedicated[1].Str != "9" {
+		t.Errorf("a dedicated pipeline: %+v", dedicated)
 	}
 	if !d.ShardMessages() {
 		t.Error("the servers are said not to know shard messages")

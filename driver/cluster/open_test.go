@@ -1,109 +1,69 @@
 package cluster_test
 
 import (
-	"net"
-	"strconv"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/driver/cluster"
 )
 
-// incr is a script with one key, as locks send them.
-func incr(key string) driver.Command {
-	return driver.Command{Words: []string{"EVAL", "return redis.call('incr', KEYS[1])", "1", key}, Key: key}
-}
-
-// migrate moves one key of an open slot.
-func migrate(t *testing.T, from, to *redistest.Server, key string) {
-	t.Helper()
-	_, port, _ := net.SplitHostPort(to.Addr())
-	if got := from.CLI(t, "MIGRATE", "127.0.0.1", port, key, "0", "5000"); got != "OK" {
-		t.Fatalf("move %s: %v", key, got)
-	}
-}
-
-// shardPublish publishes in the shard of a server that may have been told to expect the
-// slot, by somebody who was redirected there.
-func shardPublish(t *testing.T, s *redistest.Server, channel, payload string) {
-	t.Helper()
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	replies := d.Pipeline(t.Context(),
-		driver.Command{Words: []string{"ASKING"}}, driver.Command{Words: []string{"SPUBLISH", channel, payload}})
-	if replies[1].Err != nil {
-		t.Fatal(replies[1].Err)
-	}
-}
-
-// Goal: an open slot holds up neither scripts nor waiters. Method: one stays open for
-// seconds. A key is moved, others stay, others are new; what is published at the target,
-// and nowhere else, has to arrive at a listener that was there before.
-func TestASlotStaysOpen(t *testing.T) {
+func TestOpenFailsWithTheReasonsAndLeavesNothing(t *testing.T) {
 	t.Parallel()
-	c := redistest.StartCluster(t, 3, 0)
-	from, to := c.Servers[0], c.Servers[1]
-	home := c.KeyAt(t, from)
-	key := func(name string) string { return "{" + home + "}" + name }
-	d, deaf := open(t, from.Addr()), open(t, from.Addr()) // the second sends no commands
-	channel := key("channel")
-	r, quiet := tuneIn(t, d, channel), tuneIn(t, deaf, channel)
-	for _, name := range []string{"moved", "stays"} {
-		if reply := d.Do(t.Context(), incr(key(name))); reply.Int != 1 {
-			t.Fatalf("%+v", reply)
-		}
-	}
-	c.MoveSlot(t, home, to, func() {
-		migrate(t, from, to, key("moved"))
-		opened := time.Now()
-		for i := range 300 {
-			for _, name := range []string{"moved", "stays"} {
-				if reply := d.Do(t.Context(), incr(key(name))); reply.Int != int64(2+i) {
-					t.Fatalf("%s, the %dth time: %+v", name, i, reply)
-				}
-			}
-			if reply := d.Do(t.Context(), incr(key("new"+strconv.Itoa(i)))); reply.Int != 1 {
-				t.Fatalf("a new key: %+v", reply)
-			}
-			replies := d.Pipeline(t.Context(), incr(key("piped")), incr(key("piped")), incr(home))
-			if replies[0].Int != int64(1+2*i) || replies[1].Int != int64(2+2*i) || replies[2].Int != int64(1+i) {
-				t.Fatalf("a pipeline: %+v", replies)
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		all.set("a:1", func(f *fake) { f.refusing = &driver.ServerError{Message: "WRONGPASS invalid"} })
+		all.set("b:2", func(f *fake) { f.spans = nil })
+		all.set("c:3", func(f *fake) { f.hanging = true })
+		began := time.Now()
+		_, err := cluster.Open(t.Context(), cluster.Options{Addresses: []string{"a:1", "b:2", "c:3", "d:4"}, Connect: all.connect})
+		for _, text := range []string{"WRONGPASS", "knows of no slots", "no such host", "c:3"} {
+			if !strings.Contains(fmt.Sprint(err), text) {
+				t.Errorf("%q does not say %q", err, text)
 			}
 		}
-		for _, radio := range []*radio{r, quiet} {
-			redistest.Eventually(t, disturbed, func() bool {
-				shardPublish(t, to, channel, "target")
-				return radio.count(channel+" target") > 0
-			}, "what is published at the target is heard")
-			t.Logf("heard %v after the slot was opened", time.Since(opened))
-			if radio.count("+"+channel) < 2 {
-				t.Error("the receiver was not told that messages may have been missed")
-			}
-			shardPublish(t, from, channel, "source")
-			radio.await(t, channel+" source", 1)
+		if !refusedWith(err, "WRONGPASS") {
+			t.Errorf("%q is not a server error", err)
 		}
-		// Or what is published to all servers would arrive twice.
-		if n := to.CLI(t, "PUBSUB", "NUMSUB", channel).([]any)[1]; n != int64(0) {
-			t.Errorf("%v plain subscriptions at the target", n)
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
 		}
-		publishBoth(t, d, channel, "both")
-		for _, radio := range []*radio{r, quiet} {
-			radio.await(t, channel+" both-all", 1)
-			if n := radio.count(channel + " both-all"); n != 1 {
-				t.Errorf("a message to all servers arrived %d times", n)
-			}
+		if !get(all, "b:2", func(f *fake) bool { return f.closed }) {
+			t.Error("a connection is left")
+		}
+		began = time.Now()
+		if _, err := cluster.Open(t.Context(), cluster.Options{Addresses: []string{"a:1", "d:4"}, Connect: all.connect}); err == nil {
+			t.Error("opened with nobody there")
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %v to learn that nobody is there", took)
 		}
 	})
-	redistest.Eventually(t, soon, func() bool { return d.Do(t.Context(), incr(key("moved"))).Err == nil }, "the slot has moved")
-	for _, radio := range []*radio{r, quiet} {
-		redistest.Eventually(t, soon, func() bool {
-			shardPublish(t, to, channel, "moved")
-			return radio.count(channel+" moved") > 0
-		}, "the target is heard after the move")
+}
+
+func TestOpenNamesTheImpossibleOption(t *testing.T) {
+	t.Parallel()
+	some := []string{"127.0.0.1:1"}
+	for _, c := range []struct {
+		option  string
+		options cluster.Options
+	}{
+		{"Addresses", cluster.Options{Connect: connect}},
+		{"Addresses", cluster.Options{Addresses: []string{""}, Connect: connect}},
+		{"Connect", cluster.Options{Addresses: some}},
+		{"CommandTimeout", cluster.Options{Addresses: some, Connect: connect, CommandTimeout: -1}},
+	} {
+		d, err := cluster.Open(t.Context(), c.options)
+		var wrong *driver.OptionError
+		if !errors.As(err, &wrong) || wrong.Option != c.option {
+			t.Errorf("%v: error %v, want an OptionError for %s", c.options.Addresses, err, c.option)
+		}
+		if err == nil {
+			d.Close()
+		}
 	}
 }

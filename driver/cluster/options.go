@@ -2,28 +2,25 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
-// defaultCommandTimeout bounds a call where Options do not say otherwise.
-const defaultCommandTimeout = 3 * time.Second
-
-// Options say where the cluster is and how to talk to one of its servers.
+// Options say where the cluster is and how to connect to one of its servers.
 type Options struct {
 	// Addresses are the host:port of some servers of the cluster. One that answers is
-	// enough; it tells the others.
+	// enough: it names the others.
 	Addresses []string
 	// Connect makes a driver for the server at address. It blocks until that can be
 	// used, or ctx has ended. The listeners of the driver should be
-	// driver.ShardListeners: others hear what is published by PUBLISH alone.
+	// driver.ShardListeners: others receive only what is published by PUBLISH.
 	Connect func(ctx context.Context, address string) (driver.Driver, error)
-	// CommandTimeout bounds every call, redirections included, where its context does
-	// not end it sooner. It should not be less than that of the drivers that Connect
-	// makes. Zero means 3 s.
+	// CommandTimeout bounds every call, including its redirections. It does not bound
+	// dedicated pipelines. It should not be less than that of the drivers that Connect
+	// makes. Default: 3s.
 	CommandTimeout time.Duration
 }
 
@@ -31,13 +28,18 @@ type Options struct {
 func (o Options) complete() (Options, error) {
 	switch {
 	case len(o.Addresses) == 0:
-		return o, errors.New("redis cluster: no address")
+		return o, &driver.OptionError{Option: "Addresses", Reason: "there is none"}
+	case slices.Contains(o.Addresses, ""):
+		return o, &driver.OptionError{Option: "Addresses", Reason: "an address is empty"}
 	case o.Connect == nil:
-		return o, errors.New("redis cluster: nothing to connect with")
-	case o.CommandTimeout < 0:
-		return o, fmt.Errorf("redis cluster: command timeout %v is negative", o.CommandTimeout)
-	case o.CommandTimeout == 0:
-		o.CommandTimeout = defaultCommandTimeout
+		return o, &driver.OptionError{Option: "Connect", Reason: "it is nil"}
 	}
-	return o, nil
+	var err error
+	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
+	return o, err
+}
+
+// bounded is ctx, which ends with the command timeout of a call that began then.
+func (o Options) bounded(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+	return call.Bound(ctx, began, o.CommandTimeout)
 }

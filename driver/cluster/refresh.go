@@ -11,30 +11,32 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 const (
-	// refreshWithin bounds one request for the map, and stagger is how long one server
+	// refreshWithin bounds one request for the slot map, and stagger is how long one server
 	// is waited for before the next is asked as well.
 	refreshWithin = time.Second
 	stagger       = 100 * time.Millisecond
 )
 
-// answer is what one server says about the map.
+// answer is what one server says about the slot map.
 type answer struct {
 	epoch int64
 	spans []span
 	err   error
 }
 
-// refresh asks for the map. It takes the first answer that is not older than what is
-// known, or else the newest: a cluster that was made anew counts its epochs anew.
+// refresh asks for the slot map. It takes the first answer that is not older than what is
+// known, or else the newest: a cluster that was created again counts its epochs from the
+// beginning.
 func (d *Driver) refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, refreshWithin, noAnswer(refreshWithin))
+	ctx, cancel := call.Bound(ctx, time.Now(), refreshWithin)
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	addresses, known := d.advisers()
+	addresses, known := d.sources()
 	answers := make(chan answer, len(addresses))
 	asked, answered := 0, 0
 	ask := func() {
@@ -74,16 +76,16 @@ func (d *Driver) refresh(ctx context.Context) error {
 	return nil
 }
 
-// advisers are the servers to ask for the map, in this order, and the epoch of the map
-// that is known. Those that answer come first.
-func (d *Driver) advisers() (addresses []string, epoch int64) {
+// sources are the servers to ask for the slot map, in this order, and the epoch of the slot
+// map that is known. Those that answer come first.
+func (d *Driver) sources() (addresses []string, epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for address := range d.nodes {
 		addresses = append(addresses, address)
 	}
 	rand.Shuffle(len(addresses), func(i, k int) { addresses[i], addresses[k] = addresses[k], addresses[i] })
-	slices.SortStableFunc(addresses, func(a, b string) int { return d.nodes[a].doubt() - d.nodes[b].doubt() })
+	slices.SortStableFunc(addresses, func(a, b string) int { return d.nodes[a].suspect() - d.nodes[b].suspect() })
 	all := slices.Concat([]string{d.hint}, addresses, d.options.Addresses)
 	d.hint = ""
 	seen := map[string]bool{"": true}
@@ -98,7 +100,7 @@ func (d *Driver) advisers() (addresses []string, epoch int64) {
 func (d *Driver) ask(ctx context.Context, address string) answer {
 	n := d.node(address)
 	if !n.enter() {
-		return answer{err: errRetired}
+		return answer{err: errNodeClosed}
 	}
 	defer n.leave()
 	server, err := n.reach(ctx, n.failed)
@@ -108,7 +110,7 @@ func (d *Driver) ask(ctx context.Context, address string) answer {
 	replies := server.Pipeline(ctx,
 		driver.Command{Words: []string{"CLUSTER", "INFO"}}, driver.Command{Words: []string{"CLUSTER", "SLOTS"}})
 	if replies[1].Err == nil {
-		n.heard.Add(1)
+		n.answers.Add(1)
 	}
 	spans, err := parseSlots(replies[1], address)
 	if err != nil {
@@ -117,13 +119,13 @@ func (d *Driver) ask(ctx context.Context, address string) answer {
 	return answer{epoch: parseEpoch(replies[0]), spans: spans}
 }
 
-// install makes an answer the map.
+// install makes an answer the slot map.
 func (d *Driver) install(a answer) {
 	var owners [driver.Slots]*node
 	masters := make(map[*node]bool)
 	for _, s := range a.spans {
 		n := d.node(s.address)
-		n.serving.Store(true) // before anybody is sent there
+		n.serving.Store(true) // before any call goes there
 		masters[n] = true
 		for slot := s.first; slot <= s.last; slot++ {
 			owners[slot] = n
@@ -142,10 +144,10 @@ func (d *Driver) install(a answer) {
 	}
 }
 
-// probe asks every master whether it knows shard messages. It is true if those that
-// answer all do, and one at least.
-func (d *Driver) probe(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeoutCause(ctx, refreshWithin, noAnswer(refreshWithin))
+// knowShardMessages asks every master whether it knows shard messages. It is true if those
+// that answer all do, and one at least.
+func (d *Driver) knowShardMessages(ctx context.Context) bool {
+	ctx, cancel := call.Bound(ctx, time.Now(), refreshWithin)
 	defer cancel()
 	masters := *d.masters.Load()
 	outcomes := make([]error, len(masters))
@@ -163,8 +165,8 @@ func (d *Driver) probe(ctx context.Context) bool {
 	return slices.Contains(outcomes, nil) && !slices.ContainsFunc(outcomes, isUnknownCommand)
 }
 
-// isUnknownCommand tells a server that does not know a command from one that is loading,
-// for example, and refuses it for now.
+// isUnknownCommand distinguishes a server that does not know a command from one that refuses
+// it for now, for example because it is loading its data.
 func isUnknownCommand(err error) bool {
 	var refused *driver.ServerError
 	return errors.As(err, &refused) && refused.Code() == "ERR" && !errors.Is(err, driver.ErrNotSent)

@@ -9,16 +9,17 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // Do sends one command to the server of its key. See driver.Driver.
 func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 	began := time.Now()
-	n := d.home(command.Key)
+	n := d.nodeOf(command.Key)
 	if s := n.server.Load(); s != nil && n.enter() {
 		reply := s.Do(ctx, command)
 		n.leave()
-		d.note(ctx, n, reply.Err)
+		d.noteReply(ctx, n, reply.Err)
 		if _, elsewhere := d.redirected(n, reply.Err); !elsewhere {
 			return reply
 		}
@@ -28,7 +29,8 @@ func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 
 // Pipeline sends the commands to the servers of their keys. See driver.Driver and
 // driver.Sharded. Commands without a key go with the first that has one. A command that
-// is redirected gets the code TRYAGAIN, and goes the right way when it is sent again.
+// is redirected fails with the code TRYAGAIN, and goes to the right server when it is sent
+// again.
 func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	if len(commands) == 0 {
 		return nil
@@ -36,46 +38,50 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 	return d.pipeline(ctx, time.Now(), commands)
 }
 
-// Apart sends commands of one slot on a connection of their own. See driver.Driver and
-// driver.Sharded. One command, and WAIT behind it, follow a slot that is on its way;
-// anything else that is redirected gets the code TRYAGAIN.
-func (d *Driver) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+// DedicatedPipeline sends commands of one slot on a dedicated connection. See driver.Driver
+// and driver.Sharded. A single command, also with WAIT behind it, follows a migrating slot.
+// Anything else that is redirected fails with the code TRYAGAIN.
+func (d *Driver) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	if len(commands) == 0 {
 		return nil
 	}
-	if err := unsendable(ctx, commands); err != nil {
-		return failAll(len(commands), err)
+	if err := call.Check(ctx, commands...); err != nil {
+		return call.FailAll(len(commands), notSent(err))
 	}
-	return d.send(ctx, d.home(firstKey(commands)), true, commands)
+	return d.send(ctx, d.nodeOf(firstKey(commands)), true, commands)
 }
 
-// unsendable says why nothing of a call may be sent.
-func unsendable(ctx context.Context, commands []driver.Command) error {
-	for _, command := range commands {
-		if len(command.Words) == 0 || command.Words[0] == "" {
-			return notSent(errors.New("command without a name"))
+// pipeline carries commands out within the time of a call that began then. Its parts run
+// side by side.
+func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []driver.Command) []driver.Reply {
+	if err := call.Check(ctx, commands...); err != nil {
+		return call.FailAll(len(commands), notSent(err))
+	}
+	parts := d.divide(commands)
+	if first := parts[0]; len(parts) == 1 && first.key == "" && len(commands) > 1 && first.node.server.Load() != nil {
+		return d.send(ctx, first.node, false, commands) // it bounds itself
+	}
+	bounded, cancel := d.options.bounded(ctx, began)
+	defer cancel()
+	replies := make([]driver.Reply, len(commands))
+	var others sync.WaitGroup
+	for _, p := range parts[1:] {
+		others.Go(func() { d.sendPart(bounded, p, commands, replies) })
+	}
+	d.sendPart(bounded, parts[0], commands, replies)
+	others.Wait()
+	for i := range replies { // the deadline is not that of the caller's context
+		if ctx.Err() == nil {
+			replies[i].Err = call.NotOfCaller(replies[i].Err)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return notSent(err)
-	}
-	return nil
-}
-
-// firstKey is the first key of some commands, if they have any.
-func firstKey(commands []driver.Command) string {
-	for _, command := range commands {
-		if command.Key != "" {
-			return command.Key
-		}
-	}
-	return ""
+	return replies
 }
 
 // place is where commands of a pipeline go together.
 type place struct {
 	node *node
-	key  string // whose slot is open; empty for those of all other slots
+	key  string // whose slot is migrating; empty for those of all other slots
 }
 
 // part is some commands of a pipeline that go to one place, by their numbers.
@@ -84,14 +90,14 @@ type part struct {
 	numbers []int
 }
 
-// divide puts commands into parts, by the map.
+// divide puts commands into parts, by the slot map.
 func (d *Driver) divide(commands []driver.Command) (parts []part) {
-	common := d.home(firstKey(commands))
-	known := make(map[place]int) // the parts; there may be thousands while a slot is open
+	common := d.nodeOf(firstKey(commands))
+	known := make(map[place]int) // the parts; there may be thousands while a slot is migrating
 	for number, command := range commands {
 		to := place{node: common}
 		if command.Key != "" {
-			to.node = d.home(command.Key)
+			to.node = d.nodeOf(command.Key)
 			if d.target(driver.Slot(command.Key)) != "" {
 				to.key = command.Key
 			}
@@ -107,37 +113,20 @@ func (d *Driver) divide(commands []driver.Command) (parts []part) {
 	return parts
 }
 
-// pipeline carries commands out within the time of a call that began then. Its parts go
-// side by side.
-func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []driver.Command) []driver.Reply {
-	if err := unsendable(ctx, commands); err != nil {
-		return failAll(len(commands), err)
-	}
-	parts := d.divide(commands)
-	if first := parts[0]; len(parts) == 1 && first.key == "" && len(commands) > 1 && first.node.server.Load() != nil {
-		return d.send(ctx, first.node, false, commands) // it bounds itself
-	}
-	bounded, cancel := d.options.bounded(ctx, began)
-	defer cancel()
-	replies := make([]driver.Reply, len(commands))
-	var others sync.WaitGroup
-	for _, p := range parts[1:] {
-		others.Go(func() { d.carry(bounded, p, commands, replies) })
-	}
-	d.carry(bounded, parts[0], commands, replies)
-	others.Wait()
-	for i := range replies { // the caller must not think that his own context is over
-		if err := replies[i].Err; ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			replies[i].Err = foreign{err}
+// firstKey is the first key of some commands, if they have any.
+func firstKey(commands []driver.Command) string {
+	for _, command := range commands {
+		if command.Key != "" {
+			return command.Key
 		}
 	}
-	return replies
+	return ""
 }
 
-// carry carries out one part of a pipeline. The commands for one key of an open slot go one
-// after another, each wherever the key is. When the outcome of one is not known, those
-// behind it are not sent: as on one connection.
-func (d *Driver) carry(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
+// sendPart carries out one part of a pipeline. The commands for one key of a migrating slot go
+// one after another, each to the server that has the key. If the outcome of one is unknown,
+// it does not send those behind it: as on one connection.
+func (d *Driver) sendPart(ctx context.Context, p part, commands []driver.Command, replies []driver.Reply) {
 	if p.key == "" {
 		some := make([]driver.Command, len(p.numbers))
 		for i, number := range p.numbers {
@@ -161,15 +150,15 @@ func (d *Driver) carry(ctx context.Context, p part, commands []driver.Command, r
 	}
 }
 
-// send has a node carry out commands. A single command whose slot is open goes on to the
-// target, with the WAIT behind it. Whatever else is redirected is the caller's to repeat.
-func (d *Driver) send(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
-	replies := d.exchange(ctx, n, apart, commands)
+// send has a node carry out commands. A single command whose slot is migrating goes on to the
+// target, with the WAIT behind it. The caller repeats whatever else is redirected.
+func (d *Driver) send(ctx context.Context, n *node, dedicated bool, commands []driver.Command) []driver.Reply {
+	replies := d.exchange(ctx, n, dedicated, commands)
 	to, elsewhere := d.redirected(n, replies[0].Err)
 	if elsewhere && to.asking && !slices.ContainsFunc(commands[1:], isNotWait) {
 		n = d.node(to.address)
 		asking := driver.Command{Words: []string{"ASKING"}} // holds for one command
-		replies = d.exchange(ctx, n, apart, slices.Insert(slices.Clone(commands), 0, asking))[1:]
+		replies = d.exchange(ctx, n, dedicated, slices.Insert(slices.Clone(commands), 0, asking))[1:]
 	}
 	for i, reply := range replies {
 		if _, elsewhere := d.redirected(n, reply.Err); elsewhere {
@@ -182,23 +171,23 @@ func (d *Driver) send(ctx context.Context, n *node, apart bool, commands []drive
 func isNotWait(command driver.Command) bool { return command.Words[0] != "WAIT" }
 
 // exchange has a node carry out commands, in order and on one connection.
-func (d *Driver) exchange(ctx context.Context, n *node, apart bool, commands []driver.Command) []driver.Reply {
+func (d *Driver) exchange(ctx context.Context, n *node, dedicated bool, commands []driver.Command) []driver.Reply {
 	if !n.enter() {
-		return failAll(len(commands), notSent(errRetired))
+		return call.FailAll(len(commands), notSent(errNodeClosed))
 	}
 	defer n.leave()
 	server, err := n.reach(ctx, nil)
 	if err != nil {
-		d.note(ctx, n, err)
-		return failAll(len(commands), err)
+		d.noteReply(ctx, n, err)
+		return call.FailAll(len(commands), err)
 	}
 	send := server.Pipeline
-	if apart {
-		n.apart.Add(1)
-		defer n.apart.Add(-1)
-		send = server.Apart
+	if dedicated {
+		n.dedicated.Add(1)
+		defer n.dedicated.Add(-1)
+		send = server.DedicatedPipeline
 	}
 	replies := send(ctx, commands...)
-	d.note(ctx, n, replies[0].Err)
+	d.noteReply(ctx, n, replies[0].Err)
 	return replies
 }

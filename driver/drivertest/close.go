@@ -20,9 +20,9 @@ func closeEndsCallsUnderWay(t *testing.T, d, witness driver.Driver) {
 		failed <- replies[1].Err
 	}
 	go call(context.Background(), d.Pipeline)
-	go call(context.Background(), d.Apart)
+	go call(context.Background(), d.DedicatedPipeline)
 	awaitValue(t, witness, key, "2")
-	go call(t.Context(), d.Pipeline) // it queues up behind the first, or shares its fate
+	go call(t.Context(), d.Pipeline) // it waits behind the first, or fails with it
 	begin := time.Now()
 	d.Close()
 	for range cap(failed) {
@@ -45,14 +45,11 @@ func nothingWorksAfterClose(t *testing.T, d driver.Driver) {
 	if reply := d.Do(t.Context(), command("PING")); !errors.Is(reply.Err, driver.ErrNotSent) {
 		t.Errorf("Do: %+v, want ErrNotSent", reply)
 	}
-	for _, reply := range d.Pipeline(t.Context(), command("PING"), command("PING")) {
-		if !errors.Is(reply.Err, driver.ErrNotSent) {
-			t.Errorf("Pipeline: %+v, want ErrNotSent", reply)
-		}
-	}
-	for _, reply := range d.Apart(t.Context(), command("PING"), command("PING")) {
-		if !errors.Is(reply.Err, driver.ErrNotSent) {
-			t.Errorf("Apart: %+v, want ErrNotSent", reply)
+	for name, send := range pipelines(d) {
+		for _, reply := range send(t.Context(), command("PING"), command("PING")) {
+			if !errors.Is(reply.Err, driver.ErrNotSent) {
+				t.Errorf("%s: %+v, want ErrNotSent", name, reply)
+			}
 		}
 	}
 	if _, err := d.Listen(t.Context(), driver.Events{}); !errors.Is(err, driver.ErrNotSent) {

@@ -62,7 +62,7 @@ func binaryDataIsKept(t *testing.T, d driver.Driver) {
 	}
 }
 
-// errorRepliesAreServerErrors pins the full text: callers go by its first word.
+// errorRepliesAreServerErrors checks the code, which is the first word of the text.
 func errorRepliesAreServerErrors(t *testing.T, d driver.Driver) {
 	key := unique()
 	do(t, d, command("SET", key, "text"))
@@ -210,15 +210,11 @@ func namelessCommandsAreNotSent(t *testing.T, d driver.Driver) {
 		if reply := d.Do(t.Context(), nameless); !errors.Is(reply.Err, driver.ErrNotSent) {
 			t.Errorf("Do: %+v, want ErrNotSent", reply)
 		}
-		replies := d.Pipeline(t.Context(), command("SET", key, "x"), nameless)
-		for _, reply := range replies {
-			if !errors.Is(reply.Err, driver.ErrNotSent) {
-				t.Errorf("Pipeline: %+v, want ErrNotSent", replies)
-			}
-		}
-		for _, reply := range d.Apart(t.Context(), command("SET", key, "x"), nameless) {
-			if !errors.Is(reply.Err, driver.ErrNotSent) {
-				t.Errorf("Apart: %+v, want ErrNotSent", reply)
+		for name, send := range pipelines(d) {
+			for _, reply := range send(t.Context(), command("SET", key, "x"), nameless) {
+				if !errors.Is(reply.Err, driver.ErrNotSent) {
+					t.Errorf("%s: %+v, want ErrNotSent", name, reply)
+				}
 			}
 		}
 	}

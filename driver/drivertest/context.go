@@ -36,11 +36,10 @@ func contextThatIsOverSendsNothing(t *testing.T, d driver.Driver) {
 			}
 		}
 		check("Do", d.Do(ctx, command("SET", key, "x")).Err)
-		for _, reply := range d.Pipeline(ctx, command("SET", key, "x"), command("SET", key, "y")) {
-			check("Pipeline", reply.Err)
-		}
-		for _, reply := range d.Apart(ctx, command("SET", key, "x"), command("SET", key, "y")) {
-			check("Apart", reply.Err)
+		for name, send := range pipelines(d) {
+			for _, reply := range send(ctx, command("SET", key, "x"), command("SET", key, "y")) {
+				check(name, reply.Err)
+			}
 		}
 		_, err := d.Listen(ctx, driver.Events{})
 		check("Listen", err)
@@ -61,9 +60,9 @@ func contextThatEndsEndsTheCall(t *testing.T, d driver.Driver) {
 		}{
 			{"Do", func(ctx context.Context) error { return d.Do(ctx, wait).Err }},
 			{"Pipeline", func(ctx context.Context) error { return d.Pipeline(ctx, wait)[0].Err }},
-			{"Apart", func(ctx context.Context) error { return d.Apart(ctx, wait)[0].Err }},
+			{"DedicatedPipeline", func(ctx context.Context) error { return d.DedicatedPipeline(ctx, wait)[0].Err }},
 		} {
-			d.Apart(t.Context(), command("PING")) // so that there is a connection for commands apart
+			d.DedicatedPipeline(t.Context(), command("PING")) // so that there is a dedicated connection
 			ctx, cancel := e.end(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			begin := time.Now()

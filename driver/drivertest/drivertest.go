@@ -12,15 +12,16 @@ import (
 )
 
 // promptly bounds what should happen at once. It is long because test machines
-// are busy, and shorter than slow, so that the two can be told apart.
+// are busy. It is shorter than slow, so that a test can distinguish the two.
 const (
 	promptly = 2 * time.Second
 	slow     = 6 * time.Second
 )
 
-// Run checks a driver. Every call of open connects anew to the same server,
-// which is at the disposal of the test and keeps at least one megabyte of
-// data; the suite closes what it opened. Command timeouts must be 2 s at least.
+// Run checks a driver in one subtest for each promise. Every call of open must return a
+// new driver for the same server, which must keep at least one megabyte of data. Run uses
+// keys and channels of its own there, and closes the drivers. Their command timeout must be
+// at least 2s.
 func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 	for _, c := range []struct {
 		name  string
@@ -36,9 +37,9 @@ func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 		{"big values", bigValues},
 		{"many callers at once", manyCallersAtOnce},
 		{"commands without a name are not sent", namelessCommandsAreNotSent},
-		{"commands apart share one connection", commandsApartShareOneConnection},
-		{"nobody waits behind commands apart", func(t *testing.T, d driver.Driver) { nobodyWaitsBehindCommandsApart(t, d, open(t)) }},
-		{"many callers apart at once", manyCallersApart},
+		{"a dedicated pipeline has one connection", dedicatedPipelineHasOneConnection},
+		{"nobody waits behind a dedicated pipeline", func(t *testing.T, d driver.Driver) { nobodyWaitsBehindADedicatedPipeline(t, d, open(t)) }},
+		{"many dedicated pipelines at once", manyDedicatedPipelines},
 		{"a context that is over sends nothing", contextThatIsOverSendsNothing},
 		{"a context that ends ends the call", contextThatEndsEndsTheCall},
 		{"close ends calls under way", func(t *testing.T, d driver.Driver) { closeEndsCallsUnderWay(t, d, open(t)) }},
@@ -86,7 +87,14 @@ func do(t *testing.T, d driver.Driver, c driver.Command) driver.Reply {
 	return reply
 }
 
-// unique is a key or channel of the test's own.
+// pipelines are the ways of a driver to send several commands.
+func pipelines(d driver.Driver) map[string]func(context.Context, ...driver.Command) []driver.Reply {
+	return map[string]func(context.Context, ...driver.Command) []driver.Reply{
+		"Pipeline": d.Pipeline, "DedicatedPipeline": d.DedicatedPipeline,
+	}
+}
+
+// unique is a key or channel that no other test uses.
 func unique() string { return "drivertest-" + rand.Text()[:10] }
 
 // within waits for done, and fails the test when it takes longer than slow.

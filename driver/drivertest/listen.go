@@ -18,7 +18,7 @@ import (
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
-	// news has a token when there is a line that nobody has looked at yet.
+	// news has a token if there is a line that await has not seen yet.
 	news chan struct{}
 }
 
@@ -139,7 +139,7 @@ func messagesComeInOrder(t *testing.T, d driver.Driver) {
 	const messages = 1000
 	want := []string{"+" + channel}
 	for i := range messages {
-		// Messages of scripts are what redlatch lives on.
+		// redlatch publishes from scripts.
 		do(t, d, eval("return redis.call('publish', KEYS[1], ARGV[1])", channel, strconv.Itoa(i)))
 		want = append(want, fmt.Sprint(channel, " ", i))
 	}

@@ -2,12 +2,16 @@ package sentinel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 
 	"github.com/redlatch/redlatch/driver"
 )
+
+// errUnknownMaster is a sentinel that answers, but does not know the name.
+var errUnknownMaster = errors.New("it knows no master of that name")
 
 // answer is what a sentinel says.
 type answer struct {
@@ -17,19 +21,27 @@ type answer struct {
 	others []string
 }
 
-// ask asks a sentinel.
-func (c *council) ask(ctx context.Context, address string) (answer, error) {
-	master := c.options.Master
-	replies, err := c.question(ctx, address, whereIs(master), about("MASTER", master), about("SENTINELS", master))
+// ask asks one sentinel.
+func (s *sentinels) ask(ctx context.Context, address string) (answer, error) {
+	master := s.options.Master
+	replies, err := s.send(ctx, address, getPrimary(master), about("MASTER", master), about("SENTINELS", master))
 	if err != nil {
 		return answer{}, err
 	}
 	return readAnswer(replies, address)
 }
 
-// readAnswer reads what the sentinel at address replied to the three questions of ask.
+// getPrimary asks for the address by the one command that follows a failover at once: what
+// SENTINEL MASTER says lags behind until the replicas have been told.
+func getPrimary(master string) driver.Command { return about("GET-MASTER-ADDR-BY-NAME", master) }
+
+func about(what, master string) driver.Command {
+	return driver.Command{Words: []string{"SENTINEL", what, master}}
+}
+
+// readAnswer reads what the sentinel at address replied to the three commands of ask.
 func readAnswer(replies []driver.Reply, address string) (answer, error) {
-	primary, err := primaryOf(replies[0])
+	primary, err := readPrimary(replies[0])
 	if err != nil {
 		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
 	}
@@ -45,21 +57,13 @@ func readAnswer(replies []driver.Reply, address string) (answer, error) {
 	return a, nil
 }
 
-func about(what, master string) driver.Command {
-	return driver.Command{Words: []string{"SENTINEL", what, master}}
-}
-
-// whereIs asks for the address by the one command that follows a failover at once: what
-// SENTINEL MASTER says lags behind until the replicas have been told.
-func whereIs(master string) driver.Command { return about("GET-MASTER-ADDR-BY-NAME", master) }
-
-// primaryOf reads the reply to whereIs.
-func primaryOf(reply driver.Reply) (address string, err error) {
+// readPrimary reads the reply to getPrimary.
+func readPrimary(reply driver.Reply) (address string, err error) {
 	switch {
 	case reply.Err != nil:
 		return "", reply.Err
 	case reply.IsNil:
-		return "", errUnheardOf
+		return "", errUnknownMaster
 	case len(reply.Array) != 2 || reply.Array[0].Str == "" || reply.Array[1].Str == "":
 		return "", fmt.Errorf("unexpected reply of %d elements, not a host and a port", len(reply.Array))
 	}

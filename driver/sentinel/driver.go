@@ -4,43 +4,46 @@ import (
 	"context"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-var _ driver.Driver = (*Driver)(nil)
+var _ driver.Bounded = (*Driver)(nil)
 
-// Driver is the connection to the primary, whichever server that is at the time.
+// Driver is the connection to the primary, whichever server that is at the time. It
+// implements driver.Driver and driver.Bounded.
 type Driver struct {
 	*rueidis.Driver
-	council *council
-	stop    context.CancelFunc // of the watch
-	watched chan struct{}      // closed when it has ended
+	sentinels *sentinels
+	stop      context.CancelFunc // of the goroutine that follows the sentinels
+	stopped   chan struct{}      // closed when it has ended
 }
 
 // Open asks the sentinels for the primary, connects to it, logs in and waits for the
-// answer to a PING. It ends with ctx, or when the command timeout has passed. The error
-// names the sentinels and the master; where a server refuses, it wraps a
-// *driver.ServerError. Nothing is left behind by an Open that failed.
-func Open(ctx context.Context, options Options) (driver.Driver, error) {
+// answer to a PING. It blocks until then, until ctx ends, or until the command timeout has
+// passed.
+//
+// The error is a *driver.OptionError if an option cannot work. It wraps a
+// *driver.ServerError if a server or a sentinel refused, and otherwise the error of the
+// network, of ctx, or of Credentials. It names the sentinels and the master. An Open that
+// failed leaves nothing behind.
+func Open(ctx context.Context, options Options) (*Driver, error) {
 	options, err := options.complete()
 	if err != nil {
 		return nil, err
 	}
-	c := &council{options: options, members: make(map[string]*member)}
-	node := options.Node
-	node.Address, node.Resolve, node.Primary = options.String(), c.find, true
-	connection, err := rueidis.Open(ctx, node)
+	s := &sentinels{options: options, conns: make(map[string]*conn)}
+	primary, err := single.OpenPrimary(ctx, single.Options(options.Node), s.find)
 	if err != nil {
-		c.close()
+		s.close()
 		return nil, err
 	}
-	c.serve(connection)
-	d := &Driver{Driver: connection, council: c, watched: make(chan struct{})}
-	watching, stop := context.WithCancel(context.Background())
-	d.stop = stop
+	s.serve(primary)
+	following, stop := context.WithCancel(context.Background())
+	d := &Driver{Driver: primary, sentinels: s, stop: stop, stopped: make(chan struct{})}
 	go func() {
-		defer close(d.watched)
-		c.watch(watching)
+		defer close(d.stopped)
+		s.followEach(following)
 	}()
 	return d, nil
 }
@@ -49,7 +52,7 @@ func Open(ctx context.Context, options Options) (driver.Driver, error) {
 // goroutines. Calls under way, and calls made afterwards, fail.
 func (d *Driver) Close() {
 	d.stop()
-	<-d.watched
+	<-d.stopped
 	d.Driver.Close()
-	d.council.close()
+	d.sentinels.close()
 }

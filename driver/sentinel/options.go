@@ -2,59 +2,52 @@ package sentinel
 
 import (
 	"crypto/tls"
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-// defaultCommandTimeout bounds a call where Options.Node does not say otherwise.
-const defaultCommandTimeout = 3 * time.Second
-
-// Options say who knows the primary, and how to talk to it.
+// Options say who knows the primary, and how to connect to it.
 type Options struct {
-	// Sentinels are the host:port of some sentinels, best of all; they tell the others.
+	// Sentinels are the host:port of some sentinels, best of all. They name the others.
 	Sentinels []string
 	// Master is the name by which the sentinels know the primary.
 	Master string
-	// SentinelUsername and SentinelPassword log in at the sentinels; both empty means
-	// without.
+	// SentinelUsername and SentinelPassword log in at the sentinels. Default: no login.
 	SentinelUsername string
 	SentinelPassword string
-	// SentinelTLS, when set, encrypts the connections to the sentinels.
+	// SentinelTLS, when set, encrypts the connections to the sentinels. Default:
+	// unencrypted.
 	SentinelTLS *tls.Config
-	// Node says how to talk to the primary. Its Address, Resolve and Primary are set by
-	// Open. Its Dial and AddressMap, if there are any, are for the sentinels as well.
+	// Node says how to connect to the primary. Its Address is ignored. Its CommandTimeout,
+	// Dial, AddressMap and Unbuffered are for the sentinels as well.
 	Node rueidis.Options
 }
 
 // complete fills in the defaults and refuses what cannot work.
 func (o Options) complete() (Options, error) {
-	if len(o.Sentinels) == 0 {
-		return o, errors.New("redis sentinel: no address of a sentinel")
+	switch {
+	case len(o.Sentinels) == 0:
+		return o, &driver.OptionError{Option: "Sentinels", Reason: "there is no address"}
+	case slices.Contains(o.Sentinels, ""):
+		return o, &driver.OptionError{Option: "Sentinels", Reason: "an address is empty"}
+	case o.Master == "":
+		return o, &driver.OptionError{Option: "Master", Reason: "it is empty"}
 	}
-	if slices.Contains(o.Sentinels, "") {
-		return o, errors.New("redis sentinel: an address of a sentinel is empty")
-	}
-	if o.Master == "" {
-		return o, errors.New("redis sentinel: no name of a master")
-	}
-	if o.Node.CommandTimeout == 0 {
-		o.Node.CommandTimeout = defaultCommandTimeout
-	}
-	return o, nil
-}
-
-// String names the primary in errors.
-func (o Options) String() string {
-	return o.Master + " (sentinels " + strings.Join(o.Sentinels, ",") + ")"
+	o.Node.Address = o.Master + " (sentinels " + strings.Join(o.Sentinels, ",") + ")" // in errors
+	var err error
+	o.Node.CommandTimeout, err = call.Timeout(o.Node.CommandTimeout)
+	return o, err
 }
 
 // sentinel are the options of a connection to a sentinel.
-func (o Options) sentinel(address string) rueidis.Options {
-	return rueidis.Options{
+func (o Options) sentinel(address string) single.Options {
+	return single.Options{
 		Address:        address,
 		Username:       o.SentinelUsername,
 		Password:       o.SentinelPassword,
@@ -66,6 +59,6 @@ func (o Options) sentinel(address string) rueidis.Options {
 	}
 }
 
-// patience is how long sentinels may take to answer. It leaves time to connect, or to ask
+// answerWithin is how long sentinels may take to answer. It leaves time to connect, or to ask
 // others, within the command timeout.
-func (o Options) patience() time.Duration { return o.Node.CommandTimeout / 3 }
+func (o Options) answerWithin() time.Duration { return o.Node.CommandTimeout / 3 }

@@ -7,8 +7,8 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// Goal: a good connection is not dropped because sentinels of one configuration call its
-// server by two names, as they do while "announce-hostnames" is introduced one by one.
+// Goal: a good connection is not dropped because sentinels of one configuration give its
+// server two names, as they do while "announce-hostnames" is introduced one by one.
 // Method: the names lead to different servers here, so that a change is seen.
 func TestTwoNamesOfOneConfigurationDropNothing(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestTwoNamesOfOneConfigurationDropNothing(t *testing.T) {
 			default:
 			}
 			wantServer(t, d, "a:1")
-			for _, name := range []string{"s:1", "s:2", "s:3"} { // all of them: it must be meant
+			for _, name := range []string{"s:1", "s:2", "s:3"} { // all of them: that applies
 				s.say(name, "b:1", 1)
 			}
 			time.Sleep(15 * time.Second)

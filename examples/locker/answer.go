@@ -13,7 +13,7 @@ import (
 func write(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(value) // a client that has left reads no error either
+	_ = json.NewEncoder(w).Encode(value) // a client that has disconnected reads no error either
 }
 
 // problem is an answer to a request that failed.
@@ -24,11 +24,12 @@ type problem struct {
 	*visit         // if a lock was held
 }
 
-// clientGone is what some servers log for a client that did not wait for its answer.
+// clientGone is the status that some servers log for a client that disconnected before the
+// answer.
 const clientGone = 499
 
-// problems say what a client is told of an error. The first that matches counts: what
-// is worse to overlook comes first.
+// problems are the answers for errors. The first that matches applies. The errors that are
+// worst to overlook come first.
 var problems = []struct {
 	when error
 	problem
@@ -58,7 +59,7 @@ var problems = []struct {
 var stopping = problem{status: http.StatusServiceUnavailable, Error: "stopping",
 	Message: "The service is stopping. Nothing is locked for this request any more."}
 
-// unavailable is every other error: Redis refused, or there is no way to it.
+// unavailable is the answer for every other error: Redis refused, or cannot be reached.
 var unavailable = problem{status: http.StatusServiceUnavailable, Error: "redis_unavailable",
 	Message: "Redis cannot do this at the moment."}
 
@@ -71,10 +72,10 @@ func problemOf(err error) problem {
 	return unavailable
 }
 
-// fail answers a request that failed, and logs what the client is not told: addresses
-// and owners of others.
+// fail answers a request that failed. It logs the error, which may contain addresses and
+// other owners, and does not send it to the client.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error, v *visit) {
-	// A call that was interrupted does not always know by what.
+	// The error of an interrupted call does not always contain the cause.
 	p := problemOf(errors.Join(err, context.Cause(r.Context())))
 	p.visit = v
 	s.log.Info("request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)

@@ -155,7 +155,7 @@ func (a *app) send(ctx context.Context, method, path string) (answer, error) {
 	return got, nil
 }
 
-// ask is send for one's own goroutine.
+// ask is send for the test's own goroutine.
 func (a *app) ask(method, path string) answer {
 	a.Helper()
 	got, err := a.send(a.Context(), method, path)
@@ -184,7 +184,7 @@ func (a *app) status(name string) answer {
 	return a.ask("GET", pathStatus+name)
 }
 
-// awaitOwner waits until somebody holds the lock who is none of the others.
+// awaitOwner waits until another owner than these holds the lock.
 func (a *app) awaitOwner(name string, others ...string) string {
 	a.Helper()
 	known := map[string]bool{"": true}

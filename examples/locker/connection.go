@@ -13,8 +13,8 @@ import (
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-// connect opens the one connection that the locks and the stock share, as in an
-// application that has one anyway. One that needs Redis for its locks alone calls
+// connect opens the driver that the locks and the stock share, as in an application that
+// also uses Redis for its data. An application that needs Redis only for its locks calls
 // redlatch.Open instead.
 func connect(ctx context.Context, address string) (driver.Driver, error) {
 	if name, ok := strings.CutPrefix(address, "memory://"); ok {
@@ -22,7 +22,7 @@ func connect(ctx context.Context, address string) (driver.Driver, error) {
 	}
 	u, err := redis.ParseURL(address)
 	if err != nil || !strings.HasPrefix(address, "redis") {
-		// Not the parser's own words: they repeat the password.
+		// The parser's own error repeats the password.
 		return nil, errors.New("--redis: the URL is none of redis://[user:password@]host[:port][/database], rediss://, memory://")
 	}
 	return rueidis.Open(ctx, rueidis.Options{
@@ -34,7 +34,7 @@ func connect(ctx context.Context, address string) (driver.Driver, error) {
 	})
 }
 
-// withoutSecrets is a URL that connect has accepted, for people to read.
+// withoutSecrets is a URL that connect has accepted, without user and password.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "memory" {

@@ -7,9 +7,9 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// latchLocker is Locker and Inspector over redlatch. It has no state of its own, so
-// that any number of copies may be injected. Errors are redlatch's: names of its own
-// would only hide what redlatch can tell apart.
+// latchLocker is a Locker and an Inspector that use redlatch. It has no state of its own,
+// so it can be copied. It returns the errors of redlatch unchanged, so that callers can
+// compare them.
 type latchLocker struct{ client *redlatch.Client }
 
 func (l latchLocker) Lock(ctx context.Context, name string) (Held, error) {
@@ -37,7 +37,7 @@ func (l latchLocker) Status(ctx context.Context, name string) (redlatch.Status, 
 	return l.client.Mutex(name).Status(ctx)
 }
 
-// held keeps a nil *redlatch.Hold from becoming a Held that is not nil.
+// held returns a nil Held after an error, and not one that contains a nil *redlatch.Hold.
 func held(h *redlatch.Hold, err error) (Held, error) {
 	if err != nil {
 		return nil, err

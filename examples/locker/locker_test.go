@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// fixture is a locker and a lock that nobody else uses.
+// fixture is a locker and a lock of one test.
 func fixture(t *testing.T, redis string) (Locker, string) {
 	t.Helper()
 	client, err := redlatch.Open(t.Context(), redis, redlatch.Config{LeaseTime: 400 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
@@ -22,7 +22,7 @@ func fixture(t *testing.T, redis string) (Locker, string) {
 	return latchLocker{client}, redistest.Name(t)
 }
 
-// locked fails unless the lock is, or is not.
+// locked fails unless the lock is held, or is not.
 func locked(t *testing.T, l Locker, name string, want bool) {
 	t.Helper()
 	if got, err := l.IsLocked(t.Context(), name); err != nil || got != want {
@@ -30,7 +30,7 @@ func locked(t *testing.T, l Locker, name string, want bool) {
 	}
 }
 
-// unlock fails unless the release matches want; nil is a good one.
+// unlock fails unless the release matches want; nil is success.
 func unlock(t *testing.T, h Held, want error) {
 	t.Helper()
 	if err := h.Unlock(t.Context()); !errors.Is(err, want) {

@@ -1,6 +1,6 @@
-// Command locker is an HTTP service that works under distributed locks: an example of
-// how an application injects a locker, and an experiment to watch. README.md in its
-// folder tells what to try.
+// Command locker is an HTTP service that works under distributed locks. It shows how an
+// application injects a locker, and what happens to a lock in several experiments.
+// README.md in its folder says what to try.
 package main
 
 import (
@@ -43,8 +43,8 @@ func command(args []string) int {
 	return 0
 }
 
-// run builds the service, says on stdout where it listens, and serves until ctx ends.
-// All locks are released by the time it returns.
+// run builds the service, prints on stdout where it listens, and serves until ctx ends.
+// All locks are released when it returns.
 func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	connection, err := connect(ctx, s.redis)
@@ -73,8 +73,8 @@ func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) 
 	return serve(ctx, listener, svc.routes())
 }
 
-// closeClient releases what is still held, for example by a request that did not end
-// in time.
+// closeClient releases every lock that is still held, for example by a request that did
+// not end in time.
 func closeClient(client *redlatch.Client) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()

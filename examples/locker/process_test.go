@@ -104,7 +104,7 @@ func TestASignalReleasesEveryLock(t *testing.T) {
 	}
 }
 
-// The release cannot be answered. It ends all the same, and the client is told.
+// The release cannot be answered. It ends nevertheless, and the client gets an error.
 func TestASignalEndsTheServiceAlsoWhenRedisIsFrozen(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

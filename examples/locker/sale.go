@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Each item has two numbers that begin alike, one for each way of selling it, and one
-// lock.
+// Each item has one lock, and two numbers of units that are equal at first: one for each
+// way of selling it.
 func keyWithLock(item string) string    { return "STOCK_WITH_LOCK:" + item }
 func keyWithoutLock(item string) string { return "STOCK_WITHOUT_LOCK:" + item }
 func lockOf(item string) string         { return "stock:" + item }
@@ -19,9 +19,9 @@ type sale struct {
 	Left int    `json:"left"`
 }
 
-// sellWithLock sells one unit while nobody else does. A sale is short, so that a lease
-// without renewal will do. Should it end early, because this process was stopped for
-// too long, nothing is written: the stock goes by the hold's context.
+// sellWithLock sells one unit under the lock. A sale is short, so it uses a lease without
+// renewal. If the lease ends early, because this process was paused for too long, the sale
+// writes nothing: the stock uses the hold's context.
 func (s *service) sellWithLock(w http.ResponseWriter, r *http.Request) {
 	item := r.PathValue("item")
 	h, err := s.locker.LockFor(r.Context(), lockOf(item), s.times.lease)
@@ -41,7 +41,7 @@ func (s *service) sellWithLock(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, sale{item, left})
 }
 
-// sellWithoutLock does the same, and forgets the lock.
+// sellWithoutLock does the same without the lock.
 func (s *service) sellWithoutLock(w http.ResponseWriter, r *http.Request) {
 	item := r.PathValue("item")
 	left, err := s.stock.take(r.Context(), keyWithoutLock(item))
@@ -54,8 +54,8 @@ func (s *service) sellWithoutLock(w http.ResponseWriter, r *http.Request) {
 
 var errUnits = errors.New("units must be a number from 0")
 
-// fillStock sets both numbers of an item. It does not wait for a sale: who fills the
-// shelves can come again.
+// fillStock sets both numbers of an item. It does not wait for a sale: the caller can
+// try again.
 func (s *service) fillStock(w http.ResponseWriter, r *http.Request) {
 	item := r.PathValue("item")
 	units, err := strconv.Atoi(r.FormValue("units"))
@@ -81,7 +81,7 @@ func (s *service) fillStock(w http.ResponseWriter, r *http.Request) {
 	s.showStock(w, r)
 }
 
-// itemStock is what is left of an item by each way of selling it.
+// itemStock is the number of units left of an item, for each way of selling it.
 type itemStock struct {
 	Item        string `json:"item"`
 	WithLock    int    `json:"with_lock"`

@@ -41,7 +41,7 @@ func TestAHundredCustomersAtOnce(t *testing.T) {
 }
 
 // sell sends the customers, all at once, to the shops by turns. It returns how many of
-// them were told each number of units left.
+// them got each number of units left.
 func sell(t *testing.T, shops []*app, path string, customers int) map[int]int {
 	t.Helper()
 	var answers []<-chan answer
@@ -75,7 +75,7 @@ func TestFillingTheStockDoesNotWaitForASale(t *testing.T) {
 	})
 }
 
-// Goal: a sale whose lease ended writes nothing. Method: thinking takes longer than the
+// Goal: a sale whose lease ended writes nothing. Method: the work takes longer than the
 // lease.
 func TestASaleThatLostItsLockDoesNotHappen(t *testing.T) {
 	eachServer(t, func(t *testing.T, redis string) {

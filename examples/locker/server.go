@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// errStopping is why a request's context ended that no client has ended.
+// errStopping is the cause if the service ended a request's context.
 var errStopping = errors.New("the service is stopping")
 
 // stopWithin bounds each step of stopping.
 const stopWithin = 10 * time.Second
 
-// askWithin is how long a connection may take to send a request. Clients open
-// connections in advance, and stopping waits also for those that were never used.
+// askWithin is how long a connection may take to send a request. Clients open connections
+// in advance, and Shutdown also waits for those that were never used.
 const askWithin = 2 * time.Second
 
-// serve answers requests until ctx ends. Then every request is interrupted, gives its
-// lock back and answers; serve returns when they all have, or are out of time.
+// serve answers requests until ctx ends. Then it interrupts every request, which releases
+// its lock and answers. It returns when all of them have, or when stopWithin has passed.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	requests, interrupt := context.WithCancelCause(context.Background())
 	defer interrupt(nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// Locker is what the handlers need of a lock, and all that they know of it: a test
-// injects another one. After an error nothing is held; after redlatch.ErrUnknownOutcome
-// the lock may stand in Redis for one more lease.
+// Locker is what the handlers need of a lock. A test injects another implementation. After
+// an error nothing is held. After redlatch.ErrUnknownOutcome the lock may exist in Redis
+// for one more lease.
 type Locker interface {
 	// Lock waits for as long as ctx lasts. The lock is renewed until Unlock.
 	Lock(ctx context.Context, name string) (Held, error)
@@ -22,23 +22,23 @@ type Locker interface {
 	TryLock(ctx context.Context, name string) (Held, error)
 	// TryLockFor waits for a time. The lock ends by itself after the lease.
 	TryLockFor(ctx context.Context, name string, wait, lease time.Duration) (Held, error)
-	// IsLocked says whether anybody holds the lock.
+	// IsLocked reports whether the lock is held.
 	IsLocked(ctx context.Context, name string) (bool, error)
 }
 
-// Held is a lock that was taken. Unlock is here and not in Locker, so that nobody can
-// release what they do not hold.
+// Held is an acquired lock. Unlock is here and not in Locker, so that only a holder can
+// release.
 type Held interface {
-	// Owner is the holder as it stands in Redis.
+	// Owner is the holder's name in Redis.
 	Owner() string
-	// Context ends when the lock is lost, and then says so by its cause.
+	// Context ends when the lock is lost. Its cause then says so.
 	Context() context.Context
-	// Unlock gives the lock back. An error says that this is not what happened, for
-	// example redlatch.ErrLost if the lock had ended before.
+	// Unlock releases the lock. The error is redlatch.ErrLost, for example, if the lock had
+	// ended before.
 	Unlock(ctx context.Context) error
 }
 
-// Inspector shows a lock as Redis has it.
+// Inspector shows the state of a lock in Redis.
 type Inspector interface {
 	Status(ctx context.Context, name string) (redlatch.Status, error)
 }
@@ -52,8 +52,8 @@ type service struct {
 	log       *slog.Logger
 }
 
-// routes are the endpoints. Those that lock answer to every method, so that a plain
-// curl is enough.
+// routes are the endpoints. Those that lock accept every method, so that a plain curl
+// is enough.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/lock/redlatch/lock/{name}", s.lock)
@@ -66,9 +66,8 @@ func (s *service) routes() http.Handler {
 	return mux
 }
 
-// under does something under a lock and gives the lock back, also after a panic. The
-// error joins both: what was done under a lock that turns out to be lost did not
-// succeed.
+// under calls do under a lock and releases the lock, also after a panic. The error joins
+// both errors: work under a lock that turns out to be lost did not succeed.
 func under(ctx context.Context, h Held, do func() error) (err error) {
 	defer func() { err = errors.Join(err, h.Unlock(ctx)) }()
 	return do()

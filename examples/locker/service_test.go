@@ -16,7 +16,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// fakeLocker is what the injection is for: a locker that does as it is told.
+// fakeLocker is a Locker whose results a test sets.
 type fakeLocker struct {
 	calls     []string
 	lockErr   error

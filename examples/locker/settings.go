@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// settings are the command line.
+// settings are the flags of the command line.
 type settings struct {
 	listen   string
 	redis    string
@@ -16,18 +16,19 @@ type settings struct {
 	times
 }
 
-// times are how long the experiments take.
+// times says how long the experiments take.
 type times struct {
 	work  time.Duration // under the lock
 	wait  time.Duration // for the lock, at most
 	lease time.Duration // of a hold that is not renewed
 }
 
-// shortest is what redlatch takes for a lease at the least. Checked here, a wrong flag
-// is refused at the start and not by the first request.
+// shortest is the shortest lease that redlatch accepts. It is checked here, so that a wrong
+// flag is refused at the start and not by the first request.
 const shortest = 10 * time.Millisecond
 
-// readSettings reads the command line. Help goes to out, and is flag.ErrHelp.
+// readSettings reads the command line. For --help it prints the flags to out and returns
+// flag.ErrHelp.
 func readSettings(args []string, out io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("locker", flag.ContinueOnError)

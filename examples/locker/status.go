@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// lockStatus is a lock as Redis has it at the moment of the request.
+// lockStatus is the state of a lock in Redis at the moment of the request.
 type lockStatus struct {
 	Lock    string       `json:"lock"`
 	Locked  bool         `json:"locked"`

@@ -15,16 +15,15 @@ var (
 	errSoldOut = errors.New("sold out")
 )
 
-// stock are the units of each item, a plain number in Redis. Nothing in it keeps two
-// sales apart: that is left to its user, or forgotten.
+// stock is the number of units of each item, a plain number in Redis. It does not prevent
+// concurrent sales: its caller does, by a lock, or forgets to.
 type stock struct {
 	redis driver.Driver
-	delay time.Duration // the price is computed, the customer is looked up …
+	delay time.Duration // between reading and writing, for example to compute the price
 }
 
-// take sells one unit: it reads, thinks and writes. Whoever does so meanwhile reads the
-// same number, and one of the two sales is forgotten. After ctx has ended it writes
-// nothing any more.
+// take sells one unit: it reads, works and writes. A concurrent call reads the same number,
+// and one of the two sales is lost. It writes nothing after ctx has ended.
 func (s *stock) take(ctx context.Context, key string) (left int, err error) {
 	units, err := s.units(ctx, key)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// visit is one request's time under a lock, as the answer tells it.
+// visit is the answer about one request's time under a lock.
 type visit struct {
 	Lock   string `json:"lock"`
 	Owner  string `json:"owner"`
@@ -14,7 +14,7 @@ type visit struct {
 	Worked int64  `json:"worked_ms"`
 }
 
-// lock works under a lock that the watchdog renews for as long as it takes.
+// lock works under a lock that redlatch renews until it is released.
 func (s *service) lock(w http.ResponseWriter, r *http.Request) {
 	name, asked := r.PathValue("name"), time.Now()
 	h, err := s.locker.Lock(r.Context(), name)
@@ -26,8 +26,7 @@ func (s *service) lock(w http.ResponseWriter, r *http.Request) {
 	s.visit(h.Context(), w, r, h, visit{Lock: name, Owner: h.Owner(), Waited: since(asked)})
 }
 
-// tryLock works under a lock that ends by itself, if need be in the middle of the
-// work.
+// tryLock works under a lock that ends with its lease, even in the middle of the work.
 func (s *service) tryLock(w http.ResponseWriter, r *http.Request) {
 	name, asked := r.PathValue("name"), time.Now()
 	h, err := s.locker.TryLockFor(r.Context(), name, s.times.wait, s.times.lease)
@@ -35,9 +34,8 @@ func (s *service) tryLock(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err, nil)
 		return
 	}
-	// This work does what one must not do, for the sake of the experiment: it goes
-	// by the request's context, does not look at its hold and works on without a
-	// lock. All that is left to tell it then is the release.
+	// Do not copy this: for the experiment, the work uses the request's context instead
+	// of the hold's, and continues after the lock was lost. Only the release reports it.
 	s.visit(r.Context(), w, r, h, visit{Lock: name, Owner: h.Owner(), Waited: since(asked)})
 }
 
@@ -56,7 +54,7 @@ func (s *service) visit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	}{"released", v})
 }
 
-// work stands for something that takes its time, and that can be interrupted.
+// work stands for work that takes time and can be interrupted.
 func work(ctx context.Context, d time.Duration) error {
 	done := time.NewTimer(d)
 	defer done.Stop()

@@ -34,9 +34,9 @@ func TestTheWatchdogRenewsTheLockForAsLongAsTheWorkTakes(t *testing.T) {
 	})
 }
 
-// Goal: the story of an expired lease, and no success where there was none. Method: two
-// requests work for longer than their leases. Nobody takes the lock after the second
-// one, so that its late release would have hurt nobody, and is refused all the same.
+// Goal: after an expired lease no request reports success. Method: two
+// requests work for longer than their leases. No request takes the lock after the second
+// one, so its late release would harm none, and is still refused.
 func TestALeaseEndsInTheMiddleOfTheWorkAndTheLateReleaseIsAnError(t *testing.T) {
 	eachServer(t, func(t *testing.T, redis string) {
 		a := start(t, "--redis", redis, "--work", "1800ms", "--wait", "10s", "--lease", "300ms")
@@ -119,7 +119,7 @@ func force(t *testing.T, redis, name string) bool {
 	return forced
 }
 
-// Goal: a client that hangs up frees what it has, at once, and no longer waits.
+// Goal: a client that disconnects releases its lock at once, and no longer waits.
 func TestARequestEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -161,7 +161,7 @@ func (a *app) awaitLog(name string, n int) {
 	}, "the log tells of a client that left")
 }
 
-// awaitWaiter waits until somebody waits for the lock.
+// awaitWaiter waits until a request waits for the lock.
 func awaitWaiter(t *testing.T, server *redistest.Server, name string) {
 	t.Helper()
 	redistest.Eventually(t, 10*time.Second, func() bool {

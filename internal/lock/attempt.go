@@ -64,9 +64,6 @@ func (a *attempt) queueKey() string {
 	return a.ref.queue
 }
 
-// queues says that a request which is not granted leaves a waiter in the queue in Redis.
-func (a *attempt) queues() bool { return a.ref.fair && a.opts.Wait != 0 }
-
 // ask asks Redis for the lock once.
 func (a *attempt) ask(ctx context.Context) outcome {
 	request := a.acquireRequest()
@@ -100,6 +97,9 @@ func (a *attempt) read(lease time.Duration, result script.Result, err error) out
 	a.unknown = true
 	return outcome{holder: a.owner}
 }
+
+// queues says that a request which is not granted leaves a waiter in the queue in Redis.
+func (a *attempt) queues() bool { return a.ref.fair && a.opts.Wait != 0 }
 
 // cancel ends the attempt, of which the last request came to o. It releases what may have been
 // taken and leaves the queue in Redis. The error says how the attempt ended.

@@ -18,19 +18,6 @@ var (
 	errGoneAtRelease = errors.New("it was gone before it was released")
 )
 
-// Failure wraps the error of a verb on a lock with the condition that a caller can match.
-func Failure(verb, name string, err error) error {
-	_, unknown := errors.AsType[*script.UnknownError](err)
-	refused, _ := errors.AsType[*driver.ServerError](err)
-	switch {
-	case unknown:
-		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrUnknownOutcome, err)
-	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
-		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrWrongType, err)
-	}
-	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
-}
-
 // Refused is ErrNotAcquired with the answer of a server.
 type Refused struct {
 	error
@@ -44,38 +31,6 @@ func (r Refused) HeldByOther() bool { return r.holder != "" }
 
 // TTL is for how much longer it was to hold the lock, negative without expiry.
 func (r Refused) TTL() time.Duration { return r.ttl }
-
-// bare strips the mark of an unknown outcome from an error, once the outcome is resolved or
-// ErrUnknownOutcome says it.
-func bare(err error) error {
-	if unknown, ok := errors.AsType[*script.UnknownError](err); ok {
-		return unknown.Err
-	}
-	return err
-}
-
-// lockError is an error of a lock.
-func (r *Ref) lockError(why error) error { return fmt.Errorf("redlatch: lock %q: %w", r.Name, why) }
-
-// lostError is ErrLost with its reason.
-func (r *Ref) lostError(verb string, why error) error {
-	return fmt.Errorf("redlatch: %s %q: %w: %w", verb, r.Name, lockerr.ErrLost, why)
-}
-
-// notAcquired is the error of a wait that ended, with what is known of the holder.
-func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
-	err := r.lockError(lockerr.ErrNotAcquired)
-	switch {
-	case o.holder == "":
-	case o.ttl < 0 && r.fair: // only the next in turn is told
-		err = fmt.Errorf("%w: held by %s", err, protocol.Show(o.holder))
-	case o.ttl < 0:
-		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(o.holder))
-	default:
-		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, protocol.Show(o.holder), o.ttl)
-	}
-	return Refused{lockerr.WithCause(err, ctx), o}
-}
 
 // refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
 // is not known.
@@ -93,6 +48,51 @@ func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
 	return lockerr.WithCause(Failure("lock", r.Name, o.err), ctx)
 }
 
+// notAcquired is the error of a wait that ended, with what is known of the holder.
+func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
+	err := r.lockError(lockerr.ErrNotAcquired)
+	switch {
+	case o.holder == "":
+	case o.ttl < 0 && r.fair: // only the next in turn is told
+		err = fmt.Errorf("%w: held by %s", err, protocol.Show(o.holder))
+	case o.ttl < 0:
+		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(o.holder))
+	default:
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, protocol.Show(o.holder), o.ttl)
+	}
+	return Refused{lockerr.WithCause(err, ctx), o}
+}
+
+// Failure wraps the error of a verb on a lock with the condition that a caller can match.
+func Failure(verb, name string, err error) error {
+	_, unknown := errors.AsType[*script.UnknownError](err)
+	refused, _ := errors.AsType[*driver.ServerError](err)
+	switch {
+	case unknown:
+		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrUnknownOutcome, err)
+	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
+		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrWrongType, err)
+	}
+	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
+}
+
+// lockError is an error of a lock.
+func (r *Ref) lockError(why error) error { return fmt.Errorf("redlatch: lock %q: %w", r.Name, why) }
+
+// lostError is ErrLost with its reason.
+func (r *Ref) lostError(verb string, why error) error {
+	return fmt.Errorf("redlatch: %s %q: %w: %w", verb, r.Name, lockerr.ErrLost, why)
+}
+
 func (r *Ref) upgradeError() error {
 	return fmt.Errorf("redlatch: lock %q: %w, by the same owner", r.Name, lockerr.ErrUpgrade)
+}
+
+// bare strips the mark of an unknown outcome from an error, once the outcome is resolved or
+// ErrUnknownOutcome says it.
+func bare(err error) error {
+	if unknown, ok := errors.AsType[*script.UnknownError](err); ok {
+		return unknown.Err
+	}
+	return err
 }

@@ -84,6 +84,13 @@ func (g *Grant) held() int {
 	return len(g.holds)
 }
 
+// reads says that the grant has read holds and no other.
+func (g *Grant) reads() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.holds) > 0 && g.counts().Writes == 0
+}
+
 // counts are the holds of each side. The mutex is held.
 func (g *Grant) counts() (n script.Counts) {
 	for _, h := range g.holds {
@@ -94,13 +101,6 @@ func (g *Grant) counts() (n script.Counts) {
 		}
 	}
 	return n
-}
-
-// reads says that the grant has read holds and no other.
-func (g *Grant) reads() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.holds) > 0 && g.counts().Writes == 0
 }
 
 // add makes one more hold of a grant that Redis confirmed, or returns nil if the grant has ended

@@ -101,14 +101,6 @@ func (x exclusive) readStatus(results []script.Result) (Status, error) {
 	return status, nil
 }
 
-func readCount(field, text string) (int, error) {
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(field), protocol.Show(text))
-	}
-	return count, nil
-}
-
 func (f fair) force(owner string) script.Call {
 	if owner == "" {
 		return f.script.Force()
@@ -151,4 +143,12 @@ func (x readWrite) readStatus(results []script.Result) (Status, error) {
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
 	}
 	return status, nil
+}
+
+func readCount(field, text string) (int, error) {
+	count, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(field), protocol.Show(text))
+	}
+	return count, nil
 }

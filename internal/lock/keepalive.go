@@ -58,11 +58,6 @@ func newKeepAlive(m *Manager) *keepAlive {
 	return &keepAlive{manager: m, kick: make(chan struct{}, 1), locks: make(map[string]*awaited), busy: make(map[string]bool)}
 }
 
-// interval is the longest time between two keep-alives for a waiter.
-func (a *attempt) interval() time.Duration {
-	return min(max(a.opts.Lease/intervalsPerLease, shortestInterval), keepAliveInterval)
-}
-
 // add keeps a waiter alive.
 func (k *keepAlive) add(a *attempt) {
 	k.mu.Lock()
@@ -229,4 +224,9 @@ func (k *keepAlive) heard(l *awaited, beaten script.Beaten) {
 			l.ghosts[owner] = now
 		}
 	}
+}
+
+// interval is the longest time between two keep-alives for a waiter.
+func (a *attempt) interval() time.Duration {
+	return min(max(a.opts.Lease/intervalsPerLease, shortestInterval), keepAliveInterval)
 }

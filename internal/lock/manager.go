@@ -35,14 +35,6 @@ type Settings struct {
 	Observe        func(context.Context, Event) // nil: nobody observes
 }
 
-// every is the renewal interval of a lease, in the proportion of the settings.
-func (s *Settings) every(lease time.Duration) time.Duration {
-	if lease == s.Lease {
-		return s.RenewInterval
-	}
-	return min(s.RenewInterval, lease/3)
-}
-
 // Manager is what all locks of one client share: its identity, its connection, the renewal
 // engine, the wait queues and the session.
 type Manager struct {
@@ -255,4 +247,12 @@ func (m *Manager) endSession() {
 	if err := m.session.Stop(ctx); err != nil {
 		m.settings.Logger.Warn("redlatch: close: the session stays until it expires", "client", m.id, "error", err)
 	}
+}
+
+// every is the renewal interval of a lease, in the proportion of the settings.
+func (s *Settings) every(lease time.Duration) time.Duration {
+	if lease == s.Lease {
+		return s.RenewInterval
+	}
+	return min(s.RenewInterval, lease/3)
 }

@@ -25,11 +25,6 @@ func (m *Manager) WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{m}, &owner{grants: make(map[lockID]*Grant)})
 }
 
-func (m *Manager) ownerOf(ctx context.Context) *owner {
-	o, _ := ctx.Value(ownerKey{m}).(*owner)
-	return o
-}
-
 // nextOwner makes a new owner's name. The number plays the part of Java's thread id.
 func (m *Manager) nextOwner() string {
 	return protocol.Owner(m.id, m.lastOwner.Add(1))
@@ -131,6 +126,11 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 		return r.upgradeError()
 	}
 	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", r.Name, lockerr.ErrReentry, g.owner)
+}
+
+func (m *Manager) ownerOf(ctx context.Context) *owner {
+	o, _ := ctx.Value(ownerKey{m}).(*owner)
+	return o
 }
 
 // holdContext is the context of a hold: it knows which lock it is under.

@@ -19,6 +19,37 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 	return err
 }
 
+// ReleaseTogether is Unlock for many holds of one manager, most of them in one request. It
+// reports the outcome of each.
+func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
+	if !m.life.enterRelease() {
+		<-m.life.closed // Close releases every hold
+	} else {
+		defer m.life.leave()
+	}
+	var last []handover
+	var shared []*Hold
+	for _, h := range holds {
+		g := h.grant()
+		if g.shared != nil {
+			shared = append(shared, h)
+		} else if _, err := g.endHold(h); err != nil {
+			outcomes <- err
+		} else { // without a shared owner it was the only one
+			g.remove()
+			last = append(last, handover{g, h.read, g.successors(h.read)})
+		}
+	}
+	for i, err := range m.handOver(detached(ctx), last) {
+		g := last[i].Grant
+		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
+		outcomes <- err
+	}
+	for _, h := range shared {
+		outcomes <- h.grant().Unlock(ctx, h) // each has to wait for its owner's turn
+	}
+}
+
 // detached is a context that does not end with ctx. The runner bounds a release.
 func detached(ctx context.Context) context.Context {
 	if ctx.Done() == nil {
@@ -164,35 +195,4 @@ func (g *Grant) readReleased(result script.Result, err error) (released script.R
 		})
 	}
 	return released, nil
-}
-
-// ReleaseTogether is Unlock for many holds of one manager, most of them in one request. It
-// reports the outcome of each.
-func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
-	if !m.life.enterRelease() {
-		<-m.life.closed // Close releases every hold
-	} else {
-		defer m.life.leave()
-	}
-	var last []handover
-	var shared []*Hold
-	for _, h := range holds {
-		g := h.grant()
-		if g.shared != nil {
-			shared = append(shared, h)
-		} else if _, err := g.endHold(h); err != nil {
-			outcomes <- err
-		} else { // without a shared owner it was the only one
-			g.remove()
-			last = append(last, handover{g, h.read, g.successors(h.read)})
-		}
-	}
-	for i, err := range m.handOver(detached(ctx), last) {
-		g := last[i].Grant
-		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
-		outcomes <- err
-	}
-	for _, h := range shared {
-		outcomes <- h.grant().Unlock(ctx, h) // each has to wait for its owner's turn
-	}
 }

@@ -116,24 +116,6 @@ func (m *Manager) complete(claimed []*waitqueue.Waiter, requests []request, resu
 	}
 }
 
-// sleep waits for the next thing to do. Only the contender goes by the clock.
-func (m *Manager) sleep(limited context.Context, w *waitqueue.Waiter, turn waitqueue.Turn, timer *time.Timer) error {
-	var alarm <-chan time.Time
-	if turn.Front {
-		timer.Reset(time.Until(turn.At))
-		alarm = timer.C
-	}
-	select {
-	case <-w.Woken():
-	case <-alarm:
-	case <-limited.Done():
-		return limited.Err()
-	case <-m.life.ctx.Done():
-		return lockerr.ErrClosed
-	}
-	return nil
-}
-
 // endWait leaves the wait queue because the time is up or the manager closes. A grant that is
 // there by then counts, unless the caller is gone. If a release is just now asking for this
 // waiter, it releases the lock, and for a moment is waited for.
@@ -210,4 +192,22 @@ func (m *Manager) AwaitChange(ctx context.Context, w *waitqueue.Waiter) {
 			return
 		}
 	}
+}
+
+// sleep waits for the next thing to do. Only the contender goes by the clock.
+func (m *Manager) sleep(limited context.Context, w *waitqueue.Waiter, turn waitqueue.Turn, timer *time.Timer) error {
+	var alarm <-chan time.Time
+	if turn.Front {
+		timer.Reset(time.Until(turn.At))
+		alarm = timer.C
+	}
+	select {
+	case <-w.Woken():
+	case <-alarm:
+	case <-limited.Done():
+		return limited.Err()
+	case <-m.life.ctx.Done():
+		return lockerr.ErrClosed
+	}
+	return nil
 }

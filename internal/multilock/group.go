@@ -227,7 +227,7 @@ func (g *group) MemberEnded(h *lock.Hold, why error) {
 func (g *group) drop(i int, why error) {
 	e := &g.entries[i]
 	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
-	g.check(why)
+	g.check(g.Set.Members[i].at(why))
 	g.planRestore()
 	g.note()
 }

@@ -2,6 +2,7 @@ package multilock
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -42,16 +43,16 @@ func (m Member) before(other Member) int {
 	)
 }
 
-// sameServer says that two members are known to be on one server.
-func (m Member) sameServer(other Member) bool {
-	return m.Server == other.Server || m.Address != "" && m.Address == other.Address ||
-		reflect.ValueOf(m.Driver).Comparable() && m.Driver == other.Driver
-}
-
 // sameKey says that two members have one key in Redis, whatever their modes: they would wait for
 // each other.
 func (m Member) sameKey(other Member) bool {
 	return m.sameServer(other) && m.Database == other.Database && m.Ref.Name == other.Ref.Name
+}
+
+// sameServer says that two members are known to be on one server.
+func (m Member) sameServer(other Member) bool {
+	return m.Server == other.Server || m.Address != "" && m.Address == other.Address ||
+		reflect.ValueOf(m.Driver).Comparable() && m.Driver == other.Driver
 }
 
 // together says that one script can take both members.
@@ -65,4 +66,12 @@ func (m Member) where() string {
 		return "one connection"
 	}
 	return m.Address
+}
+
+// at says on which server an error happened, if the server has a name.
+func (m Member) at(err error) error {
+	if m.Address == "" || err == nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", m.Address, err)
 }

@@ -120,14 +120,6 @@ func (o *ordered) takeOne(i int) error {
 	return o.keep(i, h)
 }
 
-// keep takes in a member that was granted, or says why the group has ended.
-func (o *ordered) keep(i int, h *lock.Hold) error {
-	if !o.add(i, h, 0) {
-		_ = h.Unlock(o.caller)
-	}
-	return o.hold.Ended()
-}
-
 // takeTogether asks once for several members. It returns which of them cannot be had at once, or
 // -1 when all were taken. If the group has ended meanwhile, the rest is taken in as well, to be
 // released.
@@ -147,4 +139,12 @@ func (o *ordered) takeTogether(from, to int) (blocked int, err error) {
 		}
 	}
 	return blocked, err
+}
+
+// keep takes in a member that was granted, or says why the group has ended.
+func (o *ordered) keep(i int, h *lock.Hold) error {
+	if !o.add(i, h, 0) {
+		_ = h.Unlock(o.caller)
+	}
+	return o.hold.Ended()
 }

@@ -142,11 +142,11 @@ func (g *group) verdict() error {
 		case e.quarantine > 0:
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", m.where(), e.quarantine))
 		case errors.Is(e.why, lockerr.ErrNotAcquired):
-			refused = append(refused, e.why)
+			refused = append(refused, m.at(e.why))
 		case e.late && unknown:
-			stopped = append(stopped, e.why)
+			stopped = append(stopped, m.at(e.why))
 		case e.why != nil:
-			failed = append(failed, e.why)
+			failed = append(failed, m.at(e.why))
 		}
 	}
 	all := len(g.entries)

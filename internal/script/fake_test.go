@@ -40,7 +40,7 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	return f.answer(ctx, false, commands)
 }
 
-func (f *fake) Apart(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (f *fake) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	return f.answer(ctx, false, commands)
 }
 

@@ -152,7 +152,7 @@ func (r *Runner) RunReplicated(ctx context.Context, call Call, replicas int, tim
 type apart struct{ driver.Driver }
 
 func (d apart) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	replies := d.Apart(ctx, commands...)
+	replies := d.DedicatedPipeline(ctx, commands...)
 	if answered(replies[0].Err) && !answered(replies[1].Err) {
 		replies[0].Err = replies[1].Err
 	}

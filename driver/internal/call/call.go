@@ -1,0 +1,109 @@
+// Package call has what several drivers need for a call: its bound, its errors, and the
+// pauses between attempts to connect.
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+)
+
+// DefaultTimeout is the command timeout if the options set none.
+const DefaultTimeout = 3 * time.Second
+
+// Cause is why a driver ended a context by itself.
+type Cause string
+
+func (c Cause) Error() string { return string(c) }
+
+const (
+	// ErrClosed is the reason of failures after Close of a driver.
+	ErrClosed = Cause("driver closed")
+	// ErrListenerClosed is the reason of failures after Close of a listener.
+	ErrListenerClosed = Cause("listener closed")
+)
+
+// NoAnswer is the cause if a timeout of the driver has passed.
+type NoAnswer time.Duration
+
+func (n NoAnswer) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(n)) }
+
+// Timeout returns the command timeout for an option.
+func Timeout(option time.Duration) (time.Duration, error) {
+	switch {
+	case option < 0:
+		return 0, &driver.OptionError{Option: "CommandTimeout", Reason: fmt.Sprintf("%v is negative", option)}
+	case option == 0:
+		return DefaultTimeout, nil
+	}
+	return option, nil
+}
+
+// Bound is ctx, which ends by NoAnswer at the latest when the timeout of a call that began
+// then has passed.
+func Bound(ctx context.Context, began time.Time, timeout time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, began.Add(timeout), NoAnswer(timeout))
+}
+
+// Ended says why ctx has ended: the cause if a driver ended it, and the context's error
+// otherwise. It is nil as long as ctx lasts.
+func Ended(ctx context.Context) error {
+	switch cause := context.Cause(ctx).(type) {
+	case Cause, NoAnswer:
+		return cause
+	}
+	return ctx.Err()
+}
+
+// NotOfCaller returns err, which concerns no caller or another one, so that no caller takes it
+// for the end of its own context. Network timeouts, too, claim to be
+// context.DeadlineExceeded.
+func NotOfCaller(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return notOfCaller{err}
+	}
+	return err
+}
+
+type notOfCaller struct{ error }
+
+func (e notOfCaller) Is(target error) bool {
+	return target != context.Canceled && target != context.DeadlineExceeded && errors.Is(e.error, target)
+}
+
+func (e notOfCaller) As(target any) bool { return errors.As(e.error, target) }
+
+// Check says why none of the commands can be sent, nil if all can.
+func Check(ctx context.Context, commands ...driver.Command) error {
+	for _, command := range commands {
+		if err := check(command); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func check(command driver.Command) error {
+	const subscribe = "SUBSCRIBE"
+	if len(command.Words) == 0 || command.Words[0] == "" {
+		return errors.New("command without a name")
+	}
+	name := command.Words[0]
+	if at := len(name) - len(subscribe); at >= 0 && strings.EqualFold(name[at:], subscribe) {
+		return fmt.Errorf("%s belongs on a listener", name)
+	}
+	return nil
+}
+
+// FailAll gives n commands the same error.
+func FailAll(n int, err error) []driver.Reply {
+	replies := make([]driver.Reply, n)
+	for i := range replies {
+		replies[i].Err = err
+	}
+	return replies
+}

@@ -1,0 +1,70 @@
+package single
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// ErrNoTLS and ErrHungUp are documented in package rueidis.
+var (
+	ErrNoTLS  = errors.New("no TLS handshake with the server")
+	ErrHungUp = errors.New("the server hung up before its first reply")
+)
+
+// errUnmapped is an address that AddressMap could not translate.
+var errUnmapped = errors.New("AddressMap returned no host:port")
+
+// address says where to connect to.
+func (s settings) address(ctx context.Context) (string, error) {
+	if s.resolve != nil {
+		return s.resolve(ctx)
+	}
+	return s.Address, nil
+}
+
+// connect makes one connection to an address, encrypted if the options say so.
+func (s settings) connect(ctx context.Context, address string) (net.Conn, error) {
+	if s.AddressMap != nil {
+		mapped := s.AddressMap(address)
+		if _, _, err := net.SplitHostPort(mapped); err != nil {
+			return nil, fmt.Errorf("%w for %s, but %q", errUnmapped, address, mapped)
+		}
+		address = mapped
+	}
+	conn, err := s.Dial(ctx, address)
+	if err != nil || s.TLS == nil {
+		return conn, err
+	}
+	return encrypt(ctx, conn, s.TLS, address)
+}
+
+// dialTCP makes a plain connection. Only ctx bounds it.
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", address)
+}
+
+// encrypt makes the handshake. It closes conn if that fails.
+func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
+	if config.ServerName == "" && !config.InsecureSkipVerify {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			host = address
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	encrypted := tls.Client(conn, config)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		var plain tls.RecordHeaderError
+		if errors.As(err, &plain) || ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", ErrNoTLS, err)
+		}
+		return nil, err
+	}
+	return encrypted, nil
+}

@@ -1,0 +1,56 @@
+package single
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+)
+
+// errMalformed is matched by the reason why a connection ends whose server sent what no
+// server sends.
+var errMalformed = errors.New("not a Redis reply")
+
+// guard is a connection whose replies are checked before rueidis reads them. rueidis
+// trusts their lengths: a negative or a giant one ends the process, and so does a reply
+// that nobody asked for. On a subscription connection, the pending requests say what was
+// asked for.
+type guard struct {
+	net.Conn
+	replies  replyScanner
+	requests requestScanner
+	paired   bool // there is at most one reply to each request
+	sent     atomic.Int64
+	broken   error
+}
+
+func newGuard(conn net.Conn, paired bool) *guard {
+	g := &guard{Conn: conn, paired: paired}
+	if !paired {
+		var p pending
+		g.requests.report, g.replies.report = p.sent, p.received
+	}
+	return g
+}
+
+// Read passes bytes on unless they belong to a malformed reply.
+func (g *guard) Read(p []byte) (int, error) {
+	if g.broken != nil {
+		return 0, g.broken
+	}
+	n, err := g.Conn.Read(p)
+	if g.broken = g.replies.scan(p[:n]); g.broken == nil && g.paired && (g.replies.whole > g.sent.Load() || g.replies.pushed) {
+		g.broken = fmt.Errorf("%w: more replies than requests", errMalformed)
+	}
+	if g.broken != nil {
+		g.Close()
+		return 0, g.broken
+	}
+	return n, err
+}
+
+// Write counts the requests.
+func (g *guard) Write(p []byte) (int, error) {
+	g.sent.Store(g.requests.scan(p))
+	return g.Conn.Write(p)
+}

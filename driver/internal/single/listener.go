@@ -1,0 +1,178 @@
+package single
+
+import (
+	"context"
+	"net"
+
+	"github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
+)
+
+// listener is one connection for subscriptions, and the rueidis client around
+// it, which has no other.
+type listener struct {
+	settings  settings
+	client    rueidis.Client
+	dedicated rueidis.DedicatedClient
+	conn      net.Conn
+	shard     *shard
+	// silence is closed by rueidis when no event can follow.
+	silence <-chan error
+	// done is closed after that, when everything has been closed.
+	done chan struct{}
+}
+
+// Listen opens a connection for subscriptions. See driver.Driver. An error
+// matches driver.ErrNotSent, for nothing was asked of the server yet. A
+// Listener must not be closed from within one of its events.
+func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, d.settings.notSent(err)
+	}
+	generation, attempt, cancel := d.attempt(ctx)
+	defer cancel()
+	l, err := newListener(attempt, d.settings, events)
+	if err == nil && !d.own(l, generation) {
+		l.conn.Close()
+		l.finish()
+		err = call.Ended(generation)
+	}
+	if err != nil {
+		return nil, d.settings.notSent(refusal(err))
+	}
+	return l, nil
+}
+
+// own makes the listener end with the driver, unless its generation has ended already.
+func (d *Driver) own(l *listener, generation context.Context) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || generation.Err() != nil {
+		return false
+	}
+	d.listeners[l] = struct{}{}
+	d.work.Go(func() {
+		l.finish()
+		d.mu.Lock()
+		delete(d.listeners, l)
+		d.mu.Unlock()
+		close(l.done)
+	})
+	return true
+}
+
+// newListener connects and logs in. It ends with ctx, and leaves nothing
+// behind when it fails.
+func newListener(ctx context.Context, s settings, events driver.Events) (*listener, error) {
+	socket := socket{settings: s}
+	options := s.client(&socket)
+	// The reader must run from the start. Setting the hooks starts it as well,
+	// but not if it happens in the middle of a PING of rueidis.
+	options.AlwaysPipelining = true
+	// The client dials for commands at once, which is refused, and its error
+	// ignored: the only connection wanted is the one that Dedicate makes.
+	client, err := rueidis.NewClient(options)
+	if client == nil {
+		return nil, err
+	}
+	socket.allow(ctx)
+	dedicated, _ := client.Dedicate()
+	shard := newShard()
+	silence := dedicated.SetPubSubHooks(hooks(events, shard))
+	if err = socket.forbid(); err == nil {
+		select {
+		case err = <-silence: // Dedicate has no other way to report failure
+		default:
+		}
+	}
+	if err != nil {
+		end(client, socket.conn)
+		return nil, err
+	}
+	return &listener{
+		settings: s, client: client, dedicated: dedicated, conn: socket.conn,
+		shard: shard, silence: silence, done: make(chan struct{}),
+	}, nil
+}
+
+// hooks translates the events.
+func hooks(events driver.Events, shard *shard) rueidis.PubSubHooks {
+	return rueidis.PubSubHooks{
+		OnMessage: func(message rueidis.PubSubMessage) {
+			if events.Message != nil {
+				events.Message(message.Channel, message.Message)
+			}
+		},
+		OnSubscription: func(change rueidis.PubSubSubscription) {
+			switch change.Kind {
+			case "subscribe", "ssubscribe":
+				if events.Subscribed != nil {
+					events.Subscribed(change.Channel)
+				}
+			case "sunsubscribe":
+				if !shard.ended(change.Channel) && events.Evicted != nil {
+					events.Evicted(change.Channel)
+				}
+			}
+		},
+	}
+}
+
+// finish waits for the connection's end and frees what belonged to it.
+func (l *listener) finish() {
+	for range l.silence {
+	}
+	l.conn.Close()
+	l.dedicated.Close()
+	l.client.Close()
+}
+
+// Subscribe asks for messages of the channels. It returns when the server has
+// acknowledged the first of them, or refused all.
+func (l *listener) Subscribe(ctx context.Context, channels ...string) error {
+	if len(channels) == 0 {
+		return nil
+	}
+	return l.ask(ctx, l.client.B().Subscribe().Channel(channels...).Build())
+}
+
+// Unsubscribe asks for no more messages of the channels, and returns when the
+// server has obeyed.
+func (l *listener) Unsubscribe(ctx context.Context, channels ...string) error {
+	if len(channels) == 0 {
+		return nil // UNSUBSCRIBE alone would mean all of them
+	}
+	return l.ask(ctx, l.client.B().Unsubscribe().Channel(channels...).Build())
+}
+
+// ask sends commands together. It returns the outcome of the last.
+func (l *listener) ask(ctx context.Context, commands ...rueidis.Completed) error {
+	if err := ctx.Err(); err != nil {
+		return l.settings.notSent(err)
+	}
+	select {
+	case <-l.done:
+		return l.settings.notSent(call.ErrListenerClosed)
+	default:
+	}
+	results := l.dedicated.DoMulti(withoutDeadline(ctx), commands...)
+	result := results[len(results)-1]
+	if err := result.NonRedisError(); err != nil {
+		if over := ctx.Err(); over != nil && err == over {
+			return l.settings.unknown(over)
+		}
+		return l.settings.unknown(call.NotOfCaller(err))
+	}
+	return convert(result).Err
+}
+
+// Done is closed when the connection is gone and the last event delivered.
+func (l *listener) Done() <-chan struct{} { return l.done }
+
+// Close ends the connection. No event is delivered after it has returned. It
+// must not be called from within an event.
+func (l *listener) Close() {
+	l.conn.Close()
+	<-l.done
+}

@@ -1,0 +1,77 @@
+package single_test
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/single"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestOpenReportsTheServersRefusal(t *testing.T) {
+	t.Parallel()
+	const password, wrong = "correct-horse", "battery-staple"
+	server := redistest.Start(t, "--requirepass", password, "--databases", "4")
+	for _, c := range []struct {
+		name    string
+		options single.Options
+		code    string
+	}{
+		{"wrong password", single.Options{Password: wrong}, "WRONGPASS"},
+		{"unknown user", single.Options{Username: "nobody", Password: wrong}, "WRONGPASS"},
+		{"no password", single.Options{}, "NOAUTH"},
+		{"no such database", single.Options{Password: password, DB: 7}, "ERR"},
+	} {
+		c.options.Address = server.Addr()
+		_, err := single.Open(t.Context(), c.options)
+		var refused *driver.ServerError
+		if !errors.As(err, &refused) || refused.Code() != c.code {
+			t.Errorf("%s: %v, want a server error %s", c.name, err, c.code)
+			continue
+		}
+		if !strings.Contains(err.Error(), server.Addr()) {
+			t.Errorf("%s: %q does not name the address", c.name, err)
+		}
+		if strings.Contains(err.Error(), wrong) || strings.Contains(err.Error(), password) {
+			t.Errorf("%s: %q gives the password away", c.name, err)
+		}
+	}
+
+	d := open(t, single.Options{Address: server.Addr(), Password: password, DB: 3})
+	redistest.Eventually(t, soon, func() bool {
+		return strings.Count(do(t, d, "CLIENT", "LIST").Str, "id=") == 1
+	}, "the refused connections are gone")
+	if list := do(t, d, "CLIENT", "LIST").Str; !strings.Contains(list, " db=3 ") {
+		t.Errorf("not in database 3: %s", list)
+	}
+}
+
+func TestLogsInAsAUser(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all", "-ping")
+	d := open(t, single.Options{Address: server.Addr(), Username: "locker", Password: "secret"})
+	if got := do(t, d, "ACL", "WHOAMI").Str; got != "locker" {
+		t.Errorf("logged in as %q", got)
+	}
+	listener, err := d.Listen(t.Context(), driver.Events{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+}
+
+func TestOpenReportsARefusedConnection(t *testing.T) {
+	t.Parallel()
+	begin := time.Now()
+	_, err := single.Open(t.Context(), single.Options{Address: "127.0.0.1:1"})
+	var network *net.OpError
+	if !errors.As(err, &network) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error %v", err)
+	}
+	wantTook(t, begin, 0, "a refused Open")
+}

@@ -1,0 +1,94 @@
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver/internal/call"
+)
+
+// socket is the only connection that a rueidis client may have. The client may dial while
+// that is allowed, and is refused at any other time, so that rueidis cannot
+// connect in the middle of a caller's command.
+type socket struct {
+	settings settings
+	// paired says that there is one reply to each command.
+	paired bool
+
+	ctx     context.Context // of the caller that allowed; nil while forbidden
+	address string          // of the server, before AddressMap
+	conn    net.Conn
+	release func() bool // of the function that ctx calls; nil before there is a conn
+}
+
+// allow lets the next dial connect. The connection ends with ctx until forbid is called.
+func (s *socket) allow(ctx context.Context) { s.ctx = ctx }
+
+// dial is called by rueidis. It ignores the context that rueidis offers, which
+// belongs to whichever caller came first.
+func (s *socket) dial() (net.Conn, error) {
+	ctx := s.ctx
+	if ctx == nil {
+		return nil, errGone
+	}
+	var err error
+	if s.address, err = s.settings.address(ctx); err != nil {
+		return nil, err
+	}
+	conn, err := s.settings.connect(ctx, s.address)
+	if err != nil {
+		return nil, err
+	}
+	conn = newGuard(conn, s.paired)
+	// rueidis logs in without a context of ours. Closing the connection ends
+	// that as well.
+	s.conn, s.release = conn, context.AfterFunc(ctx, func() { conn.Close() })
+	return conn, nil
+}
+
+// credentials is called by rueidis after dial.
+func (s *socket) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+	username, password, err := s.settings.Credentials(s.ctx, s.address)
+	if err != nil {
+		err = fmt.Errorf("credentials for %s: %w", s.address, err)
+	}
+	return rueidis.AuthCredentials{Username: username, Password: password}, err
+}
+
+// forbid forbids dialling, and says why ctx ended meanwhile, if it did. Afterwards
+// the connection does not depend on ctx any more.
+func (s *socket) forbid() error {
+	ctx := s.ctx
+	s.ctx = nil
+	if s.release != nil {
+		s.release()
+	}
+	return call.Ended(ctx)
+}
+
+// tlsAlert is the first byte of a TLS record with an alert.
+const tlsAlert = 21
+
+// hungUp says whether the connection ended without a byte, or with a record of TLS.
+func (s *socket) hungUp(err error) bool {
+	g, connected := s.conn.(*guard)
+	return connected && (g.replies.top == tlsAlert ||
+		g.replies.top == 0 && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)))
+}
+
+// end closes a client's connection and then the client; both may be nil. In
+// this order, because a client that is closed first asks the server for a last
+// PING and waits for it, up to a second if the server is frozen.
+func end(client rueidis.Client, conn net.Conn) {
+	if conn != nil {
+		conn.Close()
+	}
+	if client != nil {
+		client.Close()
+	}
+}
