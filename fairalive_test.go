@@ -101,6 +101,7 @@ func (q *turns) inOrder(t *testing.T, n int) {
 // TestTheBeatsOfFiveHundredLocksCostOneRoundTrip has a client 10 ms away wait for 500 locks,
 // with a waiter of a near client behind each of its waiters.
 func TestTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
+	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		const locks = 500
 		far, near, holder := s.on(&distant{Driver: s.memory, trip: 10 * time.Millisecond}, redlatch.Config{}), s.client, s.other(redlatch.Config{})

@@ -104,6 +104,7 @@ func (j *java) await(owner string, within, work time.Duration) {
 // TestAJavaWaiterKeepsItsPlaceAmongOurs has Java threads before, between and behind ours,
 // and holds that are far longer than the deadlines.
 func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m, other := s.java(slot), s.client.FairMutex("job"), s.other(redlatch.Config{FairWait: slot})
@@ -152,6 +153,7 @@ func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 // TestAJavaWaiterComesToTheHeadWithTimeToCome has one wait behind more of ours than a keep-alive
 // looks at. They are served between two of them, long after its deadline.
 func TestAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(slot), s.client.FairMutex("job")
@@ -205,6 +207,7 @@ func TestADeadJavaWaiterBlocksForTenSecondsAtMost(t *testing.T) {
 // wait off our deadline one after the other, faster than our
 // keep-alives come. Old Redissons take off five minutes, whatever Config.FairWait is.
 func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
+	t.Parallel()
 	const slot = time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(5*time.Minute), s.client.FairMutex("job")

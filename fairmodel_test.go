@@ -17,8 +17,10 @@ import (
 // that they send arrives any more, be they waiting or holding. The model is the list of
 // arrivals without those who are gone.
 func TestSurvivorsAreServedInOrderWhileOthersDieAndGiveUp(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) { queueBadly(t, s, seed) })
 		})
 	}

@@ -39,6 +39,7 @@ func TestAFairQueueHealsItself(t *testing.T) {
 }
 
 func TestALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
+	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		name, other := "job", s.other(redlatch.Config{})
 		h := must(s.client.FairMutex(name).Lock(t.Context()))
@@ -81,6 +82,7 @@ func TestALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
 }
 
 func TestFairDeadlinesDoNotDriftInTwoHundredFailedAttempts(t *testing.T) {
+	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		m := s.client.FairMutex("job")
 		h := must(m.Lock(t.Context()))
@@ -151,6 +153,7 @@ func TestAClientWhoseClockIsOffCannotEvictUs(t *testing.T) {
 
 // TestAFlushedFairQueueHeals takes everything from everybody.
 func TestAFlushedFairQueueHeals(t *testing.T) {
+	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
 		clients := []*redlatch.Client{s.other(redlatch.Config{}), s.other(redlatch.Config{}), s.other(redlatch.Config{})}

@@ -18,6 +18,7 @@ import (
 // clients, against a plain model of a re-entrant lock, while requests and replies
 // get lost, and compares every result and the state of Redis.
 func TestRandomVerbsAgreeWithAModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		// Everything is drawn before the bubble, which rapid cannot look into.
 		p := plan{
@@ -170,8 +171,10 @@ func compare(s *stage, holder *actor) error {
 // contend while a third of all requests or replies is lost, waits are short, and
 // contexts end. An overlap is two workers between Lock and Unlock.
 func TestNobodyOverlapsWhileEverythingGoesWrong(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) { contendBadly(t, s, seed) })
 		})
 	}

@@ -24,6 +24,7 @@ func TestAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
 // Goal: pulse and session follow the primary: after a failover, a process is as protected as
 // it was before. Not parallel: sentinels that are starved fail over once more.
 func TestAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
+	t.Parallel()
 	sentinels := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + sentinels.Name
 	// The lease has to outlive the failover.

@@ -19,6 +19,7 @@ import (
 // TestRandomVerbsOfReadersAndWritersAgreeWithAModel is TestRandomVerbsAgreeWithAModel for
 // the read-write lock, downgrades and refused upgrades included.
 func TestRandomVerbsOfReadersAndWritersAgreeWithAModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		losses := rapid.SampledFrom([]int{0, 20, 50}).Draw(r, "losses")
 		seed := rapid.Uint64().Draw(r, "seed")

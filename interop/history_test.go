@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,7 +41,7 @@ func seedOf(t testing.TB) uint64 {
 	return seed
 }
 
-// length is how long a history goes on: shorter with old releases, unless it was said.
+// length is how long a history goes on. Default: 40s with the newest release, 5s with older ones.
 func length(t testing.TB, r rig) time.Duration {
 	t.Helper()
 	if text := os.Getenv(secondsEnv); text != "" {
@@ -51,7 +52,7 @@ func length(t testing.TB, r rig) time.Duration {
 		return time.Duration(seconds) * time.Second
 	}
 	if r.newest(t) {
-		return time.Minute
+		return 40 * time.Second
 	}
 	return 5 * time.Second
 }
@@ -146,12 +147,22 @@ type history struct {
 
 const threads = 8
 
+// threadsOf is how many threads of a member play. A dead waiter of another library at the
+// head keeps a fair lock from everybody for 10 s. A killed process leaves one for each thread,
+// so few threads keep a fair history from standing still for minutes.
+func (h *history) threadsOf(m *member) int {
+	if h.kind == "fair" && m.language != "Go" {
+		return 3
+	}
+	return threads
+}
+
 // run lets all threads play until the time is over.
 func (h *history) run(t *testing.T, length time.Duration) {
 	h.end, h.over = time.Now().Add(length), make(chan struct{})
 	var players, reaper sync.WaitGroup
 	for m := range h.team {
-		for thread := range threads {
+		for thread := range h.threadsOf(h.team[m]) {
 			players.Go(func() { h.play(m, thread+1) })
 		}
 	}
@@ -174,18 +185,24 @@ func (h *history) run(t *testing.T, length time.Duration) {
 	reaper.Wait()
 }
 
-// reap kills a random member now and then, and starts its successor.
+// reap kills a random member now and then, and starts its successor. In a fair history it
+// kills a process of the other library last and only once: see threadsOf. Its waiters are then
+// left in the queue at the end, and ours alone have to pass over them.
 func (h *history) reap(t *testing.T, length time.Duration) {
 	random := rand.New(rand.NewPCG(h.seed, 1<<32))
 	kills := max(1, int(length/(8*time.Second)))
-	for range kills {
+	for i := range kills {
 		pause := length / time.Duration(kills+1)
 		select {
 		case <-time.After(pause/2 + rand.N(pause)): // the plan decides who, the clock when
 		case <-h.over:
 			return
 		}
-		m := h.team[random.IntN(len(h.team))]
+		mortal := h.team
+		if h.kind == "fair" {
+			mortal = slices.DeleteFunc(slices.Clone(h.team), func(m *member) bool { return (m.language == "Go") == (i == kills-1) })
+		}
+		m := mortal[random.IntN(len(mortal))]
 		a, id := m.current()
 		a.peer.(*process).kill()
 		for _, lock := range h.locks {

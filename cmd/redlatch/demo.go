@@ -34,23 +34,20 @@ func newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch processes share a lock, renew it, die with it and get it back",
-		Long: `demo starts some processes that add one to a number in a file, over and over.
-Nothing guards the number but one lock. Now and then a process stays inside for
-longer than its lease, which is renewed meanwhile, and one is killed inside, so
-that the lock comes back by itself when the lease has run out.
-
-At the end it says whether two were ever inside at once and whether an increment
-was lost; it finds that out from what the processes say, not from the lock.
+		Long: `demo starts processes that add one to a number in a file, over and over. Only a
+lock guards the number. One process stays inside for longer than its lease, which
+it renews. Another is killed inside, and the lock is free when its lease has ended.
+At the end demo says whether two were inside at once, and whether an increment was
+lost. It learns that from the processes, not from the lock.
 
 With --fair the processes are served in the order in which they asked, and the
 queue in Redis is shown.
 
-With --pause it shows instead what a pause of a holder comes to: two locks, one of them
-under the watchdog, and both holders stopped with SIGSTOP for four leases. Without the
-watchdog a rival enters, and the holder learns of it when it goes on; with it nobody
-enters, and the holder works on. Of the flags, --lease and --redis count.
+With --pause it stops two holders with SIGSTOP for four leases. One of them is under
+the watchdog and keeps its lock. The other loses it, and learns that when it goes on.
+Of the flags, --lease and --redis count.
 
-Without --redis it brings its own server. With it, the lock has a name of its own
+Without --redis demo brings its own server. With it, the lock has a name of its own
 there, and nothing is left behind.
 
 Exit code: 0 if the lock held, 1 if it did not, 2 for a wrong command line, 70 if

@@ -29,7 +29,7 @@ func startInTerminal(t *testing.T, rows int, flags ...string) (*demoProcess, *pr
 func TestDemoInATerminalDrawsAViewAndHeedsCtrlC(t *testing.T) {
 	t.Parallel()
 	p, terminal := startInTerminal(t, 24, "--workers", "3", "--for", "60s")
-	p.await(`\x1b\[\d+A\r\x1b\[1mredlatch demo`, `w2.*HOLDS`, `TTL     \[\x1b\[32m#`)
+	p.await(`\x1b\[\d+A\r\x1b\[1mredlatch demo`, `w2.*HOLDS`, `TTL \[\x1b\[32m#`)
 	terminal.Type(proctest.CtrlC)
 	terminal.Await(`interrupted after(?s:.*)\r\nsound: `)
 	if output := p.end(0); strings.Contains(output, "signal: ") {
@@ -60,11 +60,11 @@ func TestDemoPauseShowsBothHalves(t *testing.T) {
 	server := redistest.Start(t)
 	p := startDemo(t, "--pause", "--lease", "1500ms", "--redis", server.URL())
 	expect(t, p.end(0),
-		`SIGSTOP to both holders, pid \d+ and \d+$`,
-		`without a watchdog: the rival enters, \S+ s after the stop`,
-		`without a watchdog: the holder learns ErrLost, \S+ ms after it goes on`,
-		`with a watchdog: the holder still holds the lock`,
-		`with a watchdog: the rival enters, \S+ ms after the release`,
+		`both holders: SIGSTOP, pid \d+ and \d+$`,
+		`without a watchdog: the rival enters, \S+ s after SIGSTOP$`,
+		`without a watchdog: the holder learns ErrLost, \S+ ms after SIGCONT$`,
+		`with a watchdog: the holder still holds the lock, \S+ ms after SIGCONT$`,
+		`with a watchdog: the rival enters, \S+ ms after release$`,
 		`^without a watchdog  the rival entered after .*: the hold is lost$`,
 		`^with a watchdog  renewed \d+ times for it: the hold is kept$`,
 		`^  holder   ━+┄+✗+$`, `^  holder   ━+┄+\??━+$`, `^  watchdog ·+▲`)
@@ -75,7 +75,7 @@ func TestDemoPauseShowsBothHalves(t *testing.T) {
 func TestDemoPauseThatIsInterruptedLeavesNobodyStopped(t *testing.T) {
 	t.Parallel()
 	p := startDemo(t, "--pause")
-	p.await(`SIGSTOP to both holders, pid \d+ and \d+\n`)
+	p.await(`both holders: SIGSTOP, pid \d+ and \d+\n`)
 	p.Process.Signal(syscall.SIGINT)
 	if output := p.end(0); len(pidsIn(output)) != 2 {
 		t.Errorf("no two processes in\n%s", output)

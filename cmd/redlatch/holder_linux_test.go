@@ -49,7 +49,7 @@ type holderTask struct {
 // others are the locks that a holder has besides, of every kind; the re-entrant ones twice.
 var others = []string{"again", "fair", "read", "write"}
 
-// holding is what such a process does. It says on the pipe of its kin
+// holding is what such a process does. It says on the pipe of its tree
 //
 //	holds PID    it has the lock, and knows of a watchdog if it is to wait for one
 //	watchdogs N  it knows of so many
@@ -72,7 +72,7 @@ func beHolder(spec string) error {
 		return err
 	}
 	var err error
-	if h.pipe, err = os.OpenFile(os.Getenv("KIN"), os.O_WRONLY, 0); err != nil {
+	if h.pipe, err = os.OpenFile(os.Getenv("TREE"), os.O_WRONLY, 0); err != nil {
 		return err
 	}
 	defer h.pipe.Close()
@@ -182,7 +182,7 @@ func (h *holding) watch(client *redlatch.Client, orders <-chan string) {
 type holder struct {
 	*exec.Cmd
 	t     *testing.T
-	kin   *proctest.Kin
+	tree  *proctest.Tree
 	stdin io.WriteCloser
 }
 
@@ -193,8 +193,8 @@ func startHolder(t *testing.T, task holderTask, watchdogs int) *holder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &holder{Cmd: exec.Command(os.Args[0]), t: t, kin: proctest.NewKin(t)}
-	h.Env = append(os.Environ(), asHolder+"="+string(spec), h.kin.Env(), "GORACE=atexit_sleep_ms=0")
+	h := &holder{Cmd: exec.Command(os.Args[0]), t: t, tree: proctest.NewTree(t)}
+	h.Env = append(os.Environ(), asHolder+"="+string(spec), h.tree.Env(), "GORACE=atexit_sleep_ms=0")
 	h.Stderr = os.Stderr
 	if h.stdin, err = h.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func startHolder(t *testing.T, task holderTask, watchdogs int) *holder {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Process.Kill(); h.Wait() })
-	h.kin.Await("holds")
+	h.tree.Await("holds")
 	h.awaitSaid(fmt.Sprintf("watchdogs %d", watchdogs))
 	return h
 }
@@ -216,7 +216,7 @@ func (h *holder) awaitSaid(line string) {
 
 // said tells whether a line that begins like this was said.
 func (h *holder) said(begin string) bool {
-	for _, line := range h.kin.Said() {
+	for _, line := range h.tree.Said() {
 		if strings.HasPrefix(line, begin) {
 			return true
 		}
@@ -262,5 +262,5 @@ func (h *holder) order(what string) {
 func (h *holder) release() string {
 	h.t.Helper()
 	h.stdin.Close()
-	return h.kin.Await("left")
+	return h.tree.Await("left")
 }

@@ -24,11 +24,11 @@ func listen() (signals chan os.Signal, stop func()) {
 	return signals, func() { signal.Stop(signals) }
 }
 
-// untilSignal returns a context that ends with the first signal. After settle the
+// untilSignal returns a context that ends with the first signal. After stopListening the
 // signals are left alone; its error says that one came.
-func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context.Context, settle func() error) {
+func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context.Context, stopListening func() error) {
 	waiting, cancel := context.WithCancel(ctx)
-	settled := make(chan struct{})
+	stopped := make(chan struct{})
 	caught := make(chan os.Signal, 1)
 	go func() {
 		defer close(caught)
@@ -36,11 +36,11 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context
 		case s := <-signals:
 			caught <- s
 			cancel()
-		case <-settled:
+		case <-stopped:
 		}
 	}()
 	return waiting, func() error {
-		close(settled)
+		close(stopped)
 		defer cancel()
 		if s, ok := (<-caught).(syscall.Signal); ok {
 			return &exitError{code: exitSignal + int(s)}

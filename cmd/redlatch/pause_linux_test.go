@@ -109,13 +109,13 @@ func TestWithoutAWatchdogAPausedHolderLosesItsLock(t *testing.T) {
 	r.entersWithin(t, pauseLease+5*time.Second)
 	r.staysInFor(t, pauseLease)
 	h.resume()
-	learned, err := time.ParseDuration(h.kin.Await("lost"))
+	learned, err := time.ParseDuration(h.tree.Await("lost"))
 	if err != nil || learned > 500*time.Millisecond {
 		t.Errorf("the holder learned of its loss after %v, %v", learned, err)
 	}
 	h.release()
 	if h.said("valid") || h.said("doubts") || h.said("kept") {
-		t.Errorf("the holder said %q", h.kin.Said())
+		t.Errorf("the holder said %q", h.tree.Said())
 	}
 	if !r.hold.Valid() {
 		t.Error("the holder took the lock from the rival")
@@ -143,14 +143,14 @@ func TestWithAWatchdogAPausedHolderKeepsItsLock(t *testing.T) {
 	r.staysOutFor(t, longPause())
 	server.Freeze() // so that the holder looks before Redis has answered
 	h.resume()
-	h.kin.Await("doubts")
+	h.tree.Await("doubts")
 	server.Thaw()
 	r.findsHeld(t)
-	t.Log("confirmed after", h.kin.Await("kept"))
+	t.Log("confirmed after", h.tree.Await("kept"))
 	r.staysOutFor(t, 2*pauseLease) // it renews its holds by itself again
 	r.findsHeld(t)
 	h.order("write")
-	if said := h.kin.Await("wrote"); said != "<nil>" {
+	if said := h.tree.Await("wrote"); said != "<nil>" {
 		t.Errorf("the holder's write: %s", said)
 	}
 	if said := h.release(); said != "<nil>" {
@@ -158,7 +158,7 @@ func TestWithAWatchdogAPausedHolderKeepsItsLock(t *testing.T) {
 	}
 	r.entersWithin(t, time.Second)
 	if h.said("valid") || h.said("lost") {
-		t.Errorf("the holder said %q", h.kin.Said())
+		t.Errorf("the holder said %q", h.tree.Said())
 	}
 }
 
@@ -178,7 +178,7 @@ func TestTheLockOfAKilledHolderIsFreeAfterItsLease(t *testing.T) {
 				r.staysOutFor(t, 2*pauseLease)
 			}
 			h.Process.Kill()
-			h.kin.AwaitGone(10 * time.Second)
+			h.tree.AwaitGone(10 * time.Second)
 			// What was under way when it died may still count.
 			left := max(server.PTTL(t, "job"), 0)
 			if took := r.entersWithin(t, pauseLease+2*time.Second); took > left+500*time.Millisecond {
@@ -211,8 +211,8 @@ func TestAHolderThatIsPausedForTooLongIsLetGoAndItsLateWriteRefused(t *testing.T
 	}
 	h.order("write") // is carried out when it goes on
 	h.resume()
-	h.kin.Await("lost")
-	if said := h.kin.Await("wrote"); !strings.Contains(said, fence.ErrStale.Error()) {
+	h.tree.Await("lost")
+	if said := h.tree.Await("wrote"); !strings.Contains(said, fence.ErrStale.Error()) {
 		t.Errorf("the late write: %s", said)
 	}
 	if value := server.CLI(t, "GET", "guarded"); value != "rival" {
@@ -220,7 +220,7 @@ func TestAHolderThatIsPausedForTooLongIsLetGoAndItsLateWriteRefused(t *testing.T
 	}
 	h.release()
 	if h.said("valid") || h.said("kept") {
-		t.Errorf("the holder said %q", h.kin.Said())
+		t.Errorf("the holder said %q", h.tree.Said())
 	}
 	if !r.hold.Valid() {
 		t.Error("the holder took the lock from the rival")
@@ -267,7 +267,7 @@ func TestAnotherWatchdogTakesOver(t *testing.T) {
 			}
 			r.staysOutFor(t, longPause())
 			h.resume()
-			h.kin.Await("kept")
+			h.tree.Await("kept")
 			if said := h.release(); said != "<nil>" {
 				t.Errorf("the release: %s", said)
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,8 +82,8 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
-// completeCommand completes the command's words as files. Names of locks it does not
-// know.
+// completeCommand completes the words of the command as file names. It does not know the
+// names of locks.
 func completeCommand(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -125,12 +127,12 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	around, err := handedDown()
+	inherited, err := readInherited()
 	if err != nil {
 		return nil, err
 	}
 	t := &task{
-		runFlags: f, name: args[0], around: around,
+		runFlags: f, name: args[0], inherited: inherited,
 		command: supervise.Command{Path: path, Args: args[1:]},
 		limits:  supervise.Limits{Lease: lease, KillAfter: f.killAfter},
 	}
@@ -146,4 +148,15 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		t.fixed = true
 	}
 	return t, nil
+}
+
+// lookUp finds a command as a shell does, before the wait for the lock.
+func lookUp(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrDot):
+		return path, nil
+	default:
+		return "", cannotRun(name, err)
+	}
 }

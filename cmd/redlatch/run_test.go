@@ -75,7 +75,7 @@ func TestAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
 		trap 'exit 4' USR1
 		echo leader $$ >&9
 		while :; do sleep 0.05; done`)
-	r.kin.Await("leader")
+	r.tree.Await("leader")
 	awaitRenewal(t, server, "job")
 	server.Freeze()
 	frozen := time.Now()
@@ -84,7 +84,7 @@ func TestAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
 	awaitRenewal(t, server, "job")
 	r.command.Process.Signal(syscall.SIGUSR1)
 	r.end(4)
-	if said := r.kin.Said(); len(said) != 1 {
+	if said := r.tree.Said(); len(said) != 1 {
 		t.Errorf("the command was told: %q", said)
 	}
 }
@@ -101,7 +101,7 @@ func TestALockThatIsForcedOpen(t *testing.T) {
 			server.CLI(t, "HSET", "job", "00000000-0000-4000-8000-000000000000:7", "1")
 			forced := time.Now()
 			// A third of the lease until it is noticed, and --kill-after.
-			if took := r.kin.AwaitGone(20 * time.Second).Sub(forced); took > 2500*time.Millisecond {
+			if took := r.tree.AwaitGone(20 * time.Second).Sub(forced); took > 2500*time.Millisecond {
 				t.Errorf("it took %v", took)
 			}
 			r.end(exitLost, `lock "job": hold lost`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
@@ -118,7 +118,7 @@ func TestALossThatIsNoticedAtTheEndIsReported(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, "job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done`)
-	r.kin.Await("began")
+	r.tree.Await("began")
 	server.CLI(t, "DEL", "job")
 	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestALockThatCannotBeGivenBack(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, "job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done; exit 6`)
-	r.kin.Await("began")
+	r.tree.Await("began")
 	server.Freeze()
 	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -143,12 +143,12 @@ func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, "--lease-time 2s job", `trap 'echo told >&9; exit' TERM; echo leader $$ >&9; while :; do sleep 0.05; done`)
-	r.kin.Await("leader")
+	r.tree.Await("leader")
 	expiry := awaitRenewal(t, server, "job")
 	r.command.Process.Kill()
 	if runtime.GOOS == "linux" {
-		r.kin.Await("told")
-		r.kin.AwaitGone(5 * time.Second)
+		r.tree.Await("told")
+		r.tree.AwaitGone(5 * time.Second)
 	}
 	if left := server.PTTL(t, "job"); left <= 0 {
 		t.Errorf("the lock has %v left", left)
@@ -170,7 +170,7 @@ func TestARedlatchThatIsPausedStopsTheCommandWhenItGoesOn(t *testing.T) {
 	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
 	r.command.Process.Signal(redistest.SIGCONT)
 	woken := time.Now()
-	if took := r.kin.AwaitGone(10 * time.Second).Sub(woken); took > time.Second {
+	if took := r.tree.AwaitGone(10 * time.Second).Sub(woken); took > time.Second {
 		t.Errorf("it took %v", took)
 	}
 	r.end(exitLost, `lock "job"`, "it is free now")
@@ -182,11 +182,11 @@ func TestTheLockIsHeldUntilTheLastOfTheGroupIsGone(t *testing.T) {
 	r := startRunning(t, server, "--kill-after 1s --quiet job", `
 		sh -c 'trap "" TERM; echo left $$ >&9; while :; do sleep 1; done' &
 		sleep 0.3`)
-	r.kin.Await("left")
+	r.tree.Await("left")
 	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
 	free := time.Now()
 	// The pipe is read by another goroutine; the order is right if it is close.
-	if late := r.kin.AwaitGone(10 * time.Second).Sub(free); late > 300*time.Millisecond {
+	if late := r.tree.AwaitGone(10 * time.Second).Sub(free); late > 300*time.Millisecond {
 		t.Errorf("somebody was there %v after the lock was free", late)
 	}
 	r.end(0)
@@ -235,15 +235,15 @@ func TestASignalIsPassedOnAndTheCommandDecides(t *testing.T) {
 		trap 'echo gotTERM >&9; sleep 0.3; exit 12' TERM
 		echo leader $$ >&9
 		while :; do sleep 0.05; done`)
-	r.kin.Await("leader")
+	r.tree.Await("leader")
 	r.command.Process.Signal(syscall.SIGINT)
-	r.kin.Await("gotINT")
+	r.tree.Await("gotINT")
 	if server.CLI(t, "EXISTS", "job") != int64(1) {
 		t.Error("the lock is free")
 	}
 	r.command.Process.Signal(syscall.SIGTERM)
 	r.end(12)
-	if got := strings.Join(r.kin.Said()[1:], " "); got != "gotINT gotTERM" {
+	if got := strings.Join(r.tree.Said()[1:], " "); got != "gotINT gotTERM" {
 		t.Errorf("it got %s", got)
 	}
 }

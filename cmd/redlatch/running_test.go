@@ -18,8 +18,8 @@ import (
 type running struct {
 	t       *testing.T
 	command *exec.Cmd
-	kin     *proctest.Kin // of the script
-	stderr  string        // the file that has it
+	tree    *proctest.Tree // of the script
+	stderr  string         // the file that has it
 	exited  chan struct{}
 }
 
@@ -27,12 +27,12 @@ type running struct {
 func newRunning(t *testing.T, server *redistest.Server, flags, script string) *running {
 	t.Helper()
 	folder := t.TempDir()
-	r := &running{t: t, kin: proctest.NewKin(t), stderr: filepath.Join(folder, "stderr"), exited: make(chan struct{})}
+	r := &running{t: t, tree: proctest.NewTree(t), stderr: filepath.Join(folder, "stderr"), exited: make(chan struct{})}
 	arguments := append([]string{"run"}, strings.Fields(flags)...)
 	env := commandEnv(t, server)
 	r.command = exec.Command("sh", "-c", `exec redlatch "$@"`, "sh")
-	r.command.Args = append(append(r.command.Args, arguments...), "--", "sh", "-c", `exec 9>"$KIN" 2>/dev/null; `+script)
-	r.command.Env = append(append(os.Environ(), env...), r.kin.Env())
+	r.command.Args = append(append(r.command.Args, arguments...), "--", "sh", "-c", `exec 9>"$TREE" 2>/dev/null; `+script)
+	r.command.Env = append(append(os.Environ(), env...), r.tree.Env())
 	r.command.Dir = folder // for core dumps
 	return r
 }
@@ -102,7 +102,7 @@ while :; do sleep 1; done`
 func (r *running) awaitStubborn() {
 	r.t.Helper()
 	for _, name := range []string{"leader", "grandchild", "apart"} {
-		r.kin.Await(name)
+		r.tree.Await(name)
 	}
 }
 
@@ -124,7 +124,7 @@ func awaitRenewal(t *testing.T, server *redistest.Server, lock string) (expiry t
 // goneBefore checks that the script and all that it started was gone in time.
 func (r *running) goneBefore(expiry time.Time) {
 	r.t.Helper()
-	if gone := r.kin.AwaitGone(20 * time.Second); !gone.Before(expiry) {
+	if gone := r.tree.AwaitGone(20 * time.Second); !gone.Before(expiry) {
 		r.t.Errorf("all were gone %v after the lease had ended in Redis", gone.Sub(expiry))
 	}
 }

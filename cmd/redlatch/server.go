@@ -22,11 +22,11 @@ const (
 	serverDefault  = "redis://127.0.0.1:6379"
 )
 
-// server is the one that a verb talks to.
+// server is the server of a verb.
 type server struct{ flag, file string }
 
-// register gives a verb the flags that name the server. A command line can be read by
-// everybody on the machine, so there is a way for a password besides it.
+// register gives a verb the flags that name the server. Everybody on the machine can read a
+// command line, so a URL with a password may stand in a file.
 func (s *server) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.flag, "redis", "", "`URL` of the server (default $"+serverVariable+", or "+serverDefault+")")
 	cmd.Flags().StringVar(&s.file, "redis-file", "", "`FILE` that has the URL of the server, for one with a password")
@@ -55,8 +55,8 @@ func withoutSecrets(url string) string {
 	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
 }
 
-// connect connects to the server. The client logs nothing but permissions that it lacks: what
-// is worth a line is told by the verb, and the rest of stderr is the command's that runs.
+// connect connects to the server. The client logs only permissions that it lacks: stderr
+// belongs to the command that runs, and the verb reports the rest.
 func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Client, error) {
 	url, err := s.url()
 	if err != nil {
@@ -82,22 +82,22 @@ func failed(err error) error {
 	return &exitError{exitFailure, err}
 }
 
-// leave closes a client. What it cannot give back in time ends with its lease.
-func leave(client *redlatch.Client) {
+// closeClient closes a client. What it cannot release in time ends with its lease.
+func closeClient(client *redlatch.Client) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = client.Close(ctx)
 }
 
-// notices is a log of the client that tells the user of what the server's settings withhold.
-// Everything else that the client logs is told by the verb.
+// notices is a log of the client that tells the user which permissions the server refuses.
+// It drops everything else.
 type notices struct{}
 
 func (notices) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
 func (n notices) WithAttrs([]slog.Attr) slog.Handler             { return n }
 func (n notices) WithGroup(string) slog.Handler                  { return n }
 
-// Handle tells of messages that the server refuses to send or to deliver.
+// Handle writes a line about a message that the server refuses to publish or to deliver.
 func (notices) Handle(_ context.Context, r slog.Record) error {
 	text := strings.TrimPrefix(r.Message, "redlatch: ")
 	refused := strings.HasPrefix(text, "the server refused to publish")

@@ -35,8 +35,8 @@ failed or the key is no lock.`,
 			if err != nil {
 				return err
 			}
-			defer leave(client)
-			status, err := lookAt(cmd.Context(), client, args[0])
+			defer closeClient(client)
+			status, err := readStatus(cmd.Context(), client, args[0])
 			if err != nil {
 				return failed(err)
 			}
@@ -64,8 +64,8 @@ func oneName(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// lookAt reads the status of a lock of any kind. A mutex is a fair lock without a queue.
-func lookAt(ctx context.Context, client *redlatch.Client, name string) (redlatch.Status, error) {
+// readStatus reads the status of a lock of any kind. A mutex is a fair lock without a queue.
+func readStatus(ctx context.Context, client *redlatch.Client, name string) (redlatch.Status, error) {
 	status, err := client.FairMutex(name).Status(ctx)
 	if errors.Is(err, redlatch.ErrWrongType) {
 		if other, err := client.RWMutex(name).Status(ctx); err == nil {
@@ -111,8 +111,8 @@ func details(status redlatch.Status) string {
 	return lines.String()
 }
 
-// printable is JSON in which what a terminal might obey is escaped. Outside of its strings
-// JSON has no such characters.
+// printable is JSON with control characters escaped, so that a terminal does not obey them.
+// Outside of its strings JSON has no such characters.
 func printable(text []byte) string {
 	var out strings.Builder
 	for _, r := range string(text) {

@@ -17,25 +17,74 @@ import (
 // task is a command to run under a lock.
 type task struct {
 	runFlags
-	name    string
-	around  handed
-	command supervise.Command
-	limits  supervise.Limits
-	config  redlatch.Config
-	options []redlatch.LockOption
-	fixed   bool // the lease is not renewed
+	name      string
+	inherited inheritedHolds
+	command   supervise.Command
+	limits    supervise.Limits
+	config    redlatch.Config
+	options   []redlatch.LockOption
+	fixed     bool // the lease is not renewed
 }
 
-// lookUp finds a command, as a shell would. Nobody else shall wait for a lock whose
-// command does not even exist.
-func lookUp(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	switch {
-	case err == nil, errors.Is(err, exec.ErrDot):
-		return path, nil
-	default:
-		return "", cannotRun(name, err)
+// run carries out the task. Its error has the exit code, also of a command that ended
+// well.
+func (t *task) run(ctx context.Context) error {
+	signals, stop := listen()
+	defer stop()
+	waiting, stopListening := untilSignal(ctx, signals)
+	client, hold, err := t.acquire(waiting)
+	if client != nil {
+		defer closeClient(client)
 	}
+	// If a signal comes together with the lock, the command is not run. Closing the
+	// client releases the lock.
+	if interrupted := stopListening(); interrupted != nil {
+		return interrupted
+	}
+	if err != nil {
+		return err
+	}
+
+	t.command.Env = t.inherited.environment(inheritedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
+	watched, release := t.watch(client, hold)
+	end, err := supervise.Run(t.command, watched, t.limits, signals)
+	release()
+	if err != nil {
+		_ = hold.Unlock(ctx)
+		return cannotRun(t.command.Args[0], err)
+	}
+	return t.conclude(client, hold, end)
+}
+
+// acquire connects and acquires the lock.
+func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, error) {
+	client, err := t.server.connect(ctx, t.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock := t.kind.lock(client, t.name)
+	outer, deadline, err := t.inherited.find(ctx, client, t.name)
+	switch {
+	case err != nil:
+		return client, nil, err
+	case outer != nil && t.reentrant:
+		closeClient(client)
+		return nil, nil, t.runUnder(*outer, deadline)
+	case outer != nil:
+		return client, nil, errNested(outer)
+	}
+	hold, err := lock.Lock(ctx, t.options...)
+	if err != nil {
+		return client, nil, t.notAcquired(err)
+	}
+	return client, hold, nil
+}
+
+// runUnder becomes the command, under an inherited hold. The redlatch that has the hold
+// supervises this process, and so the command.
+func (t *task) runUnder(outer inheritedHold, deadline time.Time) error {
+	t.command.Env = t.inherited.environment(outer, deadline)
+	return cannotRun(t.command.Args[0], supervise.Replace(t.command))
 }
 
 // cannotRun is the error of a command that was not started.
@@ -54,67 +103,6 @@ func cannotRun(name string, err error) error {
 	return exit(exitCannotRun, "%s: it cannot be run: %w", name, err)
 }
 
-// run carries out the task. Its error has the exit code, also of a command that ended
-// well.
-func (t *task) run(ctx context.Context) error {
-	signals, stop := listen()
-	defer stop()
-	waiting, settle := untilSignal(ctx, signals)
-	client, hold, err := t.acquire(waiting)
-	if client != nil {
-		defer leave(client)
-	}
-	// A signal that comes together with the lock still means: do not begin. Leaving
-	// gives the lock back.
-	if interrupted := settle(); interrupted != nil {
-		return interrupted
-	}
-	if err != nil {
-		return err
-	}
-
-	t.command.Env = t.around.environment(handedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
-	watched, release := t.watch(client, hold)
-	end, err := supervise.Run(t.command, watched, t.limits, signals)
-	release()
-	if err != nil {
-		_ = hold.Unlock(ctx)
-		return cannotRun(t.command.Args[0], err)
-	}
-	return t.conclude(client, hold, end)
-}
-
-// acquire connects and takes the lock.
-func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, error) {
-	client, err := t.server.connect(ctx, t.config)
-	if err != nil {
-		return nil, nil, err
-	}
-	lock := t.kind.lock(client, t.name)
-	outer, deadline, err := t.around.find(ctx, client, t.name)
-	switch {
-	case err != nil:
-		return client, nil, err
-	case outer != nil && t.reentrant:
-		leave(client)
-		return nil, nil, t.runUnder(*outer, deadline)
-	case outer != nil:
-		return client, nil, errNested(outer)
-	}
-	hold, err := lock.Lock(ctx, t.options...)
-	if err != nil {
-		return client, nil, t.notAcquired(err)
-	}
-	return client, hold, nil
-}
-
-// runUnder becomes the command, under a hold that was handed down. Whoever handed it
-// down watches over the command, as a part of its own; it needs nobody between.
-func (t *task) runUnder(outer handedHold, deadline time.Time) error {
-	t.command.Env = t.around.environment(outer, deadline)
-	return cannotRun(t.command.Args[0], supervise.Replace(t.command))
-}
-
 // notAcquired is the end of a wait for the lock.
 func (t *task) notAcquired(err error) error {
 	switch {
@@ -130,25 +118,25 @@ func (t *task) notAcquired(err error) error {
 	return failed(err)
 }
 
-// conclude gives the lock back and says how it went.
+// conclude releases the lock and says how it went.
 func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) error {
 	switch {
 	case len(end.Left) > 0:
-		// They may still work under the lock. It is theirs until its lease ends.
+		// They may still work under the lock. They keep it until its lease ends.
 		hold.Detach()
 		return exit(exitLost, "lock %q: processes %v could not be killed; the lock is left to them until its lease ends", t.name, end.Left)
 	case end.Why == supervise.OutOfTime && !t.fixed:
 		return t.unproven(client, hold)
 	}
 	err := hold.Unlock(context.Background())
-	if end.Swept > 0 && !t.quiet {
-		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.Swept))
+	if end.LeftBehind > 0 && !t.quiet {
+		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.LeftBehind))
 	}
 	switch {
 	case errors.Is(err, redlatch.ErrLost) && end.Why == "":
-		return exit(exitLost, "%w; the command had ended by then; %s", err, t.now(client))
+		return exit(exitLost, "%w; the command had ended by then; %s", err, t.holderNow(client))
 	case end.Why == supervise.Lost:
-		return exit(exitLost, "lock %q: hold lost: it was forced, or Redis lost it: the command was stopped; %s", t.name, t.now(client))
+		return exit(exitLost, "lock %q: hold lost: it was forced, or Redis lost it: the command was stopped; %s", t.name, t.holderNow(client))
 	case end.Why == supervise.OutOfTime:
 		return exit(exitLost, "lock %q: its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.name, t.limits.Lease)
 	case err != nil:
@@ -157,25 +145,25 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	return &exitError{code: end.Code}
 }
 
-// unproven ends a hold whose renewal did not come in time. If Redis still does not answer
-// there is no use in waiting for a release: the lease ends in a moment.
+// unproven ends a hold whose renewal did not come in time. If Redis still does not answer,
+// it does not wait for the release: the lease ends in a moment.
 func (t *task) unproven(client *redlatch.Client, hold *redlatch.Hold) error {
-	now := t.now(client)
+	now := t.holderNow(client)
 	if now == unanswered {
 		hold.Detach()
 	} else if hold.Unlock(context.Background()) == nil {
-		now = t.now(client)
+		now = t.holderNow(client)
 	}
 	return exit(exitLost, "lock %q: Redis did not confirm the hold in time: the command was stopped before the lease ended; %s", t.name, now)
 }
 
 const unanswered = "Redis does not answer"
 
-// now says who has the lock after it was lost.
-func (t *task) now(client *redlatch.Client) string {
+// holderNow says who has the lock after it was lost.
+func (t *task) holderNow(client *redlatch.Client) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
-	status, err := lookAt(ctx, client, t.name)
+	status, err := readStatus(ctx, client, t.name)
 	switch {
 	case err != nil:
 		return unanswered

@@ -28,7 +28,7 @@ func TestTheLockIsLeftToAProcessThatCannotBeKilled(t *testing.T) {
 	if !errors.As(err, &exit) || exit.code != exitLost || !strings.Contains(err.Error(), "[12 34]") {
 		t.Errorf("%v", err)
 	}
-	leave(client)
+	closeClient(client)
 	if left := server.PTTL(t, "job"); left <= 0 {
 		t.Errorf("the lock has %v left", left)
 	}
@@ -43,7 +43,7 @@ func TestTheDeadlineThatIsHandedDownLiesBeforeTheEndInRedis(t *testing.T) {
 		}
 	}
 	deadline := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.FixedZone("", 3600))
-	for _, one := range (handed{}).environment(handedHold{Lock: "job", Owner: "c:1"}, deadline) {
+	for _, one := range (inheritedHolds{}).environment(inheritedHold{Lock: "job", Owner: "c:1"}, deadline) {
 		if text, found := strings.CutPrefix(one, deadlineVariable+"="); found {
 			got, err := time.Parse(time.RFC3339, text)
 			if err != nil || !got.Equal(deadline) || !strings.HasSuffix(text, "Z") {
@@ -84,7 +84,7 @@ func TestThePauseBetweenTwoLooks(t *testing.T) {
 	t.Parallel()
 	for range 1000 {
 		for _, ttl := range []time.Duration{-1, 0, time.Millisecond, 200 * time.Millisecond, time.Hour} {
-			if pause := untilLook(ttl); pause < shortLook || pause > longLook || ttl > shortLook && pause > ttl+time.Millisecond {
+			if pause := untilNext(ttl); pause < shortInterval || pause > longInterval || ttl > shortInterval && pause > ttl+time.Millisecond {
 				t.Fatalf("with %v left the pause is %v", ttl, pause)
 			}
 		}

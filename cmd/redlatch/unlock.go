@@ -70,8 +70,8 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	defer leave(client)
-	status, err := lookAt(ctx, client, name)
+	defer closeClient(client)
+	status, err := readStatus(ctx, client, name)
 	if err != nil {
 		return failed(err)
 	}
@@ -104,7 +104,7 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 	return f.changed(cmd, client, name)
 }
 
-// ask asks at the terminal. Everything but a clear yes is a no.
+// ask asks at the terminal. Only "y" and "yes" mean yes.
 func (f unlockFlags) ask(cmd *cobra.Command, name string, status redlatch.Status) bool {
 	fmt.Fprintf(cmd.ErrOrStderr(), "Lock %q is %s.\nIts holder works on until its next renewal. Take it away? [y/N] ", name, describe(status))
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
@@ -121,8 +121,8 @@ type forceable interface {
 	ForceUnlockIf(ctx context.Context, owner string) (bool, error)
 }
 
-// take frees the lock, or takes it from one owner. Who was asked has agreed to one holder, not
-// to the next.
+// take frees the lock, or takes it from one owner. The answer at the terminal was about one
+// holder, and not about the next.
 func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (bool, error) {
 	owner := f.owner
 	var lock forceable = client.Mutex(name)
@@ -141,10 +141,9 @@ func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name str
 	return lock.ForceUnlockIf(ctx, owner)
 }
 
-// changed says what became of a lock that had another holder, or none, by the time it was
-// to be freed.
+// changed reports a lock that had another holder, or none, when it was to be freed.
 func (f unlockFlags) changed(cmd *cobra.Command, client *redlatch.Client, name string) error {
-	status, err := lookAt(cmd.Context(), client, name)
+	status, err := readStatus(cmd.Context(), client, name)
 	switch {
 	case err != nil:
 		return failed(err)

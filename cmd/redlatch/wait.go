@@ -30,9 +30,9 @@ if Redis failed, 128+n if signal n came.`,
 			}
 			signals, stop := listen()
 			defer stop()
-			ctx, settle := untilSignal(cmd.Context(), signals)
+			ctx, stopListening := untilSignal(cmd.Context(), signals)
 			err := waitUntilFree(ctx, s, args[0], timeout)
-			if interrupted := settle(); interrupted != nil {
+			if interrupted := stopListening(); interrupted != nil {
 				return interrupted
 			}
 			return err
@@ -48,17 +48,17 @@ func waitUntilFree(ctx context.Context, s server, name string, timeout time.Dura
 	if err != nil {
 		return err
 	}
-	defer leave(client)
+	defer closeClient(client)
 	began := time.Now()
 	for {
-		status, err := lookAt(ctx, client, name)
+		status, err := readStatus(ctx, client, name)
 		switch {
 		case err != nil:
 			return failed(err)
 		case !status.Locked:
 			return nil
 		}
-		pause := untilLook(status.TTL)
+		pause := untilNext(status.TTL)
 		if timeout > 0 {
 			remaining := timeout - time.Since(began)
 			if remaining <= 0 {
@@ -66,29 +66,29 @@ func waitUntilFree(ctx context.Context, s server, name string, timeout time.Dura
 			}
 			pause = min(pause, remaining)
 		}
-		rest(ctx, pause)
+		sleep(ctx, pause)
 	}
 }
 
-// The pauses between two looks: often enough for a script, and seldom enough for a
-// hundred of them.
+// The times between two requests: short enough for a script, and long enough for a
+// hundred scripts.
 const (
-	longLook  = 500 * time.Millisecond
-	shortLook = 50 * time.Millisecond
+	longInterval  = 500 * time.Millisecond
+	shortInterval = 50 * time.Millisecond
 )
 
-// untilLook is the time to the next look at a lock with this much time to live. It
-// varies, so that those who wait do not look all at once.
-func untilLook(ttl time.Duration) time.Duration {
-	pause := longLook - rand.N(longLook/5)
+// untilNext is the time to the next request for a lock with this much time to live. It
+// varies, so that waiting processes do not ask all at once.
+func untilNext(ttl time.Duration) time.Duration {
+	pause := longInterval - rand.N(longInterval/5)
 	if ttl >= 0 {
-		pause = min(pause, max(ttl+time.Millisecond, shortLook))
+		pause = min(pause, max(ttl+time.Millisecond, shortInterval))
 	}
 	return pause
 }
 
-// rest waits for a pause, or for the end of ctx.
-func rest(ctx context.Context, pause time.Duration) {
+// sleep waits for a pause, or for the end of ctx.
+func sleep(ctx context.Context, pause time.Duration) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {

@@ -8,9 +8,8 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
 )
 
-// watch returns the hold as the command's supervisor sees it, and what ends the watch. A
-// hold that is renewed learns of its loss by that. One with a fixed lease is never heard
-// of again, so somebody has to look.
+// watch returns the hold for the supervisor, and a function that ends the watch. A renewal
+// detects the loss of a hold. A hold with a fixed lease is not renewed, so watch asks Redis.
 func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold) (supervise.Hold, func()) {
 	if !t.fixed {
 		return hold, func() {}
@@ -25,21 +24,20 @@ func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold) (supervise.Ho
 	return w, func() { cancel(); <-ended }
 }
 
-// maxLook is how often a lock with a long lease is looked at: as often as one with the
-// usual lease is renewed.
+// maxLook is the longest time between two requests, the renewal interval of the usual lease.
 const maxLook = 10 * time.Second
 
 // watchedHold is a hold with a fixed lease.
 type watchedHold struct {
 	*redlatch.Hold
-	gone chan struct{} // closed when somebody else has the lock, or nobody
+	gone chan struct{} // closed when this owner has the lock no more
 }
 
 // Done is closed when the hold is lost.
 func (w *watchedHold) Done() <-chan struct{} { return w.gone }
 
-// look asks Redis who holds the lock, until ctx ends or it is somebody else. While there
-// is no answer, the lease goes by the clock.
+// look asks Redis who holds the lock, until ctx ends or it is another owner. If Redis does
+// not answer, the deadline of the lease still holds.
 func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -49,7 +47,7 @@ func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name st
 		case <-ctx.Done():
 			return
 		}
-		status, err := lookAt(ctx, client, name)
+		status, err := readStatus(ctx, client, name)
 		if _, held := status.HeldBy(w.Owner()); err == nil && !held {
 			close(w.gone)
 			return

@@ -93,7 +93,7 @@ func (d *watchdogService) run(ctx context.Context) error {
 	if client == nil {
 		return err
 	}
-	defer leave(client)
+	defer closeClient(client)
 	w, err := watchdog.New(client.Driver(), d.config)
 	if err != nil {
 		return failed(err)
@@ -127,6 +127,6 @@ func (d *watchdogService) connect(ctx context.Context) (*redlatch.Client, error)
 			return nil, err
 		}
 		d.config.Logger.Warn("no connection to Redis yet", "reason", protocol.Line(err.Error()), "next", pause.String())
-		rest(ctx, pause)
+		sleep(ctx, pause)
 	}
 }

@@ -55,7 +55,7 @@ func (h *health) stats() watchdog.Stats {
 	return watchdog.Stats{Started: h.began}
 }
 
-// close ends it, whoever is still connected.
+// close ends the server and its connections.
 func (h *health) close() {
 	if h.server == nil {
 		return

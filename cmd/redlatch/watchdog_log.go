@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// mostLines is how many lines wait for a log that is not read.
+// mostLines is how many lines wait for a slow reader.
 const mostLines = 1000
 
-// lineTime is the time between two lines: names that anybody may invent must not fill a disk.
+// lineTime is the time between two lines. Clients choose their names, and must not be able to
+// fill a disk.
 const lineTime = 10 * time.Millisecond
 
-// relay passes lines on to a log, of which the reader may be slow, or gone. Whoever writes does
-// not wait: a watchdog that waited for its log would renew nothing. Lines that find no room are
-// dropped and counted.
+// relay passes lines on to a log whose reader may be slow, or gone. Write does not wait: a
+// watchdog that waited for its log would renew nothing. If there is no room, relay drops lines
+// and counts them.
 type relay struct {
 	lines   chan []byte
 	ending  chan struct{} // closed when the rest is to be written at once

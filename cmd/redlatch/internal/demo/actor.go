@@ -20,19 +20,18 @@ type MakeLock func(client *redlatch.Client, name string, fair bool) redlatch.Loc
 // actor is a process that takes the lock, stays inside and releases it, over and over.
 type actor struct {
 	task    task
-	orders  chan order
+	ended   chan int // visits that the parent has ended
 	client  *redlatch.Client
 	lock    redlatch.Lock
 	counter counter
 	out     *json.Encoder
-	visit   int
 }
 
-// Act is an actor. It reads its task and its orders from in and reports to out. It
-// blocks until the input or ctx has ended, and first finishes its critical section.
-// Neither end is an error. The goroutine that reads the input ends with it.
+// Act is an actor. It reads its task from in, then the number of each visit that it is to
+// end, and reports to out. It blocks until the input or ctx has ended, and first finishes its
+// critical section. Neither end is an error. The goroutine that reads the input ends with it.
 func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (err error) {
-	a := &actor{out: json.NewEncoder(out), orders: make(chan order)}
+	a := &actor{out: json.NewEncoder(out), ended: make(chan int)}
 	lines := json.NewDecoder(in)
 	if err := lines.Decode(&a.task); err != nil {
 		return fmt.Errorf("read the task: %w", err)
@@ -41,9 +40,9 @@ func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (e
 	defer dismiss()
 	go func() {
 		defer dismiss()
-		for o := (order{}); lines.Decode(&o) == nil; {
+		for visit := 0; lines.Decode(&visit) == nil; {
 			select {
-			case a.orders <- o:
+			case a.ended <- visit:
 			case <-ctx.Done():
 			}
 		}
@@ -56,10 +55,12 @@ func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (e
 	}
 	defer func() { err = errors.Join(err, a.client.Close(context.Background())) }()
 	a.lock = makeLock(a.client, a.task.Lock, a.task.Fair)
-	if a.counter, err = openCounter(a.task.Counter); err != nil {
+	file, err := os.OpenFile(a.task.Counter, os.O_RDWR, 0)
+	if err != nil {
 		return err
 	}
-	defer a.counter.Close()
+	defer file.Close()
+	a.counter = counter{file}
 	return a.run(ctx)
 }
 
@@ -71,36 +72,23 @@ func dismissed(ctx context.Context, err error) error {
 	return err
 }
 
-func (a *actor) say(e event) error {
-	e.Number, e.At = a.task.Number, time.Now().UnixNano()
-	return a.out.Encode(e)
-}
-
+// run visits the critical section over and over, with rests between.
 func (a *actor) run(ctx context.Context) error {
-	if err := a.say(event{Kind: ready, Client: a.client.ID()}); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		if err := a.enter(ctx); err != nil {
+	for visit := 1; ctx.Err() == nil; visit++ {
+		if err := a.visit(ctx, visit); err != nil {
 			return err
-		}
-		var rested <-chan time.Time
-		if a.task.Rest > 0 {
-			// Whoever asks again at once often gets the lock again, and the others would
-			// seldom be seen.
-			rested = time.After(rand.N(a.task.Rest))
 		}
 		select {
 		case <-ctx.Done():
-		case <-rested:
+		case <-time.After(a.task.Rest/2 + rand.N(a.task.Rest/2)):
 		}
 	}
 	return nil
 }
 
-// enter is one visit, from the request for the lock to its release.
-func (a *actor) enter(ctx context.Context) error {
-	if err := a.say(event{Kind: waiting}); err != nil {
+// visit is all from the request for the lock to its release.
+func (a *actor) visit(ctx context.Context, visit int) error {
+	if err := a.say(event{Kind: waiting, Client: a.client.ID()}); err != nil {
 		return err
 	}
 	since := time.Now()
@@ -108,25 +96,24 @@ func (a *actor) enter(ctx context.Context) error {
 	if err != nil {
 		return dismissed(ctx, err)
 	}
-	a.visit++
-	err = a.inside(ctx, hold, since)
+	err = a.say(event{Kind: enter, Since: since.UnixNano(), Visit: visit})
+	if err == nil {
+		err = a.increment(ctx, hold, visit)
+	}
 	if released := hold.Unlock(ctx); !errors.Is(released, redlatch.ErrLost) {
 		err = errors.Join(err, released, a.say(event{Kind: resting}))
 	}
 	return err
 }
 
-// inside is the critical section: read, stay, write. Its first and its last event
-// enclose what it does to the counter, and lie within the time of the hold.
-func (a *actor) inside(ctx context.Context, hold *redlatch.Hold, since time.Time) error {
-	if err := a.say(event{Kind: enter, Since: since.UnixNano(), Visit: a.visit}); err != nil {
-		return err
-	}
+// increment is the critical section: read, stay, write. The events before and after enclose
+// what it does to the counter, and lie within the time of the hold.
+func (a *actor) increment(ctx context.Context, hold *redlatch.Hold, visit int) error {
 	value, err := a.counter.read()
 	if err != nil {
 		return err
 	}
-	if err := a.stay(ctx, hold); err != nil {
+	if err := a.stay(ctx, hold, visit); err != nil {
 		return err
 	}
 	if !hold.Valid() {
@@ -139,22 +126,19 @@ func (a *actor) inside(ctx context.Context, hold *redlatch.Hold, since time.Time
 	return a.say(event{Kind: leave, Read: value})
 }
 
-// stay waits until the ordered time is over, ctx has ended or the hold is lost. It says
+// stay waits until the parent has ended the visit, ctx has ended or the hold is lost. It says
 // what becomes of the hold meanwhile: each change, and how things stand after a gap, in
 // which they may have changed and changed back.
-func (a *actor) stay(ctx context.Context, hold *redlatch.Hold) error {
+func (a *actor) stay(ctx context.Context, hold *redlatch.Hold, visit int) error {
 	ticker := time.NewTicker(time.Millisecond) // after a pause there is little time to see it in doubt
 	defer ticker.Stop()
-	var over <-chan time.Time // nil before the order comes
 	last := event{Kind: holds}
 	for looked := time.Now(); ; {
 		select {
-		case o := <-a.orders:
-			if o.Visit == a.visit {
-				over = time.After(o.Stay)
+		case ended := <-a.ended:
+			if ended == visit { // and not one that the loss of a hold has ended before
+				return nil
 			}
-		case <-over:
-			return nil
 		case <-ctx.Done():
 			return nil
 		case <-hold.Done():
@@ -175,4 +159,27 @@ func (a *actor) stay(ctx context.Context, hold *redlatch.Hold) error {
 			return err
 		}
 	}
+}
+
+func (a *actor) say(e event) error {
+	e.Number, e.At = a.task.Number, time.Now().UnixNano()
+	return a.out.Encode(e)
+}
+
+// counter is a number in a file. Nothing guards it: whoever reads, adds one and
+// writes at the same time as another loses an increment.
+type counter struct{ *os.File }
+
+const digits = 20
+
+func (c counter) read() (value int64, err error) {
+	_, err = fmt.Fscanf(io.NewSectionReader(c, 0, digits), "%d", &value)
+	return value, err
+}
+
+// write writes the number in a fixed width. So it is one short overwrite, and a process
+// killed in it leaves the old number or the new one.
+func (c counter) write(value int64) error {
+	_, err := c.WriteAt(fmt.Appendf(nil, "%0*d\n", digits, value), 0)
+	return err
 }

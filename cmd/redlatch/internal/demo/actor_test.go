@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 )
 
-// shift is an actor that a test orders about.
+// shift is an actor that is told by a test when to leave.
 type shift struct {
 	*processes
 	t     *testing.T
@@ -22,10 +22,17 @@ type shift struct {
 	said  []event
 }
 
+func openCounter(t *testing.T, path string) counter {
+	t.Helper()
+	file := must(os.OpenFile(path, os.O_RDWR, 0))
+	t.Cleanup(func() { file.Close() })
+	return counter{file}
+}
+
 func newCounter(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "counter")
-	check(t, os.WriteFile(path, nil, 0o600))
+	check(t, os.WriteFile(path, []byte("00000000000000000000"), 0o600))
 	return path
 }
 
@@ -37,16 +44,15 @@ func newShift(t *testing.T) *shift {
 	url, path := "redis://"+server.Addr(), newCounter(t)
 	client := must(redlatch.Open(t.Context(), url, redlatch.Config{}))
 	t.Cleanup(func() { client.Close(t.Context()) })
-	s := &shift{processes: actors(t, os.Args[0], acting), t: t, lock: client.Mutex("counter"), file: must(openCounter(path))}
-	t.Cleanup(func() { s.file.Close() })
-	s.task = task{URL: url, Lock: "counter", Counter: path, Lease: 3 * time.Second, Rest: time.Millisecond}
+	s := &shift{processes: actors(t, os.Args[0], acting), t: t, lock: client.Mutex("counter"), file: openCounter(t, path)}
+	s.task = task{URL: url, Lock: "counter", Counter: path, Lease: 3 * time.Second, Rest: 2 * time.Millisecond}
 	return s
 }
 
 func startShift(t *testing.T) *shift {
 	t.Helper()
 	s := newShift(t)
-	s.actor = must(s.start("actor", s.task))
+	s.actor = must(s.start(s.task))
 	return s
 }
 
@@ -71,7 +77,8 @@ func (s *shift) await(k kind) event {
 // visit lets the actor stay inside for so long, and returns when it is inside.
 func (s *shift) visit(stay time.Duration) {
 	s.t.Helper()
-	s.actor.tell(order{s.await(enter).Visit, stay})
+	visit := s.await(enter).Visit
+	time.AfterFunc(stay, func() { s.actor.tell(visit) })
 }
 
 // dismiss ends the actor and returns its last increment, the counter, and whether the
@@ -94,11 +101,10 @@ func (s *shift) dismiss() (last event, number int64, locked bool) {
 func TestAnActorAddsOneUnderTheLockAndSaysSo(t *testing.T) {
 	t.Parallel()
 	s := startShift(t)
-	if s.await(ready).Client == "" {
-		t.Error("it does not say who it is")
-	}
 	for range 5 {
-		s.await(waiting)
+		if s.await(waiting).Client == "" {
+			t.Error("it does not say who it is")
+		}
 		s.visit(time.Millisecond)
 		s.await(resting)
 	}
@@ -107,8 +113,8 @@ func TestAnActorAddsOneUnderTheLockAndSaysSo(t *testing.T) {
 	for _, e := range s.said {
 		r.see(e)
 	}
-	if v := r.judge(number); !v.Sound() || v.Completed < 5 || v.Entered != v.Completed || last.Read+1 != number || locked {
-		t.Errorf("verdict %+v, last %+v, locked: %v", v, last, locked)
+	if v := r.judge(number); !v.sound() || v.completed < 5 || v.entered != v.completed || last.Read+1 != number || locked {
+		t.Errorf("report %+v, last %+v, locked: %v", v, last, locked)
 	}
 }
 
@@ -116,7 +122,7 @@ func TestAnActorDoesNotEnterWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	s := newShift(t)
 	hold := must(s.lock.Lock(t.Context()))
-	must(s.start("actor", s.task))
+	must(s.start(s.task))
 	s.await(waiting)
 	_, number, _ := s.dismiss() // also from the wait
 	if number != 0 || slices.ContainsFunc(s.said, func(e event) bool { return e.Kind == enter }) {
@@ -125,14 +131,14 @@ func TestAnActorDoesNotEnterWithoutTheLock(t *testing.T) {
 	check(t, hold.Unlock(t.Context()))
 }
 
-// Goal: an actor stays as long as it is ordered for this visit, and leaves at once with
-// its increment when it is dismissed.
-func TestAnActorStaysInsideForAsLongAsItIsOrdered(t *testing.T) {
+// Goal: an actor stays until this visit is ended, and leaves at once with its increment when
+// it is dismissed.
+func TestAnActorStaysInsideUntilItsVisitIsEnded(t *testing.T) {
 	t.Parallel()
 	s := startShift(t)
 	first := s.await(enter)
-	s.actor.tell(order{first.Visit + 1, 0}) // not for this one
-	s.actor.tell(order{first.Visit, 300 * time.Millisecond})
+	s.actor.tell(first.Visit + 1) // not this one
+	time.AfterFunc(300*time.Millisecond, func() { s.actor.tell(first.Visit) })
 	if left := s.await(leave); left.At-first.At < int64(300*time.Millisecond) {
 		t.Errorf("it stayed for %v", time.Duration(left.At-first.At))
 	}
@@ -155,16 +161,14 @@ func TestAnActorThatLosesItsHoldWritesNothing(t *testing.T) {
 	if number := must(s.file.read()); number != 0 || slices.ContainsFunc(s.said, func(e event) bool { return e.Kind == leave }) {
 		t.Errorf("the counter is %d after %+v", number, s.said)
 	}
-	s.await(enter) // it goes on, and has no order yet
+	s.await(enter) // it goes on, and nobody has ended that visit
 	s.dismiss()
 }
 
 func TestTheCounterIsSharedThroughItsFile(t *testing.T) {
 	t.Parallel()
 	path := newCounter(t)
-	one, other := must(openCounter(path)), must(openCounter(path))
-	defer one.Close()
-	defer other.Close()
+	one, other := openCounter(t, path), openCounter(t, path)
 	for _, value := range []int64{0, 1, 1234567, 9} {
 		if value > 0 {
 			check(t, one.write(value))

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// The frame needs fixedLines besides the workers and the notes. In a terminal lower than
-// minHeight it is not worth drawing.
+// In a terminal lower than minHeight the frame is not worth drawing: it has eleven lines
+// besides the workers and the notes.
 const (
 	fixedLines = 11
 	minRows    = 2
@@ -17,159 +15,107 @@ const (
 	minHeight  = 1 + fixedLines + minRows + minNotes
 )
 
+// frame is how things stand, as lines of a screen of that height. It leaves room for
+// some notes.
+func (c *counting) frame(height int) []string {
+	lines := append(append(append(c.head(), ""), c.status()...), "last hand-over "+millis(c.referee.handOver)+fmt.Sprintf(", renewals seen %d", c.renewals), "")
+	room := max(height-1-fixedLines-minNotes, minRows)
+	for i, p := range c.workers {
+		if i == room-1 && len(c.workers) > room {
+			lines = append(lines, faint.text("  and %d more", len(c.workers)-i))
+			break
+		}
+		lines = append(lines, p.line(c.now))
+	}
+	return append(lines, "")
+}
+
+// status is how things stand, as lines of the frame, or one line of the log.
+func (c *counting) status() []string {
+	const width = 30
+	left := c.left(c.now)
+	full := min(int((left*width+c.settings.Lease-1)/c.settings.Lease), width)
+	held := map[bool]colour{true: bad, false: good}[c.orphaned()]
+	overlaps := map[bool]colour{true: bad, false: good}[c.referee.overlaps > 0]
+	return []string{
+		"held by " + held.text("%s", c.holder()),
+		"TTL [" + held.text("%s", strings.Repeat("#", full)) + faint.text("%s", strings.Repeat(".", width-full)) + "] " + seconds(left),
+		map[bool]string{true: "queue: ", false: "waiting: "}[c.settings.Fair] + c.waiters(),
+		bold.text("increments %d, counter %d", c.referee.completed, c.number) + overlaps.text(", overlaps %d", c.referee.overlaps),
+	}
+}
+
+// head says what is shown and where.
+func (c *counting) head() []string {
+	return []string{
+		bold.text("redlatch demo  ") + fmt.Sprintf("%.1f s of %s", min(c.elapsed(), c.length).Seconds(), seconds(c.length)) +
+			faint.text("   %d processes, one lock, one unguarded number", c.settings.Workers),
+		faint.text("lock  ") + c.name + faint.text("   lease %v, renewed every third of it", c.settings.Lease),
+		faint.text("redis ") + c.address,
+	}
+}
+
+// line is a worker in the frame.
+func (p *process) line(now time.Time) string {
+	// The time counts where somebody waits for it to pass.
+	since := faint.text("%5.1f s", max(now.Sub(p.since), 0).Seconds())
+	state := faint.text("%-16s", p.state)
+	switch p.state {
+	case enter, holds, doubts, leave:
+		state = good.text("HOLDS    ") + since
+	case waiting:
+		state = "waits    " + since
+	case lost:
+		state = bad.text("%-16s", p.state)
+	}
+	line := fmt.Sprintf("  %-4v", p) + faint.text("pid %-8d", p.pid()) + state + fmt.Sprintf("%6d", p.done) + faint.text(" added")
+	if p.replaces != nil {
+		line += faint.text("   in place of %v", p.replaces)
+	}
+	return line
+}
+
+// waiters names the workers that wait, those for a fair lock in the order of its queue.
+// The holder is none of them, even if Redis was asked a moment before the worker was
+// heard.
+func (c *counting) waiters() string {
+	var names []string
+	for _, w := range c.queue {
+		names = append(names, c.worker(w.Owner))
+	}
+	for _, p := range c.workers {
+		if !c.settings.Fair && p.state == waiting && p.String() != c.holder() {
+			names = append(names, p.String())
+		}
+	}
+	if len(names) > 8 { // the line would not fit
+		return plural(len(names), "worker")
+	}
+	return strings.Join(names, " ")
+}
+
 // holder names the worker that has the lock, as Redis says.
 func (c *counting) holder() string {
 	switch {
-	case c.gauge.last.owner == "":
+	case c.gauge.err != nil:
+		return fmt.Sprintf("?  Redis does not answer: %v", c.gauge.err)
+	case c.owner == "":
 		return "nobody"
 	case c.orphaned():
-		return fmt.Sprintf("w%d, dead", c.dead.number)
+		return c.dead.String() + ", dead"
 	}
-	return c.name(c.gauge.last.owner)
+	return c.worker(c.owner)
 }
 
-// name names the worker that an owner belongs to.
-func (c *counting) name(owner string) string {
-	for _, r := range c.rows {
-		if r.client != "" && strings.HasPrefix(owner, r.client+":") {
-			return fmt.Sprintf("w%d", r.number)
+// worker names the worker that an owner belongs to.
+func (c *counting) worker(owner string) string {
+	for _, p := range c.workers {
+		if p.owns(owner) {
+			return p.String()
 		}
 	}
 	return "a stranger"
 }
 
 // orphaned says whether the lock belongs to the worker that was killed.
-func (c *counting) orphaned() bool {
-	return c.dead != nil && strings.HasPrefix(c.gauge.last.owner, c.dead.client+":")
-}
-
-// waiters names the workers that wait, those for a fair lock in the order of its queue.
-// The holder is none of them, even where Redis was asked a moment before the worker was
-// heard.
-func (c *counting) waiters() []string {
-	var names []string
-	if c.settings.Fair {
-		for _, w := range c.gauge.last.queue {
-			names = append(names, c.name(w.Owner))
-		}
-		return names
-	}
-	for _, r := range c.rows {
-		if name := fmt.Sprintf("w%d", r.number); r.state == waiting && name != c.holder() {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// ttl is what is left of the lease now, run down from the last sample.
-func (c *counting) ttl() time.Duration {
-	if c.gauge.last.owner == "" {
-		return 0
-	}
-	return max(c.gauge.last.ttl-c.now.Sub(c.gauge.last.at), 0)
-}
-
-// head says what is shown and where.
-func (c *counting) head() []line {
-	return []line{
-		on(bold, "redlatch demo  ").and(neutral, "%.1f s of %s", min(c.elapsed(), c.settings.For).Seconds(), seconds(c.settings.For)).
-			and(faint, "   %d processes, one lock, one unguarded number", c.settings.Workers),
-		on(faint, "lock  ").and(neutral, "%s", c.lock.Name()).and(faint, "   lease %v, renewed every third of it", c.settings.Lease),
-		on(faint, "redis ").and(neutral, "%s", c.address),
-	}
-}
-
-// state is how things stand, in one line of the log.
-func (c *counting) state() string {
-	text := fmt.Sprintf("held by %s, TTL %s", c.holder(), seconds(c.ttl()))
-	switch {
-	case c.gauge.err != nil:
-		text = fmt.Sprintf("Redis does not answer: %v", c.gauge.err)
-	case c.gauge.last.owner == "":
-		text = "held by nobody"
-	}
-	wait := "waiting"
-	if c.settings.Fair {
-		wait = "queue"
-	}
-	switch waiters := c.waiters(); {
-	case len(waiters) > 8: // the line would not fit
-		text += fmt.Sprintf("; %s: %d workers", wait, len(waiters))
-	case len(waiters) > 0:
-		text += "; " + wait + ": " + strings.Join(waiters, " ")
-	}
-	return fmt.Sprintf("%s; increments %d, counter %d, overlaps %d", text, c.referee.verdict.Completed, c.number, c.referee.verdict.Overlaps)
-}
-
-// frame is how things stand, as lines of a screen of that height. It leaves room for
-// some notes.
-func (c *counting) frame(height int) []line {
-	lines := append(append(c.head(), nil), c.holderLines()...)
-	room := max(height-1-fixedLines-minNotes, minRows)
-	if c.settings.Fair {
-		room = max(room-1, minRows)
-	}
-	for i, r := range c.rows {
-		if i == room-1 && len(c.rows) > room {
-			lines = append(lines, on(faint, "  and %d more", len(c.rows)-i))
-			break
-		}
-		lines = append(lines, r.line(c.now))
-	}
-	overlaps := good
-	if c.referee.verdict.Overlaps > 0 {
-		overlaps = bad
-	}
-	return append(lines, nil, on(faint, "increments ").and(bold, "%d", c.referee.verdict.Completed).
-		and(faint, "   counter file ").and(bold, "%d", c.number).
-		and(faint, "   overlaps ").and(overlaps, "%d", c.referee.verdict.Overlaps).
-		and(faint, "   last hand-over ").and(neutral, "%s", millis(c.referee.handOver)), nil)
-}
-
-// holderLines are the lock as Redis has it, and the rest of the lease as a bar.
-func (c *counting) holderLines() []line {
-	m := good
-	if c.orphaned() {
-		m = bad
-	}
-	holder := on(neutral, "held by ")
-	switch {
-	case c.gauge.err != nil:
-		holder = holder.and(bad, "?  Redis does not answer: %v", c.gauge.err)
-	case c.gauge.last.owner == "":
-		holder = holder.and(faint, "nobody")
-	default:
-		holder = holder.and(m, "%-8s", c.holder()).and(faint, "  %s  count %d", protocol.Show(c.gauge.last.owner), c.gauge.last.count)
-	}
-	const width = 40
-	full := min(int((c.ttl()*width+c.settings.Lease-1)/c.settings.Lease), width)
-	lines := []line{holder, on(neutral, "TTL     [").and(m, "%s", strings.Repeat("#", full)).
-		and(faint, "%s", strings.Repeat(".", width-full)).and(neutral, "] %7s", seconds(c.ttl())).
-		and(faint, "   renewals seen ").and(neutral, "%d", c.gauge.renewals)}
-	if c.settings.Fair {
-		lines = append(lines, on(neutral, "queue   %s", strings.Join(c.waiters(), " ")))
-	}
-	return append(lines, nil)
-}
-
-func (r *row) line(now time.Time) line {
-	l := on(neutral, "  %-4s", fmt.Sprintf("w%d", r.number)).and(faint, "pid %-8d", r.pid())
-	// The time counts where somebody waits for it to pass.
-	since := fmt.Sprintf("%5.1f s", max(now.Sub(r.since), 0).Seconds())
-	switch r.state {
-	case enter:
-		l = l.and(good, "HOLDS    ").and(faint, "%s", since)
-	case waiting:
-		l = l.and(neutral, "waits    ").and(faint, "%s", since)
-	case lost:
-		l = l.and(bad, "%-16s", r.state)
-	default:
-		l = l.and(faint, "%-16s", r.state)
-	}
-	l = l.and(neutral, "%6d", r.done).and(faint, " added")
-	if r.replaces != 0 {
-		l = l.and(faint, "   in place of w%d", r.replaces)
-	}
-	return l
-}
+func (c *counting) orphaned() bool { return c.dead != nil && c.dead.owns(c.owner) }

@@ -2,8 +2,8 @@ package demo
 
 import "time"
 
-// task is the first line that an actor reads from its stdin. It comes that way, not as
-// an argument, because everybody can read those and the URL may hold a password.
+// task is the first line that an actor reads from its stdin. It is no argument, because
+// everybody can read those and the URL may hold a password.
 type task struct {
 	Number  int           `json:"number"`
 	URL     string        `json:"url"`
@@ -11,14 +11,8 @@ type task struct {
 	Fair    bool          `json:"fair,omitempty"`
 	Protect bool          `json:"protect,omitempty"`
 	Lease   time.Duration `json:"leaseNanos"`
-	Counter string        `json:"counter"`             // the file
-	Rest    time.Duration `json:"restNanos,omitempty"` // the longest time between two visits; 0 for one visit only
-}
-
-// order is a line that may follow: how long the actor stays inside.
-type order struct {
-	Visit int           `json:"visit"` // which one it is for, as the loss of a hold may end one early
-	Stay  time.Duration `json:"stayNanos"`
+	Counter string        `json:"counter"`   // the file
+	Rest    time.Duration `json:"restNanos"` // the longest time between two visits, twice the shortest
 }
 
 // event is a line that an actor writes to its stdout.
@@ -27,18 +21,18 @@ type event struct {
 	Number int   `json:"number"`  // of the actor
 	At     int64 `json:"atNanos"` // wall clock; all processes run on one machine
 
-	Client    string `json:"client,omitempty"`     // ready: the first half of its owners
+	Client    string `json:"client,omitempty"`     // waiting: the first half of its owners
 	Since     int64  `json:"sinceNanos,omitempty"` // enter: when it began to wait
 	Visit     int    `json:"visit,omitempty"`      // enter: counts the entries of this actor
 	Read      int64  `json:"read,omitempty"`       // leave: the number that it found; it wrote one more
 	Watchdogs int    `json:"watchdogs,omitempty"`  // doubts and holds: that it knows of
+	Error     string `json:"error,omitempty"`      // gone: why, if it should not have
 }
 
 type kind string
 
 const (
 	starting kind = "starting" // as the parent sees it, before the first event
-	ready    kind = "ready"
 	waiting  kind = "waiting"
 	enter    kind = "enter"  // the lock was granted, the critical section begins
 	doubts   kind = "doubts" // the hold is not valid until Redis has answered

@@ -21,9 +21,9 @@ func TestTheEventsOfAllActorsComeInOneOrder(t *testing.T) {
 	ps := actors(t, os.Args[0], talkative)
 	const writers = 4
 	for range writers {
-		must(ps.start("worker", task{}))
+		must(ps.start(task{}))
 	}
-	all, next := ps.living, make(map[int]int64)
+	next := make(map[int]int64)
 	for limit := time.After(20 * time.Second); len(next) < writers || next[1] < 500; {
 		select {
 		case e := <-ps.events:
@@ -35,9 +35,9 @@ func TestTheEventsOfAllActorsComeInOneOrder(t *testing.T) {
 		}
 	}
 	killed := map[int]int64{}
-	for number, p := range all {
+	for _, p := range ps.all {
 		p.kill()
-		killed[number] = p.killedAt.Load()
+		killed[p.number] = p.killedAt.Load()
 	}
 	check(t, ps.end(func(e event) error {
 		p, err := ps.heard(e)
@@ -56,7 +56,7 @@ func TestAnActorThatFailsIsReportedWithItsStderr(t *testing.T) {
 	unreachable := task{URL: "redis://127.0.0.1:1", Lock: "x", Counter: newCounter(t), Lease: time.Second}
 	for program, why := range map[string][]string{failing: {"exit status 3", "the reason why"}, acting: {"exit status 2", "connection refused"}} {
 		ps := actors(t, os.Args[0], program)
-		must(ps.start("worker w1", unreachable))
+		must(ps.start(unreachable))
 		e := <-ps.events
 		_, err := ps.heard(e)
 		if e.Kind != gone {
@@ -68,7 +68,7 @@ func TestAnActorThatFailsIsReportedWithItsStderr(t *testing.T) {
 
 func TestAProgramThatDoesNotStartIsAnError(t *testing.T) {
 	t.Parallel()
-	_, err := actors(t, t.TempDir()+"/none").start("worker w1", task{})
+	_, err := actors(t, t.TempDir()+"/none").start(task{})
 	contains(t, fmt.Sprint(err), "start worker w1")
 }
 
@@ -76,11 +76,11 @@ func TestAnActorThatDoesNotLeaveIsKilledAndReported(t *testing.T) {
 	t.Parallel()
 	ps := actors(t, os.Args[0], talkative)
 	ps.patience = 200 * time.Millisecond
-	must(ps.start("worker w1", task{}))
-	must(ps.start("worker w2", task{}))
+	must(ps.start(task{}))
+	must(ps.start(task{}))
 	err := ps.end(func(e event) error { _, err := ps.heard(e); return err })
 	contains(t, fmt.Sprint(err), "worker w1 ", "worker w2 ", "did not leave within 200ms")
-	if len(ps.living) != 0 {
-		t.Errorf("%d workers are left", len(ps.living))
+	if ps.living != 0 {
+		t.Errorf("%d workers are left", ps.living)
 	}
 }

@@ -21,7 +21,7 @@ func visit(number int, read int64) []event {
 }
 
 // judged lets a referee see the events and judges a counter of that value.
-func judged(counter int64, events ...[]event) Verdict {
+func judged(counter int64, events ...[]event) report {
 	r := newReferee()
 	for _, e := range slices.Concat(events...) {
 		r.see(e)
@@ -29,39 +29,39 @@ func judged(counter int64, events ...[]event) Verdict {
 	return r.judge(counter)
 }
 
-func TestTheVerdictOnShortHistories(t *testing.T) {
+func TestTheReportOnShortHistories(t *testing.T) {
 	t.Parallel()
 	killed := slices.Concat(visit(2, 0), did(enter, 1), did(gone, 1))
 	for name, c := range map[string]struct {
-		got   Verdict
-		want  Verdict // of what is counted; nothing else is compared
+		got   report
+		want  report // of what is counted; nothing else is compared
 		sound bool
 	}{
-		"one after the other": {judged(3, visit(1, 0), visit(2, 1), visit(1, 2)), Verdict{Entered: 3, Completed: 3}, true},
+		"one after the other": {judged(3, visit(1, 0), visit(2, 1), visit(1, 2)), report{entered: 3, completed: 3}, true},
 		"an overlap even when no increment is lost": {judged(2, did(enter, 1), did(enter, 2), did(leave, 1, 0), did(leave, 2, 1)),
-			Verdict{Entered: 2, Completed: 2, Overlaps: 1}, false},
-		"every pair inside":                    {judged(0, did(enter, 1), did(enter, 2), did(enter, 3)), Verdict{Entered: 3, Overlaps: 3}, false},
-		"a loss seen by the next":              {judged(2, visit(1, 0), visit(2, 0), visit(1, 1)), Verdict{Entered: 3, Completed: 3, Lost: 1}, false},
-		"a loss seen at the end":               {judged(1, visit(1, 0), visit(2, 1)), Verdict{Entered: 2, Completed: 2, Lost: 1}, false},
-		"a loss behind a dead one":             {judged(1, visit(1, 0), visit(2, 1), did(enter, 3), did(gone, 3)), Verdict{Entered: 3, Completed: 2, Lost: 1, Killed: 1}, false},
-		"a loss of everything":                 {judged(0, visit(1, 0)), Verdict{Entered: 1, Completed: 1, Lost: 1}, false},
-		"an increment that nobody made":        {judged(2, visit(1, 0)), Verdict{Entered: 1, Completed: 1, Lost: -1}, false},
-		"a wrong value made good by another":   {judged(3, visit(1, 0), visit(2, 0), visit(3, 2)), Verdict{Entered: 3, Completed: 3}, false},
-		"a lost hold is no increment":          {judged(1, did(enter, 1), did(lost, 1), visit(2, 0)), Verdict{Entered: 2, Completed: 1}, true},
-		"entered after a killed one was gone":  {judged(1, did(enter, 1), did(gone, 1), visit(2, 0)), Verdict{Entered: 2, Completed: 1, Killed: 1}, true},
-		"entered before a killed one was gone": {judged(1, did(enter, 1), did(enter, 2), did(gone, 1), did(leave, 2)), Verdict{Entered: 2, Completed: 1, Killed: 1, Overlaps: 1}, false},
-		"killed before it wrote":               {judged(1, killed), Verdict{Entered: 2, Completed: 1, Killed: 1}, true},
-		"killed after it wrote":                {judged(2, killed), Verdict{Entered: 2, Completed: 1, Killed: 1, ByKilled: 1}, true},
+			report{entered: 2, completed: 2, overlaps: 1}, false},
+		"every pair inside":                    {judged(0, did(enter, 1), did(enter, 2), did(enter, 3)), report{entered: 3, overlaps: 3}, false},
+		"a loss seen by the next":              {judged(2, visit(1, 0), visit(2, 0), visit(1, 1)), report{entered: 3, completed: 3, lost: 1}, false},
+		"a loss seen at the end":               {judged(1, visit(1, 0), visit(2, 1)), report{entered: 2, completed: 2, lost: 1}, false},
+		"a loss behind a dead one":             {judged(1, visit(1, 0), visit(2, 1), did(enter, 3), did(gone, 3)), report{entered: 3, completed: 2, lost: 1, killed: 1}, false},
+		"a loss of everything":                 {judged(0, visit(1, 0)), report{entered: 1, completed: 1, lost: 1}, false},
+		"an increment that nobody made":        {judged(2, visit(1, 0)), report{entered: 1, completed: 1, lost: -1}, false},
+		"a wrong value made good by another":   {judged(3, visit(1, 0), visit(2, 0), visit(3, 2)), report{entered: 3, completed: 3}, false},
+		"a lost hold is no increment":          {judged(1, did(enter, 1), did(lost, 1), visit(2, 0)), report{entered: 2, completed: 1}, true},
+		"entered after a killed one was gone":  {judged(1, did(enter, 1), did(gone, 1), visit(2, 0)), report{entered: 2, completed: 1, killed: 1}, true},
+		"entered before a killed one was gone": {judged(1, did(enter, 1), did(enter, 2), did(gone, 1), did(leave, 2)), report{entered: 2, completed: 1, killed: 1, overlaps: 1}, false},
+		"killed before it wrote":               {judged(1, killed), report{entered: 2, completed: 1, killed: 1}, true},
+		"killed after it wrote":                {judged(2, killed), report{entered: 2, completed: 1, killed: 1, byKilled: 1}, true},
 		// The next worker shows which it is, so that no loss can hide behind the doubt.
-		"settled, not written":              {judged(2, killed, visit(3, 1)), Verdict{Entered: 3, Completed: 2, Killed: 1}, true},
-		"settled, written":                  {judged(3, killed, visit(3, 2)), Verdict{Entered: 3, Completed: 2, Killed: 1, ByKilled: 1}, true},
-		"no doubt lives on, if not written": {judged(3, killed, visit(3, 1)), Verdict{Entered: 3, Completed: 2, Killed: 1, Lost: -1}, false},
-		"no doubt lives on, if written":     {judged(2, killed, visit(3, 2)), Verdict{Entered: 3, Completed: 2, Killed: 1, ByKilled: 1, Lost: 1}, false},
+		"settled, not written":              {judged(2, killed, visit(3, 1)), report{entered: 3, completed: 2, killed: 1}, true},
+		"settled, written":                  {judged(3, killed, visit(3, 2)), report{entered: 3, completed: 2, killed: 1, byKilled: 1}, true},
+		"no doubt lives on, if not written": {judged(3, killed, visit(3, 1)), report{entered: 3, completed: 2, killed: 1, lost: -1}, false},
+		"no doubt lives on, if written":     {judged(2, killed, visit(3, 2)), report{entered: 3, completed: 2, killed: 1, byKilled: 1, lost: 1}, false},
 	} {
 		v := c.got
-		got := Verdict{Entered: v.Entered, Overlaps: v.Overlaps, Completed: v.Completed, ByKilled: v.ByKilled, Killed: v.Killed, Lost: v.Lost}
-		if !reflect.DeepEqual(got, c.want) || v.Sound() != c.sound {
-			t.Errorf("%s: %+v, sound: %v", name, v, v.Sound())
+		got := report{entered: v.entered, overlaps: v.overlaps, completed: v.completed, byKilled: v.byKilled, killed: v.killed, lost: v.lost}
+		if !reflect.DeepEqual(got, c.want) || v.sound() != c.sound {
+			t.Errorf("%s: %+v, sound: %v", name, v, v.sound())
 		}
 	}
 }
@@ -85,8 +85,8 @@ func TestAHandOverIsFromOneProcessToAnotherThatWaited(t *testing.T) {
 		"somebody is inside": {[]event{{Kind: enter, Number: 3, Since: 2000}}, late, 0},
 	} {
 		v := judged(1, before, c.between, []event{c.next})
-		if v.HandOvers != c.want || c.want == 1 && v.P50 != 250 {
-			t.Errorf("%s: %d hand-overs, p50 %d; want %d", name, v.HandOvers, v.P50, c.want)
+		if len(v.handOvers) != c.want || c.want == 1 && v.handOvers[0] != 250 {
+			t.Errorf("%s: hand-overs %d; want %d", name, v.handOvers, c.want)
 		}
 	}
 }
@@ -97,24 +97,18 @@ func TestARecoveryIsMeasuredFromTheKillToTheNextInside(t *testing.T) {
 		{Kind: enter, Number: 1, At: 100}, {Kind: gone, Number: 1, At: 500}, {Kind: gone, Number: 7, At: 600}, // was not inside
 		{Kind: enter, Number: 2, At: 2500}, {Kind: leave, Number: 2, At: 2600}, {Kind: enter, Number: 3, At: 2700},
 	})
-	if want := []Recovery{{Killed: 1, Heir: 2, After: 2000}}; !slices.Equal(v.Recoveries, want) {
-		t.Errorf("recoveries %v, want %v", v.Recoveries, want)
+	if want := []recovery{{killed: 1, heir: 2, after: 2000}}; !slices.Equal(v.recoveries, want) {
+		t.Errorf("recoveries %v, want %v", v.recoveries, want)
 	}
 }
 
-func TestPercentileIsTheNearestRank(t *testing.T) {
+func TestAPercentileIsTheNearestRank(t *testing.T) {
 	t.Parallel()
-	hundred := make([]int, 100)
-	for i := range hundred {
-		hundred[i] = i + 1
-	}
-	for _, c := range []struct{ got, want int }{
-		{percentile(hundred, 50), 50}, {percentile(hundred, 99), 99}, {percentile(hundred, 100), 100},
-		{percentile([]int{7}, 50), 7}, {percentile([]int{7, 8}, 99), 8}, {percentile([]int{7, 8, 9}, 50), 8},
-		{percentile([]int(nil), 99), 0},
+	for _, c := range []struct{ n, p, want int }{
+		{100, 50, 50}, {100, 99, 99}, {100, 100, 100}, {1, 50, 1}, {1, 99, 1}, {2, 99, 2}, {3, 50, 2},
 	} {
-		if c.got != c.want {
-			t.Errorf("got %d, want %d", c.got, c.want)
+		if got := rank(c.n, c.p) + 1; got != c.want {
+			t.Errorf("of %d values %d %% do not exceed number %d, want %d", c.n, c.p, got, c.want)
 		}
 	}
 }
@@ -181,19 +175,19 @@ func TestRefereeIsRightAboutAnyHistory(t *testing.T) {
 			}
 		}
 		v := judged(s.counter, s.events)
-		if (v.Overlaps > 0) != overlapped {
-			t.Fatalf("%d overlaps, want some: %v", v.Overlaps, overlapped)
+		if (v.overlaps > 0) != overlapped {
+			t.Fatalf("%d overlaps, want some: %v", v.overlaps, overlapped)
 		}
-		if v.Killed != kills {
-			t.Fatalf("%d killed, want %d", v.Killed, kills)
+		if v.killed != kills {
+			t.Fatalf("%d killed, want %d", v.killed, kills)
 		}
-		if int64(v.Completed+v.ByKilled)-v.Lost != s.counter {
+		if int64(v.completed+v.byKilled)-v.lost != s.counter {
 			t.Fatalf("%+v does not add up to %d", v, s.counter)
 		}
-		if !overlapped && (!v.Sound() || v.Completed+v.ByKilled != s.written) {
+		if !overlapped && (!v.sound() || v.completed+v.byKilled != s.written) {
 			t.Fatalf("a good history with %d increments is judged %+v", s.written, v)
 		}
-		if overlapped && v.Sound() {
+		if overlapped && v.sound() {
 			t.Fatalf("a bad history is judged sound: %+v", v)
 		}
 	})
@@ -221,7 +215,7 @@ func TestAVanishedIncrementIsAlwaysFound(t *testing.T) {
 				s.end(worker, leave)
 			}
 		}
-		if v := judged(s.counter, s.events); v.Sound() || v.Lost != 1 {
+		if v := judged(s.counter, s.events); v.sound() || v.lost != 1 {
 			t.Fatalf("judged %+v", v)
 		}
 	})

@@ -13,14 +13,9 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// named is a lock that is only shown.
-type named struct{ *redlatch.Mutex }
-
-func (named) Name() string { return "redlatch:demo:abc" }
-
-// terminal is a narrator that draws on so many columns and lines.
-func terminal(out *bytes.Buffer, width, height *int) *narrator {
-	return &narrator{out: out, size: func() (int, int, error) { return *width, *height, nil }}
+// terminal is a screen that draws on so many columns and lines.
+func terminal(out *bytes.Buffer, width, height *int) *screen {
+	return &screen{out: out, size: func() (int, int, error) { return *width, *height, nil }}
 }
 
 // busy is a count of which every part is filled.
@@ -28,21 +23,21 @@ func busy(workers int) *counting {
 	settings := usual()
 	settings.Workers = workers
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	s := &stage{settings: settings, narrator: &narrator{}, address: "redis://127.0.0.1:6379", began: began, now: began.Add(8200 * time.Millisecond)}
-	c := &counting{stage: s, lock: named{}, referee: newReferee(), number: 66}
-	c.referee.verdict.Completed, c.referee.handOver = 66, 980*time.Microsecond
+	r := &runner{settings: settings, screen: &screen{}, address: "redis://127.0.0.1:6379", began: began, now: began.Add(8200 * time.Millisecond), length: settings.For}
+	c := &counting{runner: r, gauge: &gauge{name: "redlatch:demo:abc", renewals: 4}, referee: newReferee(), number: 66}
+	c.referee.completed, c.referee.handOver = 66, 980*time.Microsecond
 	for n := range workers {
-		p := &process{number: n + 1, state: waiting, command: &exec.Cmd{Process: &os.Process{Pid: 4000 + n}}}
-		c.rows = append(c.rows, &row{process: p, client: "c" + string(rune('a'+n)), since: s.now.Add(-300 * time.Millisecond), done: 5})
+		command := &exec.Cmd{Process: &os.Process{Pid: 4000 + n}}
+		c.workers = append(c.workers, &process{number: n + 1, state: waiting, command: command, client: "c" + string(rune('a'+n)), since: r.now.Add(-300 * time.Millisecond), done: 5})
 	}
-	c.rows[1].state = enter
-	c.gauge = gauge{last: sample{at: s.now.Add(-100 * time.Millisecond), owner: "cb:17", count: 1, ttl: 1600 * time.Millisecond}, renewals: 4}
+	c.workers[1].state = enter
+	c.sample = sample{at: r.now.Add(-100 * time.Millisecond), owner: "cb:17", ttl: 1600 * time.Millisecond}
 	return c
 }
 
-func text(lines []line) string {
+func text(lines []string) string {
 	var out bytes.Buffer
-	(&narrator{out: &out}).print(lines...)
+	(&screen{out: &out}).print(lines...)
 	return out.String()
 }
 
@@ -57,13 +52,14 @@ func TestTheFrameShowsWhoHoldsWhoWaitsAndWhatIsLeft(t *testing.T) {
 lock  redlatch:demo:abc   lease 3s, renewed every third of it
 redis redis://127.0.0.1:6379
 
-held by w2        cb:17  count 1
-TTL     [####################....................]   1.5 s   renewals seen 4
+held by w2
+TTL [###############...............] 1.5 s
+waiting: w1
+increments 66, counter 66, overlaps 0
+last hand-over 0.98 ms, renewals seen 4
 
   w1  pid 4000    waits      0.3 s     5 added
   w2  pid 4001    HOLDS      0.3 s     5 added
-
-increments 66   counter file 66   overlaps 0   last hand-over 0.98 ms
 
    3.1 s  w2 renewed its lease: TTL 2.0 s -> 3.0 s
 `
@@ -75,17 +71,17 @@ increments 66   counter file 66   overlaps 0   last hand-over 0.98 ms
 func TestTheFrameTellsWhatIsUnusual(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*counting){
-		"held by w2, dead  cb:17": func(c *counting) {
-			c.dead, c.rows[1] = c.rows[1], &row{process: c.rows[0].process, client: "cz", replaces: 2}
+		"held by w2, dead": func(c *counting) {
+			c.dead, c.workers[1] = c.workers[1], &process{number: 3, command: c.workers[0].command, client: "cz", replaces: c.workers[1]}
 		},
-		"in place of w2": func(c *counting) { c.rows[0].replaces = 2 },
+		"in place of w2": func(c *counting) { c.workers[0].replaces = c.workers[1] },
 		"Redis does not answer: connection refused": func(c *counting) { c.gauge.err = errors.New("connection refused") },
-		"held by nobody":     func(c *counting) { c.gauge.last = sample{at: c.now} },
-		"held by a stranger": func(c *counting) { c.gauge.last.owner = "somebody:1" },
-		"queue   w1 a stranger": func(c *counting) {
-			c.settings.Fair, c.gauge.last.queue = true, []redlatch.Waiter{{Owner: "ca:3"}, {Owner: "x:1"}}
+		"held by nobody":     func(c *counting) { c.sample = sample{at: c.now} },
+		"held by a stranger": func(c *counting) { c.owner = "somebody:1" },
+		"queue: w1 a stranger": func(c *counting) {
+			c.settings.Fair, c.queue = true, []redlatch.Waiter{{Owner: "ca:3"}, {Owner: "x:1"}}
 		},
-		"left": func(c *counting) { c.rows[0].state = gone },
+		"left": func(c *counting) { c.workers[0].state = gone },
 	} {
 		c := busy(2)
 		change(c)
@@ -108,19 +104,19 @@ func TestTheFrameFitsEveryTerminalThatItIsDrawnIn(t *testing.T) {
 
 func TestALineIsCutToTheWidthWithoutItsColours(t *testing.T) {
 	t.Parallel()
-	l := on(good, "green").and(neutral, " plain").and(bad, " red")
+	line := good.text("green") + " plain" + bad.text(" red")
 	for width, want := range map[int]string{
 		80: "\x1b[32mgreen\x1b[0m plain\x1b[31;1m red\x1b[0m",
-		8:  "\x1b[32mgreen\x1b[0m pl",
-		3:  "\x1b[32mgre\x1b[0m",
-		0:  "",
-		-1: "",
+		8:  "\x1b[32mgreen\x1b[0m pl\x1b[31;1m\x1b[0m",
+		3:  "\x1b[32mgre\x1b[0m\x1b[31;1m\x1b[0m",
+		0:  "\x1b[32m\x1b[0m\x1b[31;1m\x1b[0m",
+		-1: "\x1b[32m\x1b[0m\x1b[31;1m\x1b[0m",
 	} {
-		if got := l.render(width, true); got != want {
+		if got := fit(line, width, true); got != want {
 			t.Errorf("width %d: %q, want %q", width, got, want)
 		}
 	}
-	if got := l.render(8, false); got != "green pl" {
+	if got := fit(line, 8, false); got != "green pl" {
 		t.Errorf("without colours: %q", got)
 	}
 }
@@ -136,10 +132,10 @@ func TestTheTerminalIsDrawnOverAndStartsAnewWhenResized(t *testing.T) {
 		check(t, n.err)
 		return out.String()
 	}
-	if first := draw(); strings.Contains(first, "A\r") || strings.Count(first, "\n") != 12 {
+	if first := draw(); strings.Contains(first, "A\r") || strings.Count(first, "\n") != 13 {
 		t.Errorf("first frame: %q", first)
 	}
-	if again := draw(); !strings.HasPrefix(again, "\x1b[12A\r") || !strings.HasSuffix(again, "\x1b[J") {
+	if again := draw(); !strings.HasPrefix(again, "\x1b[13A\r") || !strings.HasSuffix(again, "\x1b[J") {
 		t.Errorf("second frame: %q", again)
 	}
 	width = 60
@@ -147,7 +143,7 @@ func TestTheTerminalIsDrawnOverAndStartsAnewWhenResized(t *testing.T) {
 		t.Errorf("after the resize: %q", resized)
 	}
 	for name := range strings.SplitSeq("ABCDEFGHIJKLMNOPQRST", "") {
-		n.note(0, neutral, "note %s", name)
+		n.note(0, plain, "note %s", name)
 	}
 	height = 60
 	if shown := draw(); strings.Contains(shown, "note J") || !strings.Contains(shown, "note K") || !strings.Contains(shown, "note T") {
@@ -164,21 +160,21 @@ func TestTheLogSaysHowThingsStandOnceASecond(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	c := busy(3)
-	c.narrator.out = &out
+	c.screen.out = &out
 	for tenth := range 52 { // some of them late
 		c.now = c.began.Add(time.Duration(tenth)*100*time.Millisecond + time.Duration(tenth%7)*10*time.Millisecond)
 		c.log()
 	}
 	got := out.String()
-	line := regexp.MustCompile(`(?m)^   1\.0 s  held by w2, TTL \d\.\d s; waiting: w1 w3; increments 66, counter 66, overlaps 0$`)
+	line := regexp.MustCompile(`(?m)^   1\.0 s  held by w2; TTL \[#+\.*\] \d\.\d s; waiting: w1 w3; increments 66, counter 66, overlaps 0$`)
 	if strings.Count(got, "\n") != 5 || !line.MatchString(got) || strings.Contains(got, "\x1b") {
 		t.Errorf("lines:\n%s", got)
 	}
-	if got := busy(maxWorkers).state(); !strings.Contains(got, "; waiting: 63 workers;") || len(got) > 100 {
+	if got := fit(strings.Join(busy(maxWorkers).status(), "; "), 1000, false); !strings.Contains(got, "; waiting: 63 workers;") || len(got) > 120 {
 		t.Errorf("%d characters: %s", len(got), got)
 	}
-	c.rows[1].state = waiting // it was heard of before Redis was asked
-	if got := strings.Join(c.waiters(), " "); got != "w1 w3" {
+	c.workers[1].state = waiting // it was heard of before Redis was asked
+	if got := c.waiters(); got != "w1 w3" {
 		t.Errorf("waiters %s, holder %s", got, c.holder())
 	}
 }

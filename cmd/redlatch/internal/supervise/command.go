@@ -21,7 +21,7 @@ type Hold interface {
 type Limits struct {
 	Lease     time.Duration // of the hold
 	KillAfter time.Duration // from SIGTERM to SIGKILL, see CheckKillAfter
-	Settle    time.Duration // for which processes that are just ending are left to it; 250 ms if 0
+	Grace     time.Duration // for processes that are just ending. Default: 250ms
 }
 
 // End is how a command ended.
@@ -31,9 +31,9 @@ type End struct {
 	Code int
 	// Why the command was stopped, if it did not end by itself.
 	Why Reason
-	// Swept is how many processes the command had left behind in its group that
+	// LeftBehind is how many processes the command had left behind in its group that
 	// had to be stopped.
-	Swept int
+	LeftBehind int
 	// Left are processes that could not be killed. They may go on working.
 	Left []int
 }

@@ -11,19 +11,19 @@
 //	start ------ … -------+------------------+----------+------------ expiry in Redis
 //	                      |<-- kill-after -->|<-margin->deadline
 //
-// A renewal that comes before SIGTERM moves all of it on, and the command never knows. A
-// hold that is gone already, because somebody forced it, is past waiting for: SIGTERM at
-// once, and SIGKILL two seconds later at the most.
+// A renewal that comes before SIGTERM moves all of it on, and the command never knows. If
+// the hold is lost already, because somebody forced it, SIGTERM comes at once and SIGKILL
+// two seconds later at the most.
 //
 // # Who
 //
-// The command has a process group of its own. Signals that reach this process are passed
-// on to that group, and so is Ctrl-C, unless the command has the terminal, where the
-// kernel sends it by itself: in either case it comes once.
+// The command has a process group of its own. This process passes the signals that reach it
+// on to that group. If the command has the terminal, the kernel sends it Ctrl-C, and this
+// process does not. In either case Ctrl-C comes once.
 //
-//	the command ended        what is left of its group is stopped: it would go on
+//	the command ended        what is left of its group is stopped, as it would go on
 //	                         working without the lock
-//	the hold ended           so is whatever else descends from it, also what moved to a
+//	the hold ended           its whole process tree is stopped, also what moved to a
 //	                         session of its own
 //
 // To find the latter this process becomes their reaper (Linux): orphans become its
@@ -33,9 +33,9 @@
 //
 // # States
 //
-//	running   ── the command ends ─────▶  sweeping  ── its group is gone ──▶  over
+//	running   ── the command ends ─────▶  stopping what is left of its group ── gone ──▶  over
 //	   │                                     │
-//	   └── the hold is lost, or its time is near: stopping ── all are gone ──▶  over
+//	   └── the hold is lost, or its time is near: stopping the whole tree ── gone ──▶  over
 //
 // One goroutine does all of it, on one thread: the kernel takes the end of the thread
 // that started the command for the end of its parent.

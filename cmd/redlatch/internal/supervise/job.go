@@ -36,7 +36,7 @@ func (s *supervisor) leaderStopped(number unix.Signal) {
 func (s *supervisor) lendOnDemand() {
 	if s.terminal != nil && s.terminal.wanted && s.terminal.has(s.terminal.ours) {
 		s.terminal.lend()
-		s.family.signal(inGroup, unix.SIGCONT)
+		s.tree.signal(inGroup, unix.SIGCONT)
 	}
 }
 
@@ -45,7 +45,7 @@ func (s *supervisor) pause() {
 	if s.stopping {
 		return
 	}
-	s.family.signal(anywhere, unix.SIGSTOP)
+	s.tree.signal(anywhere, unix.SIGSTOP)
 	s.terminal.takeBack()
 	// SIGTSTP is no use: the runtime does not give up a signal that it has once
 	// listened to. SIGSTOP would stop a process that no shell can continue. SIGTTIN
@@ -62,5 +62,5 @@ func (s *supervisor) goOn() {
 	if s.terminal != nil && s.terminal.lent {
 		s.terminal.lend()
 	}
-	s.family.signal(anywhere, unix.SIGCONT)
+	s.tree.signal(anywhere, unix.SIGCONT)
 }

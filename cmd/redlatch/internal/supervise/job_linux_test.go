@@ -22,7 +22,7 @@ func atShell(t *testing.T, limits Limits, script string) (*supervised, *proctest
 	s := newSupervised(t, limits, script)
 	self := s.command.Path
 	file := filepath.Join(s.command.Dir, "script")
-	if err := os.WriteFile(file, []byte(`exec 9>"$KIN"; `+script), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`exec 9>"$TREE"; `+script), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	bash, err := exec.LookPath("bash")
@@ -55,7 +55,7 @@ while :; do echo beat >&9; sleep 0.02; done`
 
 // beats is how often it has shown that so far.
 func (s *supervised) beats() (n int) {
-	for _, line := range s.kin.Said() {
+	for _, line := range s.tree.Said() {
 		if line == "beat" {
 			n++
 		}
@@ -77,10 +77,10 @@ func TestCtrlCReachesTheCommandOnceAndTheShellGetsItsTerminalBack(t *testing.T) 
 		echo leader $$ >&9
 		while :; do sleep 0.02; done`)
 	terminal.Type("$S sh script; echo the code is $?\n")
-	leader := s.kin.Pid("leader")
+	leader := s.tree.Pid("leader")
 	awaitState(t, leader, "S+")
 	terminal.Type(proctest.CtrlC)
-	s.kin.Await("interrupted")
+	s.tree.Await("interrupted")
 	process, _ := os.FindProcess(leader)
 	process.Signal(Signals[4])
 	terminal.Await("the code is 11")
@@ -92,7 +92,7 @@ func TestCtrlZStopsEverythingAndFgContinuesIt(t *testing.T) {
 	t.Parallel()
 	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, beating)
 	terminal.Type("$S bash script\n")
-	leader, apart := s.kin.Pid("leader"), s.kin.Pid("apart")
+	leader, apart := s.tree.Pid("leader"), s.tree.Pid("apart")
 	for range 2 {
 		s.awaitBeat()
 		terminal.Type(proctest.CtrlZ)
@@ -104,9 +104,9 @@ func TestCtrlZStopsEverythingAndFgContinuesIt(t *testing.T) {
 		awaitState(t, apart, "S")
 	}
 	terminal.Type(proctest.CtrlC)
-	s.kin.Await("interrupted")
+	s.tree.Await("interrupted")
 	terminal.Await("the code is 9")
-	terminal.Type("kill -9 " + s.kin.Await("apart") + "; exit\n")
+	terminal.Type("kill -9 " + s.tree.Await("apart") + "; exit\n")
 	s.want(End{Code: 9})
 }
 
@@ -116,8 +116,8 @@ func TestFgAfterTheDeadlineKillsTheCommandInItsSleep(t *testing.T) {
 	t.Parallel()
 	s, terminal := atShell(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, beating)
 	terminal.Type("$S bash script\n")
-	leader := s.kin.Pid("leader")
-	s.kin.Await("apart")
+	leader := s.tree.Pid("leader")
+	s.tree.Await("apart")
 	s.awaitBeat()
 	deadline := s.tell("deadline 1500ms").Add(1500 * time.Millisecond)
 	s.awaitBeat() // time for the order to be read
@@ -126,7 +126,7 @@ func TestFgAfterTheDeadlineKillsTheCommandInItsSleep(t *testing.T) {
 	asleep := s.beats()
 	redistest.Eventually(t, 10*time.Second, func() bool { return time.Now().After(deadline) }, "the deadline has passed")
 	terminal.Type("fg; echo the code is $?\n")
-	s.kin.AwaitGone(5 * time.Second)
+	s.tree.AwaitGone(5 * time.Second)
 	terminal.Await("the code is 137")
 	terminal.Type("exit\n")
 	s.want(End{Code: 137, Why: OutOfTime})
@@ -139,18 +139,18 @@ func TestACommandInTheBackgroundLeavesTheTerminalToTheShell(t *testing.T) {
 	t.Parallel()
 	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, beating)
 	terminal.Type("$S bash script\n")
-	leader := s.kin.Pid("leader")
+	leader := s.tree.Pid("leader")
 	s.awaitBeat()
 	terminal.Type(proctest.CtrlZ)
 	awaitState(t, leader, "T")
 	terminal.Type("bg\n")
 	s.awaitBeat()
-	terminal.Type("kill -9 " + s.kin.Await("apart") + "; echo now at the $((40+2))th prompt\n")
+	terminal.Type("kill -9 " + s.tree.Await("apart") + "; echo now at the $((40+2))th prompt\n")
 	terminal.Await(`42th prompt\r\nready> $`)
 	// The shell is reading when the command ends.
 	supervisor, _ := os.FindProcess(parentOf(t, leader))
 	supervisor.Signal(os.Interrupt)
-	s.kin.AwaitGone(5 * time.Second)
+	s.tree.AwaitGone(5 * time.Second)
 	redistest.Eventually(t, 5*time.Second, func() bool {
 		return processState(supervisor.Pid) == "" || strings.HasPrefix(processState(supervisor.Pid), "Z")
 	}, "the supervisor has ended")
@@ -172,7 +172,7 @@ func TestACommandThatReadsGetsTheTerminalWhenItNeedsIt(t *testing.T) {
 			s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
 				echo leader $$ >&9; read x; echo the word is $x`)
 			terminal.Type(line)
-			leader := s.kin.Pid("leader")
+			leader := s.tree.Pid("leader")
 			awaitState(t, leader, "S+")
 			terminal.Type("hello\n")
 			terminal.Await("the word is hello")

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellOfParentsDeath is a wish that only Linux fulfils.
+// tellOfParentsDeath does nothing: only Linux has such a setting.
 func tellOfParentsDeath(*syscall.SysProcAttr) {}
 
 // stopSelf stops this process with a signal that does so, and returns when it is

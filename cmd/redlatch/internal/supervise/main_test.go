@@ -101,7 +101,7 @@ func (h *toldHold) obey(orders *os.File) {
 type supervised struct {
 	t       *testing.T
 	command *exec.Cmd
-	kin     *proctest.Kin
+	tree    *proctest.Tree
 	orders  *os.File
 	report  *os.File
 	exited  chan struct{}
@@ -127,11 +127,11 @@ func newSupervised(t *testing.T, limits Limits, script string, launcher ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &supervised{t: t, kin: proctest.NewKin(t), orders: ordersIn, report: reportOut, exited: make(chan struct{})}
-	line := append(launcher, self, "sh", "-c", `exec 9>"$KIN"; `+script)
+	s := &supervised{t: t, tree: proctest.NewTree(t), orders: ordersIn, report: reportOut, exited: make(chan struct{})}
+	line := append(launcher, self, "sh", "-c", `exec 9>"$TREE"; `+script)
 	s.command = exec.Command(line[0], line[1:]...)
 	s.command.Dir = t.TempDir() // for core dumps
-	s.command.Env = append(os.Environ(), s.kin.Env(), asSupervisor+"="+string(text), "GORACE=atexit_sleep_ms=0")
+	s.command.Env = append(os.Environ(), s.tree.Env(), asSupervisor+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	s.command.ExtraFiles = []*os.File{ordersOut, reportIn}
 	t.Cleanup(func() {
 		for _, f := range []*os.File{ordersIn, ordersOut, reportIn, reportOut} {
@@ -204,7 +204,7 @@ func (s *supervised) end() End {
 // want checks an end, but for the numbers of processes.
 func (s *supervised) want(want End) {
 	s.t.Helper()
-	if got := s.end(); got.Code != want.Code || got.Why != want.Why || got.Swept != want.Swept || len(got.Left) != 0 {
+	if got := s.end(); got.Code != want.Code || got.Why != want.Why || got.LeftBehind != want.LeftBehind || len(got.Left) != 0 {
 		s.t.Errorf("the end is %+v, want %+v", got, want)
 	}
 }

@@ -17,8 +17,8 @@ import (
 type supervisor struct {
 	hold     Hold
 	times    schedule
-	settle   time.Duration
-	family   *family
+	grace    time.Duration
+	tree     *processTree
 	terminal *terminal
 
 	passOn    <-chan os.Signal // for the command
@@ -45,7 +45,7 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 	s := &supervisor{
 		hold:      hold,
 		times:     newSchedule(limits.Lease, limits.KillAfter),
-		settle:    cmp.Or(limits.Settle, settle),
+		grace:     cmp.Or(limits.Grace, defaultGrace),
 		terminal:  findTerminal(),
 		passOn:    signals,
 		children:  make(chan os.Signal, 1),
@@ -63,7 +63,7 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 
 	why := s.guard(func() bool { return s.ended })
 	if why == "" {
-		why = s.sweep()
+		why = s.stopLeftBehind()
 	}
 	if why != "" {
 		s.stop(why)
@@ -87,7 +87,7 @@ func (s *supervisor) listen() (undo func()) {
 }
 
 func (s *supervisor) start(c Command) error {
-	s.family = newFamily()
+	s.tree = newTree()
 	leader, err := c.start(s.terminal)
 	// Whoever is not in the foreground is stopped for moving the terminal on. Only
 	// now, because the command would inherit it.
@@ -96,7 +96,7 @@ func (s *supervisor) start(c Command) error {
 		s.terminal.reclaim()
 		return err
 	}
-	s.family.leader = leader
+	s.tree.leader = leader
 	return nil
 }
 
@@ -124,18 +124,18 @@ func (s *supervisor) guard(over func() bool) Reason {
 	return ""
 }
 
-// sweep stops what is left of the command's group after its end. The hold goes on
+// stopLeftBehind stops what is left of the command's group after its end. The hold goes on
 // meanwhile.
-func (s *supervisor) sweep() Reason {
-	settled := time.Now().Add(s.settle)
-	if why := s.guard(func() bool { return s.gone(inGroup) || passed(settled, time.Now()) }); why != "" {
+func (s *supervisor) stopLeftBehind() Reason {
+	over := time.Now().Add(s.grace)
+	if why := s.guard(func() bool { return s.gone(inGroup) || passed(over, time.Now()) }); why != "" {
 		return why
 	}
-	left := s.family.left(inGroup)
+	left := s.tree.left(inGroup)
 	if len(left) == 0 {
 		return ""
 	}
-	s.end.Swept = len(left)
+	s.end.LeftBehind = len(left)
 	s.ask(inGroup)
 	limit := time.Now().Add(s.times.killAfter)
 	if why := s.guard(func() bool { return s.gone(inGroup) || passed(limit, time.Now()) }); why != "" {
@@ -165,41 +165,41 @@ func (s *supervisor) stop(why Reason) {
 }
 
 // ask tells processes to end. One that is stopped hears of it when it goes on.
-func (s *supervisor) ask(where scope) { s.family.signal(where, unix.SIGTERM, unix.SIGCONT) }
+func (s *supervisor) ask(where scope) { s.tree.signal(where, unix.SIGTERM, unix.SIGCONT) }
 
 // kill kills until nobody is left: a process may be starting another just now.
 func (s *supervisor) kill(where scope) {
 	for limit := time.Now().Add(patience); !passed(limit, time.Now()); s.attend(limit, nil) {
-		s.family.signal(where, unix.SIGKILL) // first: looking takes time that is short
+		s.tree.signal(where, unix.SIGKILL) // first: looking takes time that is short
 		if s.gone(where) {
 			return
 		}
 	}
-	s.end.Left = s.family.left(where)
+	s.end.Left = s.tree.left(where)
 }
 
 // gone says whether the command has ended, and nobody else is left. A process that is
 // dead and not reaped yet is gone, but the command's own end has to be known.
 func (s *supervisor) gone(where scope) bool {
 	s.reap()
-	return s.ended && len(s.family.left(where)) == 0
+	return s.ended && len(s.tree.left(where)) == 0
 }
 
 const (
-	// settle is for processes that are just ending by themselves, such as the reader
+	// defaultGrace is for processes that are just ending by themselves, such as the reader
 	// at the end of a pipe.
-	settle = 250 * time.Millisecond
-	// patience is for how long a process is waited for that does not die of SIGKILL.
+	defaultGrace = 250 * time.Millisecond
+	// patience bounds the wait for a process that does not die of SIGKILL.
 	patience = 3 * time.Second
-	// longTick bounds the time after which a machine that was suspended notices.
+	// longTick bounds how late the end of a suspension is noticed.
 	longTick = time.Second
-	// shortTick is how often it is looked whether processes are gone, of which only
+	// shortTick is the time between two checks whether processes are gone. Only
 	// children report their end.
 	shortTick = 20 * time.Millisecond
 )
 
-// attend waits for something to happen, at most until a moment or until lost is closed,
-// and does what does not depend on the state.
+// attend waits for one event, at most until a moment or until lost is closed, and handles
+// it.
 func (s *supervisor) attend(until time.Time, lost <-chan struct{}) {
 	tick := longTick
 	if s.ended || s.stopping {
@@ -214,7 +214,7 @@ func (s *supervisor) attend(until time.Time, lost <-chan struct{}) {
 	case <-s.children:
 		s.reap()
 	case number := <-s.passOn:
-		s.family.signal(inGroup, number.(unix.Signal))
+		s.tree.signal(inGroup, number.(unix.Signal))
 	case <-s.paused:
 		s.pause()
 	case <-s.continued:
@@ -231,15 +231,15 @@ func (s *supervisor) reap() {
 		case err == unix.EINTR:
 			continue
 		case err != nil:
-			s.family.childless = errors.Is(err, unix.ECHILD)
+			s.tree.childless = errors.Is(err, unix.ECHILD)
 			return
 		case pid == 0:
 			return
-		case pid != s.family.leader || s.ended:
+		case pid != s.tree.leader || s.ended:
 		case status.Stopped():
 			s.leaderStopped(status.StopSignal())
 		default:
-			s.ended, s.family.reaped, s.status = true, true, status
+			s.ended, s.tree.reaped, s.status = true, true, status
 		}
 	}
 }

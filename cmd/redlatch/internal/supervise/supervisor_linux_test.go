@@ -19,10 +19,10 @@ func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
 		trap 'echo told >&9; exit' TERM
 		echo ready $$ >&9
 		while :; do sleep 0.05; done`)
-	s.kin.Await("ready")
+	s.tree.Await("ready")
 	s.command.Process.Kill()
-	s.kin.Await("told")
-	s.kin.AwaitGone(5 * time.Second)
+	s.tree.Await("told")
+	s.tree.AwaitGone(5 * time.Second)
 }
 
 // A shell that becomes the supervisor by exec leaves it the children that it had.
@@ -37,7 +37,7 @@ func TestChildrenThatWereThereBeforeAreLeftAlone(t *testing.T) {
 	}
 	defer syscall.Kill(stranger, syscall.SIGKILL)
 	s.tell("lost")
-	s.kin.AwaitGone(10 * time.Second)
+	s.tree.AwaitGone(10 * time.Second)
 	s.want(End{Code: 137, Why: Lost})
 	if state := processState(stranger); !strings.HasPrefix(state, "S") {
 		t.Errorf("the stranger is in state %q", state)
@@ -51,7 +51,7 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 		i=0; while [ $i -lt 20 ]; do (sleep 0 &); i=$((i+1)); done
 		echo spawned >&9
 		while :; do sleep 0.05; done`)
-	s.kin.Await("spawned")
+	s.tree.Await("spawned")
 	redistest.Eventually(t, 5*time.Second, func() bool {
 		all, err := readProcesses()
 		if err != nil {
@@ -80,9 +80,9 @@ func TestACommandThatForksAllTheTimeIsGoneToo(t *testing.T) {
 		setsid sh -c "$body" 300 "$body" &
 		sleep 0.2; echo racing >&9
 		while :; do sleep 1; done`)
-	s.kin.Await("racing")
+	s.tree.Await("racing")
 	s.tell("lost")
-	s.kin.AwaitGone(15 * time.Second) // by themselves they would be there for 30
+	s.tree.AwaitGone(15 * time.Second) // by themselves they would be there for 30
 	s.want(End{Code: 137, Why: Lost})
 }
 
@@ -100,20 +100,20 @@ func TestAProcessNameCannotLieAboutItsParent(t *testing.T) {
 	}
 }
 
-func TestDescendantsAreFoundThroughTheDeadAndNotThroughStrangers(t *testing.T) {
+func TestDescendantsAreFoundThroughTheDeadAndNotThroughOtherChildren(t *testing.T) {
 	t.Parallel()
 	one := func(pid, parent int, ended bool) process {
 		return process{identity: identity{pid, uint64(pid)}, parent: parent, ended: ended}
 	}
-	k := kin{self: 10, strangers: map[identity]bool{{20, 20}: true, {30, 1}: true}}
+	r := root{self: 10, others: map[identity]bool{{20, 20}: true, {30, 1}: true}}
 	all := []process{
 		one(1, 0, false), one(10, 1, false), one(11, 1, false),
-		one(20, 10, false), one(21, 20, false), // a stranger and its child
-		one(30, 10, false), // has the number of a stranger that is gone
+		one(20, 10, false), one(21, 20, false), // another child, and its child
+		one(30, 10, false), // has the number of another child that is gone
 		one(31, 30, true), one(32, 31, false), one(12, 11, false),
 	}
 	var got []int
-	for _, p := range k.descendants(all) {
+	for _, p := range r.descendants(all) {
 		got = append(got, p.pid)
 	}
 	if len(got) != 2 || got[0] != 30 || got[1] != 32 {

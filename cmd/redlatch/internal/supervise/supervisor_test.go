@@ -26,7 +26,7 @@ while :; do sleep 1; done`
 func (s *supervised) awaitStubborn() {
 	s.t.Helper()
 	for _, name := range []string{"leader", "grandchild", "apart"} {
-		s.kin.Await(name)
+		s.tree.Await(name)
 	}
 }
 
@@ -35,7 +35,7 @@ func TestEverythingIsGoneBeforeTheDeadline(t *testing.T) {
 	s := supervise(t, Limits{Lease: 10 * time.Second, KillAfter: 300 * time.Millisecond}, stubborn)
 	s.awaitStubborn()
 	deadline := s.tell("deadline 2s").Add(2 * time.Second) // SIGKILL after 1 s
-	if gone := s.kin.AwaitGone(10 * time.Second); !gone.Before(deadline) || gone.Before(deadline.Add(-1100*time.Millisecond)) {
+	if gone := s.tree.AwaitGone(10 * time.Second); !gone.Before(deadline) || gone.Before(deadline.Add(-1100*time.Millisecond)) {
 		t.Errorf("all were gone %v before the deadline", deadline.Sub(gone))
 	}
 	s.want(End{Code: 137, Why: OutOfTime})
@@ -47,9 +47,9 @@ func TestACommandGetsTheTimeItWasPromisedToEndInGoodOrder(t *testing.T) {
 		trap 'echo told >&9; sleep 0.7; echo tidied >&9; exit 3' TERM
 		echo ready >&9
 		while :; do sleep 0.05; done`)
-	s.kin.Await("ready")
+	s.tree.Await("ready")
 	s.tell("deadline 3s") // SIGTERM after 0.4 s, SIGKILL after 2.4 s
-	s.kin.Await("tidied")
+	s.tree.Await("tidied")
 	s.want(End{Code: 3, Why: OutOfTime})
 }
 
@@ -60,7 +60,7 @@ func TestARenewalInTimeIsNeverNoticed(t *testing.T) {
 		trap 'exit 4' USR1
 		echo ready >&9
 		while :; do sleep 0.05; done`)
-	s.kin.Await("ready")
+	s.tree.Await("ready")
 	for range 5 {
 		began := s.tell("deadline 2s") // SIGTERM after 1.4 s
 		redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(began) > 600*time.Millisecond }, "time has passed")
@@ -68,7 +68,7 @@ func TestARenewalInTimeIsNeverNoticed(t *testing.T) {
 	s.tell("deadline 1h")
 	s.command.Process.Signal(Signals[4])
 	s.want(End{Code: 4})
-	if said := s.kin.Said(); slices.Contains(said, "told") {
+	if said := s.tree.Said(); slices.Contains(said, "told") {
 		t.Errorf("the command was told to end: %q", said)
 	}
 }
@@ -79,13 +79,13 @@ func TestALossStopsTheCommandAtOnce(t *testing.T) {
 		trap 'echo told >&9; exit 0' TERM
 		echo ready >&9
 		while :; do sleep 0.05; done`)
-	s.kin.Await("ready")
+	s.tree.Await("ready")
 	lost := s.tell("lost")
-	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took > time.Second {
+	if took := s.tree.AwaitGone(10 * time.Second).Sub(lost); took > time.Second {
 		t.Errorf("it took %v", took)
 	}
 	s.want(End{Why: Lost})
-	if !slices.Contains(s.kin.Said(), "told") {
+	if !slices.Contains(s.tree.Said(), "told") {
 		t.Error("it was not asked to end")
 	}
 }
@@ -95,7 +95,7 @@ func TestALossKillsWhatDoesNotEndWithinTwoSeconds(t *testing.T) {
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, stubborn)
 	s.awaitStubborn()
 	lost := s.tell("lost")
-	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took < 1900*time.Millisecond || took > 3500*time.Millisecond {
+	if took := s.tree.AwaitGone(10 * time.Second).Sub(lost); took < 1900*time.Millisecond || took > 3500*time.Millisecond {
 		t.Errorf("it took %v", took)
 	}
 	s.want(End{Code: 137, Why: Lost})
@@ -124,17 +124,17 @@ func TestWhatACommandLeavesInItsGroupIsStopped(t *testing.T) {
 		sh -c 'trap "echo told >&9; exit" TERM; echo left $$ >&9; while :; do sleep 0.05; done' &
 		setsid sh -c 'echo daemon $$ >&9; exec 9>&-; exec sleep 1000' &
 		sleep 0.5; exit 5`)
-	s.kin.Await("deaf")
-	s.kin.Await("left")
-	daemon := s.kin.Pid("daemon")
+	s.tree.Await("deaf")
+	s.tree.Await("left")
+	daemon := s.tree.Pid("daemon")
 	defer syscall.Kill(daemon, syscall.SIGKILL)
-	s.kin.AwaitGone(10 * time.Second)
+	s.tree.AwaitGone(10 * time.Second)
 	end := s.end()
 	// Their sleeps are counted, too.
-	if end.Code != 5 || end.Why != "" || end.Swept < 2 || end.Swept > 4 || len(end.Left) > 0 {
+	if end.Code != 5 || end.Why != "" || end.LeftBehind < 2 || end.LeftBehind > 4 || len(end.Left) > 0 {
 		t.Errorf("the end is %+v", end)
 	}
-	if !slices.Contains(s.kin.Said(), "told") {
+	if !slices.Contains(s.tree.Said(), "told") {
 		t.Error("nobody was asked to end")
 	}
 	if err := syscall.Kill(daemon, 0); err != nil {
@@ -144,29 +144,29 @@ func TestWhatACommandLeavesInItsGroupIsStopped(t *testing.T) {
 
 func TestWhatIsJustEndingIsLeftToEnd(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second, Settle: 8 * time.Second}, `
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second, Grace: 8 * time.Second}, `
 		sh -c 'sleep 1; echo written >&9' &
 		exit 0`)
-	s.kin.AwaitGone(10 * time.Second)
+	s.tree.AwaitGone(10 * time.Second)
 	s.want(End{})
-	if !slices.Contains(s.kin.Said(), "written") {
+	if !slices.Contains(s.tree.Said(), "written") {
 		t.Error("it was stopped in the middle")
 	}
 }
 
 // A loss while the rest of the group is being stopped must not wait for that.
-func TestALossWhileSweepingStopsEverything(t *testing.T) {
+func TestALossWhileLeftoversAreStoppedStopsEverything(t *testing.T) {
 	t.Parallel()
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, `
 		trap '' TERM
 		sh -c 'echo deaf $$ >&9; while :; do sleep 1; done' &
 		setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
 		sleep 0.5; echo leaving >&9`)
-	s.kin.Await("deaf")
-	s.kin.Await("apart")
-	s.kin.Await("leaving")
+	s.tree.Await("deaf")
+	s.tree.Await("apart")
+	s.tree.Await("leaving")
 	lost := s.tell("lost")
-	if took := s.kin.AwaitGone(10 * time.Second).Sub(lost); took > 3500*time.Millisecond {
+	if took := s.tree.AwaitGone(10 * time.Second).Sub(lost); took > 3500*time.Millisecond {
 		t.Errorf("it took %v", took)
 	}
 	if end := s.end(); end.Why != Lost {
@@ -178,10 +178,10 @@ func TestAStoppedCommandDiesOfALossToo(t *testing.T) {
 	t.Parallel()
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
 		echo leader $$ >&9; kill -STOP $$; echo awake >&9; sleep 1000`)
-	leader := s.kin.Pid("leader")
+	leader := s.tree.Pid("leader")
 	awaitState(t, leader, "T")
 	s.tell("lost")
-	s.kin.AwaitGone(10 * time.Second)
+	s.tree.AwaitGone(10 * time.Second)
 	s.want(End{Code: 143, Why: Lost})
 }
 
@@ -192,16 +192,16 @@ func TestEachSignalIsPassedOnOnce(t *testing.T) {
 		trap 'echo got >&9; exit 6' CONT
 		echo leader $$ >&9
 		while :; do sleep 0.05; done`)
-	leader := s.kin.Pid("leader")
+	leader := s.tree.Pid("leader")
 	names := []string{"HUP", "INT", "QUIT", "USR1", "USR2", "TERM"}
 	for i, name := range names {
 		s.command.Process.Signal(Signals[[]int{0, 1, 2, 4, 5, 3}[i]])
-		s.kin.Await("got" + name)
+		s.tree.Await("got" + name)
 	}
 	syscall.Kill(leader, syscall.SIGCONT) // whatever is still under way comes before
 	s.want(End{Code: 6})
 	var got []string
-	for _, line := range s.kin.Said() {
+	for _, line := range s.tree.Said() {
 		if name, found := strings.CutPrefix(line, "got"); found && name != "" {
 			got = append(got, name)
 		}

@@ -23,19 +23,19 @@ const (
 	holdsVariable = "REDLATCH_HOLDS"
 )
 
-// handed are the holds that the commands around this process handed down, the
-// outermost first.
-type handed []handedHold
+// inheritedHolds are the holds of the redlatch commands around this process, the outermost
+// first. They come down in the environment.
+type inheritedHolds []inheritedHold
 
-type handedHold struct {
+type inheritedHold struct {
 	Lock  string `json:"lock"`
 	Owner string `json:"owner"`
 	Token int64  `json:"token,omitempty"`
 }
 
-// handedDown reads the environment.
-func handedDown() (handed, error) {
-	var h handed
+// readInherited reads the environment.
+func readInherited() (inheritedHolds, error) {
+	var h inheritedHolds
 	if text := os.Getenv(holdsVariable); text != "" {
 		if err := json.Unmarshal([]byte(text), &h); err != nil {
 			return nil, exit(exitUsage, "%s is not as redlatch sets it: %w", holdsVariable, err)
@@ -46,12 +46,12 @@ func handedDown() (handed, error) {
 
 // find returns the hold under which this process runs already, or nil. Redis has the
 // last word: what the environment tells may be long over.
-func (h handed) find(ctx context.Context, client *redlatch.Client, name string) (*handedHold, time.Time, error) {
-	if !slices.ContainsFunc(h, func(one handedHold) bool { return one.Lock == name }) {
+func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name string) (*inheritedHold, time.Time, error) {
+	if !slices.ContainsFunc(h, func(one inheritedHold) bool { return one.Lock == name }) {
 		return nil, time.Time{}, nil
 	}
 	asked := time.Now()
-	status, err := lookAt(ctx, client, name)
+	status, err := readStatus(ctx, client, name)
 	if err != nil {
 		return nil, time.Time{}, failed(err)
 	}
@@ -68,8 +68,8 @@ func trusted(ttl time.Duration) time.Duration {
 	return max(ttl-ttl/100-2*time.Millisecond, 0)
 }
 
-// environment is that of a command under a hold, within those handed down.
-func (h handed) environment(hold handedHold, deadline time.Time) []string {
+// environment is that of a command under a hold, within those inherited.
+func (h inheritedHolds) environment(hold inheritedHold, deadline time.Time) []string {
 	if !slices.Contains(h, hold) {
 		h = append(slices.Clone(h), hold)
 	}
@@ -86,7 +86,7 @@ func (h handed) environment(hold handedHold, deadline time.Time) []string {
 	if hold.Token > 0 {
 		mine = append(mine, tokenVariable+"="+strconv.FormatInt(hold.Token, 10))
 	}
-	// Nothing of a lock around this one shall be taken for this one's.
+	// The variables of a lock around this one are left out.
 	rest := slices.DeleteFunc(os.Environ(), func(one string) bool {
 		name, _, _ := strings.Cut(one, "=")
 		return slices.Contains([]string{lockVariable, ownerVariable, deadlineVariable, tokenVariable, holdsVariable}, name)
@@ -95,7 +95,7 @@ func (h handed) environment(hold handedHold, deadline time.Time) []string {
 }
 
 // errNested is what a command gets that asks for the lock it runs under.
-func errNested(hold *handedHold) error {
+func errNested(hold *inheritedHold) error {
 	return exit(exitFailure, "lock %q is held by %s, under which this command runs: waiting would never end; --reentrant runs it under that hold",
 		hold.Lock, protocol.Show(hold.Owner))
 }

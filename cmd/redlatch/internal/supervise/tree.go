@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family is the command with all that it started.
-type family struct {
+// processTree is the command with all that it started.
+type processTree struct {
 	leader int // the command: its process, and the group that bears its number
 	// reaped says that the leader's number may be that of another process by now.
 	reaped bool
 	// childless says that this process has no children.
 	childless bool
-	kin       kin
+	root      root
 }
 
-// scope is whom of a family is meant.
+// scope is which processes of the tree are meant.
 type scope bool
 
 const (
@@ -26,21 +26,21 @@ const (
 	anywhere scope = true  // every descendant that can be found
 )
 
-// newFamily is called before the command is started.
-func newFamily() *family { return &family{kin: newKin(os.Getpid())} }
+// newTree is called before the command is started.
+func newTree() *processTree { return &processTree{root: newRoot(os.Getpid())} }
 
 // signalGroup sends signals to the group as one, so that no process can slip out of it by
 // forking.
-func (f *family) signalGroup(numbers []unix.Signal) {
+func (t *processTree) signalGroup(numbers []unix.Signal) {
 	for _, number := range numbers {
-		unix.Kill(-f.leader, number)
+		unix.Kill(-t.leader, number)
 	}
 }
 
-// groupLeft is the group, as far as it is not known who is in it.
-func (f *family) groupLeft() []int {
-	if err := unix.Kill(-f.leader, 0); err == unix.ESRCH {
+// groupLeft is the leader if the group has any process left. It stands for the group.
+func (t *processTree) groupLeft() []int {
+	if err := unix.Kill(-t.leader, 0); err == unix.ESRCH {
 		return nil
 	}
-	return []int{f.leader}
+	return []int{t.leader}
 }

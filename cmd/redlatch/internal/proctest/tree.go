@@ -1,0 +1,139 @@
+//go:build unix
+
+package proctest
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Tree is a process tree whose processes hold a named pipe open. The pipe ends at the moment
+// when the last of them is gone. What they write into it is what they say.
+type Tree struct {
+	t    testing.TB
+	Path string        // of the pipe, which a shell script opens with exec 9>"$TREE"
+	Gone chan struct{} // closed when the last is gone; then At is set
+	At   time.Time
+
+	mu    sync.Mutex
+	lines []string
+	news  chan struct{} // closed and made anew with each line
+}
+
+// NewTree makes a pipe that nobody holds yet.
+func NewTree(t testing.TB) *Tree {
+	t.Helper()
+	tree := &Tree{t: t, Path: filepath.Join(t.TempDir(), "tree"), Gone: make(chan struct{}), news: make(chan struct{})}
+	if err := syscall.Mkfifo(tree.Path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go tree.read()
+	t.Cleanup(func() {
+		// If nobody ever came, the reader still waits for the first.
+		if f, err := os.OpenFile(tree.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			f.Close()
+		}
+		tree.kill()
+		select {
+		case <-tree.Gone:
+		case <-time.After(5 * time.Second):
+			t.Errorf("somebody is left over; they said %q", tree.Said())
+		}
+	})
+	return tree
+}
+
+// Env is the pipe for the environment of a process.
+func (tree *Tree) Env() string { return "TREE=" + tree.Path }
+
+func (tree *Tree) read() {
+	defer close(tree.Gone)
+	pipe, err := os.Open(tree.Path) // waits for the first to open it
+	if err != nil {
+		return
+	}
+	defer pipe.Close()
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		tree.mu.Lock()
+		tree.lines = append(tree.lines, lines.Text())
+		close(tree.news)
+		tree.news = make(chan struct{})
+		tree.mu.Unlock()
+	}
+	tree.At = time.Now()
+}
+
+// Said is what they have said so far.
+func (tree *Tree) Said() []string {
+	tree.mu.Lock()
+	defer tree.mu.Unlock()
+	return slices.Clone(tree.lines)
+}
+
+// Await waits until somebody has said a word, and returns what followed it. A word is
+// the beginning of a line.
+func (tree *Tree) Await(word string) string {
+	tree.t.Helper()
+	limit := time.After(20 * time.Second)
+	for {
+		tree.mu.Lock()
+		lines, news := tree.lines, tree.news
+		tree.mu.Unlock()
+		for _, line := range lines {
+			if first, rest, _ := strings.Cut(line, " "); first == word {
+				return rest
+			}
+		}
+		select {
+		case <-news:
+		case <-tree.Gone:
+			tree.t.Fatalf("nobody said %q before all were gone; they said %q", word, tree.Said())
+		case <-limit:
+			tree.t.Fatalf("nobody said %q; they said %q", word, tree.Said())
+		}
+	}
+}
+
+// Pid is Await for a line that has a process's number after the word.
+func (tree *Tree) Pid(word string) int {
+	tree.t.Helper()
+	pid, err := strconv.Atoi(tree.Await(word))
+	if err != nil {
+		tree.t.Fatal(err)
+	}
+	return pid
+}
+
+// AwaitGone waits until all are gone, and returns when that was.
+func (tree *Tree) AwaitGone(within time.Duration) time.Time {
+	tree.t.Helper()
+	select {
+	case <-tree.Gone:
+	case <-time.After(within):
+		tree.t.Fatalf("somebody is still there after %v; they said %q", within, tree.Said())
+	}
+	return tree.At
+}
+
+// kill ends who is left of a test that failed: all that have told their number.
+func (tree *Tree) kill() {
+	select {
+	case <-tree.Gone:
+		return
+	case <-time.After(100 * time.Millisecond):
+	}
+	for _, line := range tree.Said() {
+		words := strings.Fields(line)
+		if pid, err := strconv.Atoi(words[len(words)-1]); err == nil && pid > 1 {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
