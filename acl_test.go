@@ -173,7 +173,7 @@ func keepThroughAPause(t *testing.T, url, watchdogURL string) {
 	h := must(c.RWMutex("orders:kept").RLock(t.Context()))
 	_ = must(c.Mutex("orders:kept-too").Lock(t.Context()))
 	redistest.Eventually(t, 20*time.Second, func() bool { return c.Stats().Watchdogs == 1 }, "the client hears of the watchdog")
-	// Its heartbeat is made overdue, as it would be in a pause; it beats again by itself.
+	// Its heartbeat is made overdue, as it would be in a pause; it is sent again by itself.
 	const overdue = "local t = redis.call('TIME') return redis.call('ZADD', KEYS[1], (t[1] - 1) * 1000, ARGV[1])"
 	late := driver.Command{Words: []string{"EVAL", overdue, "1", protocol.Sessions, c.ID()}, Key: protocol.Sessions}
 	redistest.Eventually(t, 20*time.Second, func() bool {

@@ -269,7 +269,7 @@ func TestReleasesAreAnnouncedToShardsAndOldPeers(t *testing.T) {
 	}
 }
 
-// Goal: closing a client gives back what it holds in every shard.
+// Goal: closing a client releases what it holds in every shard.
 func TestCloseReleasesTheHoldsOfEveryShard(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)

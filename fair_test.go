@@ -16,7 +16,7 @@ import (
 )
 
 // fairKeys are the keys of a fair lock beside the lock itself.
-func fairKeys(name string) (queue, deadlines, beats string) {
+func fairKeys(name string) (queue, deadlines, keepAlives string) {
 	return "redisson_lock_queue:{" + name + "}", "redisson_lock_timeout:{" + name + "}", "redlatch:fair:{" + name + "}"
 }
 
@@ -57,11 +57,11 @@ func (q *queue) want(order ...int) {
 	}
 }
 
-// swept fails unless nothing of a fair lock is left.
-func swept(t *testing.T, d driver.Driver, name string) {
+// wantNothingOf fails unless nothing of a fair lock is left.
+func wantNothingOf(t *testing.T, d driver.Driver, name string) {
 	t.Helper()
-	list, deadlines, beats := fairKeys(name)
-	for _, key := range []string{name, list, deadlines, beats} {
+	list, deadlines, keepAlives := fairKeys(name)
+	for _, key := range []string{name, list, deadlines, keepAlives} {
 		if do(t, d, "EXISTS", key).Int != 0 {
 			t.Errorf("%s is left over", key)
 		}
@@ -94,7 +94,7 @@ func TestAFairMutexServesInTheOrderOfArrivalAcrossProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.want(want...)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -116,7 +116,7 @@ func TestAFairMutexReentersWithoutQueueing(t *testing.T) {
 			t.Error(err)
 		}
 		q.want(1)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -145,7 +145,7 @@ func TestAFairWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 		is(t, "a wait of 30ms", err, redlatch.ErrNotAcquired)
 		_ = h.Unlock(t.Context())
 		q.want(2)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -180,7 +180,7 @@ func TestClosingAClientTakesItsWaitersOutOfTheQueue(t *testing.T) {
 			t.Errorf("%d waiters are left in the queue", n)
 		}
 		_ = h.Unlock(t.Context())
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -206,9 +206,9 @@ func TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
 		do(t, d, "LREM", list, "0", front)
 		do(t, d, "ZREM", deadlines, front)
 		began := time.Now()
-		q.want(2) // the beat finds it
+		q.want(2) // the keep-alive finds it
 		within(t, "time until the next is served", time.Since(began), 0, 3*time.Second)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -225,7 +225,7 @@ func TestAFairForceUnlockLetsTheNextIn(t *testing.T) {
 		}
 		q.want(1, 2)
 		is(t, "Unlock of the forced hold", h.Unlock(t.Context()), redlatch.ErrLost)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -275,15 +275,15 @@ func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 	}
 	t.Logf("500 served in %v; hand-over p50 %v, p99 %v; %d scripts", took, gaps[waiters/2], gaps[waiters*99/100], scripts)
 	within(t, "scripts", scripts, 1000, 1000+4*int(took/time.Second+2)+50)
-	swept(t, d, name)
+	wantNothingOf(t, d, name)
 }
 
 // TestTheNextInTurnIsServedWithoutMessages has an ACL that knows no channels: only the
-// beats tell the next in turn that the lock is free.
+// keep-alive tells the next in turn that the lock is free.
 func TestTheNextInTurnIsServedWithoutMessages(t *testing.T) {
 	server := redistest.Start(t)
-	server.CLI(t, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "resetchannels")
-	c := open(t, fmt.Sprintf("redis://mute:secret@%s", server.Addr()), redlatch.Config{})
+	server.CLI(t, "ACL", "SETUSER", "silent", "on", ">secret", "~*", "+@all", "resetchannels")
+	c := open(t, fmt.Sprintf("redis://silent:secret@%s", server.Addr()), redlatch.Config{})
 	h := must(c.FairMutex("job").Lock(t.Context()))
 	q := &queue{t: t}
 	q.join(1, c.FairMutex("job"), raw(t, server.URL()), 1)

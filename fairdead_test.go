@@ -65,7 +65,7 @@ func TestTheHeadOfTwentyIsKilled(t *testing.T) {
 	_ = h.Unlock(t.Context())
 	q.want(want...)
 	within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+slack)
-	swept(t, d, name)
+	wantNothingOf(t, d, name)
 }
 
 // TestThreeThousandDeadWaitersDoNotHoldTheServerUp kills a process with 3,000 waiters.
@@ -86,7 +86,7 @@ func TestThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
 	for _, entry := range server.CLI(t, "SLOWLOG", "GET", "10").([]any) {
 		t.Errorf("a script took %v µs", entry.([]any)[2])
 	}
-	swept(t, d, name)
+	wantNothingOf(t, d, name)
 }
 
 // TestFiftyDeadWaitersAmongLivingOnes has two processes in turn in one queue, one of which
@@ -95,7 +95,7 @@ func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.other(redlatch.Config{}).FairMutex("job").Lock(t.Context()))
 		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
+		doomed := mortal{s.on(d, redlatch.Config{}), d}
 		ended, cancel := context.WithCancel(t.Context())
 		var q turns
 		for i := range 50 {
@@ -114,8 +114,8 @@ func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
 	})
 }
 
-// TestTheOrderStandsAfterAnOutage cuts every client off for some seconds. Who beats first
-// afterwards must not take the others for dead.
+// TestTheOrderStandsAfterAnOutage cuts every client off for some seconds. The first whose
+// keep-alive arrives afterwards must not take the others for dead.
 func TestTheOrderStandsAfterAnOutage(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.want(want...)
-	swept(t, d, "job")
+	wantNothingOf(t, d, "job")
 }
 
 // TestALonelyTryLockPassesOverTheDead has nobody but TryLock ask, seldom. The first that
@@ -176,11 +176,7 @@ func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
-		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
-		ended, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
-		synctest.Wait()
+		doomed, end := s.doomedWaiter()
 		doomed.die()
 		_ = h.Unlock(t.Context())
 		time.Sleep(time.Minute)
@@ -194,30 +190,24 @@ func TestALonelyTryLockPassesOverTheDead(t *testing.T) {
 		} else {
 			_ = h.Unlock(t.Context())
 		}
-		cancel()
-		d.spoil(nil)
+		end()
 	})
 }
 
 // TestSlowBeatsDoNotKeepTheDeadAlive has one living process, so far away that each of its
-// beats seems to end an outage.
+// keep-alives seems to end an outage.
 func TestSlowBeatsDoNotKeepTheDeadAlive(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
-		d := &spoiled{Driver: s.memory}
-		doomed := mortal{s.distantClient(d), d}
-		ended, cancel := context.WithCancel(t.Context())
-		go func() { _, _ = doomed.FairMutex("job").Lock(ended) }()
-		synctest.Wait()
+		doomed, end := s.doomedWaiter()
 		var q turns
-		q.wait(s, 1, s.distantClient(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}).FairMutex("job"))
-		time.Sleep(12 * time.Second) // only beats are sent any more
+		q.wait(s, 1, s.on(&distant{Driver: s.memory, trip: 2200 * time.Millisecond}, redlatch.Config{}).FairMutex("job"))
+		time.Sleep(12 * time.Second) // only keep-alives are sent any more
 		doomed.die()
 		died := time.Now()
 		_ = h.Unlock(t.Context())
 		q.inOrder(t, 1)
 		within(t, "time until the living was served", time.Since(died), 0, 20*time.Second)
-		cancel()
-		d.spoil(nil)
+		end()
 	})
 }

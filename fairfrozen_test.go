@@ -15,7 +15,7 @@ func TestAFrozenShardDoesNotDelayTheNextInTurnOnAnother(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		const lease = 450 * time.Millisecond
 		d := &distant{Driver: s.memory, trip: time.Millisecond}
-		c := s.distantClient(sharded{d})
+		c := s.on(sharded{d}, redlatch.Config{})
 		h := must(s.client.FairMutex("a{1}").Lock(t.Context()))
 		var frozen turns
 		frozen.wait(s, 1, c.FairMutex("a{1}"))

@@ -64,7 +64,7 @@ func (j *java) prune() {
 	}
 }
 
-// visit has a thread take the lock, if it is its turn, and give it back after a while.
+// visit has a thread take the lock, if it is its turn, and release it after a while.
 func (j *java) visit(owner string, work time.Duration) bool {
 	list, deadlines, _ := fairKeys("job")
 	j.prune()
@@ -150,8 +150,8 @@ func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 	})
 }
 
-// TestAJavaWaiterComesToTheHeadWithTimeToCome has one stand behind more of ours than a beat
-// looks at. They are served between two beats, long after its deadline.
+// TestAJavaWaiterComesToTheHeadWithTimeToCome has one wait behind more of ours than a keep-alive
+// looks at. They are served between two of them, long after its deadline.
 func TestAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
 	t.Parallel()
 	const slot = time.Minute
@@ -204,7 +204,8 @@ func TestADeadJavaWaiterBlocksForTenSecondsAtMost(t *testing.T) {
 }
 
 // TestJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
-// wait off our deadline one after the other, faster than we beat. Old Redissons take off five minutes, whatever Config.FairWait is.
+// wait off our deadline one after the other, faster than our
+// keep-alives come. Old Redissons take off five minutes, whatever Config.FairWait is.
 func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
 	t.Parallel()
 	const slot = time.Minute

@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -33,37 +34,28 @@ type mortal struct {
 
 func (m mortal) die() { m.driver.spoil(func([]string) fate { return isLost }) }
 
+// doomedWaiter is one that waits for the fair lock "job". end lets it go, dead or not.
+func (s *stage) doomedWaiter() (doomed mortal, end func()) {
+	s.Helper()
+	d := &spoiled{Driver: s.memory}
+	doomed = mortal{s.on(d, redlatch.Config{}), d}
+	waiting, cancel := context.WithCancel(s.Context())
+	go func() { _, _ = doomed.FairMutex("job").Lock(waiting) }()
+	synctest.Wait()
+	return doomed, func() {
+		cancel()
+		d.spoil(nil)
+	}
+}
+
 func queueBadly(t *testing.T, s *stage, seed uint64) {
 	roll := dice(seed)
 	var clients []mortal
 	for range 4 {
 		d := &spoiled{Driver: s.memory}
-		c, err := redlatch.New(d, quiet(redlatch.Config{}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.others = append(s.others, c)
-		clients = append(clients, mortal{c, d})
+		clients = append(clients, mortal{s.on(d, redlatch.Config{}), d})
 	}
-	var mu sync.Mutex
-	var served []int
-	inside := 0
-	visit := func(i int, h *redlatch.Hold, work time.Duration) {
-		mu.Lock()
-		served = append(served, i)
-		if inside++; inside > 1 {
-			t.Errorf("%d are inside", inside)
-		}
-		mu.Unlock()
-		select {
-		case <-time.After(work):
-		case <-h.Done(): // its process is cut off
-		}
-		mu.Lock()
-		inside--
-		mu.Unlock()
-		_ = h.Unlock(t.Context())
-	}
+	run := &fairRun{t: t}
 	var all sync.WaitGroup
 	for i := range 40 {
 		c := clients[roll(4)]
@@ -74,7 +66,7 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 		work := time.Duration(roll(400)) * time.Millisecond
 		all.Go(func() {
 			if h, err := c.FairMutex("job").Lock(t.Context(), opts...); err == nil {
-				visit(i, h, work)
+				run.visit(i, h, work)
 			}
 		})
 		synctest.Wait()
@@ -84,11 +76,11 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 		}
 	}
 	all.Wait()
-	if !slices.IsSorted(served) {
-		t.Errorf("served in the order %v", served)
+	if !slices.IsSorted(run.served) {
+		t.Errorf("served in the order %v", run.served)
 	}
-	if len(served) < 10 {
-		t.Errorf("only %d were served: the test tests too little", len(served))
+	if len(run.served) < 10 {
+		t.Errorf("only %d were served: the test tests too little", len(run.served))
 	}
 	for _, c := range clients {
 		c.driver.spoil(nil)
@@ -99,4 +91,30 @@ func queueBadly(t *testing.T, s *stage, seed uint64) {
 	if keys := s.memory.Miniredis().Keys(); len(keys) != 0 {
 		t.Errorf("left over: %v", keys)
 	}
+}
+
+// fairRun notes who was served, and fails if two are inside.
+type fairRun struct {
+	t      *testing.T
+	mu     sync.Mutex
+	served []int
+	inside int
+}
+
+// visit stays inside until its work is done, or its process is cut off.
+func (run *fairRun) visit(i int, h *redlatch.Hold, work time.Duration) {
+	run.mu.Lock()
+	run.served = append(run.served, i)
+	if run.inside++; run.inside > 1 {
+		run.t.Errorf("%d are inside", run.inside)
+	}
+	run.mu.Unlock()
+	select {
+	case <-time.After(work):
+	case <-h.Done():
+	}
+	run.mu.Lock()
+	run.inside--
+	run.mu.Unlock()
+	_ = h.Unlock(run.t.Context())
 }

@@ -34,7 +34,7 @@ func TestAFairQueueHealsItself(t *testing.T) {
 		redistest.Eventually(t, 5*time.Second, func() bool { return do(t, d, "LLEN", list).Int == 2 }, "it queues again")
 		_ = h.Unlock(t.Context())
 		q.want(1, 2)
-		swept(t, d, name)
+		wantNothingOf(t, d, name)
 	})
 }
 
@@ -158,7 +158,7 @@ func TestAFlushedFairQueueHeals(t *testing.T) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
 		clients := []*redlatch.Client{s.other(redlatch.Config{}), s.other(redlatch.Config{}), s.other(redlatch.Config{})}
 		var q turns
-		const waiters = 400 // most of one client, which asks after 100 in a beat
+		const waiters = 400 // most of one client, whose keep-alive names 100
 		for i := range waiters {
 			q.wait(s, i, clients[i%10/9+i%20/19].FairMutex("job"))
 		}
@@ -180,7 +180,7 @@ func TestAWaiterWhoseLeaveWasLostDoesNotBlockTheQueue(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.FairMutex("job").Lock(t.Context()))
 		d := &spoiled{Driver: s.memory}
-		c := s.distantClient(d)
+		c := s.on(d, redlatch.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 3)
 		for range cap(left) {

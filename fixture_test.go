@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -47,6 +40,19 @@ func eachServer(t *testing.T, test func(t *testing.T, url string)) {
 func open(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
 	c, err := redlatch.Open(t.Context(), url, quiet(cfg))
+	return closedAtEnd(t, c, err)
+}
+
+// openOn returns a client on a driver, until the end of the test.
+func openOn(t *testing.T, d driver.Driver) *redlatch.Client {
+	t.Helper()
+	c, err := redlatch.New(d, quiet(redlatch.Config{}))
+	return closedAtEnd(t, c, err)
+}
+
+// closedAtEnd closes a client that was opened at the end of the test.
+func closedAtEnd(t *testing.T, c *redlatch.Client, err error) *redlatch.Client {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,19 +64,14 @@ func open(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	return c
 }
 
-// openOn returns a client on a driver, until the end of the test.
-func openOn(t *testing.T, d driver.Driver) *redlatch.Client {
+// wantNothingIn fails for each hold, waiter and loss of these clients.
+func wantNothingIn(t *testing.T, clients []*redlatch.Client) {
 	t.Helper()
-	c, err := redlatch.New(d, quiet(redlatch.Config{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(context.Background()); err != nil {
-			t.Error("close:", err)
+	for _, c := range clients {
+		if st := c.Stats(); st.Holds != 0 || st.Waiters != 0 || st.Losses != 0 {
+			t.Errorf("left over: %+v", st)
 		}
-	})
-	return c
+	}
 }
 
 func must[T any](v T, err error) T {
@@ -96,126 +97,4 @@ func is(t *testing.T, what string, err error, targets ...error) {
 			t.Errorf("%s is %v, want one that matches %v", what, err, target)
 		}
 	}
-}
-
-// stage is what a story takes place on: a server of its own with its driver, inside
-// a bubble of fake time, so that many leases take no time and every moment is exact.
-type stage struct {
-	*testing.T
-	driver *spoiled
-	memory *memory.Driver
-	client *redlatch.Client
-	others []*redlatch.Client
-}
-
-// story runs one.
-func story(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { perform(t, cfg, tell) })
-}
-
-func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage)) {
-	ctx := context.WithoutCancel(t.Context())
-	m, err := memory.Open(ctx, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stage{T: t, driver: &spoiled{Driver: m}, memory: m}
-	s.client = s.other(cfg)
-	defer func() {
-		for _, c := range s.others {
-			if err := c.Close(ctx); err != nil {
-				t.Error("close:", err)
-			}
-		}
-		m.Close()
-	}()
-	tell(t, s)
-}
-
-// other returns one more client on the same server.
-func (s *stage) other(cfg redlatch.Config) *redlatch.Client {
-	s.Helper()
-	c, err := redlatch.New(s.driver, quiet(cfg))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.others = append(s.others, c)
-	return c
-}
-
-// ttl is what Redis says is left of a key.
-func (s *stage) ttl(name string) time.Duration { return s.memory.Miniredis().TTL(name) }
-
-// spoiled is a driver that counts what is sent and can lose requests and replies.
-type spoiled struct {
-	driver.Driver
-	scripts atomic.Int64 // scripts sent
-	trips   atomic.Int64 // requests sent, a pipeline being one
-
-	mu   sync.Mutex
-	fate func(words []string) fate
-}
-
-// fate is what becomes of a request.
-type fate int
-
-const (
-	arrives     fate = iota
-	isNotSent        // it never leaves
-	isLost           // it is sent and never answered, and not carried out
-	losesAnswer      // it is carried out and never answered
-)
-
-var errCut = errors.New("connection cut")
-
-// spoil decides from now on what becomes of each request.
-func (d *spoiled) spoil(fate func(words []string) fate) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fate = fate
-}
-
-func (d *spoiled) fateOf(commands []driver.Command) fate {
-	d.trips.Add(1)
-	for _, c := range commands {
-		if strings.HasPrefix(c.Words[0], "EVAL") {
-			d.scripts.Add(1)
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.fate == nil {
-		return arrives
-	}
-	return d.fate(commands[0].Words)
-}
-
-func (d *spoiled) Do(ctx context.Context, c driver.Command) driver.Reply {
-	return d.Pipeline(ctx, c)[0]
-}
-
-func (d *spoiled) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	lost := errCut
-	switch d.fateOf(commands) {
-	case arrives:
-		return d.Driver.Pipeline(ctx, commands...)
-	case losesAnswer:
-		d.Driver.Pipeline(ctx, commands...)
-	case isNotSent:
-		lost = errors.Join(driver.ErrNotSent, errCut)
-	}
-	replies := make([]driver.Reply, len(commands))
-	for i := range replies {
-		replies[i].Err = lost
-	}
-	return replies
-}
-
-// stretch is how many times longer than usual random tests run.
-func stretch(n int) int {
-	if by, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH")); err == nil && by > 1 {
-		return n * by
-	}
-	return n
 }

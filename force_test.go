@@ -3,6 +3,7 @@ package redlatch_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -53,4 +54,25 @@ func TestForceUnlockIfRefusesWhatNoOwnerCanBe(t *testing.T) {
 	if !hold.Valid() || !must(m.Status(t.Context())).Locked {
 		t.Error("the lock is gone")
 	}
+}
+
+func TestForceUnlockFreesAndTellsTheHolder(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, name := open(t, url, redlatch.Config{LeaseTime: 300 * time.Millisecond}), redistest.Name(t)
+		m := open(t, url, redlatch.Config{}).Mutex(name)
+		if forced := must(m.ForceUnlock(t.Context())); forced {
+			t.Error("a free mutex was forced")
+		}
+		h := must(c.Mutex(name).Lock(t.Context()))
+		if forced := must(m.ForceUnlock(t.Context())); !forced {
+			t.Error("a held mutex was not forced")
+		}
+		next := must(m.TryLock(t.Context()))
+		<-h.Done()
+		is(t, "Err", h.Err(), redlatch.ErrLost)
+		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+		if err := next.Unlock(t.Context()); err != nil {
+			t.Error("the next holder was disturbed:", err)
+		}
+	})
 }

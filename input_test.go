@@ -3,7 +3,6 @@ package redlatch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -145,11 +144,4 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	_, err := redlatch.Open(ctx, server.URL(), redlatch.Config{})
 	is(t, "Open of a frozen server", err, context.DeadlineExceeded)
 	within(t, "Open", time.Since(began), 0, 100*time.Millisecond+slack)
-}
-
-// content writes what is under a key.
-func content(t *testing.T, d driver.Driver, key string) string {
-	t.Helper()
-	read := map[string][]string{"string": {"GET", key}, "list": {"LRANGE", key, "0", "-1"}, "hash": {"HGETALL", key}}
-	return fmt.Sprint(do(t, d, read[do(t, d, "TYPE", key).Str]...))
 }

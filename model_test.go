@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,26 +180,10 @@ func TestNobodyOverlapsWhileEverythingGoesWrong(t *testing.T) {
 	}
 }
 
-// dice returns a source of random numbers that many goroutines can use.
-func dice(seed uint64) func(n int) int {
-	var mu sync.Mutex
-	source := rand.New(rand.NewPCG(seed, 1))
-	return func(n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return source.IntN(n)
-	}
-}
-
 func contendBadly(t *testing.T, s *stage, seed uint64) {
 	var mu sync.Mutex
 	roll := dice(seed)
-	s.driver.spoil(func([]string) fate {
-		if roll(3) == 0 {
-			return []fate{isNotSent, isLost, losesAnswer}[roll(3)]
-		}
-		return arrives
-	})
+	s.driver.spoil(losesOneOf(3, roll))
 	clients := []*redlatch.Client{s.client, s.other(redlatch.Config{})}
 	var inside *redlatch.Hold
 	entered := 0
@@ -236,11 +219,7 @@ func contendBadly(t *testing.T, s *stage, seed uint64) {
 	if s.memory.Miniredis().Exists("job") {
 		t.Error("the lock is still held")
 	}
-	for _, c := range clients {
-		if st := c.Stats(); st.Holds != 0 || st.Waiters != 0 || st.Losses != 0 {
-			t.Errorf("left over: %+v", st)
-		}
-	}
+	wantNothingIn(t, clients)
 	if entered < 100 {
 		t.Errorf("only %d entered: the test tests too little", entered)
 	}

@@ -161,7 +161,7 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 // those of nobody.
 func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
 	t.Parallel()
-	for range stretch(8) {
+	for range redistest.Stretch(8) {
 		seed := rand.Uint64()
 		story(t, redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}, func(t *testing.T, s *stage) {
 			spoilAtRandom(t, s, seed)
@@ -171,27 +171,19 @@ func TestAMultiLeavesNothingBehindWhateverIsLost(t *testing.T) {
 
 func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 	t.Logf("seed %d", seed)
-	var mu sync.Mutex
-	random := rand.New(rand.NewPCG(seed, 1))
-	draw := func(n int) int {
-		mu.Lock()
-		defer mu.Unlock()
-		return random.IntN(n)
-	}
-	names := []string{"a", "b", "c", "d"}
-	inside := map[string]*redlatch.Hold{} // by name, who entered last
 	cfg := redlatch.Config{LeaseTime: 3 * time.Second, CommandTimeout: time.Second, ReleaseTimeout: time.Second}
+	run := &multiRun{t: t, seed: seed, draw: dice(seed), names: []string{"a", "b", "c", "d"}, inside: map[string]*redlatch.Hold{}}
 	var first, second, closing atomic.Pointer[redlatch.Client]
 	first.Store(s.client)
 	second.Store(s.other(cfg))
 	closing.Store(s.other(cfg))
 	s.driver.spoil(func([]string) fate {
-		return []fate{isNotSent, isLost, losesAnswer, arrives, arrives, arrives, arrives, arrives}[draw(8)]
+		return []fate{isNotSent, isLost, losesAnswer, arrives, arrives, arrives, arrives, arrives}[run.draw(8)]
 	})
 	var work sync.WaitGroup
 	work.Go(func() {
 		for range 8 {
-			time.Sleep(time.Duration(draw(4000)) * time.Millisecond)
+			time.Sleep(time.Duration(run.draw(4000)) * time.Millisecond)
 			next := s.other(cfg)
 			_ = closing.Swap(next).Close(t.Context()) // what it cannot release expires
 		}
@@ -199,40 +191,7 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 	for i, c := range []*atomic.Pointer[redlatch.Client]{&first, &first, &second, &second, &closing, &closing} {
 		work.Go(func() {
 			for range 12 {
-				var picked []string
-				for _, name := range names {
-					if draw(2) == 0 {
-						picked = append(picked, name)
-					}
-				}
-				var opts []redlatch.LockOption
-				switch draw(6) {
-				case 0, 1:
-					opts = append(opts, redlatch.WithFencing())
-				case 2:
-					opts = append(opts, redlatch.WithLease(2*time.Second))
-				case 3:
-					opts = append(opts, redlatch.WithMaxHold(2*time.Second))
-				}
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(draw(5000))*time.Millisecond)
-				h, err := redlatch.NewMulti(mutexes(c.Load(), picked...)...).Lock(ctx, opts...)
-				cancel()
-				if err != nil {
-					continue
-				}
-				mu.Lock()
-				for _, name := range picked {
-					if before := inside[name]; before != nil && before.Valid() && h.Valid() {
-						t.Errorf("worker %d is not alone in %s (seed %d)", i, name, seed)
-					}
-					inside[name] = h
-				}
-				mu.Unlock()
-				time.Sleep(time.Duration(draw(500)) * time.Millisecond)
-				if !h.Valid() {
-					t.Logf("lost: %v", h.Err())
-				}
-				_ = h.Unlock(t.Context())
+				run.visit(i, c.Load())
 			}
 		})
 	}
@@ -240,7 +199,7 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 	s.driver.spoil(nil)
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
-	if keys := s.memory.Miniredis().Keys(); len(locked(t, s.client, names...)) > 0 {
+	if keys := s.memory.Miniredis().Keys(); len(locked(t, s.client, run.names...)) > 0 {
 		t.Errorf("left over: %v (seed %d)", keys, seed)
 	}
 	for _, c := range s.others { // the first is s.client
@@ -248,4 +207,60 @@ func spoilAtRandom(t *testing.T, s *stage, seed uint64) {
 			t.Errorf("%d holds are kept after the end (seed %d)", n, seed)
 		}
 	}
+}
+
+// multiRun is one run of random Multis over a few names.
+type multiRun struct {
+	t     *testing.T
+	seed  uint64
+	draw  func(n int) int
+	names []string
+
+	mu     sync.Mutex
+	inside map[string]*redlatch.Hold // by name, who entered last
+}
+
+// visit takes some of the locks together and stays for a moment.
+func (run *multiRun) visit(worker int, c *redlatch.Client) {
+	t, picked := run.t, run.pick()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Duration(run.draw(5000))*time.Millisecond)
+	h, err := redlatch.NewMulti(mutexes(c, picked...)...).Lock(ctx, run.options()...)
+	cancel()
+	if err != nil {
+		return
+	}
+	run.mu.Lock()
+	for _, name := range picked {
+		if before := run.inside[name]; before != nil && before.Valid() && h.Valid() {
+			t.Errorf("worker %d is not alone in %s (seed %d)", worker, name, run.seed)
+		}
+		run.inside[name] = h
+	}
+	run.mu.Unlock()
+	time.Sleep(time.Duration(run.draw(500)) * time.Millisecond)
+	if !h.Valid() {
+		t.Logf("lost: %v", h.Err())
+	}
+	_ = h.Unlock(t.Context())
+}
+
+func (run *multiRun) pick() (picked []string) {
+	for _, name := range run.names {
+		if run.draw(2) == 0 {
+			picked = append(picked, name)
+		}
+	}
+	return picked
+}
+
+func (run *multiRun) options() []redlatch.LockOption {
+	switch run.draw(6) {
+	case 0, 1:
+		return []redlatch.LockOption{redlatch.WithFencing()}
+	case 2:
+		return []redlatch.LockOption{redlatch.WithLease(2 * time.Second)}
+	case 3:
+		return []redlatch.LockOption{redlatch.WithMaxHold(2 * time.Second)}
+	}
+	return nil
 }

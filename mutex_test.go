@@ -10,71 +10,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// raw is a plain connection to a server, to look at what locks leave there.
-func raw(t *testing.T, url string) driver.Driver {
-	t.Helper()
-	var d driver.Driver
-	var err error
-	if name, ok := strings.CutPrefix(url, "memory://"); ok {
-		d, err = memory.Open(t.Context(), memory.Options{Name: name})
-	} else {
-		d, err = rueidis.Open(t.Context(), rueidis.Options{Address: strings.TrimPrefix(url, "redis://")})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.Close)
-	return d
-}
-
-func do(t *testing.T, d driver.Driver, words ...string) driver.Reply {
-	t.Helper()
-	r := d.Do(t.Context(), driver.Command{Words: words, Key: words[min(1, len(words)-1)]})
-	if r.Err != nil {
-		t.Fatal(words, r.Err)
-	}
-	return r
-}
-
-// hash writes a hash of one field as "field=value", and "" for none.
-func hash(t *testing.T, d driver.Driver, key string) string {
-	t.Helper()
-	var words []string
-	for _, r := range do(t, d, "HGETALL", key).Array {
-		words = append(words, r.Str)
-	}
-	return strings.Join(words, "=")
-}
-
-func pttl(t *testing.T, d driver.Driver, key string) time.Duration {
-	t.Helper()
-	return time.Duration(do(t, d, "PTTL", key).Int) * time.Millisecond
-}
-
-// messages collects what is published on a channel.
-func messages(t *testing.T, d driver.Driver, channel string) <-chan string {
-	t.Helper()
-	ready, got := make(chan struct{}), make(chan string, 100)
-	l, err := d.Listen(t.Context(), driver.Events{
-		Subscribed: func(string) { close(ready) },
-		Message:    func(_, payload string) { got <- payload },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
-	if err := l.Subscribe(t.Context(), channel); err != nil {
-		t.Fatal(err)
-	}
-	<-ready
-	return got
-}
 
 func TestWhatAMutexLeavesInRedis(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
@@ -151,41 +88,6 @@ func TestTryLockOfAHeldMutexSaysWhoHoldsIt(t *testing.T) {
 		h = must(c.Mutex(name).TryLock(t.Context()))
 		if err := h.Unlock(t.Context()); err != nil {
 			t.Fatal(err)
-		}
-	})
-}
-
-func TestAWaitEndsAfterItsTimeAndLeavesNothing(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
-		h := must(c.Mutex(name).Lock(t.Context()))
-		defer h.Unlock(t.Context())
-
-		other := open(t, url, redlatch.Config{})
-		began := time.Now()
-		_, err := other.Mutex(name).Lock(t.Context(), redlatch.WithWait(50*time.Millisecond))
-		is(t, "Lock with a wait", err, redlatch.ErrNotAcquired)
-		within(t, "wait", time.Since(began), 50*time.Millisecond, 500*time.Millisecond)
-		if errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the wait ended, not the context, but the error is %v", err)
-		}
-
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err = other.Mutex(name).Lock(ctx)
-		is(t, "Lock under a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
-
-		reason := errors.New("no more patience")
-		cancelled, give := context.WithCancelCause(t.Context())
-		give(reason)
-		_, err = other.Mutex(name).Lock(cancelled)
-		is(t, "Lock under a cancelled context", err, redlatch.ErrNotAcquired, context.Canceled, reason)
-
-		if got, want := hash(t, d, name), h.Owner()+"=1"; got != want {
-			t.Errorf("the hash is %q, want %q", got, want)
-		}
-		if n := other.Stats(); n.Waiters != 0 || n.Holds != 0 {
-			t.Errorf("left over: %+v", n)
 		}
 	})
 }
@@ -288,27 +190,6 @@ func TestGoroutinesOfOneOwnerDoNotExcludeEachOther(t *testing.T) {
 	})
 }
 
-func TestForceUnlockFreesAndTellsTheHolder(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		c, name := open(t, url, redlatch.Config{LeaseTime: 300 * time.Millisecond}), redistest.Name(t)
-		m := open(t, url, redlatch.Config{}).Mutex(name)
-		if forced := must(m.ForceUnlock(t.Context())); forced {
-			t.Error("a free mutex was forced")
-		}
-		h := must(c.Mutex(name).Lock(t.Context()))
-		if forced := must(m.ForceUnlock(t.Context())); !forced {
-			t.Error("a held mutex was not forced")
-		}
-		next := must(m.TryLock(t.Context()))
-		<-h.Done()
-		is(t, "Err", h.Err(), redlatch.ErrLost)
-		is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
-		if err := next.Unlock(t.Context()); err != nil {
-			t.Error("the next holder was disturbed:", err)
-		}
-	})
-}
-
 func TestUnlockAfterALossThatNobodyNoticedIsErrLost(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
@@ -372,45 +253,6 @@ func TestDetachLeavesTheLockToItsLease(t *testing.T) {
 	})
 }
 
-func TestCloseReleasesEverythingAndEndsEveryWait(t *testing.T) {
-	eachServer(t, func(t *testing.T, url string) {
-		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
-		var holds []*redlatch.Hold
-		for i := range 250 {
-			holds = append(holds, must(c.Mutex(fmt.Sprint(name, i)).Lock(t.Context())))
-		}
-		waits := make(chan error, 10)
-		for range cap(waits) {
-			go func() {
-				_, err := c.Mutex(name + "0").Lock(t.Context())
-				waits <- err
-			}()
-		}
-		redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Waiters == cap(waits) }, "all wait")
-		for range 2 {
-			if err := c.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for range cap(waits) {
-			is(t, "a wait on a closing client", <-waits, redlatch.ErrClosed)
-		}
-		for i, h := range holds {
-			if do(t, d, "EXISTS", fmt.Sprint(name, i)).Int != 0 {
-				t.Fatalf("lock %d is still held", i)
-			}
-			is(t, "Err", h.Err(), redlatch.ErrReleased)
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Error("Unlock after Close:", err)
-			}
-		}
-		_, err := c.Mutex(name).Lock(t.Context())
-		is(t, "Lock after Close", err, redlatch.ErrClosed)
-		_, err = c.Mutex(name).Status(t.Context())
-		is(t, "Status after Close", err, redlatch.ErrClosed)
-	})
-}
-
 func TestDoHoldsTheLockWhileItsFunctionRuns(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
 		c, name := open(t, url, redlatch.Config{}), redistest.Name(t)
@@ -461,44 +303,4 @@ func TestDifferentLeasesOnOneMutexDoNotMix(t *testing.T) {
 			_ = h.Unlock(t.Context())
 		}
 	})
-}
-
-func TestTenThousandWaitersAddNoConnection(t *testing.T) {
-	server := redistest.Start(t)
-	c := open(t, server.URL(), redlatch.Config{})
-	const waiters, locks = 10_000, 100
-	var holds []*redlatch.Hold
-	for i := range locks {
-		holds = append(holds, must(c.Mutex(fmt.Sprint("l", i)).Lock(t.Context())))
-	}
-	var wg sync.WaitGroup
-	for i := range waiters {
-		wg.Go(func() {
-			h, err := c.Mutex(fmt.Sprint("l", i%locks)).Lock(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	redistest.Eventually(t, 20*time.Second, func() bool {
-		s := c.Stats()
-		return s.Waiters == waiters && s.Subscriptions == locks
-	}, "all wait")
-	clients := server.CLI(t, "CLIENT", "LIST").(string)
-	if n := strings.Count(clients, "name=redlatch"); n != 2 {
-		t.Errorf("%d connections, want 2:\n%s", n, clients)
-	}
-	for _, h := range holds {
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	wg.Wait()
-	if keys := server.Keys(t, "*"); len(keys) != 0 {
-		t.Errorf("left over: %v", keys)
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/watchdog"
@@ -27,27 +25,11 @@ import (
 // what becomes of them in a pause: "URL NAME LEASE".
 const pausedEnv = "REDLATCH_TEST_PAUSED"
 
-func init() {
-	if spec := os.Getenv(pausedEnv); spec != "" {
-		if err := holdAllAndReport(spec); err != nil {
-			fmt.Println("failed:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-}
+func init() { asChild(pausedEnv, holdAllAndReport) }
 
 // holdAllAndReport prints what its holds say at the first moment after a pause, what they
 // say when Redis has answered for each, and what their release comes to.
-func holdAllAndReport(spec string) error {
-	var url, name, text string
-	if _, err := fmt.Sscan(spec, &url, &name, &text); err != nil {
-		return err
-	}
-	lease, err := time.ParseDuration(text)
-	if err != nil {
-		return err
-	}
+func holdAllAndReport(url, name string, lease time.Duration) error {
 	ctx := context.Background()
 	c, err := redlatch.Open(ctx, url, quiet(redlatch.Config{LeaseTime: lease, Protect: true, CommandTimeout: 10 * time.Second}))
 	if err != nil {
@@ -71,7 +53,7 @@ func holdAllAndReport(spec string) error {
 	// The process has just gone on, and no answer can be here.
 	fmt.Println("first", describe(all))
 	limit := time.Now().Add(10 * time.Second)
-	for !settled(all) && time.Now().Before(limit) {
+	for !answered(all) && time.Now().Before(limit) {
 		time.Sleep(time.Millisecond)
 	}
 	fmt.Println("then", describe(all))
@@ -91,7 +73,7 @@ func describe(all []*redlatch.Hold) string {
 		case h.Valid():
 			words = append(words, "valid")
 		case h.Err() == nil && h.Context().Err() == nil:
-			words = append(words, "doubtful")
+			words = append(words, "unconfirmed")
 		case errors.Is(h.Err(), redlatch.ErrLost):
 			words = append(words, "lost")
 		default:
@@ -101,17 +83,12 @@ func describe(all []*redlatch.Hold) string {
 	return strings.Join(words, " ")
 }
 
-func settled(all []*redlatch.Hold) bool { return !strings.Contains(describe(all), "doubtful") }
+func answered(all []*redlatch.Hold) bool { return !strings.Contains(describe(all), "unconfirmed") }
 
 // runWatchdog runs a watchdog until the end of the test.
 func runWatchdog(t *testing.T, address string, cfg watchdog.Config) {
 	t.Helper()
-	d, err := rueidis.Open(context.Background(), rueidis.Options{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.Close)
-	runWatchdogOn(t, d, cfg)
+	runWatchdogOn(t, raw(t, "redis://"+address), cfg)
 }
 
 // runWatchdogOn runs a watchdog on a connection.
@@ -151,11 +128,7 @@ func pausedProcess(t *testing.T, address string, lease time.Duration, meanwhile 
 	proxy.Delay(0)
 	unlocked = p.line(t)
 	_, _ = io.Copy(io.Discard, p.out)
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := raw(t, "redis://"+address)
 	for what, words := range map[string][]string{
 		"session":   {"EXISTS", protocol.SessionKey(client)},
 		"heartbeat": {"ZSCORE", protocol.Sessions, client},
@@ -196,7 +169,7 @@ func TestAProtectedProcessKeepsHoldsOfEveryKindThroughAPause(t *testing.T) {
 	// One whose end has come, or whose lease was fixed, is over whatever Redis says: the
 	// engine says so as soon as it runs.
 	got := strings.Fields(strings.TrimPrefix(first, "first "))
-	if want := "doubtful doubtful doubtful doubtful doubtful"; strings.Join(got[:5], " ") != want {
+	if want := "unconfirmed unconfirmed unconfirmed unconfirmed unconfirmed"; strings.Join(got[:5], " ") != want {
 		t.Errorf("at the first moment the holds are %q, want %q", first, want)
 	}
 	if want := "then valid valid valid valid valid lost lost"; then != want {

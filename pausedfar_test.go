@@ -39,10 +39,10 @@ func TestAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 			return len(heard.Array) == 2 && heard.Array[1].Int == 1 && ask("HLEN", protocol.SessionKey(client)).Int > 1
 		}, "the new primary has the pulse and the session")
 		// The client hears of the watchdog, which has followed as well, by its next heartbeat.
-		beat := func() string { return ask("ZSCORE", protocol.Sessions, client).Str }
+		heartbeat := func() string { return ask("ZSCORE", protocol.Sessions, client).Str }
 		for range 2 {
-			last := beat()
-			redistest.Eventually(t, 8*time.Second, func() bool { return beat() > last }, "the heart beats there")
+			last := heartbeat()
+			redistest.Eventually(t, 8*time.Second, func() bool { return heartbeat() > last }, "the heartbeat arrives there")
 		}
 	})
 }

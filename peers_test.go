@@ -8,35 +8,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// heard collects the messages on a channel of a server, and returns how to end that and
-// what was heard.
-func heard(t *testing.T, url, channel string) (all func() []string) {
-	t.Helper()
-	d, got, ready := raw(t, url), make(chan string, 100), make(chan struct{})
-	listener := must(d.Listen(t.Context(), driver.Events{
-		Subscribed: func(string) { close(ready) },
-		Message:    func(_, payload string) { got <- payload },
-	}))
-	if err := listener.Subscribe(t.Context(), channel); err != nil {
-		t.Fatal(err)
-	}
-	<-ready
-	return func() (payloads []string) {
-		do(t, d, "PUBLISH", channel, "end")
-		for payload := range got {
-			if payload == "end" {
-				break
-			}
-			payloads = append(payloads, payload)
-		}
-		listener.Close()
-		return payloads
-	}
-}
 
 // Goal: peers are told in the way that the oldest of them understands, and no other.
 func TestReleasesAreAnnouncedForTheOldestPeer(t *testing.T) {

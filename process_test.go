@@ -21,29 +21,30 @@ import (
 // becomes of its hold: "URL NAME LEASE".
 const holderEnv = "REDLATCH_TEST_HOLDER"
 
-func init() {
-	if spec := os.Getenv(holderEnv); spec != "" {
-		if err := holdAndReport(spec); err != nil {
-			fmt.Println("failed:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+func init() { asChild(holderEnv, holdAndReport) }
+
+// asChild makes this process do the work that a variable asks for, and ends it. Without the variable
+// it does nothing.
+func asChild(variable string, work func(url, name string, lease time.Duration) error) {
+	spec := os.Getenv(variable)
+	if spec == "" {
+		return
 	}
+	var url, name, text string
+	_, err := fmt.Sscan(spec, &url, &name, &text)
+	if err == nil {
+		err = work(url, name, must(time.ParseDuration(text)))
+	}
+	if err != nil {
+		fmt.Println("failed:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // holdAndReport prints "held OWNER", and after the end of the hold what Err and
 // Valid said first, and what Unlock did.
-func holdAndReport(spec string) error {
-	var url, name string
-	var lease time.Duration
-	var text string
-	if _, err := fmt.Sscan(spec, &url, &name, &text); err != nil {
-		return err
-	}
-	lease, err := time.ParseDuration(text)
-	if err != nil {
-		return err
-	}
+func holdAndReport(url, name string, lease time.Duration) error {
 	ctx := context.Background()
 	c, err := redlatch.Open(ctx, url, quiet(redlatch.Config{LeaseTime: lease}))
 	if err != nil {

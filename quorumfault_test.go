@@ -3,10 +3,8 @@ package redlatch_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -102,27 +100,6 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	redistest.Eventually(t, 10*time.Second, func() bool { return direct.standing(t, name) == 0 }, "it is free everywhere")
 }
 
-// One member is another's, two are frozen: of the two that were granted no majority can
-// come. That is known when one of the frozen ones has failed, and bounded by its timeout.
-func TestAVoteThatCannotBeWonEndsSoon(t *testing.T) {
-	t.Parallel()
-	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
-	cfg := impatient(20 * time.Second)
-	cfg.CommandTimeout, cfg.ReleaseTimeout = time.Second, time.Second
-	q := openQuorum(t, all, name, cfg)
-	_ = must(q.Lock(ctx)).Unlock(ctx) // connections and scripts are there
-	must(openLoosely(t, all[2].URL(), impatient(0)).Mutex(name).Lock(ctx))
-	all[3].Freeze()
-	all[4].Freeze()
-	began := time.Now()
-	_, err := q.TryLock(ctx)
-	is(t, "TryLock", err, redlatch.ErrNotAcquired)
-	within(t, "TryLock", time.Since(began), 0, 2*time.Second+slack)
-	if n := len(locked(t, q.clients[0], name)) + len(locked(t, q.clients[1], name)); n > 0 {
-		t.Errorf("%d members are still locked", n)
-	}
-}
-
 func TestAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
@@ -154,65 +131,6 @@ func TestAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
 	}, "what remained is free")
 }
 
-// Goal: a server that is restarted empty lets a second holder in, unless it does not count
-// for a while. Method: of three servers, one is busy when the lock is taken on the other
-// two. Then one of these is restarted: what it has forgotten and what was free are a
-// majority. Both halves are shown, so that the first proves that the second could fail.
-func TestAServerThatRestartsEmptyDoesNotLetASecondHolderIn(t *testing.T) {
-	const lease = 4 * time.Second
-	for _, delay := range []time.Duration{-1, lease} {
-		t.Run(fmt.Sprint(delay), func(t *testing.T) {
-			t.Parallel()
-			ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
-			a, b := openQuorum(t, all, name, impatient(lease)), openQuorum(t, all, name, redlatch.Config{LeaseTime: lease, RestartDelay: delay})
-			busy := must(b.clients[2].Mutex(name).Lock(ctx))
-			first := must(a.Lock(ctx, redlatch.WithLease(lease))) // it is not restored where it is missing
-			_ = busy.Unlock(ctx)
-			all[1].Restart(t)
-			for {
-				began := time.Now()
-				second, err := b.TryLock(ctx)
-				overlap := err == nil && first.Valid()
-				if err == nil {
-					_ = second.Unlock(ctx)
-				}
-				switch {
-				case delay < 0 && overlap, delay >= 0 && err == nil && !overlap:
-					return
-				case overlap:
-					t.Fatal("there are two holders")
-				case delay < 0 && !first.Valid():
-					t.Fatal("the second holder was kept out, although nothing should: ", err)
-				}
-				is(t, "TryLock", err, redlatch.ErrNotAcquired)
-				<-time.After(max(20*time.Millisecond-time.Since(began), 0))
-			}
-		})
-	}
-}
-
-func TestAMissingMemberIsTakenAgain(t *testing.T) {
-	t.Parallel()
-	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
-	q := openQuorum(t, all, name, impatient(time.Second))
-	all[0].Kill()
-	h := must(q.Lock(ctx))
-	if n := len(h.Members()); n != 2 {
-		t.Errorf("%d members with one server dead", n)
-	}
-	all[0].Restart(t)
-	redistest.Eventually(t, 10*time.Second, func() bool { return len(h.Members()) == 3 }, "the dead one is back")
-	all[1].Restart(t)
-	redistest.Eventually(t, 10*time.Second, func() bool { return len(locked(t, q.clients[1], name)) == 1 }, "the forgetful one is told again")
-	if !h.Valid() {
-		t.Error("the hold has ended:", h.Err())
-	}
-	if err := h.Unlock(ctx); err != nil {
-		t.Error(err)
-	}
-	redistest.Eventually(t, 5*time.Second, func() bool { return q.standing(t, name) == 0 }, "it is free everywhere")
-}
-
 func TestAQuorumOfDeadServersIsAnErrorOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
@@ -231,98 +149,5 @@ func TestAQuorumOfDeadServersIsAnErrorOfTheNetwork(t *testing.T) {
 	}
 	if n := len(locked(t, q.clients[2], name)); n > 0 {
 		t.Error("the one that lives is still locked")
-	}
-}
-
-// span is when somebody held the lock for certain.
-type span struct {
-	who         string
-	first, last time.Time
-}
-
-// Goal: there are never two holders while a minority of servers dies, freezes and restarts
-// empty. Method: several participants note from when until when their holds were valid,
-// each moment taken on the safe side; no two such spans overlap.
-func TestAQuorumHasOneHolderWhileMinoritiesFail(t *testing.T) {
-	t.Parallel()
-	const lease = time.Second
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(stretch(8))*time.Second)
-	defer cancel()
-	name, all := redistest.Name(t), servers(t, 5)
-	var mu sync.Mutex
-	var spans []span
-	var work sync.WaitGroup
-	for i := range 4 {
-		q := openQuorum(t, all, name, redlatch.Config{LeaseTime: lease, CommandTimeout: lease / 2, ReleaseTimeout: lease / 2})
-		random := rand.New(rand.NewPCG(seed, uint64(i)))
-		work.Go(func() {
-			for ctx.Err() == nil {
-				h, err := q.Lock(ctx)
-				if err != nil {
-					<-time.After(10 * time.Millisecond)
-					continue
-				}
-				s := span{who: fmt.Sprint("participant ", i), first: time.Now()}
-				for end := s.first.Add(time.Duration(random.IntN(300)) * time.Millisecond); ; <-time.After(time.Millisecond) {
-					now := time.Now()
-					if now.After(end) || !h.Valid() {
-						break
-					}
-					s.last = now
-				}
-				_ = h.Unlock(ctx)
-				mu.Lock()
-				spans = append(spans, s)
-				mu.Unlock()
-			}
-		})
-	}
-	fail := rand.New(rand.NewPCG(seed, 99))
-	for ctx.Err() == nil {
-		two := fail.Perm(5)[:2]
-		killed := map[int]bool{}
-		for _, i := range two {
-			switch fail.IntN(3) {
-			case 0:
-				all[i].Freeze()
-			case 1:
-				killed[i] = true
-				all[i].Kill()
-			default:
-				all[i].Restart(t)
-			}
-		}
-		select {
-		case <-time.After(time.Duration(fail.IntN(1500)) * time.Millisecond):
-		case <-ctx.Done():
-		}
-		// Those that are restarted young stay a minority: the next two fail when these count.
-		for _, i := range two {
-			all[i].Thaw()
-			if killed[i] {
-				all[i].Restart(t)
-			}
-		}
-		select {
-		case <-time.After(2*time.Second + lease):
-		case <-ctx.Done():
-		}
-	}
-	work.Wait()
-	checkSpans(t, spans, seed)
-}
-
-func checkSpans(t *testing.T, spans []span, seed uint64) {
-	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
-	for i := 1; i < len(spans); i++ {
-		if a, b := spans[i-1], spans[i]; b.first.Before(a.last) && !b.last.IsZero() {
-			t.Errorf("%s came in %v before %s was out (seed %d)", b.who, a.last.Sub(b.first), a.who, seed)
-		}
-	}
-	t.Logf("%d holds", len(spans))
-	if len(spans) < 5 {
-		t.Errorf("only %d holds", len(spans))
 	}
 }

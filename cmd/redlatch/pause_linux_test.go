@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,19 +22,10 @@ const pauseLease = 2 * time.Second
 // longPause is how long a holder is stopped: long enough for three leases to run out, and
 // ten where there is time.
 func longPause() time.Duration {
-	if stretch() > 1 {
+	if redistest.Stretch(1) > 1 {
 		return 10 * pauseLease
 	}
 	return 3 * pauseLease
-}
-
-// stretch is how many times their usual length the long tests run.
-func stretch() int {
-	n, err := strconv.Atoi(os.Getenv("REDLATCH_STRETCH"))
-	if err != nil || n < 1 {
-		return 1
-	}
-	return n
 }
 
 // rival is a client that waits for a lock, in this process.

@@ -113,7 +113,7 @@ func (tm *turmoil) verdict() verdict {
 // hold is lost.
 func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 	processes, locks, length, pause := 6, 10, 10*time.Second, 3.0
-	if s := stretch(); s > 1 {
+	if s := redistest.Stretch(1); s > 1 {
 		processes, locks, length, pause = 50, 10, time.Duration(s)*20*time.Second, 10
 	}
 	tm := newTurmoil(t, 3*time.Second)
@@ -206,7 +206,7 @@ func TestNothingIsLeftWhateverDies(t *testing.T) {
 				tm.server.Restart(t)
 				restarts++
 			})
-			tm.run(time.Duration(stretch()) * 7 * time.Second)
+			tm.run(time.Duration(redistest.Stretch(1)) * 7 * time.Second)
 			startDog(t, tm.server.URL()).awaitReady(true)
 			redistest.Eventually(t, 30*time.Second, func() bool { return len(leftIn(t, tm.server)) == 0 }, "nothing is left")
 			t.Logf("%d clients were killed, and Redis %d times", dead.Load(), restarts)

@@ -3,7 +3,6 @@ package redlatch_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,16 +69,6 @@ func TestAFixedLeaseIsNeverRenewedAndEndsBeforeItsKey(t *testing.T) {
 	})
 }
 
-func TestExpiryWithoutAMessageIsNoticedWithin20ms(t *testing.T) {
-	story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage) {
-		must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(7*time.Second)))
-		granted := time.Now().Add(7 * time.Second)
-		h := must(s.other(redlatch.Config{PollCap: time.Hour}).Mutex("job").Lock(t.Context()))
-		within(t, "time from the expiry to the next hold", time.Since(granted), 0, 20*time.Millisecond)
-		_ = h.Unlock(t.Context())
-	})
-}
-
 func TestARedisThatForgetsTheKeyEndsTheHoldAtTheNextRenewal(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.client.Mutex("job").Lock(t.Context()))
@@ -109,82 +98,5 @@ func TestAKeyOfSomebodyElseIsNeverProlonged(t *testing.T) {
 		if !errors.Is(h.Err(), redlatch.ErrLost) {
 			t.Errorf("Err is %v, want ErrLost", h.Err())
 		}
-	})
-}
-
-func TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		m := s.client.Mutex("job")
-		h := must(m.Lock(t.Context()))
-		var next atomic.Int32
-		done := make(chan struct{})
-		const waiters = 50
-		for i := range waiters {
-			go func() {
-				defer func() { done <- struct{}{} }()
-				h := must(m.Lock(t.Context()))
-				if turn := int(next.Add(1)) - 1; turn != i {
-					t.Errorf("waiter %d was served as number %d", i, turn)
-				}
-				time.Sleep(time.Millisecond)
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}()
-			synctest.Wait()
-		}
-		if n := s.client.Stats().Waiters; n != waiters {
-			t.Errorf("%d waiters counted, want %d", n, waiters)
-		}
-		_ = h.Unlock(t.Context())
-		for range waiters {
-			<-done
-		}
-	})
-}
-
-func TestAWaiterLooksAgainThoughNoMessageEverComes(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Hour)))
-		// Deleting the key by hand publishes nothing.
-		time.AfterFunc(20*time.Second, func() { s.memory.Miniredis().Del("job") })
-		began := time.Now()
-		h := must(s.other(redlatch.Config{}).Mutex("job").Lock(t.Context()))
-		within(t, "wait", time.Since(began), 20*time.Second, 25100*time.Millisecond)
-		_ = h.Unlock(t.Context())
-	})
-}
-
-// TestTheNextInLineLooksAgainToo is the same for a waiter that came to the front without
-// having asked Redis itself.
-func TestTheNextInLineLooksAgainToo(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		m := s.client.Mutex("job")
-		first := must(m.Lock(t.Context()))
-		got := make(chan *redlatch.Hold, 2)
-		for range 2 {
-			go func() { got <- must(m.Lock(t.Context(), redlatch.WithLease(time.Hour))) }()
-			synctest.Wait()
-		}
-		if err := first.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		<-got
-		s.memory.Miniredis().Del("job") // publishes nothing
-		began := time.Now()
-		_ = (<-got).Unlock(t.Context())
-		within(t, "wait", time.Since(began), 0, 5100*time.Millisecond)
-	})
-}
-
-func TestAKeyWithoutExpiryIsWaitedForCalmly(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		s.memory.Miniredis().HSet("job", "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1", "1")
-		before := s.driver.scripts.Load()
-		_, err := s.client.Mutex("job").Lock(t.Context(), redlatch.WithWait(time.Minute))
-		if !errors.Is(err, redlatch.ErrNotAcquired) {
-			t.Errorf("Lock is %v, want ErrNotAcquired", err)
-		}
-		within(t, "attempts in a minute", s.driver.scripts.Load()-before, 12, 18)
 	})
 }

@@ -13,9 +13,6 @@ import (
 
 // What a wait is called that ended because the server refused.
 
-// scripted says that a command runs a script.
-func scripted(c driver.Command) bool { return strings.HasPrefix(c.Words[0], "EVAL") }
-
 // wantServersError fails unless an error has the server's own in its chain.
 func wantServersError(t *testing.T, what string, err error, code string) {
 	t.Helper()

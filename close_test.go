@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,4 +82,84 @@ func TestCloseDoesNotWaitForReplicas(t *testing.T) {
 	if held := server.CLI(t, "EXISTS", "job"); held != int64(0) {
 		t.Error("the lock stays in Redis")
 	}
+}
+
+// Close releases many holds of a server that answers.
+func TestCloseOfManyHolds(t *testing.T) {
+	for _, tt := range []struct {
+		n     int
+		known bool
+	}{{20_000, false}} {
+		t.Run(fmt.Sprintf("%d, release script known: %v", tt.n, tt.known), func(t *testing.T) {
+			server := redistest.Start(t)
+			c, err := redlatch.Open(t.Context(), server.URL(), quiet(redlatch.Config{LeaseTime: 5 * time.Minute, ReleaseTimeout: 15 * time.Second}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.known {
+				_ = must(c.Mutex("job").Lock(context.Background())).Unlock(context.Background())
+			}
+			var wg sync.WaitGroup
+			var next atomic.Int64
+			began := time.Now()
+			for range 256 {
+				wg.Go(func() {
+					for i := int(next.Add(1)); i <= tt.n; i = int(next.Add(1)) {
+						if _, err := c.Mutex(fmt.Sprint("job", i)).Lock(context.Background()); err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			t.Log("taken in", time.Since(began))
+			began = time.Now()
+			err = c.Close(context.Background())
+			took := time.Since(began)
+			t.Logf("closed in %v: %v; keys left: %v", took, err, server.CLI(t, "DBSIZE"))
+			if err != nil {
+				t.Errorf("the server answers all the time, and %v keys are left for five minutes", server.CLI(t, "DBSIZE"))
+			}
+		})
+	}
+}
+
+func TestCloseReleasesEverythingAndEndsEveryWait(t *testing.T) {
+	eachServer(t, func(t *testing.T, url string) {
+		c, d, name := open(t, url, redlatch.Config{}), raw(t, url), redistest.Name(t)
+		var holds []*redlatch.Hold
+		for i := range 250 {
+			holds = append(holds, must(c.Mutex(fmt.Sprint(name, i)).Lock(t.Context())))
+		}
+		waits := make(chan error, 10)
+		for range cap(waits) {
+			go func() {
+				_, err := c.Mutex(name + "0").Lock(t.Context())
+				waits <- err
+			}()
+		}
+		redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Waiters == cap(waits) }, "all wait")
+		for range 2 {
+			if err := c.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range cap(waits) {
+			is(t, "a wait on a closing client", <-waits, redlatch.ErrClosed)
+		}
+		for i, h := range holds {
+			if do(t, d, "EXISTS", fmt.Sprint(name, i)).Int != 0 {
+				t.Fatalf("lock %d is still held", i)
+			}
+			is(t, "Err", h.Err(), redlatch.ErrReleased)
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Error("Unlock after Close:", err)
+			}
+		}
+		_, err := c.Mutex(name).Lock(t.Context())
+		is(t, "Lock after Close", err, redlatch.ErrClosed)
+		_, err = c.Mutex(name).Status(t.Context())
+		is(t, "Status after Close", err, redlatch.ErrClosed)
+	})
 }

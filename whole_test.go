@@ -4,69 +4,13 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/memory"
 )
 
 // The lease, the end and the context of several locks as one belong to the whole.
-
-// post is one of several servers in a bubble of fake time, with a client of its own.
-type post struct {
-	*tap
-	memory *memory.Driver
-	client *redlatch.Client
-}
-
-// posts starts servers, one for each member of a whole.
-func posts(t *testing.T, n int, cfg redlatch.Config) []*post {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	all := make([]*post, n)
-	for i := range all {
-		m := must(memory.Open(ctx, memory.Options{}))
-		t.Cleanup(m.Close)
-		p := &post{tap: &tap{Driver: m}, memory: m}
-		p.client = p.rival(t, cfg)
-		all[i] = p
-	}
-	return all
-}
-
-// rival returns one more client of the server.
-func (p *post) rival(t *testing.T, cfg redlatch.Config) *redlatch.Client {
-	t.Helper()
-	c := must(redlatch.New(p.tap, quiet(cfg)))
-	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	return c
-}
-
-// locksOf are the members of that name, one on each server.
-func locksOf(all []*post, name string) (locks []redlatch.Lock) {
-	for _, p := range all {
-		locks = append(locks, p.client.Mutex(name))
-	}
-	return locks
-}
-
-// slow makes every request take so long.
-func (p *post) slow(d time.Duration) {
-	p.set(func(commands []driver.Command, send sender) []driver.Reply {
-		time.Sleep(d)
-		return send(commands...)
-	})
-}
-
-// bubble runs a test in fake time, with a context that does not end with the test.
-func bubble(t *testing.T, test func(t *testing.T, ctx context.Context)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, context.WithoutCancel(t.Context())) })
-}
-
-var sure = redlatch.Config{RestartDelay: -1}
 
 func TestTheEndOfAMultiCountsFromItsLastMember(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
@@ -235,5 +179,28 @@ func TestReplicasConfirmTheLeaseOfTheWhole(t *testing.T) {
 			within(t, "the TTL", p.memory.Miniredis().TTL("job"), 39*time.Second, 40*time.Second)
 		}
 		_ = h.Unlock(ctx)
+	})
+}
+
+// Four servers of a round trip of 300 ms take longer to lock one after another than a lease
+// of one second lasts. The members are renewed meanwhile, which takes as long as they may
+// go without. Whoever is the first to renew there finds no script, and loses that round.
+func TestServersThatAreFarAwayAreHeldTogetherForAShortLease(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		locks, leave := farLocks(ctx, 4)
+		defer leave()
+		multi, quorum := redlatch.NewMulti(locks...), redlatch.NewQuorum(locks...)
+		for _, lock := range []interface {
+			Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error)
+		}{multi, multi, quorum, quorum} {
+			h, err := lock.Lock(ctx, redlatch.WithLease(time.Second), redlatch.WithWait(20*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			within(t, "what is left of the lease", time.Until(h.Deadline()), 500*time.Millisecond, time.Second)
+			if err := h.Unlock(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }

@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -89,5 +91,42 @@ func TestASlowLogHandlerDoesNotKeepOtherLocksFromBeingRenewed(t *testing.T) {
 			t.Errorf("the other hold is valid: %v, %v; in Redis: %v", h.Valid(), h.Err(), s.memory.Miniredis().Exists("job"))
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+// A log handler hangs. Unlock is bounded by ReleaseTimeout, Close by the client's timeouts.
+func TestABlockedLogHandlerHoldsNobodyUp(t *testing.T) {
+	stuck := make(chan struct{})
+	log := slog.New(handler(func(string) { <-stuck }))
+	synctest.Test(t, func(t *testing.T) {
+		stuck = make(chan struct{})
+		m := must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
+		c := must(redlatch.New(m, redlatch.Config{Logger: log}))
+		ctx := context.WithoutCancel(t.Context())
+		short := must(c.Mutex("short").Lock(ctx, redlatch.WithLease(time.Second)))
+		h := must(c.Mutex("job").Lock(ctx))
+		<-short.Done()
+		synctest.Wait() // the handler blocks
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close(ctx) }()
+		synctest.Wait()
+		unlocked := make(chan error, 1)
+		go func() { unlocked <- h.Unlock(ctx) }()
+		time.Sleep(time.Hour)
+		select {
+		case err := <-unlocked:
+			t.Log("Unlock:", err)
+		default:
+			t.Error("Unlock, bounded by ReleaseTimeout, has not returned after an hour")
+		}
+		select {
+		case err := <-closed:
+			t.Log("Close:", err)
+		default:
+			t.Error("Close, every part of which is bounded by the client's own timeouts, has not returned after an hour")
+		}
+		close(stuck)
+		time.Sleep(time.Second)
+		m.Close()
 	})
 }

@@ -13,9 +13,9 @@ import (
 // What a hold is between the end of a pause and the first answer. The pause is one of the
 // renewal loop alone (StallRenewals); the rest of the process can be watched meanwhile.
 
-// doubtful is a story of a hold whose deadline has passed in a pause. What Redis has under
+// unconfirmed is a story of a hold whose deadline has passed in a pause. What Redis has under
 // its name is up to the story; resume ends the pause.
-func doubtful(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func())) {
+func unconfirmed(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func())) {
 	t.Helper()
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		ctx := s.client.WithOwner(context.WithoutCancel(t.Context()))
@@ -30,21 +30,21 @@ func doubtful(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Contex
 	})
 }
 
-func wantInDoubt(t *testing.T, h *redlatch.Hold) {
+func wantUnconfirmed(t *testing.T, h *redlatch.Hold) {
 	t.Helper()
 	if h.Valid() || h.Err() != nil || h.Context().Err() != nil {
-		t.Errorf("in doubt: valid %v, Err %v, context %v", h.Valid(), h.Err(), h.Context().Err())
+		t.Errorf("unconfirmed: valid %v, Err %v, context %v", h.Valid(), h.Err(), h.Context().Err())
 	}
 	select {
 	case <-h.Done():
-		t.Error("in doubt: it is done")
+		t.Error("unconfirmed: it is done")
 	default:
 	}
 }
 
 func TestAHoldInDoubtLivesOnWhenRedisHasIt(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
-		wantInDoubt(t, h)
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+		wantUnconfirmed(t, h)
 		resume()
 		if !h.Valid() || h.Context().Err() != nil {
 			t.Errorf("after the answer: valid %v, Err %v", h.Valid(), h.Err())
@@ -61,10 +61,10 @@ func TestAHoldInDoubtLivesOnWhenRedisHasIt(t *testing.T) {
 }
 
 func TestAHoldInDoubtIsLostWhenRedisHasAnother(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		s.memory.Miniredis().Del("job")
 		rival := must(s.other(redlatch.Config{}).Mutex("job").Lock(t.Context()))
-		wantInDoubt(t, h)
+		wantUnconfirmed(t, h)
 		resume()
 		is(t, "Err", h.Err(), redlatch.ErrLost)
 		is(t, "the cause", context.Cause(h.Context()), redlatch.ErrLost)
@@ -76,20 +76,20 @@ func TestAHoldInDoubtIsLostWhenRedisHasAnother(t *testing.T) {
 }
 
 func TestAHoldInDoubtIsLostWhenRedisDoesNotAnswer(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		s.driver.spoil(func([]string) fate { return isLost })
 		began := time.Now()
 		resume()
-		wantInDoubt(t, h)
+		wantUnconfirmed(t, h)
 		<-h.Done()
-		within(t, "time in doubt", time.Since(began), 3*time.Second, 3*time.Second)
+		within(t, "time unconfirmed", time.Since(began), 3*time.Second, 3*time.Second)
 		is(t, "Err", h.Err(), redlatch.ErrLost)
 		s.driver.spoil(nil)
 	})
 }
 
 func TestAHoldInDoubtIsUnlockedWhenRedisHasIt(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		if err := h.Unlock(ctx); err != nil {
 			t.Error(err)
 		}
@@ -103,16 +103,16 @@ func TestAHoldInDoubtIsUnlockedWhenRedisHasIt(t *testing.T) {
 }
 
 func TestAHoldInDoubtThatIsGoneCannotBeUnlocked(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		s.memory.Miniredis().Del("job")
 		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
 	})
 }
 
 // Usually a repeated release that finds nothing has found what the first one left. In
-// doubt, nobody knows whether there was anything.
+// that state, nobody knows whether there was anything.
 func TestALostReplyToTheReleaseOfAHoldInDoubtIsALoss(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		s.memory.Miniredis().Del("job")
 		s.driver.spoil(once(losesAnswer))
 		is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
@@ -120,7 +120,7 @@ func TestALostReplyToTheReleaseOfAHoldInDoubtIsALoss(t *testing.T) {
 }
 
 func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		inner, err := s.client.Mutex("job").Lock(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	doubtful(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
+	unconfirmed(t, func(t *testing.T, s *stage, ctx context.Context, h *redlatch.Hold, resume func()) {
 		s.memory.Miniredis().Del("job")
 		_, err := s.client.Mutex("job").Lock(ctx)
 		is(t, "Lock", err, redlatch.ErrLost)

@@ -67,17 +67,6 @@ type sharded struct{ *distant }
 func (s sharded) Shard(key string) string { return key[:1] }
 func (s sharded) ShardMessages() bool     { return false }
 
-// distantClient is a client of the stage's server, far away from it.
-func (s *stage) distantClient(d driver.Driver) *redlatch.Client {
-	s.Helper()
-	c, err := redlatch.New(d, quiet(redlatch.Config{}))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.others = append(s.others, c)
-	return c
-}
-
 // turns notes in which order waiters are served.
 type turns struct {
 	mu     sync.Mutex
@@ -115,7 +104,7 @@ func TestTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		const locks = 500
-		far, near, holder := s.distantClient(&distant{Driver: s.memory, trip: 10 * time.Millisecond}), s.client, s.other(redlatch.Config{})
+		far, near, holder := s.on(&distant{Driver: s.memory, trip: 10 * time.Millisecond}, redlatch.Config{}), s.client, s.other(redlatch.Config{})
 		holds := make([]*redlatch.Hold, locks)
 		queues := make([]turns, locks)
 		for i := range locks {
@@ -149,7 +138,7 @@ func TestTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
 func TestAFrozenShardCostsNobodyOnAnotherTheirPlace(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		d := &distant{Driver: s.memory, trip: time.Millisecond}
-		c := s.distantClient(sharded{d})
+		c := s.on(sharded{d}, redlatch.Config{})
 		var frozen, sound turns
 		var holds []*redlatch.Hold
 		for i, name := range []string{"a{1}", "a{2}", "a{3}", "a{4}"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// What arrives late meets another stay of the same owner, and leaves it alone.
+// What arrives late meets another grant of the same owner, and leaves it alone.
 
 // mail is what was sent and has not arrived.
 type mail struct {
@@ -54,7 +54,7 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	})
 }
 
-// The same for what gives an attempt back whose outcome nobody knows. The attempt was
+// The same for what cancels an attempt whose outcome nobody knows. The attempt was
 // carried out. Its repetitions and its release were held up.
 func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {

@@ -109,7 +109,7 @@ func TestEveryReadHoldThatIsValidHasItsTimeoutKey(t *testing.T) {
 	})
 }
 
-// A write hold with a short lease lives as long as the read hold inside it: they are one stay.
+// A write hold with a short lease lives as long as the read hold inside it: they are one grant.
 func TestALockIsFreeAfterTheLastUnlockOfEitherSide(t *testing.T) {
 	for _, writeLast := range []bool{false, true} {
 		t.Run(fmt.Sprint("the write hold is unlocked last: ", writeLast), func(t *testing.T) {
@@ -133,4 +133,42 @@ func TestALockIsFreeAfterTheLastUnlockOfEitherSide(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A reader inside a write hold has a timeout key with the lease of the reader alone. The
+// trust of the write hold is taken over by the grant, and is longer.
+func TestAShortReadInsideALongWriteIsNotTrustedBeyondItsTimeoutKey(t *testing.T) {
+	for what, opts := range map[string][2][]redlatch.LockOption{
+		"renewed write, fixed read": {nil, {redlatch.WithLease(5 * time.Second)}},
+		"fixed write, fixed read":   {{redlatch.WithLease(time.Minute)}, {redlatch.WithLease(5 * time.Second)}},
+		"fixed write, read with an end": {{redlatch.WithLease(time.Minute)},
+			{redlatch.WithLease(5 * time.Second), redlatch.WithMaxHold(50 * time.Second)}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+				ctx, m := s.client.WithOwner(s.limited()), s.client.RWMutex("job")
+				w := must(m.Lock(ctx, opts[0]...))
+				r := must(m.RLock(ctx, opts[1]...))
+				if err := w.Unlock(ctx); err != nil {
+					t.Fatal(err)
+				}
+				s.wantAlone(r, lockKinds[3])
+			})
+		})
+	}
+}
+
+// The same with a reader that is renewed, in an outage.
+func TestARenewedReadInsideALongWriteIsNotTrustedBeyondItsTimeoutKey(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		ctx, m := s.client.WithOwner(s.limited()), s.client.RWMutex("job")
+		w := must(m.Lock(ctx, redlatch.WithLease(5*time.Minute)))
+		r := must(m.RLock(ctx))
+		if err := w.Unlock(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.driver.spoil(func([]string) fate { return isLost })
+		defer s.driver.spoil(nil)
+		s.wantAlone(r, lockKinds[3])
+	})
 }

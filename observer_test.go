@@ -1,0 +1,74 @@
+package redlatch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/memory"
+)
+
+// What an observer may do.
+
+type observer func(context.Context, redlatch.Event)
+
+func (o observer) Observe(ctx context.Context, e redlatch.Event) { o(ctx, e) }
+
+// An observer panics in the caller's goroutine, which recovers, as a web server does.
+func TestAPanickingObserverLeavesNoHoldBehind(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventAcquired {
+				panic("observer")
+			}
+		})})
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = c.Mutex("job").Lock(s.limited())
+		}()
+		time.Sleep(10 * time.Minute)
+		if s.memory.Miniredis().Exists("job") {
+			t.Errorf("nobody has the hold, and it is renewed for ever: %+v", c.Stats())
+		}
+		ctx := c.WithOwner(s.limited())
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = c.Mutex("other").Lock(ctx)
+		}()
+	})
+}
+
+// An observer that is told of a loss ends the client, as one does that cannot go on.
+func TestAnObserverMayCloseItsClient(t *testing.T) {
+	for _, kind := range []redlatch.EventKind{redlatch.EventLost, redlatch.EventAcquired, redlatch.EventReleased} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := context.WithoutCancel(t.Context())
+				m := must(memory.Open(ctx, memory.Options{}))
+				var c *redlatch.Client
+				done := make(chan error, 1)
+				c = must(redlatch.New(m, quiet(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+					if e.Kind == kind {
+						limited, cancel := context.WithTimeout(ctx, time.Hour)
+						defer cancel()
+						select {
+						case done <- c.Close(limited):
+						default:
+						}
+					}
+				})})))
+				h, err := c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Second))
+				if err == nil && kind == redlatch.EventReleased {
+					_ = h.Unlock(ctx)
+				}
+				if err := <-done; err != nil {
+					t.Errorf("Close, called by the observer of %q, waits for the observer: %v", kind, err)
+				}
+				_ = c.Close(ctx)
+				m.Close()
+			})
+		})
+	}
+}
