@@ -100,25 +100,39 @@ var (
 	openMarker  = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`)
 )
 
-// privateWords are images that this project once used, each with the word that says it plainly. They
-// are put together from pieces, so that this file passes too.
+// privateWords are images that this project once used, each with the word that says it plainly.
 var privateWords = map[string]string{
-	"bal" + "lot":  "quorum attempt",
-	"c" + "ue":     "event",
-	"dis" + "band": "release",
-	"er" + "rand":  "request",
-	"he" + "art":   "keep-alive",
-	"de" + "bt":    "pending clean-up",
-	"par" + "ting": "group release",
-	"pi" + "vot":   "blocker",
-	"shun" + "ted": "sent",
-	"va" + "cate":  "leave",
+	"astray":   "redirected",
+	"ballot":   "quorum attempt",
+	"bid":      "attempt",
+	"council":  "sentinels",
+	"crowded":  "has waiters",
+	"cue":      "event",
+	"debt":     "pending clean-up",
+	"derailed": "failed",
+	"disband":  "release",
+	"era":      "connection generation",
+	"errand":   "request",
+	"heart":    "keep-alive",
+	"kin":      "process tree",
+	"mute":     "publish denied",
+	"parting":  "group release",
+	"pivot":    "blocker",
+	"poke":     "wake",
+	"shunt":    "exec",
+	"shunted":  "sent",
+	"siding":   "connection",
+	"survey":   "query",
+	"tenure":   "grant",
+	"vacate":   "leave",
+	"voice":    "pending",
+	"yard":     "dedicated pool",
 }
 
 func TestHouseSpeaksPlainly(t *testing.T) {
 	t.Parallel()
 	eachFile(t, func(path string, text []byte) {
-		if !slices.Contains([]string{".go", ".lua", ".inc", ".md"}, filepath.Ext(path)) {
+		if path == "housefiles_test.go" || !slices.Contains([]string{".go", ".lua", ".inc", ".md"}, filepath.Ext(path)) {
 			return
 		}
 		number := 0

@@ -51,7 +51,7 @@ func WithWait(d time.Duration) LockOption { return LockOption{kind: waitOption, 
 // WithFencing takes a token with the hold. A token is a number, greater than every earlier
 // token of the lock, unless Redis has lost increments (Config.TokenClock). Give it to
 // whatever the lock guards (package fence), which then refuses the late write of a holder
-// that has been overtaken. Under re-entry the tenure keeps its token. The counter is
+// that has been overtaken. Under re-entry the owner keeps its token. The counter is
 // Redisson's, so that a Java FencedLock of the same name goes on counting.
 func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 

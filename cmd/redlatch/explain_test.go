@@ -22,8 +22,8 @@ func wantSaid(t *testing.T, env []string, code int, text string, arguments ...st
 func TestTheCommandTellsThatMessagesAreDenied(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	server.CLI(t, "ACL", "SETUSER", "mute", "on", ">x", "~*", "+@all", "resetchannels")
-	env := append(commandEnv(t, server), serverVariable+"=redis://mute:x@"+server.Addr())
+	server.CLI(t, "ACL", "SETUSER", "silent", "on", ">x", "~*", "+@all", "resetchannels")
+	env := append(commandEnv(t, server), serverVariable+"=redis://silent:x@"+server.Addr())
 	wantSaid(t, env, 0, "the server refused to publish; waiters are not woken", "run", "job", "--", "true")
 	server.CLI(t, "HSET", "held", someOwner, "1")
 	wantSaid(t, env, 1, "NOPERM", "run", "-w", "500ms", "held", "--", "true")

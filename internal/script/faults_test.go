@@ -55,7 +55,7 @@ func TestAServerThatForgetsItsScriptsIsTaughtThemAgain(t *testing.T) {
 }
 
 // Half of a pipeline may be known: the order must hold all the same.
-func TestAReleaseThatTheServerForgotStillComesBeforeTheBidBehindIt(t *testing.T) {
+func TestAReleaseThatTheServerForgotStillComesBeforeTheRequestBehindIt(t *testing.T) {
 	t.Parallel()
 	s := connect(t, redistest.Start(t).Addr())
 	runner := script.NewRunner(s, 3*second)

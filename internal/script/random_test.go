@@ -193,14 +193,14 @@ func (b *bench) force(t *rapid.T) {
 	b.agree(call, b.run(call), b.model.force(lock))
 }
 
-// handOver is a release and the bid of another in one write.
+// handOver is a release and the request of another in one write.
 func (b *bench) handOver(t *rapid.T) {
 	lock, span := which.Draw(t, "lock"), spans.Draw(t, "lease")
 	from := owners.Draw(t, "from")
 	to := owners.Filter(func(owner string) bool { return owner != from }).Draw(t, "to")
 	release := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), from, 0, span, protocol.Plain)
-	bid := script.Acquire(b.locks[lock], to, span, 1)
-	results, err := b.runner.RunAll(context.Background(), release, bid)
+	request := script.Acquire(b.locks[lock], to, span, 1)
+	results, err := b.runner.RunAll(context.Background(), release, request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func (b *bench) handOver(t *rapid.T) {
 		b.leases[lock] = max(b.leases[lock], span)
 	}
 	b.agree(release, results[0].Reply, released)
-	b.agree(bid, results[1].Reply, granted)
+	b.agree(request, results[1].Reply, granted)
 }
 
 // forget makes the server lose its scripts now and then. The shared one is spared.
