@@ -49,7 +49,7 @@ func fairOrder(t *testing.T, r rig) {
 		first.mustNot(t, tryLock("fair", name))
 		w.must(t, unlock("fair", name))
 	}
-	// The beats of ours stay if the last to wait was Java, until one of ours comes by.
+	// The keep-alives of ours stay if the last to wait was Java, until one of ours comes by.
 	first.must(t, tryLock("fair", name))
 	first.must(t, unlock("fair", name))
 	empty(t, name)

@@ -299,7 +299,7 @@ func (h *history) sweep(t *testing.T, r rig) {
 			t.Fatalf("the dead keep the queue (%+v), of\n%s\nthere is left\n%s", got, before, snapshot(t, h.name))
 		}
 	}
-	if h.kind == "fair" { // takes the beats of ours away, if the last to wait was Java
+	if h.kind == "fair" { // takes the keep-alives of ours away, if the last to wait was Java
 		a.must(t, lock("fair", h.name))
 		a.must(t, unlock("fair", h.name))
 	}
