@@ -38,6 +38,7 @@ lint: ## gofmt, go vet and staticcheck over every module; changes nothing
 		echo "lint $$module"; \
 		(cd "$$module" && go vet ./... && $(STATICCHECK) ./...) || exit 1; \
 	done
+	go vet -tags interop ./interop
 
 # Where the library and the command also run. Not a part of lint: the first time it takes two
 # minutes of a processor for each.

@@ -220,7 +220,7 @@ func (t *thread) ask(c command, a *answer) error {
 	case "isLocked":
 		switch c.Kind {
 		case "read", "write":
-			a.OK = status.Mode == c.Kind
+			a.OK = string(status.Mode) == c.Kind
 		default:
 			a.OK = status.Locked
 		}
