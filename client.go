@@ -9,7 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/multilock"
 )
 
-// Client makes locks on one Redis deployment and keeps what is held. For any number of locks
+// Client makes locks on one Redis deployment and renews its holds. For any number of locks
 // it uses one connection for commands, one for Pub/Sub while anyone waits, and one for
 // liveness if Config.Protect is set. It is safe for concurrent use.
 type Client struct {
@@ -17,8 +17,8 @@ type Client struct {
 	server *multilock.Server
 }
 
-// New returns a client on a connection of the caller's. Closing the client does not
-// close d. It sends nothing. The error is a *ConfigError.
+// New returns a client that uses the caller's driver d. Closing the client does not
+// close d. New sends nothing. The error is a *ConfigError.
 func New(d driver.Driver, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -41,24 +41,24 @@ func newClient(settings lock.Settings, address string, database int, restartDela
 // ID is the client's UUID, the first half of every owner that it makes.
 func (c *Client) ID() string { return c.locks.ID() }
 
-// Driver is the connection on which the client works, for what else is to work on it,
-// such as fence.Redis or a watchdog.Watchdog. One that Open made ends with the client.
+// Driver returns the client's driver, so that fence.Redis, a watchdog.Watchdog or another
+// client can share it. If Open made the driver, it is closed with the client.
 func (c *Client) Driver() driver.Driver { return c.server.Driver }
 
-// WithOwner returns a context with an owner of its own. Below that context every acquisition
-// by this client is made by this owner: Lock inside Lock re-enters and raises the count in
-// Redis. The context does what the thread does in Java. Goroutines that are to exclude each
-// other need an owner each. The owner's number in Redis (Hold.Owner) is a new one each time
-// it takes a lock of which it held nothing.
+// WithOwner returns a context with an owner of its own. Every acquisition by this client below
+// that context has this owner. So Lock inside Lock re-enters, and raises the count in Redis.
+// The context takes the place of the thread in Java. Goroutines that must exclude each other
+// need an owner each. The owner has a new number in Redis (Hold.Owner) each time that it
+// takes a lock of which it holds nothing.
 func (c *Client) WithOwner(ctx context.Context) context.Context { return c.locks.WithOwner(ctx) }
 
 // Close releases every hold, ends every wait with ErrClosed, and ends every
 // goroutine and connection of the client. It blocks until that is done or ctx has
-// ended. Then it goes on by itself, and a further call waits for it. Every part of it
-// is bounded by the client's own timeouts.
+// ended. If ctx ends first, the rest goes on in the background, and a further call
+// waits for it. The client's own timeouts bound every part of it.
 //
-// The error tells of holds that could not be released: their locks end with their
-// leases.
+// The error says which holds could not be released. Their locks are free when their
+// leases end.
 func (c *Client) Close(ctx context.Context) error { return c.locks.Close(ctx) }
 
 // Stats is a snapshot of what a client does. Totals count from its start.
@@ -69,9 +69,9 @@ type Stats struct {
 	Renewals       int64 // leases extended, in total
 	LateRenewals   int64 // of these, after half of the lease had gone
 	FailedRenewals int64 // attempts that got no answer, one for each lease
-	Losses         int64 // locks lost, in total, counted in the same way
+	Losses         int64 // locks lost, in total, counted once for each owner
 	Rescued        int64 // locks that a watchdog kept through a pause of this process, in total
-	Watchdogs      int   // alive when last heard of, once something was protected
+	Watchdogs      int   // alive at the last heartbeat; 0 before the first protected hold
 }
 
 // Stats returns a snapshot. It does not touch Redis.

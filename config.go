@@ -13,22 +13,22 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// Config are the settings of a client. The zero value of each field is its
+// Config are the settings of a client. A field with its zero value has the
 // documented default.
 type Config struct {
-	// LeaseTime is the time to live of a lock in Redis, and so the longest time
-	// for which it stays locked after its holder died: 30 s, Redisson's
+	// LeaseTime is the time to live of a lock in Redis. The lock of a dead holder
+	// stays locked for at most that long. Default: 30s, as Redisson's
 	// lockWatchdogTimeout. At least 10 ms.
 	LeaseTime time.Duration
 
-	// RenewInterval is how often a hold without a fixed lease is renewed: a third
-	// of the lease. At most half of LeaseTime, so that one failed renewal can be
-	// made good.
+	// RenewInterval is the time between two renewals of a hold without a fixed
+	// lease. Default: a third of the lease. At most half of LeaseTime, so that
+	// a failed renewal can be repeated in time.
 	RenewInterval time.Duration
 
-	// FairWait is how long Java peers count a waiter for a fair lock as alive, after its
-	// predecessor's time. Default: 5m, as Redisson's fairLockWaitTimeout. Set both to the
-	// same value. At least 10 s.
+	// FairWait is how long Java peers wait for a waiter for a fair lock before they take it
+	// for dead. It counts from the deadline of the waiter in front. Default: 5m, as
+	// Redisson's fairLockWaitTimeout. Set both to the same value. At least 10 s.
 	FairWait time.Duration
 
 	// PollCap is the longest time between two requests of a waiter, with or without
@@ -37,30 +37,31 @@ type Config struct {
 	PollCap time.Duration
 
 	// OldestPeer is the oldest Redisson, such as "3.16.8", among the Java processes that
-	// share the locks, or "none" if there is no Java. It decides how releases are announced,
-	// never whether locks exclude. A waiter that misses a message asks after PollCap, or in
-	// Java when the lease ends. By default every peer from 3.10.3 on is woken. In a Cluster
-	// of Redis 7 that costs a second message; "3.22.0" and later, or "none", save it.
+	// share the locks, or "none" if there is no Java. It decides how releases are announced.
+	// Exclusion does not depend on it. A waiter that misses a message asks after PollCap, or
+	// in Java when the lease ends. Default: every peer from 3.10.3 on is woken. In a Cluster
+	// of Redis 7 the default costs a second message. "3.22.0" and later, or "none", save it.
 	OldestPeer string
 
 	// RestartDelay is how long a Quorum ignores a restarted server, because it may have
 	// forgotten who holds the lock. Default: LeaseTime. At least the longest lease of all
 	// who use the quorum. A negative value says that the servers forget nothing, because each
-	// write is on disk before it is answered (appendfsync always). They are then not asked.
+	// write is on disk before it is answered (appendfsync always). Then no server is asked
+	// how long it has been up.
 	RestartDelay time.Duration
 
-	// TokenClock makes fencing tokens follow the server's clock, in microseconds, where
-	// their counter is behind it. They then keep growing after a failover that has lost
-	// increments, if the servers' clocks agree to within the time of a failover. Default:
-	// tokens count by one, like Redisson's. Java peers always count on from the last token.
+	// TokenClock raises each new fencing token to at least the server's time in microseconds.
+	// Tokens then keep growing after a failover that has lost increments, if the servers'
+	// clocks agree to within the time of a failover. Default: tokens count by one, like
+	// Redisson's. Java peers always count on from the last token.
 	TokenClock bool
 
 	// CommandTimeout bounds one operation on Redis, with its repetitions. Default: 3s. A
-	// shorter outage is ridden out, a longer one is reported.
+	// shorter outage only delays the operation. A longer one is reported as an error.
 	CommandTimeout time.Duration
 
-	// ReleaseTimeout bounds Unlock, which does not end with its context. Default: 3s. A
-	// failover that takes longer leaves the lock behind until its lease ends.
+	// ReleaseTimeout bounds Unlock, which does not end with its context. Default: 3s. If a
+	// failover takes longer, the lock stays until its lease ends.
 	ReleaseTimeout time.Duration
 
 	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this
@@ -69,16 +70,16 @@ type Config struct {
 	// If Redis does not confirm it, the hold is lost, and only then its context ends.
 	//
 	// LeaseTime must be at least 1 s. Holds with a fixed lease are not protected. Without a
-	// living watchdog no hold is, and Stats and the log say so.
+	// living watchdog no hold is protected, and Stats and the log say so.
 	//
-	// It costs one more connection and six small requests in each LeaseTime. Acquisitions and
-	// releases take no further round trip. The first acquisition waits until a watchdog could
-	// find the client, for CommandTimeout at most.
+	// Protect costs one more connection and six small requests in each LeaseTime. Acquisitions
+	// and releases take no further round trip. The first acquisition waits until a watchdog
+	// could find the client, for CommandTimeout at most.
 	Protect bool
 
-	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs:
-	// own authorities, a client certificate. It holds for all servers and sentinels. Default:
-	// the system's authorities are trusted.
+	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs,
+	// such as own authorities and a client certificate. It applies to all servers and
+	// sentinels. Default: the system's authorities are trusted.
 	TLS *tls.Config
 
 	// Credentials returns the user and the password of a server, for passwords that are
@@ -91,13 +92,13 @@ type Config struct {
 	// connections are not logged in again.
 	Credentials func(ctx context.Context, address string) (user, password string, err error)
 
-	// AddressMap translates the addresses that the URL, sentinels and servers of a Cluster
-	// name, if they cannot be reached under these: behind NAT, or in containers. It gets
-	// and returns host:port, must not block, and may be called by several goroutines. With
-	// TLS, certificates are checked against its result.
+	// AddressMap translates each address that the URL, a sentinel or a server of a Cluster
+	// names. Set it if this process cannot reach these addresses, for example behind NAT. It
+	// gets and returns host:port, must not block, and may be called by several goroutines.
+	// With TLS, certificates are checked against its result.
 	AddressMap func(address string) string
 
-	// Logger is told of what no caller would see, such as a hold that was lost. Default:
+	// Logger gets what no call returns, such as a hold that was lost. Default:
 	// slog.Default.
 	Logger *slog.Logger
 

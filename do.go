@@ -9,9 +9,9 @@ import (
 // returned. The context given to fn ends when the hold is lost, so work that heeds
 // it stops in time. The lock is released also when fn panics.
 //
-// The error joins those of fn and of the release; if the hold was lost while fn
-// ran, it matches ErrLost, even when fn returned nil. If the lock was not acquired,
-// fn is not called and the error is that of Lock.
+// The error joins those of fn and of the release. It matches ErrLost if the hold was
+// lost while fn ran, even when fn returned nil. If the lock was not acquired, fn is
+// not called and the error is that of Lock.
 func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error, opts ...LockOption) (err error) {
 	h, err := l.Lock(ctx, opts...)
 	if err != nil {

@@ -14,13 +14,13 @@
 // # What is promised
 //
 //   - One owner at a time holds a mutex, as long as Redis keeps its data.
-//   - A hold is renewed while it is held, and not afterwards. When its holder dies, the
-//     lock frees after its lease.
-//   - A holder learns of a loss before anybody else can hold the lock. Its hold ends on its
-//     own clock, a margin before the expiry in Redis, also while the server is frozen or
-//     unreachable.
-//   - An acquisition takes effect once or not at all, and so does a release. This holds
-//     when a request or its reply is lost.
+//   - A hold is renewed while it is held, and not afterwards. The lock of a dead holder is
+//     free after its lease.
+//   - A hold ends on its holder's own clock, a margin before its key expires in Redis. So
+//     the holder learns of an expired lease before anybody else can hold the lock. This
+//     also holds while the server is frozen or unreachable.
+//   - An acquisition takes effect once or not at all, even if a request or its reply is
+//     lost. The same holds for a release.
 //   - Waiters are woken by messages. Each also asks Redis at least every Config.PollCap.
 //     Within one process they are served in the order of their arrival.
 //
@@ -38,13 +38,16 @@
 // # Owners
 //
 // A lock is re-entrant for one owner. Each call of Lock is an owner of its own, unless its
-// context comes from [Client.WithOwner]. Below that context every acquisition re-enters.
-// Without WithOwner, taking a lock again below [Hold.Context] would wait for itself. It is
-// reported as [ErrReentry].
+// context comes from [Client.WithOwner]. All acquisitions below that context have one owner,
+// which re-enters the locks that it holds. Without WithOwner, taking a lock again below
+// [Hold.Context] would wait for itself. It fails with [ErrReentry] instead.
 //
 // # Where to read on
 //
-// docs/README.md is the map. docs/errors.md says what each error means, docs/guarantees.md which test
-// proves which promise, docs/wire-format.md what stands in Redis, and docs/architecture.md
-// how the library works.
+// docs/README.md lists all pages:
+//
+//   - docs/errors.md says what each error means.
+//   - docs/guarantees.md names the test of each promise.
+//   - docs/wire-format.md describes the keys in Redis.
+//   - docs/architecture.md leads through the code.
 package redlatch

@@ -2,13 +2,13 @@ package redlatch
 
 import "github.com/redlatch/redlatch/internal/lockerr"
 
-// The conditions a caller can tell apart with errors.Is. One condition has one
-// name in every verb. Errors of the network and of the server are wrapped as they
-// are; they never turn into ErrNotAcquired.
+// The conditions a caller can tell apart with errors.Is. One condition has one name,
+// whichever method reports it. Errors of the network and of the server are wrapped as
+// they are. They never turn into ErrNotAcquired.
 var (
 	// ErrNotAcquired: another owner holds the lock, and the wait ended. Nothing
-	// is held and no trace is left in Redis. Joined with the context's error if
-	// that ended the wait.
+	// is held and no trace is left in Redis. The error also matches the context's
+	// error if that ended the wait.
 	ErrNotAcquired = lockerr.ErrNotAcquired
 
 	// ErrLost: the hold is gone without having been released. Its lease ended,
@@ -18,22 +18,21 @@ var (
 	// ErrReleased: the hold was released or detached by its holder.
 	ErrReleased = lockerr.ErrReleased
 
-	// ErrReentry: the lock is held by the context that asks for it again, under
-	// another owner: waiting would be a deadlock. See Client.WithOwner.
+	// ErrReentry: the context stems from a hold of this lock, and asks for it under
+	// another owner. Waiting would be a deadlock. See Client.WithOwner.
 	ErrReentry = lockerr.ErrReentry
 
 	// ErrUpgrade: the owner holds the read side of the lock and asks for the write
-	// side: it would wait for itself. Release the read side first.
+	// side. It would wait for itself. Release the read side first.
 	ErrUpgrade = lockerr.ErrUpgrade
 
-	// ErrUnknownOutcome: the request was sent, or may have been, no reply came in
-	// time, and repeating it did not resolve it. After an acquisition a
-	// compensating release was attempted; at most one lease may pass until the
-	// lock frees.
+	// ErrUnknownOutcome: the request may have been sent, no reply came in time, and
+	// repeating it did not help. After an acquisition a compensating release was
+	// attempted. The lock is free after one lease at the latest.
 	ErrUnknownOutcome = lockerr.ErrUnknownOutcome
 
 	// ErrNotReplicated: the lock was granted, but fewer replicas than WithReplicas asks
-	// for confirmed it in time. It was given back.
+	// for confirmed it in time. The lock was released again.
 	ErrNotReplicated = lockerr.ErrNotReplicated
 
 	// ErrClosed: the client is closed or closing.
@@ -42,8 +41,8 @@ var (
 	// ErrInvalidName: the text cannot name a lock.
 	ErrInvalidName = lockerr.ErrInvalidName
 
-	// ErrWrongType: the key under the lock's name is something else than this
-	// kind of lock. It was not touched.
+	// ErrWrongType: the key under the lock's name is not a lock of this kind. It
+	// was not touched.
 	ErrWrongType = lockerr.ErrWrongType
 
 	// ErrUnsupported: the server or the topology cannot do what was asked.

@@ -13,9 +13,9 @@ import (
 // Every waiter stands in the queue in Redis. A process says once a second, or more often
 // where leases are short, that it is alive. The waiters of a process that has not been heard
 // of for 3.5 s are passed over. After an outage, in which nobody was heard, every process
-// has 3.5 s to be heard again. A Java waiter at the head is passed over when its deadline has
-// passed, after at most Config.FairWait and at most 10 s of a free lock. A Mutex of the same name is excluded
-// as well, but does not queue.
+// has 3.5 s to be heard again. A Java waiter at the head is passed over at its deadline. That
+// is at most Config.FairWait after the end of the lease, and at most 10 s after the lock
+// became free. A Mutex of the same name excludes the FairMutex, and does not queue.
 //
 // A FairMutex holds no state; see Mutex.
 type FairMutex struct {
@@ -23,8 +23,8 @@ type FairMutex struct {
 	ref    lock.Ref
 }
 
-// FairMutex returns the fair mutex called name. It does not touch Redis. A name that
-// cannot be one is reported by every verb as ErrInvalidName.
+// FairMutex returns the fair mutex called name. It does not touch Redis. Its methods report a
+// name that is not valid as ErrInvalidName.
 func (c *Client) FairMutex(name string) *FairMutex {
 	return &FairMutex{c, c.locks.FairMutex(name)}
 }
@@ -32,16 +32,17 @@ func (c *Client) FairMutex(name string) *FairMutex {
 // Name is the name the mutex was made with.
 func (m *FairMutex) Name() string { return m.ref.Name }
 
-// Lock waits for its turn and until the mutex is held, ctx ends, or the time of WithWait
-// has passed. For options and errors see Mutex.Lock. After an error the waiter has left
-// the queue, and if it stood at the front of it while the lock was free, the next has been
-// told.
+// Lock queues and waits until the mutex is held, ctx ends, or the time of WithWait has
+// passed. For options and errors see Mutex.Lock. After an error the waiter has left the
+// queue. If it was the first one and the lock was free, the next one has been told.
 //
-// Beside the hash of a Mutex, Redis has, while somebody waits, the list
-// "redisson_lock_queue:{name}" of owners, the sorted set "redisson_lock_timeout:{name}" of
-// their deadlines, and "redlatch:fair:{name}" with the last sign of life of each client of
-// this library that waits. Where more than 64 Java threads are the last to wait, the latter
-// may stay for an hour.
+// While somebody waits, Redis has three more keys than for a Mutex:
+//
+//   - The list "redisson_lock_queue:{name}" has the owners that wait.
+//   - The sorted set "redisson_lock_timeout:{name}" has their deadlines.
+//   - The sorted set "redlatch:fair:{name}" has the last sign of life of each client of this
+//     library that waits. It may stay for an hour if the last waiters are more than 64 Java
+//     threads.
 //
 // Source: RFairLock of Redisson since 3.11.1; docs/wire-format.md, "Fair lock".
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -49,16 +50,15 @@ func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 // TryLock takes the mutex if it is free and nobody is waiting for it. It does not queue.
-// After a silence of all waiters longer than 2 s it fails once, because that may have been
-// an outage; 3.5 s later the silent are passed over. See Lock.
+// If no waiting client was heard of for 2 s, TryLock fails once, because that may have been
+// an outage. Waiters that are still silent 3.5 s later are passed over. See Lock.
 func (m *FairMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquire(ctx, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes the next waiter. The queue
-// stays. It refuses, with ErrWrongType, a key that has no TTL or whose one field does not
-// begin with a UUID: that may be somebody's data, and ForceUnlockIf takes it by name. See
-// Mutex.ForceUnlock.
+// stays. A key without TTL, or whose one field does not begin with a UUID, may be data. It
+// is refused with ErrWrongType, and ForceUnlockIf frees it. See Mutex.ForceUnlock.
 func (m *FairMutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.ref.ForceUnlock(ctx, "")
 }

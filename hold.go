@@ -7,14 +7,14 @@ import (
 	"github.com/redlatch/redlatch/internal/lock"
 )
 
-// Hold is one successful acquisition: to have it is to hold the lock, until Done is
-// closed. Its methods may be called by any number of goroutines.
+// Hold is one successful acquisition. The lock is held until Done is closed. The methods
+// may be called by any number of goroutines.
 type Hold lock.Hold
 
 // Err is nil while the lock is held, then an error that matches ErrLost or ErrReleased. It
 // does not block and sends nothing. A hold is lost at the latest when its Deadline passes.
-// The exception is a protected hold (Config.Protect) whose process was paused: Redis is
-// asked, and until it answers Err is nil and Valid is false.
+// The exception is a protected hold (Config.Protect) whose process was paused. The client
+// then asks Redis. Until Redis answers, Err is nil and Valid is false.
 func (h *Hold) Err() error { return h.lock().Err() }
 
 // Valid says whether the lock is held and its local deadline has not passed. Ask it right
@@ -40,8 +40,9 @@ func (h *Hold) Owner() string { return h.lock().Owner() }
 func (h *Hold) Token() int64 { return h.lock().Token() }
 
 // Members are the holds of the single locks that a Multi or Quorum is made of, in the
-// order in which they are taken. Of a Quorum it is those that are held now. It is nil for
-// a single lock. A member that is released or detached by itself is lost to the whole.
+// order in which they are taken. For a Quorum these are the members that are held now.
+// Members is nil for a single lock. The whole loses a member that is released or detached
+// by itself.
 func (h *Hold) Members() []*Hold {
 	var members []*Hold
 	for _, m := range h.lock().Members() {
@@ -55,34 +56,34 @@ func (h *Hold) Done() <-chan struct{} { return h.lock().Done() }
 
 // Context returns a child of the context that was given to Lock. It ends when the
 // hold does, and its cause (context.Cause) then matches ErrLost or ErrReleased. It
-// also ends with its parent, which does not end the hold: that lasts until Unlock.
+// also ends with its parent, but the hold does not: that lasts until Unlock.
 //
 // Taking the same lock again below this context is reported as ErrReentry.
 func (h *Hold) Context() context.Context { return h.lock().Context() }
 
-// Unlock releases the hold. With the owner's last hold the lock is free: its key is gone and
-// its waiters are woken. Before the last, the count is one lower and the TTL is at least the
-// full lease.
+// Unlock releases the hold. After the owner's last hold the lock is free: its key is gone and
+// its waiters are woken. While the owner has other holds, Unlock lowers the count by one, and
+// the TTL is at least their full lease.
 //
 // It works with a context that has ended: Config.ReleaseTimeout bounds it instead. The hold
 // is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends
 // nothing, also if the first one failed.
 //
-// Nil means that nothing of the hold is left. After a lost reply the request is repeated.
-// Unlock then cannot tell a lock that the first request freed from one that was forced open a
-// moment before. Once the client has begun to close, Unlock waits for that and returns nil:
-// Close reports what could not be released.
+// Nil from the first call means that nothing of the hold is left. After a lost reply the
+// request is repeated. Unlock then cannot tell a lock that the first request freed from one
+// that was forced open a moment before. If Close is about to release the hold, Unlock waits
+// for Close and returns nil. Close reports what could not be released.
 //
-// Errors: ErrLost, if the lock was not held any more; then somebody else may have
-// held it meanwhile. ErrUnknownOutcome and errors of the network and the server:
-// the lock may stand in Redis until its TTL ends.
+// Errors: ErrLost, if the lock was not held any more. Somebody else may have held it
+// meanwhile. After ErrUnknownOutcome, or an error of the network or the server, the lock may
+// stay in Redis until its TTL ends.
 //
 // Source: RLock.unlock of Redisson; docs/wire-format.md, "Mutex".
 func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 
-// Detach gives up this hold without telling Redis, for a lock that is to outlive
-// the process or to be handed to somebody who knows its owner. Err is ErrReleased
-// from now on. Renewal ends with the owner's last hold; the lock then ends with its
+// Detach ends this hold without telling Redis. Use it for a lock that must outlive the
+// process, or that you hand to somebody who knows its owner. From now on Err matches
+// ErrReleased. After the owner's last hold the lock is not renewed, and ends with its
 // TTL. If the owner has other holds of the lock, Unlock of the last of them frees it.
 // A Multi or Quorum detaches all its members.
 func (h *Hold) Detach() { h.lock().Detach() }

@@ -17,8 +17,8 @@ type Lock interface {
 	// passed.
 	Lock(ctx context.Context, opts ...LockOption) (*Hold, error)
 
-	// TryLock does not wait: it takes the lock if it is free. With WithWait it is
-	// Lock.
+	// TryLock takes the lock if it is free, and does not wait. With WithWait it does
+	// what Lock does.
 	TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
@@ -55,17 +55,18 @@ func WithWait(d time.Duration) LockOption { return LockOption{kind: waitOption, 
 // Redisson's, so that a Java FencedLock of the same name goes on counting.
 func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 
-// WithReplicas grants the hold only when n replicas of the server have it, and otherwise
-// gives it back and reports ErrNotReplicated: one of these n can then take the server's
-// place without losing the lock. redlatch cannot choose which replica is promoted. If a
-// replica that lags behind may be promoted, ask for all of them, and use a fencing token.
+// WithReplicas has Lock return only when n replicas of the server have the hold. Any of these
+// n can then take the server's place without losing the lock. If fewer confirm it within
+// timeout, the lock is released and the error is ErrNotReplicated. redlatch cannot choose
+// which replica is promoted. If a replica that lags behind may be promoted, ask for all of
+// them, and use a fencing token.
 //
 // It costs one more round trip, on a connection of its own. It waits for up to timeout
-// beyond the wait for the lock itself. Each hold of one owner asks for itself.
+// beyond the wait for the lock itself. Under re-entry each hold needs its own confirmation.
 //
-// Replicas confirm the grant, not the renewals. On a primary that was cut off from its
-// replicas, a hold that outlives its first lease may be overtaken. With WithLease there are
-// no renewals, so the whole lease is confirmed.
+// Replicas confirm the grant, not the renewals. If the primary is cut off from its replicas,
+// another owner may get the lock after the first lease, while this hold is still renewed.
+// With WithLease there are no renewals, so the whole lease is confirmed.
 //
 // Source: the WAIT command of Redis, as Redisson uses it; docs/wire-format.md, "Waiting for
 // replicas".

@@ -10,14 +10,14 @@ import (
 // Redisson calls RLock, and shares it with Java processes.
 //
 // A Mutex holds no state: any number of them may stand for one name, and each may
-// be used by any number of goroutines. What was acquired is the Hold.
+// be used by any number of goroutines. The Hold is what was acquired.
 type Mutex struct {
 	client *Client
 	ref    lock.Ref
 }
 
-// Mutex returns the mutex called name. It does not touch Redis. A name that cannot
-// be one is reported by every verb as ErrInvalidName.
+// Mutex returns the mutex called name. It does not touch Redis. Its methods report a
+// name that is not valid as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
 	return &Mutex{c, c.locks.Mutex(name)}
 }
@@ -27,16 +27,19 @@ func (m *Mutex) Name() string { return m.ref.Name }
 
 // Lock waits until the mutex is held, ctx ends, or the time of WithWait has passed.
 //
-// In Redis the hash named after the lock then has one field, the hold's owner, with
-// the count of its holds, and the lease as TTL. The lease is renewed until Unlock,
-// unless WithLease fixed it. Waiters of one process are served in the order in
-// which they came; between processes there is no order.
+// In Redis the hash named after the lock then has one field: the hold's owner, with
+// the count of its holds. The TTL is the lease. The lease is renewed until Unlock,
+// unless WithLease fixed it. Waiters of one process are served in the order of
+// arrival. Between processes there is no order.
 //
-// Errors: ErrNotAcquired (joined with ctx's error if that ended the wait) after
-// which nothing is held; ErrUnknownOutcome, after which at most one lease may pass
-// until the lock frees; ErrReentry; ErrLost, when an outer hold of the same owner
-// turned out to be gone; ErrWrongType; ErrInvalidName; ErrClosed; *ConfigError; and
-// errors of the network and the server, after which nothing is held.
+// Errors:
+//
+//   - ErrNotAcquired, joined with ctx's error if that ended the wait. Nothing is held.
+//   - ErrUnknownOutcome. The lock is free after one lease at the latest.
+//   - ErrLost, if an outer hold of the same owner turned out to be gone.
+//   - ErrNotReplicated, with WithReplicas. The lock was released again.
+//   - ErrReentry, ErrUnsupported, ErrWrongType, ErrInvalidName, ErrClosed, *ConfigError.
+//   - Errors of the network and the server. Nothing is held.
 //
 // Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -53,18 +56,21 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // whether it was held. It is for operators: the holder goes on working until its
 // next renewal tells it, after a third of its lease at the latest.
 //
-// It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
-// ErrWrongType, if the key is something else, or may be: a key without expiry, or whose
-// owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
-// ErrUnknownOutcome. Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
+// It blocks for one round trip, bounded by ctx and Config.CommandTimeout. A key without
+// expiry, or whose owner does not begin with a UUID, may be data. It is left alone, and
+// ForceUnlockIf frees it.
+//
+// Errors: ErrWrongType, if the key is or may be something else; ErrUnknownOutcome.
+//
+// Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.ref.ForceUnlock(ctx, "")
 }
 
-// ForceUnlockIf is ForceUnlock for a lock that owner holds, as Status names it, whatever
-// its implementation calls an owner. If somebody else holds the mutex by then, or nobody
-// does, it changes nothing and reports false: between looking at a lock and forcing it, its
-// holder may change.
+// ForceUnlockIf is ForceUnlock for a lock that owner holds. Owner is what Status names, in
+// the form of any implementation. If another owner holds the mutex by then, or nobody does,
+// it changes nothing and reports false. So it is safe if the holder changes between Status
+// and this call.
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {

@@ -11,10 +11,10 @@ import (
 // and must not block. A separate goroutine tells it of losses, and calls the logger. The
 // method may use the client, and close it. It must be safe for concurrent use.
 //
-// The context is that of the call that the event belongs to, with its values: of Lock for
-// EventAcquired, EventNotAcquired and EventLost, of Unlock for EventReleased. It may have
-// ended. What a Multi or a Quorum does about a member has the context of its Lock or Unlock.
-// Client.Close tells of no release.
+// The context has the values of the caller's context: that of Unlock for EventReleased, and
+// that of Lock for all other events. It may have ended. Events of a member of a Multi or a
+// Quorum have the context of the Lock or Unlock of the whole. There is no event for what
+// Client.Close releases.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -24,10 +24,10 @@ type Event struct {
 	Kind  EventKind
 	Lock  string
 	Owner string // "" if no owner got the lock
-	// Took is how long it took: the wait of EventAcquired and EventNotAcquired, the time
-	// held of EventReleased and EventLost.
+	// Took is the wait for EventAcquired and EventNotAcquired, and the time held for
+	// EventReleased and EventLost.
 	Took time.Duration
-	// Err is why, for EventNotAcquired, EventLost, and an EventReleased that failed.
+	// Err is the reason for EventNotAcquired, EventLost, and an EventReleased that failed.
 	Err error
 }
 

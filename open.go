@@ -31,11 +31,11 @@ import (
 // anyone waits, and up to 8 for commands that wait for replicas. In a Cluster it does so
 // for each server that it uses. An idle connection costs one PING in each CommandTimeout.
 //
-// It blocks until the server has answered, bounded by ctx and by
-// Config.CommandTimeout. The error is a *ConfigError for a URL or a setting that
-// cannot work, and otherwise the network's or the server's, with the address and
-// never with the password. It is ErrUnsupported for a server whose scripts are not atomic, as
-// far as the server tells (docs/servers.md). After an error nothing is left behind.
+// It blocks until the server has answered, bounded by ctx and by Config.CommandTimeout. The
+// error is a *ConfigError for a URL or a setting that cannot work. It is ErrUnsupported for a
+// server known to run scripts that are not atomic (docs/servers.md). Any other error is that
+// of the network or the server. It names the address and never the password. After an error
+// nothing is left behind.
 func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	target, err := connect.Parse(url)
 	if err != nil {

@@ -28,9 +28,9 @@ var _ Lock = (*Quorum)(nil)
 // clients on distinct servers, usually of one name. Three or five make sense: of two, both
 // are needed. It does not touch Redis.
 //
-// Every verb reports a *ConfigError if there is no member, if one is no single lock, or if
-// two of them are known to be on one server. Change the servers of a Quorum one at a time: see
-// docs/multi-and-quorum.md.
+// Every acquisition fails with a *ConfigError if there is no member, or one that is no single
+// lock. The same error reports two members that are known to be on one server. Change the
+// servers of a Quorum one at a time: see docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	members, err := membersOf("NewQuorum", locks)
 	return &Quorum{multilock.Servers("NewQuorum", members, err)}
@@ -39,31 +39,35 @@ func NewQuorum(locks ...Lock) *Quorum {
 // Name is the name of the members, or their names with a + between them if they differ.
 func (q *Quorum) Name() string { return q.set.CommonName() }
 
-// Err says why a majority of the members cannot be taken, as every verb reports it, or nil. The
-// error is a *ConfigError (NewQuorum), or matches ErrInvalidName. It sends nothing.
+// Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
+// same error: a *ConfigError (NewQuorum), or one that matches ErrInvalidName. It sends nothing.
 func (q *Quorum) Err() error { return q.set.Err }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
-// passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was granted;
-// each member then confirms that lease, with replicas where WithReplicas asks for them.
+// passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was
+// granted. Each member then confirms that lease, and so do its replicas with WithReplicas.
 // WithFencing is for each member.
 //
-// All servers are asked side by side, and Lock returns with the majority; the answers of
-// the others join the hold when they come. When there can be no majority, everything is given
-// back. Lock waits until one of the members that refused may have changed, and asks again.
+// All servers are asked at the same time. Lock returns when a majority has granted, and the
+// other members join the hold when their servers answer. If no majority is possible any more,
+// everything is released. Lock waits until one of the members that refused may have changed,
+// and asks again.
 //
-// The hold ends when fewer than a majority of the members are held, at the latest at the
-// moment at which it could be so (Hold.Deadline). A member that is missing is asked for
-// again, soon at first and then with every renewal, unless WithLease is set. Unlock returns when a majority is free, and frees the rest
-// behind it.
+// The hold ends when fewer than a majority of the members are held. At Hold.Deadline that may
+// be so, and the hold ends then at the latest. A missing member is asked for again, soon at
+// first and then with every renewal, unless WithLease is set. Unlock returns when a majority
+// is free, and releases the rest in the background.
 //
-// Errors: ErrNotAcquired (joined with ctx's error if that ended the wait), also when too
-// many of the servers were restarted a short while ago; after it, at most a minority of
-// servers that did not answer keep a member for a lease. The joined errors of the members
-// if a majority of the servers could not be asked; ErrUnknownOutcome, if what was taken on
-// them could not be given back; ErrUnsupported, if servers do not tell since when they are
-// up; ErrReentry, ErrInvalidName, ErrClosed; a *ConfigError (NewQuorum), also for a lease
-// beyond Config.RestartDelay.
+// Errors:
+//
+//   - ErrNotAcquired, joined with ctx's error if that ended the wait, also if too many of the
+//     servers were restarted a short while ago. At most a minority of servers that did not
+//     answer keep a member, for one lease.
+//   - The joined errors of the members, if a majority of the servers could not be asked.
+//   - ErrUnknownOutcome, if members on a majority of the servers may not have been released.
+//   - ErrUnsupported, if servers do not tell how long they have been up.
+//   - A *ConfigError (NewQuorum), also for a lease beyond Config.RestartDelay.
+//   - ErrReentry, ErrInvalidName, ErrClosed.
 func (q *Quorum) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return q.acquire(ctx, forever, opts)
 }

@@ -10,14 +10,14 @@ import (
 // that Redisson calls RReadWriteLock, and shares it with Java processes.
 //
 // Both sides are re-entrant for one owner (Client.WithOwner). An owner that holds the
-// write side may take the read side as well and then release the write side: it has
-// become a reader, and readers that wait enter at once. The other way round would
-// wait for itself and is reported as ErrUpgrade.
+// write side may take the read side as well and then release the write side. It is
+// then a reader, and readers that wait enter at once. An owner that only reads and asks
+// for the write side would wait for itself. It gets ErrUpgrade.
 //
-// Waiters of one process are served in the order of their coming: a reader that comes
-// behind a waiting writer waits behind it, so that a stream of readers does not starve
-// the writers of its own process. Between processes there is no order, and readers of
-// other processes do overtake a waiting writer.
+// Waiters of one process are served in the order of arrival. A reader waits behind a
+// writer that came before it, so readers do not starve the writers of their own process.
+// Between processes there is no order: readers of other processes do overtake a waiting
+// writer.
 //
 // An RWMutex holds no state; see Mutex.
 type RWMutex struct {
@@ -25,8 +25,8 @@ type RWMutex struct {
 	read, write lock.Ref
 }
 
-// RWMutex returns the read-write lock called name. It does not touch Redis. A name that
-// cannot be one is reported by every verb as ErrInvalidName.
+// RWMutex returns the read-write lock called name. It does not touch Redis. Its methods
+// report a name that is not valid as ErrInvalidName.
 func (c *Client) RWMutex(name string) *RWMutex {
 	read, write := c.locks.RWMutex(name)
 	return &RWMutex{c, read, write}
@@ -36,13 +36,13 @@ func (c *Client) RWMutex(name string) *RWMutex {
 func (m *RWMutex) Name() string { return m.write.Name }
 
 // Lock waits until the write side is held, ctx ends, or the time of WithWait has
-// passed. For options, errors and waiting see Mutex.Lock; besides, ErrUpgrade if the
-// owner holds the read side and not the write side.
+// passed. For options, errors and waiting see Mutex.Lock. The error is ErrUpgrade if
+// the owner holds the read side and not the write side.
 //
 // In Redis the hash named after the lock then has the field "mode" with the value
-// "write", and the field "clientUUID:number:write" with the count. Taking it again never
-// makes the lock outlive one lease after a crash. A reader whose lease has ended is
-// removed, even while other readers keep the lock alive.
+// "write", and the field "clientUUID:number:write" with the count. After a crash the lock
+// is free after one lease, however often it was taken. Lock removes a reader whose lease
+// has ended, even while other readers keep the lock alive.
 //
 // Source: RReadWriteLock.writeLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -57,9 +57,9 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 // RLock waits until the read side is held, ctx ends, or the time of WithWait has passed.
 // For options, errors and waiting see Mutex.Lock.
 //
-// In Redis the hash named after the lock then has the field "mode", the field
-// "clientUUID:number" with the count, and beside it, for each hold, a key with the lease
-// as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
+// In Redis the hash named after the lock then has the field "mode", and the field
+// "clientUUID:number" with the count. For each hold there is a key beside it, with the
+// lease as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
 //
 // Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -95,8 +95,8 @@ func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.write.ForceUnlock(ctx, "")
 }
 
-// ForceUnlockIf takes the lock from owner, as Status names it, on both sides. Other readers
-// keep theirs. It reports false if that owner does not hold the lock. See
+// ForceUnlockIf takes both sides of the lock from owner, as Status names it. Other readers
+// keep their holds. It reports false if that owner does not hold the lock. See
 // Mutex.ForceUnlockIf.
 func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
 	return forceUnlockIf(ctx, &m.write, owner)

@@ -30,7 +30,7 @@ const (
 // Waiter is one owner that waits for a fair lock.
 type Waiter struct {
 	Owner    string
-	Deadline time.Time // by the server's clock: when Java peers take it for dead
+	Deadline time.Time // when Java peers take it for dead, by the server's clock
 }
 
 // Holder is one owner that holds a lock.

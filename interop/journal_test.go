@@ -33,7 +33,7 @@ type entry struct {
 	owner     string
 }
 
-// read checks a journal and returns what is wrong with it.
+// readJournal checks a journal and returns what is wrong with it.
 func readJournal(lines []string) *journal {
 	j := &journal{inside: map[string]entry{}}
 	for i, line := range lines {

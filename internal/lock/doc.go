@@ -1,31 +1,34 @@
 // Package lock is the life of one lock in this process: how it is acquired, kept and released.
 //
 // An acquisition makes a [Grant]: one owner's time on one lock. An attempt acquires it, with one
-// request or with a wait. It is one script, and so is its release. One engine renews all grants of
-// a [Manager] (package renew says how it decides whom to believe). One hub wakes all waiters
-// (package waitqueue). Repeating a script is harmless, which is how lost replies are resolved
-// (package script).
+// request or with a wait. Each request is one script, and so is a release. One engine renews all
+// grants of a [Manager] (package renew says until when a grant is trusted). One hub wakes all
+// waiters (package waitqueue). A request without a reply is sent again, because repeating a script
+// is harmless (package script).
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
-// request, wait, grant, hold, release. Beside them: renewal and confirm (the lease), keepalive
-// (waiters for fair locks), owner (re-entry), together (several mutexes by one script), inspect,
-// manager, lifecycle and report (start and end).
+// request, wait, grant, hold, release. Beside them: mode (mutex, fair mutex, read-write lock),
+// renewal and confirm (the lease), keepalive (waiters for fair locks), owner (re-entry), together
+// (several mutexes by one script), inspect (status, forced unlock), manager, lifecycle and report
+// (start and end).
 //
 // Between any two lines of an acquisition this can happen:
 //
 //	the process dies         Redis frees the lock after the lease
 //	the reply is lost        the same request is sent again
 //	the caller cancels       a release follows the request on the same connection
-//	the reply comes too late a grant whose deadline has passed is none
+//	the reply comes too late the grant does not count if its deadline has passed
 //	the manager closes       waiters get ErrClosed, what was granted is released
 //
-// And of a release:
+// Between any two lines of a release this can happen:
 //
 //	the reply is lost        the same request is sent again, until the release timeout
-//	it never arrives         the last hold: the lock ends with its lease, as nobody renews it.
-//	                         Not the last hold: the next renewal tells Redis of the end of the
-//	                         write side, and counts are set anew by each request
-//	the hold is gone         ErrLost, unless the request was repeated: then the first has freed it
+//	no request arrives       the last hold: nobody renews the lock, and it ends with its lease.
+//	                         Any other hold: Redis has too high a count until the owner's next
+//	                         acquisition or release sets it. Nobody renews the timeout key of a
+//	                         read hold. The next renewal ends the write side (writeEnded)
+//	the hold is gone         ErrLost. But if the request of the last hold was repeated, the
+//	                         first one counts as the one that has freed the lock
 //
 // # Mutexes
 //
@@ -34,13 +37,16 @@
 //	Grant.mu → group.mu (package multilock) → Hold.mu
 //	Grant.mu → the mutexes of the renewal engine, the session and the reporter
 //
-// owner.mu, keepAlive.mu and lifecycle.mu are taken while no other of this package is held; while
-// keepAlive.mu is held, the wait queues may be told. A Grant's Expire takes its mutex, so it is not
-// called below any of these.
+// Whoever takes owner.mu, keepAlive.mu or lifecycle.mu holds no other mutex of this package. Below
+// keepAlive.mu waiters may be woken (package waitqueue). A Grant's Expire takes the grant's mutex,
+// so it is not called below any of these.
 //
 // # Goroutines
 //
-// The package starts four kinds, and Close waits for each: one that closes the manager; one for
-// the keep-alive while somebody waits for a fair lock, and one for each of its requests; one that
-// reports, while there is something to report; and one for each compensating release.
+// Close waits for all goroutines of the package:
+//
+//   - one that closes the manager;
+//   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
+//   - one that reports, while there is something to report, for the release timeout at most;
+//   - one for each compensating release, and for each late release.
 package lock

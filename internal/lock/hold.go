@@ -29,7 +29,7 @@ type Hold struct {
 
 // Whole is what several holds are members of.
 type Whole interface {
-	// MemberEnded takes note that a member has ended. The mutexes of its grant is held.
+	// MemberEnded takes note that a member has ended. The mutex of its grant is held.
 	MemberEnded(h *Hold, why error)
 }
 

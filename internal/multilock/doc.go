@@ -1,18 +1,23 @@
 // Package multilock takes several locks as one: all of them for a Multi, a majority on
 // independent servers for a Quorum.
 //
-// Behind the hold of a Multi or a Quorum stands a group of ordinary holds. It ends when fewer of
-// them are left than it needs. A Multi takes its members in one order (ordered). A Quorum asks
-// them all at once (vote). Between any two of their requests this can happen:
+// Behind the hold of a Multi or a Quorum stands a group of ordinary holds. The group ends when
+// fewer of them are left than it needs. A Multi takes its members in one order (ordered). A Quorum
+// asks them all at once (vote). Between any two of their requests this can happen:
 //
-//	the process dies            each member ends with its lease, as for any hold
-//	a reply is lost             the member's own acquisition resolves it, or releases
+//	the process dies            each member ends with its lease, as any hold does
+//	a reply is lost             the member's own acquisition repeats the request, or releases
 //	a member is lost            a Multi begins again, a vote goes on without it
 //	the caller cancels          the waits end with the group's context, and the holds
 //	                            that were taken, and no others, are released
-//	a vote cannot be won        the same; the next vote follows a wait for one member
-//	an answer comes too late    it joins the group if that still lives, or is released
-//	a server restarts empty     no new majority counts its grants, for one lease
+//	a vote cannot be won        the holds that were taken are released; the next vote waits
+//	                            until a member that refused may have changed
+//	an answer comes too late    the member joins the group, or is released if that has ended
+//	a server restarts empty     no new majority counts its grants, for the restart delay
+//
+// The files: member and set (which locks), order (what one call asks for), multi and quorum (how
+// it is taken), group and backend (what is held), lookout (waiting between votes), restart
+// (servers that do not count), restore (missing members) and release.
 //
 // # Mutexes
 //

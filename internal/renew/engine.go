@@ -156,7 +156,7 @@ func (e *Engine) drop(it *Item) bool {
 	return true
 }
 
-// rouse wakes the loop if it would sleep past the first event. The mutex is held.
+// wakeLoop wakes the loop if it would sleep past the first event. The mutex is held.
 func (e *Engine) wakeLoop() {
 	if len(e.items) == 0 || !e.wakeAt.IsZero() && !e.items[0].next.Before(e.wakeAt) {
 		return

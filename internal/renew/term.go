@@ -33,7 +33,7 @@ func (t Term) Span(asked time.Time) time.Duration {
 	return min(t.Lease, t.Until.Sub(asked))
 }
 
-// last says that a renewal would add nothing to the term.
+// final says that a renewal would add nothing to the term.
 func (t Term) final() bool {
 	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
 }
