@@ -17,12 +17,12 @@ import (
 // documented default.
 type Config struct {
 	// LeaseTime is the time to live of a lock in Redis, and so the longest time
-	// for which it stays locked after its holder died: 30 s, Redisson's
+	// for which it stays locked after its holder died. Default: 30s, as Redisson's
 	// lockWatchdogTimeout. At least 10 ms.
 	LeaseTime time.Duration
 
-	// RenewInterval is how often a hold without a fixed lease is renewed: a third
-	// of the lease. At most half of LeaseTime, so that one failed renewal can be
+	// RenewInterval is how often a hold without a fixed lease is renewed. Default: a
+	// third of the lease. At most half of LeaseTime, so that one failed renewal can be
 	// made good.
 	RenewInterval time.Duration
 

@@ -35,8 +35,9 @@ func (m *Mutex) Name() string { return m.ref.Name }
 // Errors: ErrNotAcquired (joined with ctx's error if that ended the wait) after
 // which nothing is held; ErrUnknownOutcome, after which at most one lease may pass
 // until the lock frees; ErrReentry; ErrLost, when an outer hold of the same owner
-// turned out to be gone; ErrWrongType; ErrInvalidName; ErrClosed; *ConfigError; and
-// errors of the network and the server, after which nothing is held.
+// turned out to be gone; ErrUnsupported, when that owner has 65,536 holds;
+// ErrNotReplicated (WithReplicas); ErrWrongType; ErrInvalidName; ErrClosed;
+// *ConfigError; and errors of the network and the server, after which nothing is held.
 //
 // Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
@@ -56,7 +57,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // It blocks for one round trip, bounded by ctx and Config.CommandTimeout. Errors:
 // ErrWrongType, if the key is something else, or may be: a key without expiry, or whose
 // owner does not begin with a UUID, is left alone (ForceUnlockIf frees it);
-// ErrUnknownOutcome. Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
+// ErrUnknownOutcome; ErrInvalidName; ErrClosed. Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 	return m.ref.ForceUnlock(ctx, "")
 }

@@ -41,7 +41,7 @@ func (q *Quorum) Name() string { return q.set.CommonName() }
 
 // Err says why a majority of the members cannot be taken, as every verb reports it, or nil. The
 // error is a *ConfigError (NewQuorum), or matches ErrInvalidName. It sends nothing.
-func (q *Quorum) Err() error { return q.set.Err }
+func (q *Quorum) Err() error { return q.set.Check("NewQuorum") }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
 // passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was granted;
