@@ -117,7 +117,7 @@ func TestAMultiIsReleasedIfTheObserverPanics(t *testing.T) {
 func TestAMultiIsReleasedIfTheObserverOfItsReleasePanics(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
-			if e.Kind == redlatch.EventReleased && e.Lock == "a" {
+			if e.Kind == redlatch.EventReleased && e.Lock == "b" {
 				panic("observer")
 			}
 		})})
