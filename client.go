@@ -24,6 +24,9 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d == nil {
+		return nil, &ConfigError{Field: "driver", Reason: "it is nil"}
+	}
 	return newClient(cfg.settings(d), "", 0, cfg.RestartDelay), nil
 }
 

@@ -49,6 +49,8 @@ var (
 	ErrUnsupported = lockerr.ErrUnsupported
 )
 
-// ConfigError says which setting is wrong, and why. It is returned before anything is sent.
-// Field is the field of Config, the option, or "url". Reason is for people.
+// ConfigError says which setting is wrong, and why. Nothing is held after it, and nothing
+// was sent, except by a Quorum, which may have asked its servers. It has two fields, both
+// strings. Field is the field of Config, the option, the function that made the lock, "url",
+// "driver" or "owner". Reason is for people. Match it by errors.AsType[*ConfigError].
 type ConfigError = lockerr.ConfigError

@@ -2,14 +2,24 @@ package redlatch
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Hold is one successful acquisition. The lock is held until Done is closed. The methods
-// may be called by any number of goroutines.
+// may be called by any number of goroutines. Lock and TryLock make it: a copy is no hold, and
+// neither is the zero value.
 type Hold lock.Hold
+
+// String names the lock and, except for a Multi or Quorum, the owner, for logs.
+func (h *Hold) String() string {
+	if owner := h.Owner(); owner != "" {
+		return fmt.Sprintf("%q held by %s", h.Name(), owner)
+	}
+	return fmt.Sprintf("%q", h.Name())
+}
 
 // Err is nil while the lock is held, then an error that matches ErrLost or ErrReleased. It
 // does not block and sends nothing. A hold is lost at the latest when its Deadline passes.

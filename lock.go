@@ -22,7 +22,7 @@ type Lock interface {
 	TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
-// LockOption changes one acquisition.
+// LockOption changes one acquisition. Of several that are alike, the last one counts.
 type LockOption struct {
 	kind optionKind
 	d    time.Duration

@@ -17,7 +17,7 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 		client, ref, single := refOf(l)
 		switch {
 		case isMulti && inner != nil && maker == "NewMulti":
-			members, err = append(members, inner.set.Members...), cmp.Or(err, inner.set.Err)
+			members, err = append(members, inner.set.Members...), cmp.Or(err, inner.Err())
 		case !single:
 			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l))
 		case client == nil:

@@ -44,7 +44,7 @@ func (m *Multi) Name() string { return m.set.Name() }
 
 // Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
 // same error: a *ConfigError (NewMulti), or one that matches ErrInvalidName. It sends nothing.
-func (m *Multi) Err() error { return m.set.Err }
+func (m *Multi) Err() error { return m.set.Check("NewMulti") }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed. All
 // members share that time. The lease of WithLease and the maximum of WithMaxHold begin when

@@ -38,7 +38,8 @@ func (m *Mutex) Name() string { return m.ref.Name }
 //   - ErrUnknownOutcome. The lock is free after one lease at the latest.
 //   - ErrLost, if an outer hold of the same owner turned out to be gone.
 //   - ErrNotReplicated, with WithReplicas. The lock was released again.
-//   - ErrReentry, ErrUnsupported, ErrWrongType, ErrInvalidName, ErrClosed, *ConfigError.
+//   - ErrUnsupported, if that owner has 65,536 holds of the lock.
+//   - ErrReentry, ErrWrongType, ErrInvalidName, ErrClosed, *ConfigError.
 //   - Errors of the network and the server. Nothing is held.
 //
 // Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
@@ -60,7 +61,8 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // expiry, or whose owner does not begin with a UUID, may be data. It is left alone, and
 // ForceUnlockIf frees it.
 //
-// Errors: ErrWrongType, if the key is or may be something else; ErrUnknownOutcome.
+// Errors: ErrWrongType, if the key is or may be something else; ErrUnknownOutcome;
+// ErrInvalidName; ErrClosed.
 //
 // Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {

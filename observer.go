@@ -36,10 +36,10 @@ type EventKind string
 
 // The events.
 const (
-	EventAcquired    EventKind = lock.EventAcquired
-	EventNotAcquired EventKind = lock.EventNotAcquired
-	EventReleased    EventKind = lock.EventReleased
-	EventLost        EventKind = lock.EventLost
+	EventAcquired    EventKind = lock.EventAcquired    // "acquired"
+	EventNotAcquired EventKind = lock.EventNotAcquired // "not acquired"
+	EventReleased    EventKind = lock.EventReleased    // "released"
+	EventLost        EventKind = lock.EventLost        // "lost"
 )
 
 // observe tells an observer.

@@ -41,7 +41,7 @@ func (q *Quorum) Name() string { return q.set.CommonName() }
 
 // Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
 // same error: a *ConfigError (NewQuorum), or one that matches ErrInvalidName. It sends nothing.
-func (q *Quorum) Err() error { return q.set.Err }
+func (q *Quorum) Err() error { return q.set.Check("NewQuorum") }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
 // passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was

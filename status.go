@@ -54,7 +54,7 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 
 // Status reads who holds the mutex, how often, and for how much longer. It changes
 // nothing. It blocks for one round trip, bounded by ctx and Config.CommandTimeout.
-// Errors: ErrWrongType if the key is something else.
+// Errors: ErrWrongType if the key is something else; ErrInvalidName; ErrClosed.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
 	return status(ctx, &m.ref)
 }

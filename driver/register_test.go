@@ -51,6 +51,9 @@ func TestRegisterRefusesWhatCannotWork(t *testing.T) {
 		{"nil", nil, "without a function"},
 		{"", opened, "empty"},
 		{"Upper", opened, "lower case"},
+		{"redis", opened, "own"},
+		{"rediss+cluster", opened, "own"},
+		{"my/own", opened, "no URL"},
 	} {
 		func() {
 			defer func() {

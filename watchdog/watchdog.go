@@ -50,6 +50,9 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d == nil {
+		return nil, wrong("driver", "it is nil")
+	}
 	id := uuid.NewString()
 	return &Watchdog{
 		id:       id,

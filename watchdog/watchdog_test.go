@@ -281,6 +281,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"MaxPause":       {MaxPause: time.Millisecond},
 		"Look":           {Look: time.Minute},
 		"CommandTimeout": {CommandTimeout: -1},
+		"driver":         {},
 	} {
 		_, err := watchdog.New(nil, cfg)
 		var config *redlatch.ConfigError

@@ -36,8 +36,18 @@ func (r *Ref) Acquire(ctx context.Context, opts Options) (*Hold, error) {
 	return h, err
 }
 
-// acquire takes the lock, and has replicas confirm it if that is asked for.
+// acquire takes the lock, and has replicas confirm it if that is asked for. What they do not
+// confirm is released outside of the operation, because the observer of that may close the client.
 func (r *Ref) acquire(ctx context.Context, opts Options) (*Hold, error) {
+	h, err := r.confirmed(ctx, opts)
+	if h != nil && err != nil {
+		return nil, errors.Join(err, h.Unlock(ctx))
+	}
+	return h, err
+}
+
+// confirmed takes the lock. If there is a hold with an error, replicas have not confirmed it.
+func (r *Ref) confirmed(ctx context.Context, opts Options) (*Hold, error) {
 	m := r.manager
 	if !m.life.enter() {
 		return nil, r.lockError(lockerr.ErrClosed)
@@ -50,10 +60,7 @@ func (r *Ref) acquire(ctx context.Context, opts Options) (*Hold, error) {
 	if err != nil || opts.Replicas == 0 {
 		return h, err
 	}
-	if err := h.replicate(ctx, opts); err != nil {
-		return nil, errors.Join(err, h.Unlock(ctx))
-	}
-	return h, nil
+	return h, h.replicate(ctx, opts)
 }
 
 // acquireAs finds out which owner asks.

@@ -20,15 +20,28 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 }
 
 // ReleaseTogether is Unlock for many holds of one manager, most of them in one request. It
-// reports the outcome of each.
+// reports the outcome of each. The observer is told outside of the operation, because it may
+// close the client.
 func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
+	last, shared, errs := m.releaseTogether(ctx, holds, outcomes)
+	for _, h := range shared { // each has to wait for its owner's turn
+		defer func() { outcomes <- h.grant().Unlock(ctx, h) }() // also when the observer panics
+	}
+	for i, err := range errs {
+		g := last[i].Grant
+		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
+		outcomes <- err
+	}
+}
+
+// releaseTogether releases those holds that have an owner of their own. It returns them, with
+// their outcomes, and the others.
+func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) (last []handover, shared []*Hold, errs []error) {
 	if !m.life.enterRelease() {
 		<-m.life.closed // Close releases every hold
 	} else {
 		defer m.life.leave()
 	}
-	var last []handover
-	var shared []*Hold
 	for _, h := range holds {
 		g := h.grant()
 		if g.shared != nil {
@@ -40,14 +53,7 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 			last = append(last, handover{g, h.read, g.successors(h.read)})
 		}
 	}
-	for i, err := range m.handOver(detached(ctx), last) {
-		g := last[i].Grant
-		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
-		outcomes <- err
-	}
-	for _, h := range shared {
-		outcomes <- h.grant().Unlock(ctx, h) // each has to wait for its owner's turn
-	}
+	return last, shared, m.handOver(detached(ctx), last)
 }
 
 // detached is a context that does not end with ctx. The runner bounds a release.

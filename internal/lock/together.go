@@ -19,8 +19,31 @@ func (r *Ref) Plain(ctx context.Context) bool {
 // index of one that cannot be had at once, or -1 and a hold for each. It does not wait, and asks
 // for nothing if it may wait and others wait for one of them here.
 //
-// After an error, holds are those that were granted nevertheless.
+// After an error, holds are those that were granted nevertheless. The observer is told outside of
+// the operation, because it may close the client.
 func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opts Options) (holds []*Hold, blocked int, err error) {
+	began, told := time.Now(), false
+	holds, blocked, err = m.acquireTogether(ctx, limited, refs, opts)
+	defer func() {
+		for _, h := range holds {
+			if !told && h != nil { // the observer panics, and nobody will have the holds
+				_ = h.Unlock(ctx)
+			}
+		}
+	}()
+	if holds == nil && err != nil {
+		m.observe(ctx, Event{Kind: EventNotAcquired, Lock: refs[blocked].Name, Took: time.Since(began), Err: err})
+	}
+	for _, h := range holds {
+		if h != nil {
+			m.observe(ctx, Event{Kind: EventAcquired, Lock: h.Name(), Owner: h.Owner(), Took: time.Since(began)})
+		}
+	}
+	told = true
+	return holds, blocked, err
+}
+
+func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opts Options) (holds []*Hold, blocked int, err error) {
 	for i, r := range refs {
 		if opts.Wait != 0 && m.queues.HasWaiters(r.queue) {
 			return nil, i, nil // who comes later stands behind those of this process
@@ -31,7 +54,6 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 	}
 	defer m.life.leave()
 	attempts, call := m.callTogether(ctx, refs, opts)
-	began := time.Now()
 	result, err := m.runner.Run(limited, call)
 	if err == nil {
 		all, at, wrong := script.ReadAcquiredAll(result.Reply, len(refs))
@@ -41,9 +63,7 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 		case wrong != nil:
 			return nil, 0, nil // one by one, it shows whose error it is
 		case !all.Granted && opts.Wait == 0:
-			err := refs[at].notAcquired(ctx, outcome{ttl: all.TTL, holder: all.Holder})
-			m.observe(ctx, Event{Kind: EventNotAcquired, Lock: refs[at].Name, Took: time.Since(began), Err: err})
-			return nil, at, err
+			return nil, at, refs[at].notAcquired(ctx, outcome{ttl: all.TTL, holder: all.Holder})
 		case !all.Granted:
 			return nil, at, nil
 		}
@@ -76,7 +96,6 @@ func (m *Manager) endTogether(limited context.Context, attempts []*attempt, each
 			continue
 		}
 		holds[i] = o.hold
-		m.observe(a.ctx, Event{Kind: EventAcquired, Lock: a.ref.Name, Owner: a.owner, Took: time.Since(each.Asked)})
 	}
 	if len(open) == 0 {
 		return holds, -1, nil

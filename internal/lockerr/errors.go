@@ -25,7 +25,7 @@ var (
 
 // ConfigError says which setting is wrong, and why. It is returned before anything is sent.
 type ConfigError struct {
-	Field  string // the field of Config, the option, or "url"
+	Field  string // what is wrong; see redlatch.ConfigError
 	Reason string
 }
 

@@ -111,7 +111,7 @@ func (g *group) begin(now time.Time) {
 	}
 	for i, e := range g.entries {
 		if e.state == granted {
-			g.send(i, func() { g.confirm(i, e.hold) })
+			go g.confirm(i, e.hold)
 		}
 	}
 }
@@ -145,18 +145,15 @@ func (g *group) wait(ctx context.Context, so func() bool) bool {
 	}
 }
 
-// send has something done about a member, on a goroutine for which its client waits when it
-// closes.
-func (g *group) send(i int, do func()) {
+// inside does something about a member for which its client waits when it closes. The observer is
+// told outside of that, because it may close the client.
+func (g *group) inside(i int, do func() error) error {
 	m := g.Set.Members[i]
-	go func() {
-		if !m.Locks.Enter() {
-			g.miss(i, fmt.Errorf("redlatch: lock %q: %w", m.Ref.Name, lockerr.ErrClosed))
-			return
-		}
-		defer m.Locks.Leave()
-		do()
-	}()
+	if !m.Locks.Enter() {
+		return fmt.Errorf("redlatch: lock %q: %w", m.Ref.Name, lockerr.ErrClosed)
+	}
+	defer m.Locks.Leave()
+	return do()
 }
 
 // add takes in a member that was granted. It reports false if the group has ended: then the
@@ -190,7 +187,7 @@ var errQuarantined = errors.New("its servers were restarted a short while ago")
 // confirm makes a member that was granted count, once it is held for the lease of the whole. By
 // the time of the answer another hold may have its place.
 func (g *group) confirm(i int, h *lock.Hold) {
-	err := h.Confirm(g.under, g.whole, g.end)
+	err := g.inside(i, func() error { return h.Confirm(g.under, g.whole, g.end) })
 	g.mu.Lock()
 	switch its := g.entries[i].hold == h && g.entries[i].state == granted; {
 	case its && err != nil:

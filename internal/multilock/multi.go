@@ -25,7 +25,7 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 	defer cancel()
 	for patience := o.patience(); ; patience = min(2*patience, longestPatience) {
 		g := o.group(ctx)
-		err := (&ordered{g, jitter(patience)}).all()
+		err := (&ordered{g, jitter(patience)}).take()
 		if err == nil && g.form(ctx) {
 			return &g.hold, nil
 		}
@@ -68,6 +68,19 @@ func (o order) patience() time.Duration {
 type ordered struct {
 	*group
 	patience time.Duration // for a wait while others are held; 0: no end
+}
+
+// take is all, of which nothing is left if the observer panics.
+func (o *ordered) take() error {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = o.releaseAttempt()
+		}
+	}()
+	err := o.all()
+	returned = true
+	return err
 }
 
 // all takes every member. After an error some are held, by the group. Neighbours that one script

@@ -30,10 +30,8 @@ type order struct {
 func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
 	o := order{kind: kind, name: name, Set: s, need: need, each: opts}
 	switch {
-	case s.Err != nil:
-		return o, s.Err
-	case len(s.Members) == 0: // the zero value
-		return o, Refuse("New"+kind, noMembers)
+	case s.Check("New"+kind) != nil:
+		return o, s.Check("New" + kind)
 	case ctx.Err() != nil:
 		return o, o.timeUp(ctx, nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -75,7 +76,7 @@ func (o order) disjoint() (err error) {
 // soon as that is impossible or the wait ends.
 func (g *group) vote(limited context.Context) bool {
 	for i := range g.Set.Members {
-		g.send(i, func() { g.ask(i) })
+		go g.ask(i)
 	}
 	return g.await(limited, granted, held)
 }
@@ -90,7 +91,11 @@ func (g *group) ask(i int) {
 		g.miss(i, err)
 		return
 	}
-	quarantine, err := m.quarantine(g.under)
+	var quarantine time.Duration
+	err = g.inside(i, func() (err error) {
+		quarantine, err = m.quarantine(g.under)
+		return err
+	})
 	if err == nil {
 		err = g.oneServer(i)
 	}

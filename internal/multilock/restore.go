@@ -24,7 +24,7 @@ func (g *group) restore() {
 	for i := range g.entries {
 		if g.entries[i].state == missing && g.hold.Ended() == nil {
 			g.entries[i] = entry{state: asked} // the end of the former hold is no news of the next
-			g.send(i, func() { g.ask(i) })
+			go g.ask(i)
 		}
 	}
 }

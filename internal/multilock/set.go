@@ -34,17 +34,20 @@ func Servers(maker string, members []Member, err error) Set {
 	return s
 }
 
-const noMembers = "there is no lock to take"
-
 func newSet(maker string, members []Member, err error) Set {
-	if len(members) == 0 {
-		err = cmp.Or(err, Refuse(maker, noMembers))
-	}
 	slices.SortStableFunc(members, Member.before)
 	for _, m := range members {
 		err = cmp.Or(err, m.Ref.Err)
 	}
-	return Set{members, err}
+	return Set{members, cmp.Or(err, Set{Members: members}.Check(maker))}
+}
+
+// Check says why the members cannot be taken as one, or nil. The zero value has none.
+func (s Set) Check(maker string) error {
+	if s.Err == nil && len(s.Members) == 0 {
+		return Refuse(maker, "there is no lock to take")
+	}
+	return s.Err
 }
 
 // clash finds two members for which same holds.

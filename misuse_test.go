@@ -1,0 +1,85 @@
+package redlatch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// What happens to a caller who does not do what most callers do.
+
+// Do tells of a loss also if fn has unlocked the hold itself and says nothing.
+func TestDoTellsOfALossThatFnKeepsToItself(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		err := redlatch.Do(s.limited(), s.client.Mutex("job"), func(ctx context.Context, h *redlatch.Hold) error {
+			_ = must(s.client.Mutex("job").ForceUnlock(ctx))
+			<-h.Done()
+			_ = h.Unlock(ctx)
+			return nil
+		})
+		is(t, "Do", err, redlatch.ErrLost)
+	})
+}
+
+// A hold is logged while other goroutines use it. The race detector watches.
+func TestAHoldCanBePrinted(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(s.limited()))
+		printed := make(chan string)
+		go func() { printed <- fmt.Sprintf("%v %+v %s", h, h, h) }()
+		_ = h.Context()
+		_ = h.Unlock(s.limited())
+		text := <-printed
+		if want := fmt.Sprintf("%q held by %s", h.Name(), h.Owner()); text != want+" "+want+" "+want {
+			t.Errorf("a hold is printed as %s, want %s three times", text, want)
+		}
+		whole := must(redlatch.NewMulti(s.client.Mutex("a"), s.client.Mutex("b")).Lock(s.limited()))
+		if got := fmt.Sprint(whole); got != fmt.Sprintf("%q", whole.Name()) {
+			t.Errorf("a whole is printed as %s", got)
+		}
+		_ = whole.Unlock(s.limited())
+	})
+}
+
+// What Err says is what the verbs report, also of the zero value.
+func TestErrOfAZeroWholeIsThatOfItsVerbs(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		for _, l := range []interface {
+			redlatch.Lock
+			Err() error
+		}{&redlatch.Multi{}, &redlatch.Quorum{}} {
+			_, err := l.TryLock(s.limited())
+			if got := l.Err(); got == nil || got.Error() != err.Error() {
+				t.Errorf("%T: Err is %v, and TryLock reports %v", l, got, err)
+			}
+		}
+		wrong, is := errors.AsType[*redlatch.ConfigError](redlatch.NewMulti(s.client.Mutex("a"), &redlatch.Multi{}).Err())
+		if !is || wrong.Field != "NewMulti" {
+			t.Errorf("a Multi with an empty one among its members: %v, want a ConfigError", wrong)
+		}
+	})
+}
+
+func TestNewRefusesToWorkWithoutADriver(t *testing.T) {
+	_, err := redlatch.New(nil, redlatch.Config{})
+	wrong, is := errors.AsType[*redlatch.ConfigError](err)
+	if !is || !strings.Contains(wrong.Reason, "nil") {
+		t.Errorf("New(nil) is %v, want a ConfigError", err)
+	}
+}
+
+// The last of several equal options counts.
+func TestTheLastOfEqualOptionsCounts(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		h := must(s.client.Mutex("job").Lock(s.limited(), redlatch.WithLease(time.Hour), redlatch.WithLease(time.Minute)))
+		if left := time.Until(h.Deadline()); left > time.Minute {
+			t.Errorf("the hold lasts for %v, want a minute", left)
+		}
+		_ = h.Unlock(s.limited())
+	})
+}

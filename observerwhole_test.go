@@ -1,0 +1,136 @@
+package redlatch_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/memory"
+)
+
+// What an observer may do when it is told of the members of a whole.
+
+// closing is an observer that closes its client at the first event of a kind.
+type closing struct {
+	kind   redlatch.EventKind
+	client *redlatch.Client
+	closed chan error
+}
+
+func (o *closing) Observe(ctx context.Context, e redlatch.Event) {
+	if e.Kind == o.kind && len(o.closed) == 0 {
+		o.closed <- nil // only once
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
+		defer cancel()
+		err := o.client.Close(limited)
+		<-o.closed
+		o.closed <- err
+	}
+}
+
+// Goal: an observer may close its client whatever was locked. Method: it closes it when it is told
+// of the first event of a kind, with an hour's time in a bubble.
+func TestAnObserverOfAWholeMayCloseItsClient(t *testing.T) {
+	wholes := map[string]func(c *redlatch.Client) redlatch.Lock{
+		"mutexes": func(c *redlatch.Client) redlatch.Lock {
+			return redlatch.NewMulti(c.Mutex("a"), c.Mutex("job"))
+		},
+		"other kinds": func(c *redlatch.Client) redlatch.Lock {
+			return redlatch.NewMulti(c.RWMutex("a").RLocker(), c.FairMutex("job"))
+		},
+		"a quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
+	}
+	for name, whole := range wholes {
+		for _, kind := range []redlatch.EventKind{redlatch.EventAcquired, redlatch.EventReleased, redlatch.EventNotAcquired} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx := context.WithoutCancel(t.Context())
+					m := must(memory.Open(ctx, memory.Options{}))
+					defer m.Close()
+					o := &closing{kind: kind, closed: make(chan error, 1)}
+					o.client = must(redlatch.New(m, quiet(redlatch.Config{Observer: o})))
+					other := must(redlatch.New(m, quiet(redlatch.Config{})))
+					defer func() { _ = other.Close(ctx) }()
+					if kind == redlatch.EventNotAcquired {
+						must(other.Mutex("job").Lock(ctx))
+					}
+					if h, err := whole(o.client).TryLock(ctx); err == nil {
+						_ = h.Unlock(ctx)
+					}
+					synctest.Wait()
+					if err := <-o.closed; err != nil {
+						t.Errorf("Close, called by the observer of %q, waits for the observer: %v", kind, err)
+					}
+					_ = o.client.Close(ctx)
+				})
+			})
+		}
+	}
+}
+
+// What replicas did not confirm is released, and the observer closes the client when it is told so.
+func TestAnObserverOfWhatWasNotReplicatedMayCloseItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.WithoutCancel(t.Context())
+		m := must(memory.Open(ctx, memory.Options{}))
+		defer m.Close()
+		o := &closing{kind: redlatch.EventReleased, closed: make(chan error, 1)}
+		o.client = must(redlatch.New(m, quiet(redlatch.Config{Observer: o})))
+		_, err := o.client.Mutex("job").Lock(ctx, redlatch.WithReplicas(1, time.Millisecond))
+		is(t, "Lock", err, redlatch.ErrNotReplicated)
+		if err := <-o.closed; err != nil {
+			t.Errorf("Close waits for the observer: %v", err)
+		}
+		_ = o.client.Close(ctx)
+	})
+}
+
+// The observer panics in the goroutine of the caller of Multi.Lock, at each member in turn.
+func TestAMultiIsReleasedIfTheObserverPanics(t *testing.T) {
+	for n := 1; n <= 3; n++ {
+		story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+			count := 0
+			c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+				if e.Kind == redlatch.EventAcquired {
+					if count++; count == n {
+						panic("observer")
+					}
+				}
+			})})
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"), c.FairMutex("c")).Lock(s.limited())
+			}()
+			time.Sleep(10 * time.Minute)
+			for _, name := range []string{"a", "b", "c"} {
+				if s.memory.Miniredis().Exists(name) {
+					t.Errorf("panic at event %d: nobody has the hold of %q, and it is renewed for ever: %+v", n, name, c.Stats())
+				}
+			}
+		})
+	}
+}
+
+// The observer panics while a whole is released for an owner of the caller's.
+func TestAMultiIsReleasedIfTheObserverOfItsReleasePanics(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventReleased && e.Lock == "b" {
+				panic("observer")
+			}
+		})})
+		h := must(redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"), c.Mutex("c")).Lock(c.WithOwner(s.limited())))
+		func() {
+			defer func() { _ = recover() }()
+			_ = h.Unlock(s.limited())
+		}()
+		time.Sleep(10 * time.Minute)
+		for _, name := range []string{"a", "b", "c"} {
+			if s.memory.Miniredis().Exists(name) {
+				t.Errorf("%q is renewed for ever: %+v", name, c.Stats())
+			}
+		}
+	})
+}
