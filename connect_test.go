@@ -2,6 +2,7 @@ package redlatch_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"strings"
 	"sync"
@@ -212,6 +213,8 @@ func TestSettingsThatDoNotSuitTheURLAreRefused(t *testing.T) {
 		{"redis://me:secret@127.0.0.1:1", "Credentials", redlatch.Config{Credentials: credentials}},
 		{"memory://", "Credentials", redlatch.Config{Credentials: credentials}},
 		{"memory://", "AddressMap", redlatch.Config{AddressMap: same}},
+		{"redis://127.0.0.1:1", "TLS", redlatch.Config{TLS: &tls.Config{}}},
+		{"memory://", "TLS", redlatch.Config{TLS: &tls.Config{}}},
 		{"redis://127.0.0.1:1?db=3", "url", redlatch.Config{}},
 	} {
 		_, err := redlatch.Open(t.Context(), c.url, c.cfg)

@@ -9,7 +9,8 @@ import (
 
 // Observer is told of events. Its method is called in the goroutine where the event happens,
 // and must not block. A separate goroutine tells it of losses, and calls the logger. The
-// method may use the client, and close it. It must be safe for concurrent use.
+// method may use the client, and close it. It must be safe for concurrent use. If it panics in
+// a goroutine of this package, the process ends: for a loss, and for members of a Quorum.
 //
 // The context has the values of the caller's context: that of Unlock for EventReleased, and
 // that of Lock for all other events. It may have ended. Events of a member of a Multi or a

@@ -51,6 +51,8 @@ func (t Target) check(settings Settings) error {
 		return &lockerr.ConfigError{Field: "Credentials", Reason: "the URL has a user or a password already"}
 	case settings.Credentials != nil && t.embedded():
 		return &lockerr.ConfigError{Field: "Credentials", Reason: "nobody logs in at a " + t.scheme + ":// server"}
+	case settings.TLS != nil && !remotes[t.scheme].encrypted:
+		return &lockerr.ConfigError{Field: "TLS", Reason: "the URL begins with " + t.scheme + "://, which is not encrypted; use rediss://, rediss+sentinel:// or rediss+cluster://"}
 	case settings.AddressMap != nil && t.embedded():
 		return &lockerr.ConfigError{Field: "AddressMap", Reason: "a " + t.scheme + ":// server has no address"}
 	}
