@@ -33,7 +33,7 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 		return nil, err
 	}
 	s := &sentinels{options: options, conns: make(map[string]*conn)}
-	primary, err := single.OpenPrimary(ctx, single.Options(options.Node), s.find)
+	primary, err := single.OpenPrimary(ctx, options.Node, s.find)
 	if err != nil {
 		s.close()
 		return nil, err

@@ -27,8 +27,8 @@ func (d *Driver) refused(link *link, err error) error {
 	if isReadOnly(refused) {
 		d.leaveReplica(link, refused)
 	}
-	if d.settings.Explain != nil {
-		return d.settings.Explain(refused)
+	if d.options.Explain != nil {
+		return d.options.Explain(refused)
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func isReadOnly(refused *driver.ServerError) bool {
 func (d *Driver) leaveReplica(link *link, err error) {
 	d.mu.Lock()
 	now := time.Now()
-	if d.closed || link.generation.Err() != nil || now.Before(d.spared) {
+	if link.generation.Err() != nil || now.Before(d.spared) {
 		d.mu.Unlock()
 		return
 	}
