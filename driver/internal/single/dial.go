@@ -52,8 +52,7 @@ func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address str
 	encrypted := tls.Client(conn, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		var plain tls.RecordHeaderError
-		if errors.As(err, &plain) || ctx.Err() != nil {
+		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", ErrNoTLS, err)
 		}
 		return nil, err

@@ -66,7 +66,7 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 	}
 	socket.allow(ctx)
 	dedicated, _ := client.Dedicate()
-	shard := newShard()
+	shard := &shard{leaving: make(map[string]int)}
 	silence := dedicated.SetPubSubHooks(hooks(events, shard))
 	if err = socket.forbid(); err == nil {
 		select {
@@ -125,23 +125,20 @@ func (l *listener) finish() {
 // Subscribe asks for messages of the channels. It returns when the server has
 // acknowledged the first of them, or refused all.
 func (l *listener) Subscribe(ctx context.Context, channels ...string) error {
-	if len(channels) == 0 {
-		return nil
-	}
-	return l.ask(ctx, l.client.B().Subscribe().Channel(channels...).Build())
+	return l.ask(ctx, channels, l.client.B().Subscribe().Channel(channels...).Build())
 }
 
 // Unsubscribe asks for no more messages of the channels, and returns when the
 // server has obeyed.
 func (l *listener) Unsubscribe(ctx context.Context, channels ...string) error {
+	return l.ask(ctx, channels, l.client.B().Unsubscribe().Channel(channels...).Build())
+}
+
+// ask sends commands about channels together. It returns the outcome of the last.
+func (l *listener) ask(ctx context.Context, channels []string, commands ...rueidis.Completed) error {
 	if len(channels) == 0 {
 		return nil // UNSUBSCRIBE alone would mean all of them
 	}
-	return l.ask(ctx, l.client.B().Unsubscribe().Channel(channels...).Build())
-}
-
-// ask sends commands together. It returns the outcome of the last.
-func (l *listener) ask(ctx context.Context, commands ...rueidis.Completed) error {
 	if err := ctx.Err(); err != nil {
 		return l.options.notSent(err)
 	}

@@ -20,8 +20,8 @@ func (r readOnly) Error() string { return r.refusal.Error() }
 
 // refused reacts to an error reply, and explains it if it can.
 func (d *Driver) refused(link *link, err error) error {
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
 		return err
 	}
 	if isReadOnly(refused) {
