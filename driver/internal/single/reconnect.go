@@ -102,7 +102,7 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 		d.pause = call.FirstPause
 	} else { // a server that accepts and hangs up must not be stormed
 		d.pause = min(2*d.pause, brokenPause)
-		call.Rest(d.life, call.Jittered(d.pause))
+		call.Rest(d.life, d.pause)
 	}
 	for d.life.Err() == nil {
 		generation := d.present()
@@ -113,7 +113,7 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 		d.mu.Lock()
 		outage.reason = call.NotOfCaller(err)
 		d.mu.Unlock()
-		call.Rest(generation, call.Jittered(d.pause))
+		call.Rest(generation, d.pause)
 		d.pause = min(2*d.pause, call.LastPause)
 	}
 }
