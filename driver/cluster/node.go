@@ -155,15 +155,12 @@ func (n *node) closeIdle() bool { return n.calls.CompareAndSwap(0, closed) }
 
 // closeNow closes the node under its calls, which fail. Shut has to follow.
 func (n *node) closeNow() bool {
-	for {
-		calls := n.calls.Load()
-		if calls < 0 {
-			return false
-		}
+	for calls := n.calls.Load(); calls >= 0; calls = n.calls.Load() {
 		if n.calls.CompareAndSwap(calls, calls+closed) {
 			return true
 		}
 	}
+	return false
 }
 
 // shut ends the connections of a node that was closed.
