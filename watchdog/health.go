@@ -35,13 +35,7 @@ func (w *Watchdog) set(failing *bool, err error, what, again string) {
 // does: clients of that server miss their watchdog by themselves, and the others are served.
 func (w *Watchdog) setAble(stalled bool) {
 	served, denied := w.served.Swap(false), w.denied.Swap(false)
-	able := w.able
-	switch {
-	case served || !stalled:
-		able = true
-	case denied:
-		able = false
-	}
+	able := served || !stalled || w.able && !denied
 	switch {
 	case able && !w.able:
 		w.log.Info("stalled clients can be served again")

@@ -1,11 +1,9 @@
 package watchdog
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // metrics exports the Stats of a watchdog to Prometheus.
@@ -41,11 +39,4 @@ func (s Stats) age() float64 {
 		since = s.Started
 	}
 	return time.Since(since).Seconds()
-}
-
-// handler serves these metrics, without those of the Go runtime and the process.
-func (m metrics) handler() http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(m)
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
