@@ -79,7 +79,7 @@ type handler struct {
 
 var (
 	processMemory Memory
-	processTurns  turns
+	processTurns  = turns{states: make(map[resource]*state)}
 )
 
 // ServeHTTP runs the guarded handler, or refuses.
