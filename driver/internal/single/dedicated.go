@@ -32,10 +32,6 @@ type pool struct {
 	busy map[*link]struct{}
 }
 
-func newPool() pool {
-	return pool{places: make(chan struct{}, maxDedicated), busy: make(map[*link]struct{})}
-}
-
 // DedicatedPipeline sends the commands on one connection of a pool of 8. The command
 // timeout bounds the making of a connection. Only ctx bounds the wait for a place in the
 // pool and for the replies. See driver.Driver.

@@ -33,12 +33,6 @@ func (o Options) connect(ctx context.Context, address string) (net.Conn, error) 
 	return encrypt(ctx, conn, o.TLS, address)
 }
 
-// dialTCP makes a plain connection. Only ctx bounds it.
-func dialTCP(ctx context.Context, address string) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "tcp", address)
-}
-
 // encrypt makes the handshake. It closes conn if that fails.
 func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
 	if config.ServerName == "" && !config.InsecureSkipVerify {

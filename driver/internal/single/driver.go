@@ -28,8 +28,14 @@ type Driver struct {
 	link atomic.Pointer[link]
 	pool pool
 
-	mu         sync.Mutex
-	generation generation
+	mu sync.Mutex
+	// generation is all connections that are made to the same server. It is a context, below
+	// life, so that its end, by cut, also ends the attempts to connect that began in it. An
+	// attempt that succeeds at the same moment is checked again, under mu, before its
+	// connection is used. So after Drop has returned, no connection is used whose address was
+	// asked for before.
+	generation context.Context
+	cut        context.CancelCauseFunc
 	outage     *outage       // while there is no link
 	pause      time.Duration // before the next attempt to connect; only reconnect uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
@@ -42,10 +48,11 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{options: options, pause: call.FirstPause, pool: newPool(), listeners: make(map[*listener]struct{})}
+	d := &Driver{options: options, pause: call.FirstPause, listeners: make(map[*listener]struct{})}
+	d.pool = pool{places: make(chan struct{}, maxDedicated), busy: make(map[*link]struct{})}
 	d.life, d.end = context.WithCancelCause(context.Background())
-	d.generation = newGeneration(d.life)
-	if err := d.connect(ctx, d.generation.Context); err != nil {
+	d.generation, d.cut = context.WithCancelCause(d.life)
+	if err := d.connect(ctx, d.generation); err != nil {
 		return nil, fmt.Errorf("connect to redis %s: %w", options.Address, err)
 	}
 	return d, nil

@@ -8,21 +8,6 @@ import (
 	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
-// generation is all connections that are made to the same server. It is a context, below
-// Driver.life, so that its end also ends the attempts to connect that began in it. An
-// attempt that succeeds at the same moment is checked again, under Driver.mu, before its
-// connection is used. So after Drop has returned, no connection is used whose address was
-// asked for before.
-type generation struct {
-	context.Context
-	end context.CancelCauseFunc
-}
-
-func newGeneration(life context.Context) generation {
-	ctx, end := context.WithCancelCause(life)
-	return generation{ctx, end}
-}
-
 // Drop closes all connections of a driver, those in the making included, and has new ones
 // made, for which it resolves the address again. It is for a caller who knows that the
 // address has changed. Commands under way end with an error that leaves their outcome open,
@@ -46,9 +31,8 @@ func dropped(reason error) call.Cause {
 
 // endGeneration closes everything but the link. It needs d.mu.
 func (d *Driver) endGeneration(cause call.Cause) {
-	old := d.generation
-	d.generation = newGeneration(d.life)
-	old.end(cause)
+	d.cut(cause)
+	d.generation, d.cut = context.WithCancelCause(d.life)
 	for l := range d.listeners {
 		l.conn.Close()
 	}
@@ -59,7 +43,7 @@ func (d *Driver) endGeneration(cause call.Cause) {
 func (d *Driver) present() context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.generation.Context
+	return d.generation
 }
 
 // attempt makes a connection, within the command timeout and a generation, and has use put it

@@ -62,7 +62,9 @@ func (o Options) complete() (Options, error) {
 		return o, &driver.OptionError{Option: "DB", Reason: fmt.Sprintf("%d is negative", o.DB)}
 	}
 	if o.Dial == nil {
-		o.Dial = dialTCP
+		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
 	}
 	var err error
 	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
