@@ -50,7 +50,7 @@ var houseOnly = map[string][]string{
 	"driver/rueidis":         {"driver/internal/single", "driver"},
 	"driver/cluster":         {"driver/internal/call", "driver"}, // put together from single drivers, whichever they are
 	"driver/internal/single": {"driver/internal/call", "driver"},
-	"driver/internal/call":   {"driver"},
+	"driver/internal/call":   {"internal/pause", "driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {
 		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "driver",

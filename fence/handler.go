@@ -59,9 +59,7 @@ type HTTPConfig struct {
 // can overtake one that has passed, before that one writes. Guard the data itself, too: pass
 // TokenFrom to Row.Update, Ledger.PassIn or Redis.Do.
 func Handler(next http.Handler, cfg HTTPConfig) http.Handler {
-	if cfg.Store == nil {
-		cfg.Store = &processMemory
-	}
+	cfg.Store = cmp.Or[Store](cfg.Store, &processMemory)
 	if cfg.Resource == nil {
 		cfg.Resource = PathResource
 	}
@@ -81,7 +79,7 @@ type handler struct {
 
 var (
 	processMemory Memory
-	processTurns  turns
+	processTurns  = turns{states: make(map[resource]*state)}
 )
 
 // ServeHTTP runs the guarded handler, or refuses.
@@ -111,10 +109,11 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer processTurns.leave(at)
 	ctx := WithToken(r.Context(), token)
-	if err := pass(ctx, token, at); err != nil {
+	if err := at.store.Pass(ctx, token, at.name); err != nil {
 		h.refuse(w, r, err)
 		return
 	}
+	processTurns.pass(at)
 	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, turn, true)))
 }
 
@@ -122,14 +121,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type turnKey struct {
 	at    resource
 	token int64
-}
-
-func pass(ctx context.Context, token int64, at resource) error {
-	err := at.store.Pass(ctx, token, at.name)
-	if err == nil {
-		processTurns.pass(at)
-	}
-	return err
 }
 
 // refuse answers a request that did not pass. It logs the error of a store, and does not send it

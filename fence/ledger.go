@@ -62,11 +62,8 @@ func (l Ledger) pass(ctx context.Context, tx DB, token int64, resource string) e
 	}
 	ask := &statement{style: l.Style}
 	ask.add("SELECT token FROM ", quoteTable(l.table()), " WHERE resource = ", ask.arg(resource))
-	last, err := ask.number(ctx, tx)
-	if err != nil {
-		return err
-	}
-	return &StaleError{Token: token, Last: last}
+	stale := &StaleError{Token: token}
+	return cmp.Or[error](tx.QueryRowContext(ctx, ask.text.String(), ask.args...).Scan(&stale.Last), stale)
 }
 
 func (l Ledger) table() string { return cmp.Or(l.Table, "fences") }

@@ -111,11 +111,11 @@ func (r Redis) run(ctx context.Context, token int64, what string, keys, command 
 	if err == nil && r.Keep != 0 && r.Keep < time.Millisecond {
 		err = errors.New("Redis.Keep is less than 1ms")
 	}
-	if err != nil {
-		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", what, err)
+	var reply driver.Reply
+	if err == nil {
+		settings := []string{strconv.FormatInt(token, 10), strconv.FormatInt(r.Keep.Milliseconds(), 10)}
+		reply, err = verdict(token, r.eval(ctx, keys[1], slices.Concat(keys, settings, command)))
 	}
-	words := slices.Concat(keys, []string{strconv.FormatInt(token, 10), strconv.FormatInt(r.Keep.Milliseconds(), 10)}, command)
-	reply, err := verdict(token, r.eval(ctx, keys[1], words))
 	if err != nil {
 		return driver.Reply{}, fmt.Errorf("fence: key %q: %w", what, err)
 	}

@@ -79,12 +79,6 @@ func (s *statement) exec(ctx context.Context, db DB) (int64, error) {
 	return result.RowsAffected()
 }
 
-// number runs a query for one number.
-func (s *statement) number(ctx context.Context, db DB) (n int64, err error) {
-	err = db.QueryRowContext(ctx, s.text.String(), s.args...).Scan(&n)
-	return n, err
-}
-
 // quote makes an identifier from any text.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 

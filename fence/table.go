@@ -135,11 +135,11 @@ func (r Row) write(ctx context.Context, db DB, g guard, set string, args []any) 
 }
 
 // read returns a number of the row.
-func (r Row) read(ctx context.Context, db DB, name string) (int64, error) {
+func (r Row) read(ctx context.Context, db DB, name string) (n int64, err error) {
 	s := &statement{style: r.table.Style}
 	s.add("SELECT COALESCE(", column(r.table.Name, name), ", 0) FROM ", quoteTable(r.table.Name))
 	r.where(s)
-	n, err := s.number(ctx, db)
+	err = db.QueryRowContext(ctx, s.text.String(), s.args...).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, ErrNoRow
 	}

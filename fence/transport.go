@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -22,10 +23,7 @@ var _ http.RoundTripper = (*Transport)(nil)
 // RoundTrip sends the request. If the token is not positive, RoundTrip sends nothing and returns
 // ErrNoToken: the hold was taken without fencing.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	base := t.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
+	base := cmp.Or(t.Base, http.DefaultTransport)
 	token, carried := request.Context().Value(tokenKey{}).(int64)
 	if !carried {
 		return base.RoundTrip(request)

@@ -57,9 +57,6 @@ func (t *turns) enter(ctx context.Context, token int64, at resource) error {
 }
 
 func (t *turns) state(at resource) *state {
-	if t.states == nil {
-		t.states = make(map[resource]*state)
-	}
 	s := t.states[at]
 	if s == nil {
 		s = &state{changed: make(chan struct{})}

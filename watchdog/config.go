@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -37,12 +38,10 @@ const (
 // withDefaults fills in the defaults and checks every field. The error is a
 // *redlatch.ConfigError.
 func (c Config) withDefaults() (Config, error) {
-	orDefault(&c.MaxPause, 2*time.Minute)
-	orDefault(&c.Look, 200*time.Millisecond)
-	orDefault(&c.CommandTimeout, time.Second)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.MaxPause = cmp.Or(c.MaxPause, 2*time.Minute)
+	c.Look = cmp.Or(c.Look, 200*time.Millisecond)
+	c.CommandTimeout = cmp.Or(c.CommandTimeout, time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	switch {
 	case c.MaxPause < time.Second:
 		return c, wrong("MaxPause", "%v is below 1s", c.MaxPause)
@@ -57,12 +56,6 @@ func (c Config) withDefaults() (Config, error) {
 // aliveFor is how long a watchdog counts as alive after a look. It still does after one missed
 // look.
 func (c Config) aliveFor() time.Duration { return c.Look * 5 / 2 }
-
-func orDefault(d *time.Duration, otherwise time.Duration) {
-	if *d == 0 {
-		*d = otherwise
-	}
-}
 
 func wrong(field, format string, args ...any) error {
 	return &redlatch.ConfigError{Field: field, Reason: fmt.Sprintf(format, args...)}

@@ -2,36 +2,32 @@ package watchdog
 
 import "github.com/redlatch/redlatch/internal/protocol"
 
-// setReachable notes whether looks are answered. It logs each change once.
+// setReachable notes whether looks are answered.
 func (w *Watchdog) setReachable(err error) {
-	switch {
-	case err != nil:
-		w.failed(1)
-		if !w.unreachable {
-			what := "Redis does not answer: nobody's holds are renewed"
-			if isAnswer(err) {
-				what = "Redis refuses to say who is stalled: nobody's holds are renewed"
-			}
-			w.log.Error(what, "reason", protocol.Line(err.Error()))
-		}
-	case w.unreachable:
-		w.log.Info("Redis answers again")
+	what := "Redis does not answer: nobody's holds are renewed"
+	if isAnswer(err) {
+		what = "Redis refuses to say who is stalled: nobody's holds are renewed"
 	}
-	w.unreachable = err != nil
+	w.set(&w.unreachable, err, what, "Redis answers again")
 }
 
-// setListed notes whether Redis lists this watchdog. It logs each change once.
+// setListed notes whether Redis lists this watchdog.
 func (w *Watchdog) setListed(err error) {
-	switch {
-	case err != nil:
+	what := "Redis refuses to list this watchdog: it works on, and clients do not count on it"
+	w.set(&w.unlisted, err, what, "Redis lists this watchdog again")
+}
+
+// set notes whether something fails, and logs each change once.
+func (w *Watchdog) set(failing *bool, err error, what, again string) {
+	if err != nil {
 		w.failed(1)
-		if !w.unlisted {
-			w.log.Error("Redis refuses to list this watchdog: it works on, and clients do not count on it", "reason", protocol.Line(err.Error()))
+		if !*failing {
+			w.log.Error(what, "reason", protocol.Line(err.Error()))
 		}
-	case w.unlisted:
-		w.log.Info("Redis lists this watchdog again")
+	} else if *failing {
+		w.log.Info(again)
 	}
-	w.unlisted = err != nil
+	*failing = err != nil
 }
 
 // setAble notes whether this watchdog may do its work, and logs each change once. A watchdog
@@ -39,13 +35,7 @@ func (w *Watchdog) setListed(err error) {
 // does: clients of that server miss their watchdog by themselves, and the others are served.
 func (w *Watchdog) setAble(stalled bool) {
 	served, denied := w.served.Swap(false), w.denied.Swap(false)
-	able := w.able
-	switch {
-	case served || !stalled:
-		able = true
-	case denied:
-		able = false
-	}
+	able := served || !stalled || w.able && !denied
 	switch {
 	case able && !w.able:
 		w.log.Info("stalled clients can be served again")

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // readyFor is how old the last look may be while a watchdog counts as ready. It spans many looks,
@@ -32,7 +35,9 @@ func Handler(stats func() Stats) http.Handler {
 		}
 		fmt.Fprintln(out, "ok")
 	})
-	mux.Handle("GET /metrics", metrics{stats}.handler())
+	registry := prometheus.NewRegistry() // without the metrics of the Go runtime and the process
+	registry.MustRegister(metrics{stats})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	return mux
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // maxLarge is how many large sessions wait for the lane at a time.
@@ -22,10 +24,6 @@ var errBusy = errors.New("too many large sessions are being served")
 type lane struct {
 	places chan struct{} // for the visits in the lane
 	active chan struct{} // capacity one: taken by the visit whose request is under way
-}
-
-func newLane() lane {
-	return lane{places: make(chan struct{}, maxLarge), active: make(chan struct{}, 1)}
 }
 
 // becomeLarge makes a visit one of a large session, which has a place in the lane instead of a
@@ -52,12 +50,7 @@ func (v *visit) enterLane(keys int) (leave func(ctx context.Context)) {
 	v.lane.active <- struct{}{}
 	began := time.Now()
 	return func(ctx context.Context) {
-		pace := time.NewTimer(time.Until(began.Add(time.Duration(keys) * keyTime)))
-		defer pace.Stop()
-		select {
-		case <-pace.C:
-		case <-ctx.Done():
-		}
+		_ = pause.For(ctx, time.Until(began.Add(time.Duration(keys)*keyTime)))
 		<-v.lane.active
 	}
 }

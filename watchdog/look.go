@@ -44,7 +44,7 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 		case <-ctx.Done():
 			return false
 		}
-		w.schedule.begin(one.Client)
+		w.schedule.change(one.Client, func(r *record) { r.underWay = true })
 		w.visits.Go(func() {
 			v := &visit{Watchdog: w, Stalled: one, seen: seen, mine: mine[one.Client], shortest: noLease}
 			defer v.end()

@@ -81,9 +81,6 @@ func alternate(a, b []script.Stalled) []script.Stalled {
 	return append(append(both, a...), b...)
 }
 
-// begin notes that a client is being visited.
-func (s *schedule) begin(client string) { s.change(client, func(r *record) { r.underWay = true }) }
-
 // change changes what is remembered of a client.
 func (s *schedule) change(client string, change func(r *record)) {
 	s.mu.Lock()

@@ -63,7 +63,7 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		schedule: schedule{records: make(map[string]record)},
 		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
 		slots:    make(chan struct{}, maxVisits),
-		lane:     newLane(),
+		lane:     lane{places: make(chan struct{}, maxLarge), active: make(chan struct{}, 1)},
 		counters: counters{Stats: Stats{Started: time.Now()}},
 		able:     true,
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 var (
@@ -32,7 +33,7 @@ type Driver struct {
 	// refreshWanted has capacity one: the topology loop is to ask for the slot map.
 	refreshWanted chan struct{}
 
-	// life ends when Close begins.
+	// life ends when Close begins, under mu.
 	life context.Context
 	end  context.CancelFunc
 	// work counts the driver's goroutines. It is added to under mu, and only while the
@@ -40,7 +41,6 @@ type Driver struct {
 	work sync.WaitGroup
 
 	mu        sync.Mutex
-	closed    bool
 	nodes     map[string]*node // by address, those that are not closed
 	listeners map[*listener]struct{}
 	epoch     int64  // of the slot map
@@ -66,7 +66,7 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	}
 	d.masters.Store(new([]*node))
 	d.life, d.end = context.WithCancel(context.Background())
-	attempt, cancel := options.bounded(ctx, time.Now())
+	attempt, cancel := call.Bound(ctx, time.Now(), options.CommandTimeout)
 	defer cancel()
 	if err := d.refresh(attempt); err != nil {
 		d.Close()
@@ -98,12 +98,10 @@ func (d *Driver) ShardMessages() bool { return d.shardMessages }
 // calls made afterwards, fail.
 func (d *Driver) Close() {
 	d.mu.Lock()
-	d.closed = true
+	d.end()
 	nodes, listeners := d.nodes, d.listeners
 	d.nodes, d.listeners = nil, nil
 	d.mu.Unlock()
-
-	d.end()
 	for _, n := range nodes {
 		n.closeNow()
 		n.shut()
@@ -118,7 +116,7 @@ func (d *Driver) Close() {
 func (d *Driver) spawn(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.closed {
+	if d.life.Err() == nil {
 		d.work.Go(f)
 	}
 }
@@ -158,9 +156,8 @@ func (d *Driver) node(address string) *node {
 	n := d.nodes[address]
 	if n == nil {
 		n = newNode(d, address)
-		if d.closed {
+		if d.life.Err() != nil {
 			n.closeNow()
-			n.end()
 			return n
 		}
 		d.nodes[address] = n

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
-	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // fakes is a cluster whose servers say what they are told to, in a bubble of fake time.
@@ -125,7 +124,10 @@ var errCut = errors.New("connection cut")
 
 func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	replies := make([]driver.Reply, len(commands))
-	if call.Rest(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip })); ctx.Err() != nil {
+	trip, arrived := context.WithTimeout(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip }))
+	defer arrived()
+	<-trip.Done()
+	if ctx.Err() != nil {
 		for i := range replies {
 			replies[i].Err = ctx.Err()
 		}

@@ -16,7 +16,7 @@ type listener struct {
 	done   chan struct{}
 	finish sync.Once
 
-	// life ends when Close begins.
+	// life ends when Close of the listener or of the driver begins.
 	life context.Context
 	end  context.CancelFunc
 	// work counts the subscribers' goroutines. It is added to under mu, and only while the
@@ -28,7 +28,6 @@ type listener struct {
 	delivery sync.Mutex
 
 	mu          sync.Mutex
-	closed      bool
 	channels    map[string]*channel
 	subscribers map[*node]*subscriber
 }
@@ -55,7 +54,7 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.life.Err() != nil {
 		return nil, notSent(call.ErrClosed)
 	}
 	l.life, l.end = context.WithCancel(d.life)
@@ -81,7 +80,7 @@ func (l *listener) change(ctx context.Context, channels []string, change func(na
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if l.life.Err() != nil {
 		return notSent(call.ErrListenerClosed)
 	}
 	for _, name := range channels {
@@ -116,7 +115,7 @@ func (l *listener) remove(name string) {
 func (l *listener) reroute() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed {
+	if l.life.Err() != nil {
 		return
 	}
 	for name, c := range l.channels {
@@ -181,11 +180,9 @@ func (l *listener) Done() <-chan struct{} { return l.done }
 func (l *listener) Close() {
 	l.delivery.Lock()
 	l.mu.Lock()
-	l.closed = true
+	l.end()
 	l.mu.Unlock()
 	l.delivery.Unlock()
-
-	l.end()
 	l.work.Wait()
 	l.finish.Do(func() {
 		l.driver.mu.Lock()

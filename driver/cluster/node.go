@@ -27,7 +27,7 @@ type node struct {
 	end  context.CancelFunc
 
 	// server is nil until there is a connection, and set before ready is closed.
-	server atomic.Pointer[server]
+	server atomic.Pointer[driver.Driver]
 	ready  chan struct{}
 	// failed is closed when an attempt to connect has failed for the first time.
 	failed chan struct{}
@@ -49,15 +49,12 @@ type node struct {
 	silence, idle int   // checks in a row without an answer to calls, or without calls
 }
 
-// server is a driver that can be pointed at.
-type server struct{ driver.Driver }
-
 func newNode(d *Driver, address string) *node {
 	n := &node{
 		driver: d, address: address, keptUntil: time.Now().Add(call.Jittered(2 * call.LastPause)),
 		ready: make(chan struct{}), failed: make(chan struct{}),
 	}
-	n.life, n.end = context.WithCancel(context.Background())
+	n.life, n.end = context.WithCancel(d.life)
 	return n
 }
 
@@ -66,14 +63,14 @@ func newNode(d *Driver, address string) *node {
 // matches driver.ErrNotSent and says why there is no connection.
 func (n *node) reach(ctx context.Context, giveUp <-chan struct{}) (driver.Driver, error) {
 	if s := n.server.Load(); s != nil {
-		return s.Driver, nil
+		return *s, nil
 	}
-	ctx, cancel := n.driver.options.bounded(ctx, time.Now())
+	ctx, cancel := call.Bound(ctx, time.Now(), n.driver.options.CommandTimeout)
 	defer cancel()
 	n.begin.Do(func() { n.driver.spawn(n.connect) })
 	select {
 	case <-n.ready:
-		return n.server.Load().Driver, nil
+		return *n.server.Load(), nil
 	case <-n.life.Done():
 		return nil, notSent(errNodeClosed)
 	case <-giveUp:
@@ -102,7 +99,7 @@ func notSent(reason error) error {
 func (n *node) connect() {
 	var pause call.Backoff
 	for n.life.Err() == nil {
-		attempt, cancel := n.driver.options.bounded(n.life, time.Now())
+		attempt, cancel := call.Bound(n.life, time.Now(), n.driver.options.CommandTimeout)
 		d, err := n.driver.options.Connect(attempt, n.address)
 		cancel()
 		if err == nil {
@@ -119,7 +116,7 @@ func (n *node) install(d driver.Driver) {
 	n.mu.Lock()
 	over := n.life.Err() != nil
 	if !over {
-		n.server.Store(&server{d})
+		n.server.Store(&d)
 		close(n.ready)
 	}
 	n.mu.Unlock()
@@ -158,15 +155,12 @@ func (n *node) closeIdle() bool { return n.calls.CompareAndSwap(0, closed) }
 
 // closeNow closes the node under its calls, which fail. Shut has to follow.
 func (n *node) closeNow() bool {
-	for {
-		calls := n.calls.Load()
-		if calls < 0 {
-			return false
-		}
+	for calls := n.calls.Load(); calls >= 0; calls = n.calls.Load() {
 		if n.calls.CompareAndSwap(calls, calls+closed) {
 			return true
 		}
 	}
+	return false
 }
 
 // shut ends the connections of a node that was closed.
@@ -176,7 +170,7 @@ func (n *node) shut() {
 	s := n.server.Load()
 	n.mu.Unlock()
 	if s != nil {
-		s.Close()
+		(*s).Close()
 	}
 }
 

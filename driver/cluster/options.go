@@ -38,8 +38,3 @@ func (o Options) complete() (Options, error) {
 	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
 	return o, err
 }
-
-// bounded is ctx, which ends with the command timeout of a call that began then.
-func (o Options) bounded(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
-	return call.Bound(ctx, began, o.CommandTimeout)
-}

@@ -79,7 +79,7 @@ func (d *Driver) closeStale(n *node) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.closed {
+	if d.life.Err() == nil {
 		delete(d.nodes, n.address)
 		d.work.Go(n.shut)
 	}
@@ -88,8 +88,8 @@ func (d *Driver) closeStale(n *node) {
 // parseRedirection reads an error of the server at asked, such as
 // "MOVED 3999 127.0.0.1:6381". It is false for any other.
 func parseRedirection(err error, asked string) (redirection, bool) {
-	var refused *driver.ServerError
-	if err == nil || !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
 		return redirection{}, false
 	}
 	words := strings.Fields(refused.Message)

@@ -168,6 +168,6 @@ func (d *Driver) knowShardMessages(ctx context.Context) bool {
 // isUnknownCommand distinguishes a server that does not know a command from one that refuses
 // it for now, for example because it is loading its data.
 func isUnknownCommand(err error) bool {
-	var refused *driver.ServerError
-	return errors.As(err, &refused) && refused.Code() == "ERR" && !errors.Is(err, driver.ErrNotSent)
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && refused.Code() == "ERR" && !errors.Is(err, driver.ErrNotSent)
 }

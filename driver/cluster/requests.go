@@ -103,8 +103,7 @@ func sideBySide(requests map[kind][]string, send func(kind, []string) error) err
 // ended them itself.
 func (s *subscriber) unsubscribe(unsubscribe func(context.Context, ...string) error, names []string) error {
 	err := unsubscribe(s.life, names...)
-	var refused *driver.ServerError
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*driver.ServerError](err); refused {
 		return nil
 	}
 	return err
@@ -115,11 +114,10 @@ func (s *subscriber) unsubscribe(unsubscribe func(context.Context, ...string) er
 // whole slot is elsewhere.
 func (s *subscriber) subscribe(subscribe func(context.Context, ...string) error, names []string) (taken []string, err error) {
 	err = subscribe(s.life, names...)
-	var refused *driver.ServerError
-	switch {
-	case err == nil:
+	if err == nil {
 		return names, nil
-	case !errors.As(err, &refused):
+	}
+	if _, refused := errors.AsType[*driver.ServerError](err); !refused {
 		return nil, err
 	}
 	to, elsewhere := parseRedirection(err, s.node.address)

@@ -17,7 +17,7 @@ func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 	began := time.Now()
 	n := d.nodeOf(command.Key)
 	if s := n.server.Load(); s != nil && n.enter() {
-		reply := s.Do(ctx, command)
+		reply := (*s).Do(ctx, command)
 		n.leave()
 		d.noteReply(ctx, n, reply.Err)
 		if _, elsewhere := d.redirected(n, reply.Err); !elsewhere {
@@ -61,7 +61,7 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 	if first := parts[0]; len(parts) == 1 && first.key == "" && len(commands) > 1 && first.node.server.Load() != nil {
 		return d.send(ctx, first.node, false, commands) // it bounds itself
 	}
-	bounded, cancel := d.options.bounded(ctx, began)
+	bounded, cancel := call.Bound(ctx, began, d.options.CommandTimeout)
 	defer cancel()
 	replies := make([]driver.Reply, len(commands))
 	var others sync.WaitGroup
@@ -139,8 +139,8 @@ func (d *Driver) sendPart(ctx context.Context, p part, commands []driver.Command
 	}
 	for i, number := range p.numbers {
 		replies[number] = d.send(ctx, p.node, false, commands[number:number+1])[0]
-		var refused *driver.ServerError
-		if err := replies[number].Err; err != nil && !errors.As(err, &refused) {
+		err := replies[number].Err
+		if _, refused := errors.AsType[*driver.ServerError](err); err != nil && !refused {
 			err = notSent(fmt.Errorf("behind a command without an answer: %w", err))
 			for _, behind := range p.numbers[i+1:] {
 				replies[behind].Err = err

@@ -84,10 +84,8 @@ func parseEndpoint(text, own, asked string) (address string, ok bool) {
 	if target == nil {
 		return "", false
 	}
-	host, known := target[1], ""
-	if at, _, err := net.SplitHostPort(asked); err == nil {
-		known = at
-	}
+	host := target[1]
+	known, _, _ := net.SplitHostPort(asked)
 	switch {
 	case self == nil || self[1] == "" || self[1] == known:
 	case self[3] != known:

@@ -173,7 +173,7 @@ func (s *subscriber) findMigratingSlots() {
 	ctx, cancel := context.WithTimeout(s.life, searchEvery)
 	defer cancel()
 	if server := s.node.server.Load(); server != nil && s.listener.driver.shardMessages {
-		nodes := server.Do(ctx, driver.Command{Words: []string{"CLUSTER", "NODES"}})
+		nodes := (*server).Do(ctx, driver.Command{Words: []string{"CLUSTER", "NODES"}})
 		for _, to := range parseMigratingSlots(nodes.Str, s.node.address) {
 			s.listener.driver.slotMigrates(to)
 		}
@@ -190,7 +190,7 @@ func (s *subscriber) subscribed(name string) {
 		delete(s.unconfirmed, name)
 	}
 	sub := s.subscriptions[name]
-	whole := !l.closed && sub != nil && sub.requested && !sub.confirmed && s.unconfirmed[name] == 0
+	whole := l.life.Err() == nil && sub != nil && sub.requested && !sub.confirmed && s.unconfirmed[name] == 0
 	if whole {
 		sub.confirmed = true
 	}
@@ -220,7 +220,7 @@ func (s *subscriber) message(name, payload string) {
 	defer l.delivery.Unlock()
 	l.mu.Lock()
 	sub := s.subscriptions[name]
-	wanted := !l.closed && sub != nil && sub.confirmed
+	wanted := l.life.Err() == nil && sub != nil && sub.confirmed
 	l.mu.Unlock()
 	if wanted && l.events.Message != nil {
 		l.events.Message(name, payload)

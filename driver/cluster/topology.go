@@ -91,11 +91,11 @@ func (d *Driver) refreshSoon(hint string) {
 
 // noteReply takes in what a node answered: any reply, even a refusal, is a sign of life.
 func (d *Driver) noteReply(ctx context.Context, n *node, err error) {
-	var refused *driver.ServerError
+	refused, ok := errors.AsType[*driver.ServerError](err)
 	switch {
 	case err == nil:
 		n.answers.Add(1)
-	case errors.As(err, &refused) && !errors.Is(err, driver.ErrNoConnection):
+	case ok && !errors.Is(err, driver.ErrNoConnection):
 		n.answers.Add(1)
 		if refused.Code() == "CLUSTERDOWN" {
 			d.refreshSoon("")

@@ -41,34 +41,35 @@ type Options struct {
 // Driver is a connection to a server in this process.
 type Driver struct {
 	*rueidis.Driver
-	lease *lease
+	server *miniredis.Miniredis
+	end    func()
 }
 
 // Open connects to a server. A server starts, empty, with its first driver and ends with its
 // last. A named server must not be shared between synctest bubbles.
 func Open(ctx context.Context, options Options) (*Driver, error) {
-	lease := rent(options.Name)
+	server, end := rent(options.Name)
 	connection, err := rueidis.Open(ctx, rueidis.Options{
 		Address:        "memory:" + options.Name,
-		Dial:           func(context.Context, string) (net.Conn, error) { return dial(lease.server) },
+		Dial:           func(context.Context, string) (net.Conn, error) { return dial(server) },
 		Unbuffered:     true, // the connection is a net.Pipe
 		CommandTimeout: options.CommandTimeout,
 	})
 	if err != nil {
-		lease.end()
+		end()
 		return nil, fmt.Errorf("open memory server %q: %w", options.Name, err)
 	}
-	return &Driver{Driver: connection, lease: lease}, nil
+	return &Driver{Driver: connection, server: server, end: end}, nil
 }
 
 // Embedded marks the driver as a driver.Embedded.
 func (d *Driver) Embedded() {}
 
 // Miniredis is the server itself, for tests that look behind the scenes.
-func (d *Driver) Miniredis() *miniredis.Miniredis { return d.lease.server }
+func (d *Driver) Miniredis() *miniredis.Miniredis { return d.server }
 
 // Close ends the connections, and with its last user the server and all data.
 func (d *Driver) Close() {
 	d.Driver.Close()
-	d.lease.end()
+	d.end()
 }

@@ -12,55 +12,37 @@ var registry = struct {
 	servers map[string]*shared
 }{servers: make(map[string]*shared)}
 
-// shared is a named server and the number of its users, guarded by registry.
+// shared is a server and the number of its users, guarded by registry.
 type shared struct {
 	server *miniredis.Miniredis
 	users  int
 }
 
-// lease is the right of one user to a server.
-type lease struct {
-	server *miniredis.Miniredis
-	name   string
-	once   sync.Once
-}
-
-// rent gives a lease of the named server, or of a new one without a name.
-func rent(name string) *lease {
-	if name == "" {
-		return &lease{server: newServer()}
-	}
+// rent gives one user the named server, or one of its own without a name. The last user to
+// call end closes the server.
+func rent(name string) (server *miniredis.Miniredis, end func()) {
 	registry.Lock()
 	defer registry.Unlock()
 	s := registry.servers[name]
 	if s == nil {
 		s = &shared{server: newServer()}
-		registry.servers[name] = s
+		if name != "" {
+			registry.servers[name] = s
+		}
 	}
 	s.users++
-	return &lease{server: s.server, name: name}
-}
-
-// end gives the lease back; the last one closes the server.
-func (l *lease) end() {
-	l.once.Do(func() {
-		if l.name == "" || release(l.name) {
-			l.server.Close()
+	return s.server, sync.OnceFunc(func() {
+		registry.Lock()
+		s.users--
+		unused := s.users == 0
+		if unused {
+			delete(registry.servers, name)
+		}
+		registry.Unlock()
+		if unused {
+			s.server.Close()
 		}
 	})
-}
-
-// release takes one user from a named server and tells whether it was the last.
-func release(name string) bool {
-	registry.Lock()
-	defer registry.Unlock()
-	s := registry.servers[name]
-	s.users--
-	if s.users > 0 {
-		return false
-	}
-	delete(registry.servers, name)
-	return true
 }
 
 // newServer makes a server whose keys expire by the clock. It serves nobody yet.

@@ -2,42 +2,13 @@ package rueidis
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
-	"time"
 
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/single"
 )
 
-// Options say which server to connect to and how.
-type Options struct {
-	// Address is the server's host:port. If Dial is set, it may have any form.
-	Address string
-	// Username and Password log in. Default: no login. A Password alone logs in as the
-	// default user.
-	Username string
-	Password string
-	// Credentials, when set, replaces Username and Password. It is called for each
-	// connection with the server's address, and must end with ctx.
-	Credentials func(ctx context.Context, address string) (username, password string, err error)
-	// AddressMap, when set, translates each address before the driver connects to it.
-	AddressMap func(address string) string
-	// Explain, when set, may add advice to an error reply. Its result wraps the reply.
-	Explain func(*driver.ServerError) error
-	// DB is the number of the database. Default: 0.
-	DB int
-	// CommandTimeout bounds every call, including its wait for a connection. It does not
-	// bound dedicated pipelines. Default: 3s.
-	CommandTimeout time.Duration
-	// TLS, when set, encrypts the connections. Default: unencrypted.
-	TLS *tls.Config
-	// Dial connects to an address. Default: TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Unbuffered says that a write to a connection of Dial waits for its reader, as with
-	// net.Pipe. The driver then reads while it writes, which is slower for a lone caller.
-	Unbuffered bool
-}
+// Options say which server to connect to and how. The fields are documented where they are
+// declared.
+type Options = single.Options
 
 // Driver is a connection to one Redis server. It implements driver.Driver and
 // driver.Bounded.
@@ -60,5 +31,5 @@ var ErrHungUp = single.ErrHungUp
 // connection is encrypted and the port is not, or the reverse. An Open that failed leaves
 // nothing behind.
 func Open(ctx context.Context, options Options) (*Driver, error) {
-	return single.Open(ctx, single.Options(options))
+	return single.Open(ctx, options)
 }

@@ -19,14 +19,15 @@ type answer struct {
 	epoch   int64  // of the configuration
 	// others are the sentinels that it knows, and itself.
 	others []string
+	err    error // nothing else is set when this is
 }
 
 // ask asks one sentinel.
-func (s *sentinels) ask(ctx context.Context, address string) (answer, error) {
+func (s *sentinels) ask(ctx context.Context, address string) answer {
 	master := s.options.Master
 	replies, err := s.send(ctx, address, getPrimary(master), about("MASTER", master), about("SENTINELS", master))
 	if err != nil {
-		return answer{}, err
+		return answer{err: err}
 	}
 	return readAnswer(replies, address)
 }
@@ -40,10 +41,10 @@ func about(what, master string) driver.Command {
 }
 
 // readAnswer reads what the sentinel at address replied to the three commands of ask.
-func readAnswer(replies []driver.Reply, address string) (answer, error) {
+func readAnswer(replies []driver.Reply, address string) answer {
 	primary, err := readPrimary(replies[0])
 	if err != nil {
-		return answer{}, fmt.Errorf("sentinel %s: %w", address, err)
+		return answer{err: fmt.Errorf("sentinel %s: %w", address, err)}
 	}
 	a := answer{primary: primary, others: []string{address}}
 	if epoch, err := strconv.ParseInt(property(replies[1], "config-epoch"), 10, 64); err == nil {
@@ -54,7 +55,7 @@ func readAnswer(replies []driver.Reply, address string) (answer, error) {
 			a.others = append(a.others, net.JoinHostPort(host, port))
 		}
 	}
-	return a, nil
+	return a
 }
 
 // readPrimary reads the reply to getPrimary.

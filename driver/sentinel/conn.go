@@ -24,8 +24,7 @@ func (s *sentinels) send(ctx context.Context, address string, commands ...driver
 	}
 	replies := d.Pipeline(ctx, commands...)
 	for _, reply := range replies {
-		var refused *driver.ServerError
-		if reply.Err == nil || errors.As(reply.Err, &refused) {
+		if _, refused := errors.AsType[*driver.ServerError](reply.Err); reply.Err == nil || refused {
 			continue
 		}
 		if !errors.Is(ctx.Err(), context.Canceled) { // then the others had answered first

@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"sync"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/single"
@@ -16,7 +17,7 @@ type Driver struct {
 	*rueidis.Driver
 	sentinels *sentinels
 	stop      context.CancelFunc // of the goroutine that follows the sentinels
-	stopped   chan struct{}      // closed when it has ended
+	following sync.WaitGroup     // that goroutine
 }
 
 // Open asks the sentinels for the primary, connects to it, logs in and waits for the
@@ -33,18 +34,15 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 		return nil, err
 	}
 	s := &sentinels{options: options, conns: make(map[string]*conn)}
-	primary, err := single.OpenPrimary(ctx, single.Options(options.Node), s.find)
+	primary, err := single.OpenPrimary(ctx, options.Node, s.find)
 	if err != nil {
 		s.close()
 		return nil, err
 	}
 	s.serve(primary)
 	following, stop := context.WithCancel(context.Background())
-	d := &Driver{Driver: primary, sentinels: s, stop: stop, stopped: make(chan struct{})}
-	go func() {
-		defer close(d.stopped)
-		s.followEach(following)
-	}()
+	d := &Driver{Driver: primary, sentinels: s, stop: stop}
+	d.following.Go(func() { s.followEach(following) })
 	return d, nil
 }
 
@@ -52,7 +50,7 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 // goroutines. Calls under way, and calls made afterwards, fail.
 func (d *Driver) Close() {
 	d.stop()
-	<-d.stopped
+	d.following.Wait()
 	d.Driver.Close()
 	d.sentinels.close()
 }

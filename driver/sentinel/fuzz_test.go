@@ -22,8 +22,8 @@ func FuzzAnswer(f *testing.F) {
 		if json.Unmarshal([]byte(text), &values) != nil || len(values) != 3 {
 			return
 		}
-		a, err := readAnswer([]driver.Reply{replyOf(values[0]), replyOf(values[1]), replyOf(values[2])}, "self:1")
-		if err != nil {
+		a := readAnswer([]driver.Reply{replyOf(values[0]), replyOf(values[1]), replyOf(values[2])}, "self:1")
+		if a.err != nil {
 			return
 		}
 		for _, address := range append(a.others, a.primary) {

@@ -76,12 +76,6 @@ func (s *sentinels) adopt(before, found answer) (address string) {
 	return found.primary
 }
 
-// outcome is what became of one question.
-type outcome struct {
-	answer answer
-	err    error
-}
-
 // query asks some of all sentinels at the same time. It returns the newest answer of
 // a majority, or of everybody if those are older than what is known. When its time is over,
 // it takes what there is. But an answer that is older than what is known only applies if a
@@ -89,25 +83,22 @@ type outcome struct {
 // context at once.
 func (s *sentinels) query(ctx context.Context, addresses []string, all int, known answer) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.answerWithin())
-	outcomes := make(chan outcome, len(addresses))
+	outcomes := make(chan answer, len(addresses))
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
 	for _, address := range addresses {
-		asking.Go(func() {
-			a, err := s.ask(ctx, address)
-			outcomes <- outcome{a, err}
-		})
+		asking.Go(func() { outcomes <- s.ask(ctx, address) })
 	}
 	var answers []answer
 	var failures failures
 	for range addresses {
-		o := <-outcomes
-		if o.err != nil {
-			failures = append(failures, o.err)
+		a := <-outcomes
+		if a.err != nil {
+			failures = append(failures, a.err)
 			continue
 		}
-		answers = append(answers, o.answer)
+		answers = append(answers, a)
 		if best := newest(answers, known); 2*len(answers) > len(addresses) && best.epoch >= known.epoch {
 			return best, nil
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
@@ -15,14 +14,9 @@ import (
 	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
-// Settings are the settings of a connection that do not stand in the URL. See the fields of the
-// same names in redlatch.Config.
-type Settings struct {
-	TLS            *tls.Config
-	Credentials    func(ctx context.Context, address string) (user, password string, err error)
-	AddressMap     func(address string) string
-	CommandTimeout time.Duration
-}
+// Settings are the options of a connection. Those that stand in the URL are set by Open: the
+// address, user, password and database.
+type Settings = rueidis.Options
 
 // Open connects to the target. It returns a *lockerr.ConfigError for settings that the target
 // cannot use, and lockerr.ErrUnsupported for a server whose scripts are not atomic.
@@ -88,17 +82,11 @@ func (t Target) connect(ctx context.Context, settings Settings) (driver.Driver, 
 }
 
 // server are the options of a connection to one server of the target.
-func (t Target) server(address string, settings Settings) rueidis.Options {
-	return rueidis.Options{
-		Address:        address,
-		TLS:            t.tls(settings),
-		Username:       t.username,
-		Password:       t.password,
-		Credentials:    settings.Credentials,
-		AddressMap:     settings.AddressMap,
-		DB:             t.database,
-		CommandTimeout: settings.CommandTimeout,
-	}
+func (t Target) server(address string, settings Settings) Settings {
+	settings.Address, settings.DB = address, t.database
+	settings.Username, settings.Password = t.username, t.password
+	settings.TLS = t.tls(settings)
+	return settings
 }
 
 // tls is the TLS configuration of the connections, nil if they are not encrypted.

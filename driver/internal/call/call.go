@@ -3,9 +3,11 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,13 +36,10 @@ func (n NoAnswer) Error() string { return fmt.Sprintf("no answer within %v", tim
 
 // Timeout returns the command timeout for an option.
 func Timeout(option time.Duration) (time.Duration, error) {
-	switch {
-	case option < 0:
+	if option < 0 {
 		return 0, &driver.OptionError{Option: "CommandTimeout", Reason: fmt.Sprintf("%v is negative", option)}
-	case option == 0:
-		return DefaultTimeout, nil
 	}
-	return option, nil
+	return cmp.Or(option, DefaultTimeout), nil
 }
 
 // Bound is ctx, which ends by NoAnswer at the latest when the timeout of a call that began
@@ -88,12 +87,10 @@ func Check(ctx context.Context, commands ...driver.Command) error {
 }
 
 func check(command driver.Command) error {
-	const subscribe = "SUBSCRIBE"
 	if len(command.Words) == 0 || command.Words[0] == "" {
 		return errors.New("command without a name")
 	}
-	name := command.Words[0]
-	if at := len(name) - len(subscribe); at >= 0 && strings.EqualFold(name[at:], subscribe) {
+	if name := command.Words[0]; strings.HasSuffix(strings.ToUpper(name), "SUBSCRIBE") {
 		return fmt.Errorf("%s belongs on a listener", name)
 	}
 	return nil
@@ -101,9 +98,5 @@ func check(command driver.Command) error {
 
 // FailAll gives n commands the same error.
 func FailAll(n int, err error) []driver.Reply {
-	replies := make([]driver.Reply, n)
-	for i := range replies {
-		replies[i].Err = err
-	}
-	return replies
+	return slices.Repeat([]driver.Reply{{Err: err}}, n)
 }

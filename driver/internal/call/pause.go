@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // The pause between two attempts to connect doubles from the first to the last.
@@ -19,7 +21,7 @@ type Backoff struct{ pause time.Duration }
 // LastPause.
 func (b *Backoff) Rest(ctx context.Context) {
 	b.pause = max(b.pause, FirstPause)
-	Rest(ctx, Jittered(b.pause))
+	Rest(ctx, b.pause)
 	b.pause = min(2*b.pause, LastPause)
 }
 
@@ -30,12 +32,5 @@ func (b *Backoff) Reset() { b.pause = 0 }
 // server that restarts do not all return at the same moment.
 func Jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/2+1) }
 
-// Rest waits for a pause, or until ctx ends.
-func Rest(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+// Rest waits for a Jittered pause, or until ctx ends.
+func Rest(ctx context.Context, longest time.Duration) { _ = pause.For(ctx, Jittered(longest)) }

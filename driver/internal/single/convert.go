@@ -3,6 +3,7 @@ package single
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -62,15 +63,13 @@ var loginCodes = []string{
 // *driver.ServerError. rueidis has cut off a leading "ERR" by then; refusal adds
 // it to messages without another code.
 func refusal(err error) error {
-	var reply *rueidis.RedisError
-	if !errors.As(err, &reply) {
+	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	if !ok {
 		return err
 	}
 	text := reply.Error()
-	for _, code := range loginCodes {
-		if strings.HasPrefix(text, code) {
-			return &driver.ServerError{Message: text}
-		}
+	if !slices.ContainsFunc(loginCodes, func(code string) bool { return strings.HasPrefix(text, code) }) {
+		text = "ERR " + strings.TrimPrefix(text, "ERR ")
 	}
-	return &driver.ServerError{Message: "ERR " + strings.TrimPrefix(text, "ERR ")}
+	return &driver.ServerError{Message: text}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
 )
@@ -19,26 +20,16 @@ const (
 )
 
 // pool has the links for dedicated pipelines: made on demand, used by one call at a time,
-// kept for a while.
+// kept for a while. They do not use their queues: a call that ends before its replies are
+// there closes the link. The contexts of these calls can always end, so rueidis reads on a
+// goroutine of its own from the first call on. A connection that breaks while it is idle is
+// therefore known to be broken.
 type pool struct {
 	places chan struct{} // a token for each call that has a dedicated link, or makes one
 
 	// Guarded by Driver.mu.
-	idle []*dedicated // the one used last at the end
-	busy map[*dedicated]struct{}
-}
-
-// dedicated is one such link. It needs no queue: a call that ends before its
-// replies are there closes the link. The contexts of these calls can always end, so
-// rueidis reads on a goroutine of its own from the first call on. A
-// connection that breaks while it is idle is therefore known to be broken.
-type dedicated struct {
-	*link
-	expiry *time.Timer // of one that is idle
-}
-
-func newPool() pool {
-	return pool{places: make(chan struct{}, maxDedicated), busy: make(map[*dedicated]struct{})}
+	idle []*link // the one used last at the end
+	busy map[*link]struct{}
 }
 
 // DedicatedPipeline sends the commands on one connection of a pool of 8. The command
@@ -49,28 +40,30 @@ func (d *Driver) DedicatedPipeline(ctx context.Context, commands ...driver.Comma
 		return nil
 	}
 	if err := call.Check(ctx, commands...); err != nil {
-		return call.FailAll(len(commands), d.settings.notSent(err))
+		return call.FailAll(len(commands), d.options.notSent(err))
 	}
 	ctx, cancel := endingWith(ctx, d.life)
 	defer cancel()
 	if err := d.enterPool(ctx); err != nil {
-		return call.FailAll(len(commands), d.settings.notSent(err))
+		return call.FailAll(len(commands), d.options.notSent(err))
 	}
 	defer d.leavePool()
-	for l := d.takeIdle(); l != nil; l = d.takeIdle() {
+	for {
+		l := d.takeIdle()
+		isNew := l == nil
+		if isNew {
+			var err error
+			if l, err = d.newDedicated(ctx); err != nil {
+				return call.FailAll(len(commands), d.unreachable(ctx, err))
+			}
+		}
 		if replies := d.exec(ctx, l, commands); replies[0].Err != errGone {
 			return replies
 		}
+		if isNew {
+			return call.FailAll(len(commands), d.unreachable(ctx, errGone))
+		}
 	}
-	l, err := d.newDedicated(ctx)
-	if err != nil {
-		return call.FailAll(len(commands), d.unreachable(ctx, err))
-	}
-	replies := d.exec(ctx, l, commands)
-	if replies[0].Err == errGone {
-		return call.FailAll(len(commands), d.unreachable(ctx, errGone))
-	}
-	return replies
 }
 
 // enterPool waits for a place. A call with a place is part of the driver's work.
@@ -82,7 +75,7 @@ func (d *Driver) enterPool(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.life.Err() != nil {
 		<-d.pool.places
 		return call.ErrClosed
 	}
@@ -96,7 +89,7 @@ func (d *Driver) leavePool() {
 }
 
 // takeIdle takes an idle link out of the pool, nil if there is none.
-func (d *Driver) takeIdle() *dedicated {
+func (d *Driver) takeIdle() *link {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := len(d.pool.idle) - 1
@@ -110,68 +103,29 @@ func (d *Driver) takeIdle() *dedicated {
 	return l
 }
 
-// newDedicated connects.
-func (d *Driver) newDedicated(ctx context.Context) (*dedicated, error) {
-	generation, attempt, cancel := d.attempt(ctx)
-	defer cancel()
-	settings := d.settings
-	settings.slow = true
-	link, err := newLink(attempt, settings)
-	if err != nil {
-		return nil, refusal(err)
-	}
-	link.generation = generation
-	l := &dedicated{link: link}
-	if !d.register(l) {
-		l.close()
-		return nil, call.Ended(generation)
-	}
-	return l, nil
-}
-
-// register makes a link one that Drop finds, unless its generation is over already.
-func (d *Driver) register(l *dedicated) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if l.generation.Err() != nil {
-		return false
-	}
-	d.pool.busy[l] = struct{}{}
-	return true
+// newDedicated makes a link that Drop finds.
+func (d *Driver) newDedicated(ctx context.Context) (*link, error) {
+	generation, options := d.present(), d.options
+	options.slow = true
+	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, options) }
+	return attempt(ctx, d, generation, dial, func(l *link) {
+		l.generation = generation
+		d.pool.busy[l] = struct{}{}
+	})
 }
 
 // exec sends the commands, and keeps the link for others if all of them were
 // answered. The errors are errGone itself if it did not take the commands.
-func (d *Driver) exec(ctx context.Context, l *dedicated, commands []driver.Command) []driver.Reply {
-	replies := make([]driver.Reply, len(commands))
-	whole := true
-	for i, result := range l.client.DoMulti(withoutDeadline(ctx), batch(l.link, commands)...) {
-		if err := result.NonRedisError(); err != nil {
-			whole = false
-			replies[i].Err = d.execFailed(ctx, l, err)
-		} else {
-			replies[i] = d.reply(l.link, result)
-		}
-	}
-	d.putBack(l, whole)
+func (d *Driver) exec(ctx context.Context, l *link, commands []driver.Command) []driver.Reply {
+	results := l.client.DoMulti(withoutDeadline(ctx), batch(l, commands)...)
+	replies := d.replies(ctx, l, results)
+	unanswered := func(result rueidis.RedisResult) bool { return result.NonRedisError() != nil }
+	d.putBack(l, !slices.ContainsFunc(results, unanswered))
 	return replies
 }
 
-// execFailed explains why a command got no reply.
-func (d *Driver) execFailed(ctx context.Context, l *dedicated, err error) error {
-	switch over := ctx.Err(); {
-	case err == errGone:
-		return errGone
-	case over != nil && err == over:
-		return d.settings.unknown(call.Ended(ctx))
-	case l.generation.Err() != nil:
-		return d.settings.unknown(call.Ended(l.generation))
-	}
-	return d.settings.unknown(call.NotOfCaller(err))
-}
-
 // putBack puts a link back into the pool, or closes it if it is of no use any more.
-func (d *Driver) putBack(l *dedicated, whole bool) {
+func (d *Driver) putBack(l *link, whole bool) {
 	d.mu.Lock()
 	delete(d.pool.busy, l)
 	keep := whole && l.generation.Err() == nil
@@ -186,30 +140,24 @@ func (d *Driver) putBack(l *dedicated, whole bool) {
 }
 
 // expire closes a link that nobody has used for a while.
-func (d *Driver) expire(l *dedicated) {
+func (d *Driver) expire(l *link) {
 	d.mu.Lock()
-	at := slices.Index(d.pool.idle, l)
-	if at < 0 {
-		d.mu.Unlock()
-		return // a call has taken it at the last moment
+	defer d.mu.Unlock()
+	if at := slices.Index(d.pool.idle, l); at >= 0 { // or a call has taken it at the last moment
+		d.pool.idle = slices.Delete(d.pool.idle, at, at+1)
+		d.work.Go(l.close)
 	}
-	d.pool.idle = slices.Delete(d.pool.idle, at, at+1)
-	d.work.Add(1)
-	d.mu.Unlock()
-	defer d.work.Done()
-	l.close()
 }
 
-// clearPool takes the idle links out, for the caller to close. It breaks those in
-// use: their calls end with an error, and close them. It needs d.mu.
-func (d *Driver) clearPool() []*dedicated {
-	idle := d.pool.idle
-	d.pool.idle = nil
-	for _, l := range idle {
+// clearPool closes the idle links. It breaks those in use: their calls end with an error, and
+// close them. It needs d.mu.
+func (d *Driver) clearPool() {
+	for _, l := range d.pool.idle {
 		l.expiry.Stop()
+		d.work.Go(l.close)
 	}
+	d.pool.idle = nil
 	for l := range d.pool.busy {
 		l.conn.Close()
 	}
-	return idle
 }

@@ -17,34 +17,20 @@ var (
 // errUnmapped is an address that AddressMap could not translate.
 var errUnmapped = errors.New("AddressMap returned no host:port")
 
-// address says where to connect to.
-func (s settings) address(ctx context.Context) (string, error) {
-	if s.resolve != nil {
-		return s.resolve(ctx)
-	}
-	return s.Address, nil
-}
-
 // connect makes one connection to an address, encrypted if the options say so.
-func (s settings) connect(ctx context.Context, address string) (net.Conn, error) {
-	if s.AddressMap != nil {
-		mapped := s.AddressMap(address)
+func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
+	if o.AddressMap != nil {
+		mapped := o.AddressMap(address)
 		if _, _, err := net.SplitHostPort(mapped); err != nil {
 			return nil, fmt.Errorf("%w for %s, but %q", errUnmapped, address, mapped)
 		}
 		address = mapped
 	}
-	conn, err := s.Dial(ctx, address)
-	if err != nil || s.TLS == nil {
+	conn, err := o.Dial(ctx, address)
+	if err != nil || o.TLS == nil {
 		return conn, err
 	}
-	return encrypt(ctx, conn, s.TLS, address)
-}
-
-// dialTCP makes a plain connection. Only ctx bounds it.
-func dialTCP(ctx context.Context, address string) (net.Conn, error) {
-	var dialer net.Dialer
-	return dialer.DialContext(ctx, "tcp", address)
+	return encrypt(ctx, conn, o.TLS, address)
 }
 
 // encrypt makes the handshake. It closes conn if that fails.
@@ -60,8 +46,7 @@ func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address str
 	encrypted := tls.Client(conn, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		var plain tls.RecordHeaderError
-		if errors.As(err, &plain) || ctx.Err() != nil {
+		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", ErrNoTLS, err)
 		}
 		return nil, err

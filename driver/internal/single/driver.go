@@ -16,8 +16,8 @@ var _ driver.Bounded = (*Driver)(nil)
 
 // Driver is the connection to one Redis server.
 type Driver struct {
-	settings settings
-	// life ends when Close begins.
+	options Options
+	// life ends when Close begins, under mu.
 	life context.Context
 	end  context.CancelCauseFunc
 	// work counts the driver's goroutines. It is added to under mu, and only
@@ -28,9 +28,14 @@ type Driver struct {
 	link atomic.Pointer[link]
 	pool pool
 
-	mu         sync.Mutex
-	closed     bool
-	generation generation
+	mu sync.Mutex
+	// generation is all connections that are made to the same server. It is a context, below
+	// life, so that its end, by cut, also ends the attempts to connect that began in it. An
+	// attempt that succeeds at the same moment is checked again, under mu, before its
+	// connection is used. So after Drop has returned, no connection is used whose address was
+	// asked for before.
+	generation context.Context
+	cut        context.CancelCauseFunc
 	outage     *outage       // while there is no link
 	pause      time.Duration // before the next attempt to connect; only reconnect uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
@@ -39,43 +44,36 @@ type Driver struct {
 
 // Open is documented in package rueidis.
 func Open(ctx context.Context, options Options) (*Driver, error) {
-	return open(ctx, settings{Options: options})
+	options, err := options.complete()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{options: options, pause: call.FirstPause, listeners: make(map[*listener]struct{})}
+	d.pool = pool{places: make(chan struct{}, maxDedicated), busy: make(map[*link]struct{})}
+	d.life, d.end = context.WithCancelCause(context.Background())
+	d.generation, d.cut = context.WithCancelCause(d.life)
+	if err := d.connect(ctx, d.generation); err != nil {
+		return nil, fmt.Errorf("connect to redis %s: %w", options.Address, err)
+	}
+	return d, nil
 }
 
 // OpenPrimary is Open for a primary whose address may change. It calls resolve for the
 // address of each connection; resolve must end with its ctx. It refuses a server that
 // calls itself a replica. Options.Address is only the server's name in errors.
 func OpenPrimary(ctx context.Context, options Options, resolve func(context.Context) (address string, err error)) (*Driver, error) {
-	return open(ctx, settings{Options: options, resolve: resolve, primary: true})
-}
-
-func open(ctx context.Context, s settings) (_ *Driver, err error) {
-	if s.Options, err = s.complete(); err != nil {
-		return nil, err
-	}
-	attempt, cancel := s.bounded(ctx)
-	defer cancel()
-	first, err := newLink(attempt, s)
-	if err != nil {
-		return nil, fmt.Errorf("connect to redis %s: %w", s.Address, refusal(err))
-	}
-	d := &Driver{settings: s, pause: call.FirstPause, pool: newPool(), listeners: make(map[*listener]struct{})}
-	d.life, d.end = context.WithCancelCause(context.Background())
-	d.generation = newGeneration(d.life)
-	first.generation = d.generation.Context
-	d.link.Store(first)
-	d.work.Go(func() { d.watch(first) })
-	return d, nil
+	options.resolve = resolve
+	return Open(ctx, options)
 }
 
 // CommandTimeout is the time within which every call ends by itself, except
 // DedicatedPipeline. See driver.Bounded.
-func (d *Driver) CommandTimeout() time.Duration { return d.settings.CommandTimeout }
+func (d *Driver) CommandTimeout() time.Duration { return d.options.CommandTimeout }
 
 // Do sends one command. See driver.Driver.
 func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 	if err := call.Check(ctx, command); err != nil {
-		return driver.Reply{Err: d.settings.notSent(err)}
+		return driver.Reply{Err: d.options.notSent(err)}
 	}
 	if link := d.link.Load(); link != nil && link.queue.tryEnter() {
 		if reply := d.do(ctx, link, command); reply.Err != errGone {
@@ -91,7 +89,7 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 		return nil
 	}
 	if err := call.Check(ctx, commands...); err != nil {
-		return call.FailAll(len(commands), d.settings.notSent(err))
+		return call.FailAll(len(commands), d.options.notSent(err))
 	}
 	if link := d.link.Load(); link != nil && link.queue.tryEnter() {
 		if replies := d.pipeline(ctx, link, commands); replies[0].Err != errGone {
@@ -105,31 +103,19 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 // under way, and calls made afterwards, fail.
 func (d *Driver) Close() {
 	d.mu.Lock()
-	d.closed = true
-	link := d.link.Swap(nil)
-	listeners := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		listeners = append(listeners, l)
-	}
-	idle := d.clearPool()
-	d.mu.Unlock()
-
 	d.end(call.ErrClosed)
+	d.endGeneration(call.ErrClosed)
+	link := d.link.Swap(nil)
+	d.mu.Unlock()
 	if link != nil {
 		link.close()
-	}
-	for _, l := range idle {
-		l.close()
-	}
-	for _, l := range listeners {
-		l.Close()
 	}
 	d.work.Wait()
 }
 
 // pipelineLater is Pipeline if there was no link, or no place in its queue.
 func (d *Driver) pipelineLater(ctx context.Context, commands []driver.Command) []driver.Reply {
-	ctx, cancel := d.settings.bounded(ctx)
+	ctx, cancel := call.Bound(ctx, time.Now(), d.options.CommandTimeout)
 	defer cancel()
 	for {
 		link, err := d.enterLink(ctx)
@@ -145,39 +131,45 @@ func (d *Driver) pipelineLater(ctx context.Context, commands []driver.Command) [
 // do sends a command over a link, whose queue the caller has entered. The error is
 // errGone itself if the link did not take it.
 func (d *Driver) do(ctx context.Context, link *link, command driver.Command) driver.Reply {
-	result := d.exchange(ctx, link, link.client.B().Arbitrary(command.Words...).Build())
-	if err := result.NonRedisError(); err != nil {
-		return driver.Reply{Err: d.failed(ctx, link, err)}
-	}
-	return d.reply(link, result)
+	result := link.client.Do(withoutDeadline(ctx), build(link, command))
+	d.leave(ctx, link, result)
+	return d.reply(ctx, link, result)
 }
 
 // pipeline does for several commands what do does for one. Either all errors
 // are errGone, or none is.
 func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Command) []driver.Reply {
-	results := d.exchangeAll(ctx, link, batch(link, commands))
-	replies := make([]driver.Reply, len(commands))
-	for i, result := range results {
-		if err := result.NonRedisError(); err != nil {
-			replies[i].Err = d.failed(ctx, link, err)
-		} else {
-			replies[i] = d.reply(link, result)
-		}
-	}
-	return replies
+	results := link.client.DoMulti(withoutDeadline(ctx), batch(link, commands)...)
+	d.leave(ctx, link, results[0])
+	return d.replies(ctx, link, results)
+}
+
+func build(link *link, command driver.Command) rueidis.Completed {
+	return link.client.B().Arbitrary(command.Words...).Build()
 }
 
 // batch builds commands for a link.
 func batch(link *link, commands []driver.Command) []rueidis.Completed {
 	batch := make([]rueidis.Completed, len(commands))
 	for i, command := range commands {
-		batch[i] = link.client.B().Arbitrary(command.Words...).Build()
+		batch[i] = build(link, command)
 	}
 	return batch
 }
 
-// reply converts what the server said on a link, and reacts to a refusal.
-func (d *Driver) reply(link *link, result rueidis.RedisResult) driver.Reply {
+func (d *Driver) replies(ctx context.Context, link *link, results []rueidis.RedisResult) []driver.Reply {
+	replies := make([]driver.Reply, len(results))
+	for i, result := range results {
+		replies[i] = d.reply(ctx, link, result)
+	}
+	return replies
+}
+
+// reply converts what the server said on a link, and reacts to a failure or a refusal.
+func (d *Driver) reply(ctx context.Context, link *link, result rueidis.RedisResult) driver.Reply {
+	if err := result.NonRedisError(); err != nil {
+		return driver.Reply{Err: d.failed(ctx, link, err)}
+	}
 	reply := convert(result)
 	if reply.Err != nil {
 		reply.Err = d.refused(link, reply.Err)
@@ -189,16 +181,16 @@ func (d *Driver) reply(link *link, result rueidis.RedisResult) driver.Reply {
 // own ctx is the reason.
 func (d *Driver) failed(ctx context.Context, link *link, err error) error {
 	if over := ctx.Err(); over != nil && err == over {
-		return d.settings.unknown(call.Ended(ctx))
+		return d.options.unknown(call.Ended(ctx))
 	}
 	d.lose(link, err)
 	if err == errGone {
 		return errGone
 	}
-	if d.life.Err() != nil {
-		return d.settings.unknown(call.ErrClosed)
+	if over := call.Ended(link.generation); over != nil {
+		return d.options.unknown(over)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.settings.unknown(call.NotOfCaller(link.reason)) // the first: err may be no more than its result
+	return d.options.unknown(call.NotOfCaller(link.reason)) // the first: err may be no more than its result
 }

@@ -3,24 +3,10 @@ package single
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch/driver/internal/call"
 )
-
-// generation is all connections that are made to the same server. It is a context, below
-// Driver.life, so that its end also ends the attempts to connect that began in it. An
-// attempt that succeeds at the same moment is checked again, under Driver.mu, before its
-// connection is used. So after Drop has returned, no connection is used whose address was
-// asked for before.
-type generation struct {
-	context.Context
-	end context.CancelCauseFunc
-}
-
-func newGeneration(life context.Context) generation {
-	ctx, end := context.WithCancelCause(life)
-	return generation{ctx, end}
-}
 
 // Drop closes all connections of a driver, those in the making included, and has new ones
 // made, for which it resolves the address again. It is for a caller who knows that the
@@ -45,29 +31,42 @@ func dropped(reason error) call.Cause {
 
 // endGeneration closes everything but the link. It needs d.mu.
 func (d *Driver) endGeneration(cause call.Cause) {
-	if d.closed {
-		return
-	}
-	old := d.generation
-	d.generation = newGeneration(d.life)
-	old.end(cause)
+	d.cut(cause)
+	d.generation, d.cut = context.WithCancelCause(d.life)
 	for l := range d.listeners {
 		l.conn.Close()
 	}
-	for _, l := range d.clearPool() {
-		d.work.Go(l.close)
-	}
+	d.clearPool()
 }
 
-// attempt is ctx for an attempt to connect: it ends with the command timeout, and with
-// the present generation, which it returns as well.
-func (d *Driver) attempt(ctx context.Context) (generation, attempt context.Context, cancel context.CancelFunc) {
+// present is the generation to which new connections belong.
+func (d *Driver) present() context.Context {
 	d.mu.Lock()
-	generation = d.generation.Context
+	defer d.mu.Unlock()
+	return d.generation
+}
+
+// attempt makes a connection, within the command timeout and a generation, and has use put it
+// to its use under Driver.mu. It closes a connection whose generation has ended by then.
+func attempt[C interface{ close() }](
+	ctx context.Context, d *Driver, generation context.Context, dial func(context.Context) (C, error), use func(C),
+) (made C, err error) {
+	bounded, cancel := call.Bound(ctx, time.Now(), d.options.CommandTimeout)
+	defer cancel()
+	bounded, cancel = endingWith(bounded, generation)
+	defer cancel()
+	if made, err = dial(bounded); err != nil {
+		return made, refusal(err)
+	}
+	d.mu.Lock()
+	if err = call.Ended(generation); err == nil {
+		use(made)
+	}
 	d.mu.Unlock()
-	bounded, stop := d.settings.bounded(ctx)
-	attempt, free := endingWith(bounded, generation)
-	return generation, attempt, func() { free(); stop() }
+	if err != nil {
+		made.close()
+	}
+	return made, err
 }
 
 // endingWith is ctx, which another one ends as well, and then with its cause.

@@ -24,14 +24,15 @@ type link struct {
 	began      time.Time
 	generation context.Context
 	queue      *queue
+	expiry     *time.Timer // of an idle one of the pool
 
 	reason error // why it was given up; guarded by Driver.mu
 }
 
 // newLink connects, logs in, selects the database and asks whether the server
 // is ready. It ends with ctx, and leaves nothing behind when it fails.
-func newLink(ctx context.Context, s settings) (*link, error) {
-	socket := socket{settings: s, paired: true}
+func newLink(ctx context.Context, s Options) (*link, error) {
+	socket := socket{options: s, paired: true}
 	socket.allow(ctx)
 	options := s.client(&socket)
 	// In RESP2, replies look the same from every server and from every script. RESP3
@@ -41,7 +42,7 @@ func newLink(ctx context.Context, s settings) (*link, error) {
 	if err == nil {
 		err = ready(client)
 	}
-	if err == nil && s.primary {
+	if err == nil && s.resolve != nil {
 		err = primary(client)
 	}
 	if over := socket.forbid(); over != nil && errors.Is(err, ErrNoTLS) {
@@ -55,7 +56,8 @@ func newLink(ctx context.Context, s settings) (*link, error) {
 		end(client, socket.conn)
 		return nil, err
 	}
-	return &link{client: client, conn: socket.conn, began: time.Now(), queue: newQueue()}, nil
+	queue := &queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
+	return &link{client: client, conn: socket.conn, began: time.Now(), queue: queue}, nil
 }
 
 // ready sends a PING. Any answer to it will do except one: a server that is

@@ -12,7 +12,7 @@ import (
 // listener is one connection for subscriptions, and the rueidis client around
 // it, which has no other.
 type listener struct {
-	settings  settings
+	options   Options
 	client    rueidis.Client
 	dedicated rueidis.DedicatedClient
 	conn      net.Conn
@@ -28,29 +28,18 @@ type listener struct {
 // Listener must not be closed from within one of its events.
 func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, d.settings.notSent(err)
+		return nil, d.options.notSent(err)
 	}
-	generation, attempt, cancel := d.attempt(ctx)
-	defer cancel()
-	l, err := newListener(attempt, d.settings, events)
-	if err == nil && !d.own(l, generation) {
-		l.conn.Close()
-		l.finish()
-		err = call.Ended(generation)
-	}
+	dial := func(ctx context.Context) (*listener, error) { return newListener(ctx, d.options, events) }
+	l, err := attempt(ctx, d, d.present(), dial, d.own)
 	if err != nil {
-		return nil, d.settings.notSent(refusal(err))
+		return nil, d.options.notSent(err)
 	}
 	return l, nil
 }
 
-// own makes the listener end with the driver, unless its generation has ended already.
-func (d *Driver) own(l *listener, generation context.Context) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || generation.Err() != nil {
-		return false
-	}
+// own makes the listener end with the driver. It needs d.mu.
+func (d *Driver) own(l *listener) {
 	d.listeners[l] = struct{}{}
 	d.work.Go(func() {
 		l.finish()
@@ -59,13 +48,12 @@ func (d *Driver) own(l *listener, generation context.Context) bool {
 		d.mu.Unlock()
 		close(l.done)
 	})
-	return true
 }
 
 // newListener connects and logs in. It ends with ctx, and leaves nothing
 // behind when it fails.
-func newListener(ctx context.Context, s settings, events driver.Events) (*listener, error) {
-	socket := socket{settings: s}
+func newListener(ctx context.Context, s Options, events driver.Events) (*listener, error) {
+	socket := socket{options: s}
 	options := s.client(&socket)
 	// The reader must run from the start. Setting the hooks starts it as well,
 	// but not if it happens in the middle of a PING of rueidis.
@@ -78,7 +66,7 @@ func newListener(ctx context.Context, s settings, events driver.Events) (*listen
 	}
 	socket.allow(ctx)
 	dedicated, _ := client.Dedicate()
-	shard := newShard()
+	shard := &shard{leaving: make(map[string]int)}
 	silence := dedicated.SetPubSubHooks(hooks(events, shard))
 	if err = socket.forbid(); err == nil {
 		select {
@@ -91,7 +79,7 @@ func newListener(ctx context.Context, s settings, events driver.Events) (*listen
 		return nil, err
 	}
 	return &listener{
-		settings: s, client: client, dedicated: dedicated, conn: socket.conn,
+		options: s, client: client, dedicated: dedicated, conn: socket.conn,
 		shard: shard, silence: silence, done: make(chan struct{}),
 	}, nil
 }
@@ -119,6 +107,12 @@ func hooks(events driver.Events, shard *shard) rueidis.PubSubHooks {
 	}
 }
 
+// close is for a listener that was never used.
+func (l *listener) close() {
+	l.conn.Close()
+	l.finish()
+}
+
 // finish waits for the connection's end and frees what belonged to it.
 func (l *listener) finish() {
 	for range l.silence {
@@ -131,38 +125,35 @@ func (l *listener) finish() {
 // Subscribe asks for messages of the channels. It returns when the server has
 // acknowledged the first of them, or refused all.
 func (l *listener) Subscribe(ctx context.Context, channels ...string) error {
-	if len(channels) == 0 {
-		return nil
-	}
-	return l.ask(ctx, l.client.B().Subscribe().Channel(channels...).Build())
+	return l.ask(ctx, channels, l.client.B().Subscribe().Channel(channels...).Build())
 }
 
 // Unsubscribe asks for no more messages of the channels, and returns when the
 // server has obeyed.
 func (l *listener) Unsubscribe(ctx context.Context, channels ...string) error {
+	return l.ask(ctx, channels, l.client.B().Unsubscribe().Channel(channels...).Build())
+}
+
+// ask sends commands about channels together. It returns the outcome of the last.
+func (l *listener) ask(ctx context.Context, channels []string, commands ...rueidis.Completed) error {
 	if len(channels) == 0 {
 		return nil // UNSUBSCRIBE alone would mean all of them
 	}
-	return l.ask(ctx, l.client.B().Unsubscribe().Channel(channels...).Build())
-}
-
-// ask sends commands together. It returns the outcome of the last.
-func (l *listener) ask(ctx context.Context, commands ...rueidis.Completed) error {
 	if err := ctx.Err(); err != nil {
-		return l.settings.notSent(err)
+		return l.options.notSent(err)
 	}
 	select {
 	case <-l.done:
-		return l.settings.notSent(call.ErrListenerClosed)
+		return l.options.notSent(call.ErrListenerClosed)
 	default:
 	}
 	results := l.dedicated.DoMulti(withoutDeadline(ctx), commands...)
 	result := results[len(results)-1]
 	if err := result.NonRedisError(); err != nil {
 		if over := ctx.Err(); over != nil && err == over {
-			return l.settings.unknown(over)
+			return l.options.unknown(over)
 		}
-		return l.settings.unknown(call.NotOfCaller(err))
+		return l.options.unknown(call.NotOfCaller(err))
 	}
 	return convert(result).Err
 }

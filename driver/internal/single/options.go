@@ -17,19 +17,40 @@ import (
 // half a MiB for each; lock commands are some hundred bytes long.
 const bufferBytes = 64 << 10
 
-// Options are those of package rueidis, which documents them.
+// Options say which server to connect to and how.
 type Options struct {
-	Address        string
-	Username       string
-	Password       string
-	Credentials    func(ctx context.Context, address string) (username, password string, err error)
-	AddressMap     func(address string) string
-	Explain        func(*driver.ServerError) error
-	DB             int
+	// Address is the server's host:port. If Dial is set, it may have any form.
+	Address string
+	// Username and Password log in. Default: no login. A Password alone logs in as the
+	// default user.
+	Username string
+	Password string
+	// Credentials, when set, replaces Username and Password. It is called for each
+	// connection with the server's address, and must end with ctx.
+	Credentials func(ctx context.Context, address string) (username, password string, err error)
+	// AddressMap, when set, translates each address before the driver connects to it.
+	AddressMap func(address string) string
+	// Explain, when set, may add advice to an error reply. Its result wraps the reply.
+	Explain func(*driver.ServerError) error
+	// DB is the number of the database. Default: 0.
+	DB int
+	// CommandTimeout bounds every call, including its wait for a connection. It does not
+	// bound dedicated pipelines. Default: 3s.
 	CommandTimeout time.Duration
-	TLS            *tls.Config
-	Dial           func(ctx context.Context, address string) (net.Conn, error)
-	Unbuffered     bool
+	// TLS, when set, encrypts the connections. Default: unencrypted.
+	TLS *tls.Config
+	// Dial connects to an address. Default: TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Unbuffered says that a write to a connection of Dial waits for its reader, as with
+	// net.Pipe. The driver then reads while it writes, which is slower for a lone caller.
+	Unbuffered bool
+
+	// resolve, when set, is asked for the address of each connection, which must be that of a
+	// primary. With TLS, the certificate is checked against that address. Address is then only
+	// the server's name in errors.
+	resolve func(ctx context.Context) (address string, err error)
+	// slow says that replies may take any time.
+	slow bool
 }
 
 // complete fills in the defaults and refuses what cannot work.
@@ -41,29 +62,13 @@ func (o Options) complete() (Options, error) {
 		return o, &driver.OptionError{Option: "DB", Reason: fmt.Sprintf("%d is negative", o.DB)}
 	}
 	if o.Dial == nil {
-		o.Dial = dialTCP
+		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
 	}
 	var err error
 	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
 	return o, err
-}
-
-// settings are the options of one connection.
-type settings struct {
-	Options
-	// resolve, when set, is asked for the address of each connection. With TLS, the
-	// certificate is checked against that address. Options.Address is then only the
-	// server's name in errors.
-	resolve func(ctx context.Context) (address string, err error)
-	// primary refuses a server that calls itself a replica.
-	primary bool
-	// slow says that replies may take any time.
-	slow bool
-}
-
-// bounded is ctx, which ends with the command timeout at the latest.
-func (s settings) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return call.Bound(ctx, time.Now(), s.CommandTimeout)
 }
 
 // client are the options of a rueidis client with one connection: that of the socket.
@@ -73,22 +78,22 @@ func (s settings) bounded(ctx context.Context) (context.Context, context.CancelF
 // without an answer. So an idle connection costs the server one PING in each command
 // timeout, and its end is noticed after 2.5 command timeouts at the latest. Calls under
 // way do not rely on that: see watch. ConnWriteTimeout bounds a lone call directly.
-func (s settings) client(socket *socket) rueidis.ClientOption {
-	keepAlive := s.CommandTimeout
-	if s.slow {
+func (o Options) client(socket *socket) rueidis.ClientOption {
+	keepAlive := o.CommandTimeout
+	if o.slow {
 		keepAlive = -1 // never: the answer to a PING would wait behind the reply
 	}
-	o := rueidis.ClientOption{
-		InitAddress: []string{s.Address},
-		Username:    s.Username,
-		Password:    s.Password,
-		SelectDB:    s.DB,
+	options := rueidis.ClientOption{
+		InitAddress: []string{o.Address},
+		Username:    o.Username,
+		Password:    o.Password,
+		SelectDB:    o.DB,
 		ClientName:  "redlatch",
 		// The form that CLIENT LIST expects of software on top of a client.
 		ClientSetInfo: []string{rueidis.LibName + "(redlatch)", rueidis.LibVer},
 
-		Dialer:           net.Dialer{Timeout: s.CommandTimeout, KeepAlive: keepAlive},
-		ConnWriteTimeout: s.CommandTimeout / 2,
+		Dialer:           net.Dialer{Timeout: o.CommandTimeout, KeepAlive: keepAlive},
+		ConnWriteTimeout: o.CommandTimeout / 2,
 		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 			return socket.dial()
 		},
@@ -96,24 +101,24 @@ func (s settings) client(socket *socket) rueidis.ClientOption {
 		ForceSingleClient:   true,
 		DisableRetry:        true,
 		DisableCache:        true,
-		AlwaysPipelining:    s.Unbuffered,
+		AlwaysPipelining:    o.Unbuffered,
 		PipelineMultiplex:   -1,
 		BlockingPipeline:    math.MaxInt, // long pipelines would get another connection, and lose their order
 		ReadBufferEachConn:  bufferBytes,
 		WriteBufferEachConn: bufferBytes,
 	}
-	if s.Credentials != nil {
-		o.AuthCredentialsFn = socket.credentials
+	if o.Credentials != nil {
+		options.AuthCredentialsFn = socket.credentials
 	}
-	return o
+	return options
 }
 
 // unknown reports a command that may have reached the server.
-func (s settings) unknown(reason error) error {
-	return fmt.Errorf("redis %s: %w", s.Address, reason)
+func (o Options) unknown(reason error) error {
+	return fmt.Errorf("redis %s: %w", o.Address, reason)
 }
 
 // notSent reports a command that certainly has not.
-func (s settings) notSent(reason error) error {
-	return fmt.Errorf("redis %s: %w: %w", s.Address, driver.ErrNotSent, reason)
+func (o Options) notSent(reason error) error {
+	return fmt.Errorf("redis %s: %w: %w", o.Address, driver.ErrNotSent, reason)
 }

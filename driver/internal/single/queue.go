@@ -31,10 +31,6 @@ type queue struct {
 	reclaiming bool
 }
 
-func newQueue() *queue {
-	return &queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
-}
-
 // tryEnter takes a place if there is one.
 func (q *queue) tryEnter() bool {
 	select {
@@ -65,31 +61,17 @@ func (q *queue) leave(n int) {
 	}
 }
 
-// exchange has rueidis send one command, and returns when the result is there
-// or ctx has ended. The caller has entered the queue; exchange leaves it.
-func (d *Driver) exchange(ctx context.Context, link *link, command rueidis.Completed) rueidis.RedisResult {
-	result := link.client.Do(withoutDeadline(ctx), command)
-	d.leave(ctx, link, result.NonRedisError())
-	return result
-}
-
-// exchangeAll does for several commands what exchange does for one.
-func (d *Driver) exchangeAll(ctx context.Context, link *link, batch []rueidis.Completed) []rueidis.RedisResult {
-	results := link.client.DoMulti(withoutDeadline(ctx), batch...)
-	d.leave(ctx, link, results[0].NonRedisError())
-	return results
-}
-
-// leave leaves the queue, or has reclaim do so for a call that left its command behind.
-func (d *Driver) leave(ctx context.Context, link *link, err error) {
-	if err == nil || err != ctx.Err() {
+// leave leaves the queue after a call with this result, the first if it has several. For a
+// call that left its command behind, it has reclaim do so.
+func (d *Driver) leave(ctx context.Context, link *link, result rueidis.RedisResult) {
+	if err := result.NonRedisError(); err == nil || err != ctx.Err() {
 		link.queue.leave(1)
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	link.queue.abandoned++
-	if !link.queue.reclaiming && !d.closed {
+	if !link.queue.reclaiming && d.life.Err() == nil {
 		link.queue.reclaiming = true
 		d.work.Go(func() { d.reclaim(link) })
 	}

@@ -20,15 +20,15 @@ func (r readOnly) Error() string { return r.refusal.Error() }
 
 // refused reacts to an error reply, and explains it if it can.
 func (d *Driver) refused(link *link, err error) error {
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
 		return err
 	}
 	if isReadOnly(refused) {
 		d.leaveReplica(link, refused)
 	}
-	if d.settings.Explain != nil {
-		return d.settings.Explain(refused)
+	if d.options.Explain != nil {
+		return d.options.Explain(refused)
 	}
 	return err
 }
@@ -47,7 +47,7 @@ func isReadOnly(refused *driver.ServerError) bool {
 func (d *Driver) leaveReplica(link *link, err error) {
 	d.mu.Lock()
 	now := time.Now()
-	if d.closed || link.generation.Err() != nil || now.Before(d.spared) {
+	if link.generation.Err() != nil || now.Before(d.spared) {
 		d.mu.Unlock()
 		return
 	}

@@ -3,6 +3,7 @@ package single
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -36,7 +37,7 @@ func (d *Driver) enterLink(ctx context.Context) (*link, error) {
 		case errGone:
 			d.lose(link, err)
 		default:
-			return nil, d.settings.notSent(fmt.Errorf("%w, behind %d other calls", err, places))
+			return nil, d.options.notSent(fmt.Errorf("%w, behind %d other calls", err, places))
 		}
 	}
 }
@@ -46,10 +47,10 @@ func (d *Driver) enterLink(ctx context.Context) (*link, error) {
 func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
 	for {
 		d.mu.Lock()
-		link, outage, closed := d.link.Load(), d.outage, d.closed
+		link, outage, over := d.link.Load(), d.outage, d.life.Err()
 		d.mu.Unlock()
-		if closed {
-			return nil, d.settings.notSent(call.ErrClosed)
+		if over != nil {
+			return nil, d.options.notSent(call.ErrClosed)
 		}
 		if link != nil {
 			return link, nil
@@ -59,7 +60,7 @@ func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
 		case <-ctx.Done():
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			return nil, d.settings.notSent(fmt.Errorf("%w, %w: %w", call.Ended(ctx), driver.ErrNoConnection, outage.reason))
+			return nil, d.options.notSent(fmt.Errorf("%w, %w: %w", call.Ended(ctx), driver.ErrNoConnection, outage.reason))
 		}
 	}
 }
@@ -68,9 +69,9 @@ func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
 // unless ctx ended the attempt.
 func (d *Driver) unreachable(ctx context.Context, reason error) error {
 	if ctx.Err() != nil {
-		return d.settings.notSent(reason)
+		return d.options.notSent(reason)
 	}
-	return d.settings.notSent(fmt.Errorf("%w: %w", driver.ErrNoConnection, call.NotOfCaller(reason)))
+	return d.options.notSent(fmt.Errorf("%w: %w", driver.ErrNoConnection, call.NotOfCaller(reason)))
 }
 
 // lose gives up a link for good and has another one made, unless that has
@@ -81,7 +82,7 @@ func (d *Driver) lose(old *link, reason error) {
 	if old.reason == nil {
 		old.reason = reason
 	}
-	if d.closed || !d.link.CompareAndSwap(old, nil) {
+	if !d.link.CompareAndSwap(old, nil) {
 		return
 	}
 	outage := &outage{over: make(chan struct{}), reason: call.NotOfCaller(reason)}
@@ -101,57 +102,48 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 		d.pause = call.FirstPause
 	} else { // a server that accepts and hangs up must not be stormed
 		d.pause = min(2*d.pause, brokenPause)
-		call.Rest(d.life, call.Jittered(d.pause))
+		call.Rest(d.life, d.pause)
 	}
 	for d.life.Err() == nil {
-		generation, err := d.reconnectOnce()
+		generation := d.present()
+		err := d.connect(d.life, generation)
 		if err == nil {
 			return
 		}
 		d.mu.Lock()
-		outage.reason = call.NotOfCaller(refusal(err))
+		outage.reason = call.NotOfCaller(err)
 		d.mu.Unlock()
-		call.Rest(generation, call.Jittered(d.pause))
+		call.Rest(generation, d.pause)
 		d.pause = min(2*d.pause, call.LastPause)
 	}
 }
 
-// reconnectOnce makes one attempt to connect, in the generation that it returns.
-func (d *Driver) reconnectOnce() (generation context.Context, err error) {
-	generation, attempt, cancel := d.attempt(d.life)
-	defer cancel()
-	link, err := newLink(attempt, d.settings)
-	if err == nil && !d.install(link, generation) {
-		link.close()
-		err = call.Ended(generation)
-	}
-	return generation, err
+// connect makes one attempt to make the link that callers use.
+func (d *Driver) connect(ctx, generation context.Context) error {
+	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, d.options) }
+	_, err := attempt(ctx, d, generation, dial, func(link *link) {
+		d.outage = nil
+		link.generation = generation
+		d.link.Store(link)
+		d.work.Go(func() { d.watch(link) })
+		d.leaveFormer(link.conn)
+	})
+	return err
 }
 
-// install makes link the one that callers use, unless its generation is over. If the
-// address leads to another server by now, it ends the listeners at the former one, which
-// may live on in silence.
-func (d *Driver) install(link *link, generation context.Context) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || generation.Err() != nil {
-		return false
-	}
-	d.outage = nil
-	link.generation = generation
-	d.link.Store(link)
-	d.work.Go(func() { d.watch(link) })
+// leaveFormer ends the listeners at another address than that of the new connection: they may
+// live on in silence at a former server. It needs d.mu.
+func (d *Driver) leaveFormer(conn net.Conn) {
 	for l := range d.listeners {
-		if fmt.Sprint(l.conn.RemoteAddr()) != fmt.Sprint(link.conn.RemoteAddr()) { // they may be nil
+		if fmt.Sprint(l.conn.RemoteAddr()) != fmt.Sprint(conn.RemoteAddr()) { // they may be nil
 			l.conn.Close()
 		}
 	}
-	return true
 }
 
 // drain closes a link when its calls have ended, or the command timeout has passed.
 func (d *Driver) drain(link *link) {
-	ctx, cancel := d.settings.bounded(d.life)
+	ctx, cancel := call.Bound(d.life, time.Now(), d.options.CommandTimeout)
 	defer cancel()
 	defer link.close()
 	for range places {

@@ -58,11 +58,10 @@ func (s *replyScanner) scan(b []byte) error {
 		if s.size += len(line); len(line) > 0 {
 			s.last = line[len(line)-1]
 		}
-		if err := s.length(line); err != nil {
-			return err
-		}
-		if strings.IndexByte("*~%>$=!", s.kind) < 0 {
+		if strings.IndexByte("*~%>$=!|", s.kind) < 0 {
 			s.read(line)
+		} else if err := s.length(line); err != nil {
+			return err
 		}
 		if b = rest; !ended {
 			return nil
@@ -75,11 +74,8 @@ func (s *replyScanner) scan(b []byte) error {
 	return nil
 }
 
-// length reads a part of a line, if it says how long something is.
+// length reads a part of a line that says how long something is.
 func (s *replyScanner) length(line []byte) error {
-	if bytes.IndexByte([]byte("*~%>$=!|"), s.kind) < 0 {
-		return nil
-	}
 	for _, c := range line {
 		switch {
 		case c == '\r':

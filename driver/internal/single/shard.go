@@ -15,23 +15,16 @@ var _ driver.ShardListener = (*listener)(nil)
 // *driver.ServerError with the code MOVED if the slot belongs to another server and is not
 // moving to this one.
 func (l *listener) SubscribeShard(ctx context.Context, channels ...string) error {
-	if len(channels) == 0 {
-		return nil
-	}
 	// A server that does not expect the slot takes no notice of ASKING.
-	return l.ask(ctx, l.client.B().Asking().Build(), l.client.B().Ssubscribe().Channel(channels...).Build())
+	return l.ask(ctx, channels, l.client.B().Asking().Build(), l.client.B().Ssubscribe().Channel(channels...).Build())
 }
 
 // UnsubscribeShard asks for no more of it, and returns when the server has obeyed. A
 // server that the slot has left refuses, and has ended the subscriptions by itself.
 func (l *listener) UnsubscribeShard(ctx context.Context, channels ...string) error {
-	if len(channels) == 0 {
-		return nil // SUNSUBSCRIBE alone would mean all of them
-	}
 	l.shard.asked(channels)
-	err := l.ask(ctx, l.client.B().Sunsubscribe().Channel(channels...).Build())
-	var refused *driver.ServerError
-	if errors.As(err, &refused) || errors.Is(err, driver.ErrNotSent) {
+	err := l.ask(ctx, channels, l.client.B().Sunsubscribe().Channel(channels...).Build())
+	if _, refused := errors.AsType[*driver.ServerError](err); refused || errors.Is(err, driver.ErrNotSent) {
 		for _, channel := range channels {
 			l.shard.ended(channel) // no answer will follow
 		}
@@ -49,8 +42,6 @@ type shard struct {
 	leaving map[string]int // requests to unsubscribe that are under way
 }
 
-func newShard() *shard { return &shard{leaving: make(map[string]int)} }
-
 // asked notes that the listener unsubscribes from these channels.
 func (s *shard) asked(channels []string) {
 	s.mu.Lock()
@@ -64,13 +55,9 @@ func (s *shard) asked(channels []string) {
 func (s *shard) ended(channel string) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch s.leaving[channel] {
-	case 0:
-		return false
-	case 1:
+	asked = s.leaving[channel] > 0
+	if s.leaving[channel]--; s.leaving[channel] <= 0 {
 		delete(s.leaving, channel)
-	default:
-		s.leaving[channel]--
 	}
-	return true
+	return asked
 }

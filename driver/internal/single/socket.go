@@ -16,7 +16,7 @@ import (
 // that is allowed, and is refused at any other time, so that rueidis cannot
 // connect in the middle of a caller's command.
 type socket struct {
-	settings settings
+	options Options
 	// paired says that there is one reply to each command.
 	paired bool
 
@@ -36,11 +36,14 @@ func (s *socket) dial() (net.Conn, error) {
 	if ctx == nil {
 		return nil, errGone
 	}
-	var err error
-	if s.address, err = s.settings.address(ctx); err != nil {
-		return nil, err
+	s.address = s.options.Address
+	if s.options.resolve != nil {
+		var err error
+		if s.address, err = s.options.resolve(ctx); err != nil {
+			return nil, err
+		}
 	}
-	conn, err := s.settings.connect(ctx, s.address)
+	conn, err := s.options.connect(ctx, s.address)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (s *socket) dial() (net.Conn, error) {
 
 // credentials is called by rueidis after dial.
 func (s *socket) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-	username, password, err := s.settings.Credentials(s.ctx, s.address)
+	username, password, err := s.options.Credentials(s.ctx, s.address)
 	if err != nil {
 		err = fmt.Errorf("credentials for %s: %w", s.address, err)
 	}

@@ -17,7 +17,7 @@ const (
 
 // watch checks a link until it is closed. No call needs a timer of its own.
 func (d *Driver) watch(link *link) {
-	tick := time.NewTicker(d.settings.CommandTimeout / checks)
+	tick := time.NewTicker(d.options.CommandTimeout / checks)
 	defer tick.Stop()
 	var seen int64
 	for silence := 0; silence < silentChecks; silence++ {
@@ -30,5 +30,5 @@ func (d *Driver) watch(link *link) {
 			seen, silence = left, -1
 		}
 	}
-	d.lose(link, call.NoAnswer(d.settings.CommandTimeout*silentChecks/checks))
+	d.lose(link, call.NoAnswer(d.options.CommandTimeout*silentChecks/checks))
 }
