@@ -6,8 +6,23 @@ import (
 	"github.com/redlatch/redlatch/driver/internal/single"
 )
 
-// Options say which server to connect to and how. The fields are documented where they are
-// declared.
+// Options say which server to connect to and how. The fields:
+//
+//	Address        string         the server's host:port; any form if Dial is set
+//	Username       string         with Password, to log in; default: no login
+//	Password       string         alone it logs in as the default user
+//	Credentials    func(ctx context.Context, address string) (username, password string, err error)
+//	                              instead of both, called for each connection; it must end with ctx
+//	AddressMap     func(address string) string
+//	                              translates each address before the driver connects to it
+//	Explain        func(*driver.ServerError) error
+//	                              may add advice to an error reply; its result wraps the reply
+//	DB             int            the database; default: 0
+//	CommandTimeout time.Duration  bounds every call but dedicated pipelines; default: 3s
+//	TLS            *tls.Config    encrypts the connections; default: not encrypted
+//	Dial           func(ctx context.Context, address string) (net.Conn, error)
+//	                              connects to an address; default: TCP
+//	Unbuffered     bool           a write to a connection of Dial waits for its reader, as with net.Pipe
 type Options = single.Options
 
 // Driver is a connection to one Redis server. It implements driver.Driver and
