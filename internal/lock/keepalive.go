@@ -66,7 +66,7 @@ func (k *keepAlive) add(a *attempt) {
 	lock := k.locks[a.ref.Name]
 	if lock == nil {
 		lock = &awaited{
-			fair:    a.ref.mode.(fair).script,
+			fair:    a.ref.mode.(script.Fair),
 			waiters: make(map[string]*attempt),
 			due:     due,
 			ghosts:  make(map[string]time.Time),

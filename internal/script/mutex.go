@@ -18,9 +18,20 @@ var (
 	statusScript  = load("status", "shape", "exclusive", "last")
 )
 
-// Acquire takes lock for owner, so that the owner's count is count afterwards.
-func Acquire(lock, owner string, lease time.Duration, count int) Call {
-	return acquireScript.call(1, lock, owner, millis(lease), strconv.Itoa(count))
+// Mutex builds the calls for one mutex.
+type Mutex struct {
+	Lock, Channel string // its key, and the channel on which its release is announced
+	Via           protocol.Messages
+}
+
+// NewMutex returns the mutex of a name.
+func NewMutex(name string, via protocol.Messages) Mutex {
+	return Mutex{name, protocol.LockChannel(name), via}
+}
+
+// Acquire takes the lock for owner, so that the owner's count of writes is this one afterwards.
+func (m Mutex) Acquire(owner string, counts Counts, lease time.Duration, _ bool) Call {
+	return acquireScript.call(1, m.Lock, owner, millis(lease), strconv.Itoa(counts.Writes))
 }
 
 // Acquired is what Acquire found.
@@ -58,10 +69,10 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 	return Acquired{}, unexpected(acquireScript, r)
 }
 
-// Release lowers the owner's count to remaining. At zero it frees the lock and announces that
-// on channel. The lease is for the holds that remain.
-func Release(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
-	return releaseScript.call(1, lock, owner, strconv.Itoa(remaining), millis(lease), channel, via.Unlocked())
+// Release lowers the owner's count. At zero it frees the lock and announces that. The lease is
+// for the holds that remain.
+func (m Mutex) Release(owner string, _ int, counts Counts, lease time.Duration) Call {
+	return releaseScript.call(1, m.Lock, owner, strconv.Itoa(counts.Writes), millis(lease), m.Channel, m.Via.Unlocked())
 }
 
 // Released is what Release found.
@@ -103,6 +114,14 @@ type Renewal struct {
 	Holds []string      // the timeout keys of the owner's read holds
 	Lease time.Duration // the shortest time to live afterwards
 }
+
+// Renewal is that of an owner's holds.
+func (m Mutex) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Renewal {
+	return Renewal{Lock: m.Lock, Field: owner, Lease: lease}
+}
+
+// Field is the owner's, in the lock's hash.
+func (m Mutex) Field(owner string, _ bool) string { return owner }
 
 // Renew extends all locks of the batch, each only for its owner.
 func Renew(batch []Renewal) Call {
@@ -149,18 +168,21 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 	return all, nil
 }
 
-// Force frees lock, whoever holds it, and announces that on channel.
-func Force(lock, channel string, via protocol.Messages) Call {
-	return forceScript.call(1, lock, channel, via.Unlocked())
+// Force frees the lock, whoever holds it, or only if that owner does.
+func (m Mutex) Force(owner string) Call {
+	return forceScript.call(1, from(owner, m.Lock, m.Channel, m.Via.Unlocked())...)
 }
 
-// ForceFrom frees lock if owner holds it, and announces that on channel.
-func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
-	return forceScript.call(1, lock, channel, via.Unlocked(), owner)
+// from are the words of a call that forces a lock, from one owner or from whoever holds it.
+func from(owner string, words ...string) []string {
+	if owner != "" {
+		words = append(words, owner)
+	}
+	return words
 }
 
-// ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held by that
-// owner, until this call.
+// ReadForced reads the reply of Force: whether the lock was held, or held by that owner, until
+// this call.
 func ReadForced(r driver.Reply) (bool, error) {
 	n, err := number(forceScript, r)
 	if err == nil && n != 0 && n != 1 {
@@ -169,31 +191,17 @@ func ReadForced(r driver.Reply) (bool, error) {
 	return n == 1, err
 }
 
-// Status reads lock and the counter of its fencing tokens.
-func Status(lock, tokens string) Call { return statusScript.call(2, lock, tokens) }
-
-// State is a lock's hash at one moment.
-type State struct {
-	// TTL is negative without expiry.
-	TTL time.Duration
-	// Token is the last fencing token issued, 0 if none.
-	Token int64
-	// Fields are the hash's fields and values; empty when the lock is free.
-	Fields map[string]string
+// Status reads the lock and the counter of its fencing tokens.
+func (m Mutex) Status() []Call {
+	return []Call{statusScript.call(2, m.Lock, protocol.TokenKey(m.Lock))}
 }
 
 // ReadStatus reads the reply of Status.
-func ReadStatus(r driver.Reply) (State, error) {
-	all, err := list(statusScript, r, 2, 2)
-	if err != nil {
-		return State{}, err
+func (m Mutex) ReadStatus(r driver.Reply) (State, error) {
+	state, fields, err := readState(statusScript, r, 2, 2)
+	for field := range slices.Chunk(fields, 2) {
+		state.Mode = "exclusive"
+		state.Holders = append(state.Holders, Field{Name: field[0].Str, Count: field[1].Str, TTL: state.TTL})
 	}
-	state := State{TTL: duration(all[0].Int), Fields: make(map[string]string)}
-	if state.Token, err = strconv.ParseInt(all[1].Str, 10, 64); err != nil {
-		return State{}, unexpected(statusScript, r)
-	}
-	for field := range slices.Chunk(all[2:], 2) {
-		state.Fields[field[0].Str] = field[1].Str
-	}
-	return state, nil
+	return state, err
 }

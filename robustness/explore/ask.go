@@ -71,15 +71,15 @@ func (w *world) call(q question) script.Call {
 	owner, lease := owners[q.who][q.number], max(time.Duration(q.lease)*time.Millisecond, time.Millisecond)
 	switch q.op {
 	case opLock, opRaise:
-		call := w.kinds[q.who].acquire(owner, q.counts, lease)
+		call := w.kinds[q.who].Acquire(owner, q.counts, lease, true)
 		if q.fenced {
 			call = call.WithToken(protocol.TokenKey(lockName), false)
 		}
 		return call
 	case opRenew:
-		return script.Renew([]script.Renewal{w.kinds[q.who].renewal(owner, q.counts, q.over, lease)})
+		return script.Renew([]script.Renewal{w.kinds[q.who].Renewal(owner, q.counts, q.over, lease)})
 	}
-	return w.kinds[q.who].release(owner, int(q.most), q.counts, lease)
+	return w.kinds[q.who].Release(owner, int(q.most), q.counts, lease)
 }
 
 // counts are the holds of each side.

@@ -20,15 +20,8 @@ type fair struct {
 const slot = 5 * second
 
 func newFair() fair {
-	return fair{exclusive(lockName), script.NewFair(lockName, slot*time.Millisecond, protocol.Plain)}
-}
-
-func (f fair) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
-	return f.script.Acquire(owner, lease, counts.Writes, true)
-}
-
-func (f fair) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
-	return f.script.Release(owner, counts.Writes, lease)
+	f := script.NewFair(lockName, slot*time.Millisecond, protocol.Plain)
+	return fair{exclusive{f, lockName}, f}
 }
 
 // keepAlive is a waiting client's keep-alive. It removes the client's other owners from the queue.
@@ -145,7 +138,7 @@ func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
 // fall silent.
 func (f fair) progress(s *redis, k *keys) string {
 	owner := owners[firstPeer-1][1]
-	r := s.request(opLock, firstPeer-1, 1, f.script.Acquire(owner, slot*time.Millisecond, 1, true))
+	r := s.request(opLock, firstPeer-1, 1, f.Acquire(owner, script.Counts{Writes: 1}, slot*time.Millisecond, true))
 	var way []*keys
 	for ; !k.served; k = s.after(k, second) {
 		if slices.Contains(way, k) {

@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -28,9 +27,7 @@ type world struct {
 
 // kind is a kind of lock, as in the root package, or one of several locks.
 type kind interface {
-	acquire(owner string, counts script.Counts, lease time.Duration) script.Call
-	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
-	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
+	script.Mode
 	lock() string
 	// checkRequest says what is wrong with the effect of a request, or nothing.
 	checkRequest(before *keys, r *request, done *outcome) string

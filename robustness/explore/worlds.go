@@ -9,39 +9,39 @@ var worlds = []struct {
 	make  func(*world)
 }{
 	{"mutex, two clients", 8, func(w *world) {
-		w.kinds = []kind{exclusive(lockName), exclusive(lockName)}
+		w.kinds = []kind{mutex(lockName), mutex(lockName)}
 		w.wants = []want{{lease: 2 * second}, {lease: second, fixed: true}}
 	}},
 	{"mutex, two clients and Redisson", 7, func(w *world) {
-		w.kinds = []kind{exclusive(lockName), exclusive(lockName)}
+		w.kinds = []kind{mutex(lockName), mutex(lockName)}
 		w.wants = []want{{lease: 2 * second}, {lease: second, fixed: true}}
 		w.peers = []thread{javaMutex}
 	}},
 	{"fenced mutex, two clients", 7, func(w *world) {
-		w.kinds = []kind{exclusive(lockName), exclusive(lockName)}
+		w.kinds = []kind{mutex(lockName), mutex(lockName)}
 		w.wants = []want{{lease: 2 * second, fenced: true}, {lease: second, fixed: true}}
 	}},
 	{"read-write, two clients", 7, func(w *world) {
-		w.kinds = []kind{readWrite{}, readWrite{}}
+		w.kinds = []kind{readers, readers}
 		w.wants = []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second, fixed: true}}
 	}},
 	{"read-write, one client and Redisson", 7, func(w *world) {
-		w.kinds = []kind{readWrite{}}
+		w.kinds = []kind{readers}
 		w.wants = []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second, fixed: true}}
 		w.peers = []thread{javaReader, javaWriter}
 	}},
 	{"multi of two, twice", 7, func(w *world) {
-		w.kinds = []kind{exclusive(lockName), exclusive("M"), exclusive(lockName), exclusive("M")}
+		w.kinds = []kind{mutex(lockName), mutex("M"), mutex(lockName), mutex("M")}
 		w.wants = []want{{lease: 2 * second}}
 		w.maxHolds, w.pair = 1, true
 	}},
 	{"mutex, two clients, a watchdog", 8, func(w *world) {
-		w.kinds = []kind{exclusive(lockName), exclusive(lockName)}
+		w.kinds = []kind{mutex(lockName), mutex(lockName)}
 		w.wants = []want{{lease: 2 * second}, {lease: second, fixed: true}}
 		w.guarded = true
 	}},
 	{"read-write, two clients, a watchdog", 6, func(w *world) {
-		w.kinds = []kind{readWrite{}, readWrite{}}
+		w.kinds = []kind{readers, readers}
 		w.wants = []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second, fixed: true}}
 		w.guarded = true
 	}},
