@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -76,16 +77,11 @@ type KeptAlive struct {
 
 // ReadKeptAlive reads the reply of KeepAlive.
 func ReadKeptAlive(r driver.Reply) (KeptAlive, error) {
-	if r.Err != nil {
-		return KeptAlive{}, r.Err
-	}
-	if len(r.Array) != 4 {
-		return KeptAlive{}, unexpected(fairKeepAliveScript, r)
-	}
+	all, err := list(fairKeepAliveScript, r, 4, nothing)
 	return KeptAlive{
-		Free: r.Array[0].Int == -2, TTL: duration(r.Array[0].Int), First: r.Array[1].Str,
-		Missing: texts(r.Array[2].Array), Unknown: texts(r.Array[3].Array),
-	}, nil
+		Free: all[0].Int == -2, TTL: duration(all[0].Int), First: all[1].Str,
+		Missing: texts(all[2].Array), Unknown: texts(all[3].Array),
+	}, err
 }
 
 // Force frees the lock, whoever holds it, or only if that owner does. It tells the next waiter.
@@ -107,19 +103,14 @@ type Queued struct {
 
 // ReadQueue reads the reply of Queue.
 func ReadQueue(r driver.Reply) ([]Queued, error) {
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	if len(r.Array)%2 != 0 {
-		return nil, unexpected(fairStatusScript, r)
-	}
+	all, err := list(fairStatusScript, r, 0, 2)
 	var queue []Queued
-	for i := 0; i < len(r.Array); i += 2 {
-		deadline, ok := moment(r.Array[i+1].Str)
+	for pair := range slices.Chunk(all, 2) {
+		deadline, ok := moment(pair[1].Str)
 		if !ok {
 			return nil, unexpected(fairStatusScript, r)
 		}
-		queue = append(queue, Queued{Owner: r.Array[i].Str, Deadline: deadline})
+		queue = append(queue, Queued{Owner: pair[0].Str, Deadline: deadline})
 	}
-	return queue, nil
+	return queue, err
 }

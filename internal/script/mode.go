@@ -48,12 +48,9 @@ type Field struct {
 // readState reads what all replies with a state begin with. It returns the words behind front.
 func readState(s *source, r driver.Reply, front, group int) (State, []driver.Reply, error) {
 	all, err := list(s, r, front, group)
-	if err != nil {
-		return State{}, nil, err
-	}
-	token, err := strconv.ParseInt(all[1].Str, 10, 64)
-	if err != nil {
+	token, wrong := strconv.ParseInt(all[1].Str, 10, 64)
+	if wrong != nil {
 		return State{}, nil, unexpected(s, r)
 	}
-	return State{TTL: duration(all[0].Int), Token: token}, all[front:], nil
+	return State{TTL: duration(all[0].Int), Token: token}, all[front:], err
 }

@@ -49,22 +49,15 @@ type Acquired struct {
 
 // ReadAcquired reads the reply of Acquire.
 func ReadAcquired(r driver.Reply) (Acquired, error) {
-	if r.Err != nil {
-		return Acquired{}, r.Err
-	}
-	n, err := number(acquireScript, r)
-	switch {
-	case err == nil && n == 1:
+	switch n := number(r); {
+	case n == 1:
 		return Acquired{Granted: true}, nil
-	case err == nil && n == 0:
+	case n == 0:
 		return Acquired{Gone: true}, nil
 	case len(r.Array) == 1 && r.Array[0].Err == nil && r.Array[0].Int > 0:
 		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
 	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
-		return Acquired{
-			TTL:    duration(r.Array[0].Int),
-			Holder: r.Array[1].Str,
-		}, nil
+		return Acquired{TTL: duration(r.Array[0].Int), Holder: r.Array[1].Str}, nil
 	}
 	return Acquired{}, unexpected(acquireScript, r)
 }
@@ -89,10 +82,7 @@ type Released struct {
 
 // ReadReleased reads the reply of Release.
 func ReadReleased(r driver.Reply) (Released, error) {
-	n, err := number(releaseScript, r)
-	switch {
-	case err != nil:
-		return Released{}, err
+	switch n := number(r); {
 	case n >= 0:
 		return Released{Held: true, Freed: true, Told: int(n)}, nil
 	case n == -1:
@@ -148,14 +138,9 @@ type Renewed struct {
 
 // ReadRenewed reads the reply of Renew.
 func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	if len(r.Array) != batch {
-		return nil, unexpected(renewScript, r)
-	}
+	answers, err := list(renewScript, r, batch, nothing)
 	all := make([]Renewed, batch)
-	for i, one := range r.Array {
+	for i, one := range answers {
 		switch {
 		case one.Err != nil:
 			return nil, one.Err
@@ -165,7 +150,7 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 			all[i].Held = one.Int == 1
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // Force frees the lock, whoever holds it, or only if that owner does.
@@ -184,11 +169,11 @@ func from(owner string, words ...string) []string {
 // ReadForced reads the reply of Force: whether the lock was held, or held by that owner, until
 // this call.
 func ReadForced(r driver.Reply) (bool, error) {
-	n, err := number(forceScript, r)
-	if err == nil && n != 0 && n != 1 {
-		err = unexpected(forceScript, r)
+	n := number(r)
+	if n != 0 && n != 1 {
+		return false, unexpected(forceScript, r)
 	}
-	return n == 1, err
+	return n == 1, nil
 }
 
 // Status reads the lock and the counter of its fencing tokens.

@@ -40,9 +40,6 @@ func SessionRead(client, from string) Call {
 // written it. A lease of more than an hour is read as an hour.
 func ReadSession(r driver.Reply) (SessionPage, error) {
 	all, err := list(sessionReadScript, r, 3, 2)
-	if err != nil {
-		return SessionPage{}, err
-	}
 	page := SessionPage{next: all[0].Str, Skipped: int(all[1].Int), Pulse: all[2].Str}
 	if len(page.Pulse) > protocol.MaxClientLen {
 		page.Pulse = ""
@@ -60,5 +57,5 @@ func ReadSession(r driver.Reply) (SessionPage, error) {
 		}
 		page.Entries = append(page.Entries, e.Bounded())
 	}
-	return page, nil
+	return page, err
 }
