@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // Renewal is one lease that is to be extended.
@@ -156,16 +158,13 @@ func (e *Engine) drop(it *Item) bool {
 	return true
 }
 
-// rouse wakes the loop if it would sleep past the first event. The mutex is held.
+// wakeLoop wakes the loop if it would sleep past the first event. The mutex is held.
 func (e *Engine) wakeLoop() {
 	if len(e.items) == 0 || !e.wakeAt.IsZero() && !e.items[0].next.Before(e.wakeAt) {
 		return
 	}
 	e.wakeAt = time.Now()
-	select {
-	case e.kick <- struct{}{}:
-	default:
-	}
+	signal.Send(e.kick)
 }
 
 // loop waits for the next event and handles it, until the engine stops.

@@ -1,6 +1,10 @@
 package waitqueue
 
-import "time"
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
+)
 
 // Waiter is one place in a wait queue. It belongs to one goroutine.
 type Waiter struct {
@@ -98,7 +102,7 @@ func (w *Waiter) WakeAt(at time.Time) {
 	defer h.mu.Unlock()
 	if at.Before(w.tryAt) {
 		w.tryAt = at
-		w.signal()
+		signal.Send(w.woken)
 	}
 }
 
@@ -187,7 +191,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 		q.wake()
 	}
 	w.result = result
-	w.signal()
+	signal.Send(w.woken)
 	return true
 }
 
@@ -196,14 +200,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 // yield makes the contender hold back. Messages do not end that.
 func (w *Waiter) yield(d time.Duration) {
 	w.tryAt, w.yielding = time.Now().Add(d), true
-	w.signal()
-}
-
-func (w *Waiter) signal() {
-	select {
-	case w.woken <- struct{}{}:
-	default:
-	}
+	signal.Send(w.woken)
 }
 
 // holdEnded notes that the waiter's hold has ended. That may be before the waiter knows that it
