@@ -91,8 +91,8 @@ func (c Call) WithToken(counter string, clock bool) Call {
 	return c
 }
 
-// withSource is the same call for a server that does not know the script.
-func (c Call) withSource() driver.Command {
+// WithSource is the same call for a server that does not know the script.
+func (c Call) WithSource() driver.Command {
 	words := append([]string{"EVAL", c.script.text}, c.command.Words[2:]...)
 	return driver.Command{Words: words, Key: c.command.Key}
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -70,12 +71,7 @@ func (k *keys) fairQueue() *fairQueue {
 			}
 		}
 	}
-	for i, owner := range q.waiters {
-		if _, known := q.deadlines[owner]; !known || slices.Contains(q.waiters[:i], owner) {
-			q.fault = "queue and deadlines do not agree"
-		}
-	}
-	if len(q.deadlines) != len(q.waiters) {
+	if sorted := slices.Sorted(maps.Keys(q.deadlines)); !slices.Equal(slices.Sorted(slices.Values(q.waiters)), sorted) {
 		q.fault = "queue and deadlines do not agree"
 	}
 	k.queue = q
