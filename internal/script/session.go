@@ -13,7 +13,7 @@ var (
 	sessionTouchScript     = load("session_touch")
 	sessionReadScript      = load("session_read")
 	sessionDropScript      = load("session_drop")
-	sessionHeartbeatScript = load("session_heartbeat", "heartbeats")
+	sessionHeartbeatScript = load("session_heartbeat", "shape", "heartbeats")
 	sessionEndScript       = load("session_end")
 )
 
@@ -46,11 +46,11 @@ func (e SessionEntry) Keys() int {
 }
 
 func (e SessionEntry) value() string {
-	v := protocol.SessionEntry{Read: e.Read, Count: e.Count, LeaseMillis: e.Lease.Milliseconds()}
+	until := int64(0)
 	if !e.Until.IsZero() {
-		v.UntilMillis = e.Until.UnixMilli()
+		until = e.Until.UnixMilli()
 	}
-	return v.String()
+	return protocol.SessionEntry(e.Read, e.Count, e.Lease.Milliseconds(), until)
 }
 
 // SessionNote adds entries to a client's session, which then outlives the call by ttl.

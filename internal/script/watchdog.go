@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	watchdogHeartbeatScript = load("watchdog_heartbeat", "heartbeats")
-	sessionsStalledScript   = load("sessions_stalled", "heartbeats")
+	watchdogHeartbeatScript = load("watchdog_heartbeat", "shape", "heartbeats")
+	sessionsStalledScript   = load("sessions_stalled", "shape", "heartbeats")
 	sessionKeepScript       = load("session_keep")
 	sessionRenewScript      = load("session_renew")
 	sessionRemoveScript     = load("session_remove")
