@@ -109,7 +109,7 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 			return m.newGrant(&r, shared, attempt{ctx: ctx, opts: Options{Lease: 30 * time.Second, Wait: Forever}})
 		})
 		g.attempt.released = make(chan bool, 1) // endWait
-		o := g.attempt.ask(ctx, nil)                 // the releasing goroutine: complete, which finds that the waiter left
+		o := g.attempt.ask(ctx, nil)            // the releasing goroutine: complete, which finds that the waiter left
 		if o.hold == nil {
 			t.Fatal("not granted")
 		}
