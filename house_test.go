@@ -34,7 +34,7 @@ var house = [][]string{
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "internal/lockerr", "internal/pause", "driver"},
+	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/signal", "driver"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
@@ -53,13 +53,13 @@ var houseOnly = map[string][]string{
 	"driver/internal/call":   {"internal/pause", "driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {
-		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "driver",
+		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/signal", "driver",
 	},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
-	"internal/waitqueue": {"driver"},
-	"internal/renew":     {},
+	"internal/waitqueue": {"internal/signal", "driver"},
+	"internal/renew":     {"internal/signal"},
 }
 
 // houseStandard lists the packages that need the standard library and the house

@@ -28,7 +28,7 @@ func crowd(t testing.TB, c *client, n int, lease time.Duration) (locks []string)
 		locks, channels = append(locks, lock), append(channels, protocol.PulseChannel(id, pulse))
 		calls = append(calls,
 			script.SessionNote(id, sessionTTL, script.SessionEntry{Field: id + ":1", Lock: lock, Count: 1, Lease: lease}),
-			script.Acquire(lock, id+":1", lease, 1),
+			script.Mutex{Lock: lock}.Acquire(id+":1", script.Counts{Writes: 1}, lease, false),
 			script.SessionTouch(id, sessionTTL, pulse),
 			script.SessionHeartbeat(id, overdueIn))
 	}
@@ -143,7 +143,7 @@ func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 	c.hold("open", lease)
 	secret := script.SessionEntry{Field: c.owner(2), Lock: "secret", Count: 1, Lease: lease}
 	c.note(secret)
-	c.send(script.Acquire("secret", c.owner(2), lease, 1))
+	c.send(script.Mutex{Lock: "secret"}.Acquire(c.owner(2), script.Counts{Writes: 1}, lease, false))
 	c.heartbeat()
 	w := run(t, connectAs(t, server.Addr(), "narrow", "secret"), watchdog.Config{})
 	lasts(t, 2*lease, func() bool { return server.PTTL(t, "open") > 0 }, "the lock that may be renewed lives")
@@ -197,7 +197,7 @@ func fill(t testing.TB, c *client, clients, locks int) {
 		for j := range locks {
 			e := script.SessionEntry{Field: id + ":1", Lock: fmt.Sprintf("lock-%d-%d", i, j), Count: 1, Lease: time.Minute}
 			entries = append(entries, e)
-			calls = append(calls, script.Acquire(e.Lock, e.Field, e.Lease, 1))
+			calls = append(calls, script.Mutex{Lock: e.Lock}.Acquire(e.Field, script.Counts{Writes: 1}, e.Lease, false))
 		}
 		c.send(calls[:locks/2]...)
 		c.send(append(calls[locks/2:], script.SessionNote(id, sessionTTL, entries...), script.SessionHeartbeat(id, time.Minute))...)
@@ -247,7 +247,7 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 		c.note(script.SessionEntry{Field: c.owner(2), Lock: "orders:gone", Count: 1, Lease: time.Minute})
 		e := script.SessionEntry{Field: c.owner(3), Lock: "orders:read", Read: true, Count: 1, Lease: time.Minute}
 		c.note(e)
-		c.send(script.AcquireRW("orders:read", e.Field, script.Counts{Reads: 1}, e.Lease))
+		c.send(script.NewRW("orders:read", protocol.Plain).Acquire(e.Field, script.Counts{Reads: 1}, e.Lease, false))
 	}
 	dead.die()
 	paused.heartbeat()

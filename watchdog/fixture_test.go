@@ -164,7 +164,7 @@ func (c *client) hold(lock string, lease time.Duration) script.SessionEntry {
 	c.t.Helper()
 	entry := script.SessionEntry{Field: c.owner(1), Lock: lock, Count: 1, Lease: lease}
 	c.note(entry)
-	c.send(script.Acquire(lock, entry.Field, lease, 1))
+	c.send(script.Mutex{Lock: lock}.Acquire(entry.Field, script.Counts{Writes: 1}, lease, false))
 	return entry
 }
 

@@ -263,7 +263,7 @@ func (c *client) takeReads(id string, record []string) {
 	var calls []script.Call
 	for i := 0; i < len(record); i += 2 {
 		_, lock, _ := strings.Cut(record[i], " ")
-		calls = append(calls, script.AcquireRW(lock, id+":1", script.Counts{Reads: 1}, time.Hour))
+		calls = append(calls, script.NewRW(lock, protocol.Plain).Acquire(id+":1", script.Counts{Reads: 1}, time.Hour, false))
 	}
 	c.send(calls...)
 }

@@ -31,10 +31,10 @@ func TestAPausedClientKeepsHoldsOfEveryKind(t *testing.T) {
 	}
 	c.note(entries...)
 	c.send(
-		script.Acquire(mutex, c.owner(1), lease, 1),
-		script.Acquire(again, c.owner(2), lease, 1), script.Acquire(again, c.owner(2), lease, 2),
-		script.AcquireRW(read, c.owner(3), script.Counts{Reads: 1}, lease), script.AcquireRW(read, c.owner(3), script.Counts{Reads: 2}, lease),
-		script.AcquireRW(write, c.owner(4), script.Counts{Writes: 1}, lease),
+		script.Mutex{Lock: mutex}.Acquire(c.owner(1), script.Counts{Writes: 1}, lease, false),
+		script.Mutex{Lock: again}.Acquire(c.owner(2), script.Counts{Writes: 1}, lease, false), script.Mutex{Lock: again}.Acquire(c.owner(2), script.Counts{Writes: 2}, lease, false),
+		script.NewRW(read, protocol.Plain).Acquire(c.owner(3), script.Counts{Reads: 1}, lease, false), script.NewRW(read, protocol.Plain).Acquire(c.owner(3), script.Counts{Reads: 2}, lease, false),
+		script.NewRW(write, protocol.Plain).Acquire(c.owner(4), script.Counts{Writes: 1}, lease, false),
 	)
 	c.heartbeat()
 	run(t, d, watchdog.Config{})
@@ -134,7 +134,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 		script.SessionEntry{Field: c.owner(4), Lock: "of another type", Count: 1, Lease: time.Hour},
 		script.SessionEntry{Field: c.owner(5), Lock: "read by others", Read: true, Count: 3, Lease: time.Hour},
 	)
-	c.send(script.Acquire("another's", "somebody:1", time.Minute, 1), script.AcquireRW("read by others", "somebody:2", script.Counts{Reads: 1}, time.Minute))
+	c.send(script.Mutex{Lock: "another's"}.Acquire("somebody:1", script.Counts{Writes: 1}, time.Minute, false), script.NewRW("read by others", protocol.Plain).Acquire("somebody:2", script.Counts{Reads: 1}, time.Minute, false))
 	server.CLI(t, "SET", "of another type", "text")
 	server.CLI(t, "HSET", protocol.SessionKey(c.id), "nonsense", "of no version")
 	c.heartbeat()
@@ -168,7 +168,7 @@ func TestNobodyRenewsBeyondTheEndOfAHold(t *testing.T) {
 	c.hold("endless", lease)
 	until := time.Now().Add(4 * time.Second) // the server's clock is this machine's
 	c.note(script.SessionEntry{Field: c.owner(1), Lock: "ends", Count: 1, Lease: lease, Until: until})
-	c.send(script.Acquire("ends", c.owner(1), lease, 1))
+	c.send(script.Mutex{Lock: "ends"}.Acquire(c.owner(1), script.Counts{Writes: 1}, lease, false))
 	c.heartbeat()
 	run(t, d, watchdog.Config{})
 	eventually(t, func() bool { return server.PTTL(t, "ends") < 0 }, "the hold ends")

@@ -44,7 +44,7 @@ func (a *attempt) run(limited context.Context) (*Hold, error) {
 	var last outcome
 	// Whoever comes while others wait stands behind them, and does not ask.
 	if a.opts.Wait == 0 || !a.manager.queues.HasWaiters(a.queueKey()) {
-		last = a.ask(limited)
+		last = a.ask(limited, nil)
 		if last.hold != nil {
 			return last.hold, nil
 		}
@@ -64,11 +64,18 @@ func (a *attempt) queueKey() string {
 	return a.ref.queue
 }
 
-// ask asks Redis for the lock once.
-func (a *attempt) ask(ctx context.Context) outcome {
-	request := a.acquireRequest()
-	result, err := a.manager.send(ctx, a.manager.runner, request)
-	return a.read(request.lease, result, err)
+// ask asks Redis for the lock once. The waiters of a batch can hold it together with this one, and
+// are asked for in the same request.
+func (a *attempt) ask(ctx context.Context, batch []*waitqueue.Waiter) outcome {
+	m, own := a.manager, a.acquireRequest()
+	if len(batch) == 0 {
+		result, err := m.send(ctx, m.runner, own)
+		return a.read(own.lease, result, err)
+	}
+	all := append([]request{own}, acquireRequests(batch)...)
+	results, _ := m.sendAll(ctx, m.runner, all...)
+	m.complete(batch, all[1:], results[1:])
+	return a.read(own.lease, results[0], results[0].Failed())
 }
 
 // read takes the reply to a request. A grant that arrives when it can no longer be trusted is

@@ -31,11 +31,11 @@ type Holder struct {
 // Status reads who holds the lock and who waits for it.
 func (r *Ref) Status(ctx context.Context) (Status, error) {
 	const verb = "status of"
-	results, err := r.ask(ctx, verb, r.mode.status()...)
+	results, err := r.ask(ctx, verb, r.mode.Status()...)
 	if err != nil {
 		return Status{}, err
 	}
-	status, err := r.mode.readStatus(results)
+	status, err := r.readStatus(results)
 	if err != nil {
 		return Status{}, Failure(verb, r.Name, err)
 	}
@@ -45,7 +45,7 @@ func (r *Ref) Status(ctx context.Context) (Status, error) {
 // ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
-	results, err := r.ask(ctx, verb, r.mode.force(owner))
+	results, err := r.ask(ctx, verb, r.mode.Force(owner))
 	if err != nil {
 		return false, err
 	}
@@ -73,82 +73,29 @@ func (r *Ref) ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 	return results, nil
 }
 
-func (x exclusive) force(owner string) script.Call {
-	if owner == "" {
-		return script.Force(x.name, x.channel, x.messages)
-	}
-	return script.ForceFrom(x.name, x.channel, owner, x.messages)
-}
-
-func (x exclusive) status() []script.Call {
-	return []script.Call{script.Status(x.name, protocol.TokenKey(x.name))}
-}
-
-func (x exclusive) readStatus(results []script.Result) (Status, error) {
-	state, err := script.ReadStatus(results[0].Reply)
-	status := Status{Token: state.Token}
-	if err != nil || len(state.Fields) == 0 {
-		return status, err
-	}
-	status.Mode, status.TTL = "exclusive", max(state.TTL, -1)
-	for owner, text := range state.Fields {
-		count, err := readCount(owner, text)
-		if err != nil {
-			return Status{}, err
-		}
-		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, TTL: status.TTL})
-	}
-	return status, nil
-}
-
-func (f fair) force(owner string) script.Call {
-	if owner == "" {
-		return f.script.Force()
-	}
-	return f.script.ForceFrom(owner)
-}
-
-func (f fair) status() []script.Call { return append(f.exclusive.status(), f.script.Queue()) }
-
-func (f fair) readStatus(results []script.Result) (Status, error) {
-	status, err := f.exclusive.readStatus(results)
-	if err != nil {
-		return status, err
-	}
-	status.Queue, err = script.ReadQueue(results[1].Reply)
-	return status, err
-}
-
-func (x readWrite) force(owner string) script.Call {
-	return script.ForceRW(x.name, x.channel, owner, x.messages)
-}
-
-func (x readWrite) status() []script.Call {
-	return []script.Call{script.StatusRW(x.name, protocol.TokenKey(x.name))}
-}
-
-func (x readWrite) readStatus(results []script.Result) (Status, error) {
-	state, err := script.ReadStatusRW(results[0].Reply)
+// readStatus reads the replies of all modes.
+func (r *Ref) readStatus(results []script.Result) (Status, error) {
+	state, err := r.mode.ReadStatus(results[0].Reply)
 	status := Status{Mode: state.Mode, Token: state.Token}
-	if err != nil || state.Mode == "" {
+	if err != nil {
 		return status, err
 	}
-	status.TTL = max(state.TTL, -1)
-	for _, h := range state.Holders {
-		owner, write := protocol.ParseField(h.Field)
-		count, err := readCount(h.Field, h.Count)
-		if err != nil {
-			return Status{}, err
+	if state.Mode != "" {
+		status.TTL = max(state.TTL, -1)
+	}
+	for _, f := range state.Holders {
+		owner, write := f.Name, false
+		if r.key.lock.rw {
+			owner, write = protocol.ParseField(f.Name)
 		}
-		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(h.TTL, -1)})
+		count, err := strconv.Atoi(f.Count)
+		if err != nil {
+			return Status{}, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(f.Name), protocol.Show(f.Count))
+		}
+		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1)})
 	}
-	return status, nil
-}
-
-func readCount(field, text string) (int, error) {
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(field), protocol.Show(text))
+	if r.fair {
+		status.Queue, err = script.ReadQueue(results[1].Reply)
 	}
-	return count, nil
+	return status, err
 }

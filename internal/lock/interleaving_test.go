@@ -45,11 +45,11 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				}
 				// What attempt.wait does, line by line.
 				a := &m.newGrant(&mine, nil, attempt{ctx: ctx, opts: Options{Lease: 50 * time.Millisecond, Fixed: true, Wait: Forever}}).attempt
-				w := a.join()
+				w := m.queues.Join(a.queueKey(), a, a.ref.read)
 				if !w.Turn(time.Now()).Try {
 					t.Fatal("no turn")
 				}
-				a.askTogether(ctx, w.Batch())
+				a.ask(ctx, w.Batch())
 				w.Tried(time.Now().Add(4 * time.Second))
 				time.Sleep(100 * time.Millisecond) // subscribed
 				if err := held.Unlock(ctx); err != nil {
@@ -59,7 +59,7 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				for !w.Turn(time.Now()).Try {
 					<-w.Woken()
 				}
-				got := a.askTogether(ctx, w.Batch())
+				got := a.ask(ctx, w.Batch())
 				if got.hold == nil {
 					t.Fatal("not granted")
 				}
@@ -109,7 +109,7 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 			return m.newGrant(&r, shared, attempt{ctx: ctx, opts: Options{Lease: 30 * time.Second, Wait: Forever}})
 		})
 		g.attempt.released = make(chan bool, 1) // endWait
-		o := g.attempt.ask(ctx)                 // the releasing goroutine: complete, which finds that the waiter left
+		o := g.attempt.ask(ctx, nil)            // the releasing goroutine: complete, which finds that the waiter left
 		if o.hold == nil {
 			t.Fatal("not granted")
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 const (
@@ -66,7 +67,7 @@ func (k *keepAlive) add(a *attempt) {
 	lock := k.locks[a.ref.Name]
 	if lock == nil {
 		lock = &awaited{
-			fair:    a.ref.mode.(fair).script,
+			fair:    a.ref.mode.(script.Fair),
 			waiters: make(map[string]*attempt),
 			due:     due,
 			ghosts:  make(map[string]time.Time),
@@ -83,7 +84,7 @@ func (k *keepAlive) add(a *attempt) {
 	}
 	if due.Before(k.next) {
 		k.next = due
-		k.hasten()
+		signal.Send(k.kick)
 	}
 }
 
@@ -158,17 +159,9 @@ func (k *keepAlive) send(shard string, locks []*awaited, calls []script.Call) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.busy[shard] {
-		k.hasten()
+		signal.Send(k.kick)
 	}
 	delete(k.busy, shard)
-}
-
-// hasten has the next round begin now. The mutex is held.
-func (k *keepAlive) hasten() {
-	select {
-	case k.kick <- struct{}{}:
-	default:
-	}
 }
 
 // request is the keep-alive of a lock. It names its waiters, or some of them, others each time. It

@@ -17,7 +17,7 @@ type Ref struct {
 	Err  error // why the name cannot be used; nil if it can
 
 	manager *Manager
-	mode    mode
+	mode    script.Mode
 	channel string // on which the lock's release is announced; x and {x} share one
 	queue   string // the key of its local wait queue (waitqueue.Key)
 	key     Key
@@ -40,37 +40,38 @@ type lockID struct {
 
 // Mutex refers to a mutex.
 func (m *Manager) Mutex(name string) Ref {
-	return m.ref(name, protocol.LockChannel(name), false)
+	return m.ref(script.NewMutex(name, m.settings.Messages))
 }
 
 // FairMutex refers to a fair mutex.
 func (m *Manager) FairMutex(name string) Ref {
-	r := m.ref(name, protocol.LockChannel(name), false)
-	f := script.NewFair(name, m.settings.FairWait, m.settings.Messages)
-	r.mode, r.fair = fair{f, r.mode.(exclusive)}, true
+	fair := script.NewFair(name, m.settings.FairWait, m.settings.Messages)
+	r := m.ref(fair.Mutex)
+	r.mode, r.fair = fair, true
 	return r
 }
 
 // RWMutex refers to both sides of a read-write lock.
 func (m *Manager) RWMutex(name string) (read, write Ref) {
-	write = m.ref(name, protocol.RWChannel(name), true)
-	write.mode = readWrite{write.mode.(exclusive)}
+	rw := script.NewRW(name, m.settings.Messages)
+	write = m.ref(rw.Mutex)
+	write.mode, write.key.lock.rw = rw, true
 	read = write
 	read.read = true
 	return read, write
 }
 
-// ref refers to a lock with this channel, as a mutex.
-func (m *Manager) ref(name, channel string, rw bool) Ref {
+// ref refers to a lock as a mutex.
+func (m *Manager) ref(as script.Mutex) Ref {
 	r := Ref{
-		Name:    name,
+		Name:    as.Lock,
 		manager: m,
-		mode:    exclusive{name, channel, m.settings.Messages},
-		channel: channel,
-		queue:   waitqueue.Key(channel, name),
-		key:     Key{m, lockID{name, rw}},
+		mode:    as,
+		channel: as.Channel,
+		queue:   waitqueue.Key(as.Channel, as.Lock),
+		key:     Key{m, lockID{name: as.Lock}},
 	}
-	if err := m.checkName(name); err != nil {
+	if err := m.checkName(as.Lock); err != nil {
 		r.Err = fmt.Errorf("redlatch: %w: %w", lockerr.ErrInvalidName, err)
 	}
 	return r

@@ -39,7 +39,7 @@ func (g *Grant) moreRequest(read bool, opts Options) request {
 	if opts.MaxHold > 0 {
 		lease = min(lease, opts.MaxHold)
 	}
-	call := g.ref.mode.acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0)
+	call := g.ref.mode.Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0)
 	if opts.Fenced && g.token == 0 {
 		call = call.WithToken(protocol.TokenKey(g.ref.Name), g.manager.settings.TokenClock)
 	}
@@ -55,7 +55,7 @@ func (g *Grant) releaseRequest(read bool) request {
 	if len(g.holds) > 0 {
 		lease = remaining(term)
 	}
-	return g.request(g.ref.mode.release(g.owner, g.maxReads, counts, lease), lease, term, counts, read)
+	return g.request(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease, term, counts, read)
 }
 
 // renewRequest renews the lease for the sake of a hold, and tells the session of its end.
@@ -70,14 +70,14 @@ func (g *Grant) renewRequest(term renew.Term, read bool) request {
 func (g *Grant) releaseCall() script.Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ref.mode.release(g.owner, g.maxReads, script.Counts{}, g.manager.settings.Lease)
+	return g.ref.mode.Release(g.owner, g.maxReads, script.Counts{}, g.manager.settings.Lease)
 }
 
 // renewal is one renewal of the lease, to be sent with others.
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ref.mode.renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	return g.ref.mode.Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
 }
 
 // remaining is the lease that a request asks for which leaves now. It is never zero, which would
@@ -113,7 +113,7 @@ func (g *Grant) request(call script.Call, lease time.Duration, term renew.Term, 
 // sessionEntry is one side of the grant as the session speaks of it.
 func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
 	entry := script.SessionEntry{
-		Field: g.ref.mode.field(g.owner, read), Lock: g.ref.Name, Read: read, Lease: term.Lease, Until: term.Until,
+		Field: g.ref.mode.Field(g.owner, read), Lock: g.ref.Name, Read: read, Lease: term.Lease, Until: term.Until,
 	}
 	switch {
 	case !read:

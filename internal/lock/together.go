@@ -11,7 +11,7 @@ import (
 // Plain says that the script for many can take the lock: a mutex, for an owner of which nobody
 // knows yet. What is protected is entered in the session before each is asked for.
 func (r *Ref) Plain(ctx context.Context) bool {
-	_, mutex := r.mode.(exclusive)
+	_, mutex := r.mode.(script.Mutex)
 	return mutex && r.manager.session == nil && r.manager.ownerOf(ctx) == nil
 }
 

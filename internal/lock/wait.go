@@ -15,7 +15,7 @@ import (
 // of the queue asks Redis. A release of this process may ask for it.
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 	m := a.manager
-	w := a.join()
+	w := m.queues.Join(a.queueKey(), a, a.ref.read)
 	if a.queues() {
 		m.keepAlive.add(a)
 		defer m.keepAlive.remove(a)
@@ -30,7 +30,7 @@ func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 		case turn.Result != nil:
 			o = turn.Result.(outcome)
 		case turn.Try:
-			o = a.askTogether(limited, w.Batch())
+			o = a.ask(limited, w.Batch())
 			if o.err != nil {
 				w.Leave()
 				o.ttl, o.holder = last.ttl, last.holder
@@ -55,14 +55,6 @@ func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 	}
 }
 
-// join puts the attempt into the wait queue of its lock.
-func (a *attempt) join() *waitqueue.Waiter {
-	if a.ref.read {
-		return a.manager.queues.JoinReader(a.queueKey(), a)
-	}
-	return a.manager.queues.Join(a.queueKey(), a)
-}
-
 // Joined makes the waiter known to whoever claims it.
 func (a *attempt) Joined(w *waitqueue.Waiter) { a.waiter = w }
 
@@ -82,18 +74,6 @@ func (a *attempt) nextLook() time.Time {
 		return time.Time{}
 	}
 	return time.Now().Add(Nap(a.opts.Lease, a.manager.settings.PollCap))
-}
-
-// askTogether asks Redis for the lock, for a waiter and for those that can hold it together with
-// it, in one request.
-func (a *attempt) askTogether(ctx context.Context, batch []*waitqueue.Waiter) outcome {
-	if len(batch) == 0 {
-		return a.ask(ctx)
-	}
-	all := append([]request{a.acquireRequest()}, acquireRequests(batch)...)
-	results, _ := a.manager.sendAll(ctx, a.manager.runner, all...)
-	a.manager.complete(batch, all[1:], results[1:])
-	return a.read(all[0].lease, results[0], results[0].Failed())
 }
 
 // acquireRequests are the requests of claimed waiters.
@@ -179,7 +159,7 @@ const shortNap = 5 * time.Millisecond
 
 // Watch puts a waiter into the wait queue of the lock that asks for nothing. It only wants to
 // know when the lock may have changed.
-func (r *Ref) Watch() *waitqueue.Waiter { return r.manager.queues.Join(r.queue, nil) }
+func (r *Ref) Watch() *waitqueue.Waiter { return r.manager.queues.Join(r.queue, nil, false) }
 
 // AwaitChange waits with a waiter of Watch until the lock may have changed, ctx ends, or the
 // manager closes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // group is the backend of the hold of a Multi or a Quorum. It has a context, an end and a lease
@@ -174,7 +175,7 @@ func (g *group) add(i int, h *lock.Hold, quarantine time.Duration) bool {
 		g.check(errQuarantined)
 	}
 	confirm := g.begun && g.entries[i].state == granted && g.hold.Ended() == nil
-	g.note()
+	signal.Send(g.news)
 	g.mu.Unlock()
 	if confirm {
 		g.confirm(i, h)
@@ -194,7 +195,7 @@ func (g *group) confirm(i int, h *lock.Hold) {
 		g.drop(i, err)
 	case its:
 		g.entries[i].state = held
-		g.note()
+		signal.Send(g.news)
 	}
 	g.mu.Unlock()
 	if err != nil {
@@ -226,7 +227,7 @@ func (g *group) drop(i int, why error) {
 	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
 	g.check(g.Set.Members[i].at(why))
 	g.planRestore()
-	g.note()
+	signal.Send(g.news)
 }
 
 // check ends the group if it has too few members, or cannot come to have enough. The mutex is
@@ -251,14 +252,6 @@ func (g *group) count(states ...state) (n int) {
 	return n
 }
 
-// note lets whoever waits look again. The mutex is held.
-func (g *group) note() {
-	select {
-	case g.news <- struct{}{}:
-	default:
-	}
-}
-
 // finish ends the group. The mutex is held.
 func (g *group) finish(why error) {
 	g.hold.End(why)
@@ -271,7 +264,7 @@ func (g *group) finish(why error) {
 		// It takes the mutexes of grants, of which the caller may hold one.
 		g.Set.Members[0].Locks.Go(g.stopRenewals)
 	}
-	g.note()
+	signal.Send(g.news)
 }
 
 // stopRenewals stops the renewal of what is left of a group that was lost.

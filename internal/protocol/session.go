@@ -51,41 +51,28 @@ func ParseSessionField(text string) (field, lock string, ok bool) {
 	return field, lock, ok && field != "" && lock != ""
 }
 
-// SessionEntry is how a grant is renewed.
-type SessionEntry struct {
-	Read        bool  // on the read side of a read-write lock, which has a key for each hold
-	Count       int   // the highest number of holds that Redis may have been told
-	LeaseMillis int64 // the lease that a renewal sets
-	UntilMillis int64 // by the server's clock: nobody renews beyond it; 0 for no limit
-}
-
-// The sides, as a session writes them.
-const (
-	exclusiveSide = "exclusive"
-	readSide      = "read"
-)
-
-// String writes the entry as a session has it: "side count lease until".
-func (e SessionEntry) String() string {
-	side := exclusiveSide
-	if e.Read {
-		side = readSide
+// SessionEntry writes how a grant is renewed: "side count lease until". The read side of a
+// read-write lock has a key for each hold. Count is the highest number of holds that Redis may have
+// been told. Lease and until are in milliseconds. Until is by the server's clock: nobody renews
+// beyond it, and 0 stands for no limit.
+func SessionEntry(read bool, count int, lease, until int64) string {
+	side := "exclusive"
+	if read {
+		side = "read"
 	}
-	return strings.Join([]string{side, strconv.Itoa(e.Count), strconv.FormatInt(e.LeaseMillis, 10), strconv.FormatInt(e.UntilMillis, 10)}, " ")
+	return strings.Join([]string{side, strconv.Itoa(count), strconv.FormatInt(lease, 10), strconv.FormatInt(until, 10)}, " ")
 }
 
 // MaxSessionCount bounds the holds of one entry, because a renewal touches one key for each. If
 // an owner has more holds of a lock, this many are renewed, which is enough to keep the lock.
 const MaxSessionCount = 256
 
-// ParseSessionEntry is the reverse of String. It reports false for a text that String never
-// writes.
-func ParseSessionEntry(text string) (SessionEntry, bool) {
-	e := SessionEntry{Read: strings.HasPrefix(text, readSide)}
+// ParseSessionEntry is the reverse of SessionEntry. It reports false for a text that no session
+// has.
+func ParseSessionEntry(text string) (read bool, count int, lease, until int64, ok bool) {
 	var side string
-	_, err := fmt.Sscanf(text, "%s %d %d %d", &side, &e.Count, &e.LeaseMillis, &e.UntilMillis)
-	if err != nil || e.String() != text || e.Count < 1 || e.Count > MaxSessionCount || e.LeaseMillis < 1 || e.UntilMillis < 0 {
-		return SessionEntry{}, false
-	}
-	return e, true
+	_, err := fmt.Sscanf(text, "%s %d %d %d", &side, &count, &lease, &until)
+	read = side == "read"
+	ok = err == nil && SessionEntry(read, count, lease, until) == text && count >= 1 && count <= MaxSessionCount && lease >= 1 && until >= 0
+	return read, count, lease, until, ok
 }

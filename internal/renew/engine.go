@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // Renewal is one lease that is to be extended.
@@ -162,10 +164,7 @@ func (e *Engine) wakeLoop() {
 		return
 	}
 	e.wakeAt = time.Now()
-	select {
-	case e.kick <- struct{}{}:
-	default:
-	}
+	signal.Send(e.kick)
 }
 
 // loop waits for the next event and handles it, until the engine stops.

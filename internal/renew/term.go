@@ -1,6 +1,9 @@
 package renew
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Term is what is known of a lease, and the plan for it. It is a value: its methods depend on
 // nothing else.
@@ -75,23 +78,12 @@ func (t Term) next() time.Time {
 	}
 	// The last request may have asked for a shorter lease than a renewal does. Then the renewal
 	// is due before Every has passed, by as much as the trust is shorter.
-	due := earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every))
-	return earlier(due, t.Deadline())
+	return earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every), t.Deadline())
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // retry is the moment of the next attempt after a failed one, for a lease that may be trusted,
 // or asked for, until end. The pause is a fraction of the time left, so that attempts become

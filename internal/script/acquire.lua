@@ -33,12 +33,9 @@ if not found and count ~= '1' then
   return 0
 end
 
-local granted = 1
-if ARGV[4] then
-  granted = issue(KEYS[2], ARGV[4])
-  if granted.err then
-    return granted
-  end
+local granted, refused = issue(KEYS[2], ARGV[4])
+if refused then
+  return refused
 end
 redis.call('HSET', lock, owner, count)
 if found then

@@ -156,14 +156,14 @@ func TestAScriptIsKnownByItsDigestOnceItWasLoaded(t *testing.T) {
 func oneOfEach(key string) []script.Call {
 	fair := script.NewFair(key, second, protocol.Plain)
 	return []script.Call{
-		script.Acquire(key, "c:1", second, 1), script.Release(key, key, "c:1", 0, second, protocol.Plain),
+		script.Mutex{Lock: key}.Acquire("c:1", script.Counts{Writes: 1}, second, false), script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Release("c:1", 0, script.Counts{}, second),
 		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}),
-		script.Force(key, key, protocol.Plain), script.Status(key, key),
-		script.AcquireRW(key, "c:1", script.Counts{Reads: 1}, second),
-		script.ReleaseRW(key, key, "c:1", 1, script.Counts{}, second, protocol.Plain),
-		script.ForceRW(key, key, "", protocol.Plain), script.StatusRW(key, key),
-		fair.Acquire("c:1", second, 1, true), fair.Release("c:1", 0, second), fair.KeepAlive("c", []string{"c:1"}, nil),
-		fair.Force(), fair.Queue(), script.AcquireAll([]string{key}, []string{"c:1"}, second),
+		script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Force(""), script.Mutex{Lock: key}.Status()[0],
+		script.NewRW(key, protocol.Plain).Acquire("c:1", script.Counts{Reads: 1}, second, false),
+		script.NewRW(key, protocol.Plain).Release("c:1", 1, script.Counts{}, second),
+		script.NewRW(key, protocol.Plain).Force(""), script.NewRW(key, protocol.Plain).Status()[0],
+		fair.Acquire("c:1", script.Counts{Writes: 1}, second, true), fair.Release("c:1", 0, script.Counts{}, second), fair.KeepAlive("c", []string{"c:1"}, nil),
+		fair.Force(""), fair.Status()[1], script.AcquireAll([]string{key}, []string{"c:1"}, second),
 		script.SessionNote(key, second, script.SessionEntry{Field: "c:1", Lock: key, Count: 1, Lease: second}),
 		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second, "p"), script.SessionRead(key, "0"), script.SessionDrop(key),
 		script.SessionHeartbeat(key, second), script.SessionEnd(key), script.SessionsStalled(0, 1), script.WatchdogHeartbeat(key, second),

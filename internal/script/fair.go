@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,42 +19,39 @@ var (
 
 // Fair builds the calls for one fair lock.
 type Fair struct {
-	lock, queue, deadlines, keepalives string
-	channels                           string // what the channels of its waiters begin with
-	slot                               string // in milliseconds
-	unlocked                           string // the plan that announces a free lock
+	Mutex                        // the channels of its waiters begin with its channel
+	queue, deadlines, keepalives string
+	slot                         string // in milliseconds
 }
 
 // NewFair returns the fair lock of a name. A slot is how long Java peers give a waiter in its
 // turn to take the lock.
 func NewFair(name string, slot time.Duration, via protocol.Messages) Fair {
 	return Fair{
-		lock:       name,
+		Mutex:      NewMutex(name, via),
 		queue:      protocol.FairQueue(name),
 		deadlines:  protocol.FairDeadlines(name),
 		keepalives: protocol.FairKeepAlives(name),
-		channels:   protocol.LockChannel(name),
 		slot:       millis(slot),
-		unlocked:   via.Unlocked(),
 	}
 }
 
 func (f Fair) call(s *source, args ...string) Call {
 	words := make([]string, 0, 4+len(args))
-	words = append(words, f.lock, f.queue, f.deadlines, f.keepalives)
+	words = append(words, f.Lock, f.queue, f.deadlines, f.keepalives)
 	return s.call(4, append(words, args...)...)
 }
 
-// Acquire takes the lock for owner, so that its count is count afterwards. If the lock is not
-// granted and queue is set, the owner joins the queue. ReadAcquired reads the reply.
-func (f Fair) Acquire(owner string, lease time.Duration, count int, queue bool) Call {
-	return f.call(fairAcquireScript, owner, millis(lease), strconv.Itoa(count), f.slot, flag(queue))
+// Acquire takes the lock for owner, so that its count of writes is this one afterwards. If the
+// lock is not granted and wait is set, the owner joins the queue.
+func (f Fair) Acquire(owner string, counts Counts, lease time.Duration, wait bool) Call {
+	return f.call(fairAcquireScript, owner, millis(lease), strconv.Itoa(counts.Writes), f.slot, flag(wait))
 }
 
-// Release lowers the owner's count to remaining. At zero it also takes the owner out of the
-// queue and tells the next waiter. ReadReleased reads the reply.
-func (f Fair) Release(owner string, remaining int, lease time.Duration) Call {
-	return f.call(fairReleaseScript, owner, strconv.Itoa(remaining), millis(lease), f.slot, f.channels, f.unlocked)
+// Release lowers the owner's count. At zero it also takes the owner out of the queue and tells
+// the next waiter.
+func (f Fair) Release(owner string, _ int, counts Counts, lease time.Duration) Call {
+	return f.call(fairReleaseScript, owner, strconv.Itoa(counts.Writes), millis(lease), f.slot, f.Channel, f.Via.Unlocked())
 }
 
 // MaxKeptAlive is how many waiters one KeepAlive names at most.
@@ -63,7 +61,7 @@ const MaxKeptAlive = 100
 // It takes gone out of the queue: owners of the client that do not wait any more.
 func (f Fair) KeepAlive(client string, waiters, gone []string) Call {
 	args := make([]string, 0, 5+len(waiters)+len(gone))
-	args = append(args, f.slot, f.channels, f.unlocked, client, strconv.Itoa(len(waiters)))
+	args = append(args, f.slot, f.Channel, f.Via.Unlocked(), client, strconv.Itoa(len(waiters)))
 	args = append(args, waiters...)
 	return f.call(fairKeepAliveScript, append(args, gone...)...)
 }
@@ -79,32 +77,23 @@ type KeptAlive struct {
 
 // ReadKeptAlive reads the reply of KeepAlive.
 func ReadKeptAlive(r driver.Reply) (KeptAlive, error) {
-	if r.Err != nil {
-		return KeptAlive{}, r.Err
-	}
-	if len(r.Array) != 4 {
-		return KeptAlive{}, unexpected(fairKeepAliveScript, r)
-	}
+	all, err := list(fairKeepAliveScript, r, 4, nothing)
 	return KeptAlive{
-		Free: r.Array[0].Int == -2, TTL: duration(r.Array[0].Int), First: r.Array[1].Str,
-		Missing: texts(r.Array[2].Array), Unknown: texts(r.Array[3].Array),
-	}, nil
+		Free: all[0].Int == -2, TTL: duration(all[0].Int), First: all[1].Str,
+		Missing: texts(all[2].Array), Unknown: texts(all[3].Array),
+	}, err
 }
 
-// Force frees the lock, whoever holds it, and tells the next waiter. It refuses a key that may
-// be somebody's data. ReadForced reads the reply.
-func (f Fair) Force() Call {
-	return f.call(fairForceScript, f.slot, f.channels, f.unlocked)
+// Force frees the lock, whoever holds it, or only if that owner does. It tells the next waiter.
+// Without an owner it refuses a key that may be somebody's data.
+func (f Fair) Force(owner string) Call {
+	return f.call(fairForceScript, from(owner, f.slot, f.Channel, f.Via.Unlocked())...)
 }
 
-// ForceFrom frees the lock if owner holds it, and tells the next waiter. ReadForced reads the
-// reply.
-func (f Fair) ForceFrom(owner string) Call {
-	return f.call(fairForceScript, f.slot, f.channels, f.unlocked, owner)
+// Status also reads the first 10,000 waiters of the queue. ReadQueue reads the second reply.
+func (f Fair) Status() []Call {
+	return append(f.Mutex.Status(), fairStatusScript.call(2, f.queue, f.deadlines))
 }
-
-// Queue reads the first 10,000 waiters of the queue.
-func (f Fair) Queue() Call { return fairStatusScript.call(2, f.queue, f.deadlines) }
 
 // Queued is one waiter of a queue.
 type Queued struct {
@@ -114,19 +103,14 @@ type Queued struct {
 
 // ReadQueue reads the reply of Queue.
 func ReadQueue(r driver.Reply) ([]Queued, error) {
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	if len(r.Array)%2 != 0 {
-		return nil, unexpected(fairStatusScript, r)
-	}
+	all, err := list(fairStatusScript, r, 0, 2)
 	var queue []Queued
-	for i := 0; i < len(r.Array); i += 2 {
-		deadline, ok := moment(r.Array[i+1].Str)
+	for pair := range slices.Chunk(all, 2) {
+		deadline, ok := moment(pair[1].Str)
 		if !ok {
 			return nil, unexpected(fairStatusScript, r)
 		}
-		queue = append(queue, Queued{Owner: r.Array[i].Str, Deadline: deadline})
+		queue = append(queue, Queued{Owner: pair[0].Str, Deadline: deadline})
 	}
-	return queue, nil
+	return queue, err
 }

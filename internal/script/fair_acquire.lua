@@ -36,12 +36,9 @@ local holder, ttl, wrong = inspect(owner)
 
 -- grant sets the count. It raises the TTL and never lowers it.
 local function grant()
-  local granted = 1
-  if ARGV[6] then
-    granted = issue(KEYS[5], ARGV[6])
-    if granted.err then
-      return granted
-    end
+  local granted, refused = issue(KEYS[5], ARGV[6])
+  if refused then
+    return refused
   end
   if first == owner then
     redis.call('LPOP', queue)

@@ -28,7 +28,7 @@ func newCrowd(t *testing.T, waiters int) *crowd {
 	t.Helper()
 	c := &crowd{t: t, server: redistest.Start(t), fair: script.NewFair("job", 5*time.Minute, protocol.Plain), holder: "holder:1"}
 	c.conn = connect(t, c.server.Addr())
-	c.conn.run(t, c.fair.Acquire(c.holder, old, 1, false))
+	c.conn.run(t, c.fair.Acquire(c.holder, script.Counts{Writes: 1}, old, false))
 	for range waiters {
 		c.enqueue()
 	}
@@ -41,7 +41,7 @@ func (c *crowd) enqueue() {
 	c.t.Helper()
 	owner := protocol.Owner(clientOf(c.number), int64(c.number))
 	c.number++
-	if reply := c.conn.run(c.t, c.fair.Acquire(owner, old, 1, true)); len(reply.Array) != 2 {
+	if reply := c.conn.run(c.t, c.fair.Acquire(owner, script.Counts{Writes: 1}, old, true)); len(reply.Array) != 2 {
 		c.t.Fatalf("enqueue: %+v", reply)
 	}
 	c.queue = append(c.queue, owner)
@@ -55,7 +55,7 @@ func (c *crowd) grant(times int) {
 	for range times {
 		next, last := c.queue[0], protocol.Owner(clientOf(c.number), int64(c.number))
 		c.number++
-		calls = append(calls, c.fair.Release(c.holder, 0, old), c.fair.Acquire(next, old, 1, true), c.fair.Acquire(last, old, 1, true))
+		calls = append(calls, c.fair.Release(c.holder, 0, script.Counts{}, old), c.fair.Acquire(next, script.Counts{Writes: 1}, old, true), c.fair.Acquire(last, script.Counts{Writes: 1}, old, true))
 		c.holder, c.queue = next, append(c.queue[1:], last)
 	}
 	results, err := script.NewRunner(c.conn, time.Minute).RunAll(c.t.Context(), calls...)
@@ -138,14 +138,14 @@ type fairRow struct {
 
 func fairTable() []fairRow {
 	take := func(owner string, count int) func(script.Fair) script.Call {
-		return func(f script.Fair) script.Call { return f.Acquire(owner, lease, count, false) }
+		return func(f script.Fair) script.Call { return f.Acquire(owner, script.Counts{Writes: count}, lease, false) }
 	}
 	free := func(owner string, remaining int) func(script.Fair) script.Call {
-		return func(f script.Fair) script.Call { return f.Release(owner, remaining, lease) }
+		return func(f script.Fair) script.Call { return f.Release(owner, 0, script.Counts{Writes: remaining}, lease) }
 	}
-	force := func(f script.Fair) script.Call { return f.Force() }
+	force := func(f script.Fair) script.Call { return f.Force("") }
 	from := func(owner string) func(script.Fair) script.Call {
-		return func(f script.Fair) script.Call { return f.ForceFrom(owner) }
+		return func(f script.Fair) script.Call { return f.Force(owner) }
 	}
 	keepAlive := func(f script.Fair) script.Call { return f.KeepAlive("c", []string{me}, nil) }
 	const long = 300 * second
@@ -244,7 +244,7 @@ func TestDeadForeignersAreRemovedInBoundedSteps(t *testing.T) {
 		}
 		calls := 0
 		for ; ; calls++ {
-			got, err := script.ReadAcquired(s.run(t, fair.Acquire(me, lease, 1, true)))
+			got, err := script.ReadAcquired(s.run(t, fair.Acquire(me, script.Counts{Writes: 1}, lease, true)))
 			if err != nil || calls > 10 {
 				t.Fatalf("after %d calls: %+v, %v", calls, got, err)
 			}
@@ -277,7 +277,7 @@ func TestOnlyABoundedPartOfAQueueIsRead(t *testing.T) {
 			}
 			s.must(t, push...)
 		}
-		queue, err := script.ReadQueue(s.run(t, fair.Queue()))
+		queue, err := script.ReadQueue(s.run(t, fair.Status()[1]))
 		if err != nil || len(queue) != 10000 || queue[9999].Owner != "x:9999" {
 			t.Errorf("%d waiters, %v", len(queue), err)
 		}
@@ -292,16 +292,16 @@ func TestWhoQueuesIsHeard(t *testing.T) {
 	onEachServer(t, func(t *testing.T, s *server) {
 		key := redistest.Name(t)
 		fair := script.NewFair(key, time.Minute, protocol.Plain)
-		s.run(t, fair.Acquire(other, lease, 1, false))
+		s.run(t, fair.Acquire(other, script.Counts{Writes: 1}, lease, false))
 		for _, alone := range []bool{true, false} {
 			s.must(t, "ZADD", protocol.FairKeepAlives(key), "1", me[:36])
-			s.run(t, fair.Acquire(me, lease, 1, true))
+			s.run(t, fair.Acquire(me, script.Counts{Writes: 1}, lease, true))
 			if at := s.must(t, "ZSCORE", protocol.FairKeepAlives(key), me[:36]).Str; at == "1" {
 				t.Errorf("alone in the queue %v: the client was not noted", alone)
 			}
 		}
-		s.run(t, fair.Release(me, 0, lease))
-		s.run(t, fair.Release(other, 0, lease))
+		s.run(t, fair.Release(me, 0, script.Counts{}, lease))
+		s.run(t, fair.Release(other, 0, script.Counts{}, lease))
 	})
 }
 
@@ -311,15 +311,15 @@ func TestWhoLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
 		key := redistest.Name(t)
 		fair := script.NewFair(key, time.Minute, protocol.Plain)
 		const third = "9a0c7d52-0b5e-4d5c-8f0a-3f1d2c4b5a69:8"
-		s.run(t, fair.Acquire("holder:1", lease, 1, false))
-		s.run(t, fair.Acquire(me, lease, 1, true))
-		s.run(t, fair.Acquire(third, lease, 1, true))
+		s.run(t, fair.Acquire("holder:1", script.Counts{Writes: 1}, lease, false))
+		s.run(t, fair.Acquire(me, script.Counts{Writes: 1}, lease, true))
+		s.run(t, fair.Acquire(third, script.Counts{Writes: 1}, lease, true))
 		next := s.listen(t, protocol.LockChannel(key)+":"+third)
 		s.must(t, "DEL", key) // it expired
-		s.run(t, fair.Release(me, 0, lease))
+		s.run(t, fair.Release(me, 0, script.Counts{}, lease))
 		if got := next.received(t); !slices.Equal(got, []string{"0"}) {
 			t.Errorf("the next was told %q", got)
 		}
-		s.run(t, fair.Release(third, 0, lease))
+		s.run(t, fair.Release(third, 0, script.Counts{}, lease))
 	})
 }

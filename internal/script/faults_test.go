@@ -35,11 +35,11 @@ func TestAServerThatForgetsItsScriptsIsTaughtThemAgain(t *testing.T) {
 	for i := range 10 {
 		s.must(t, "SCRIPT", "FLUSH")
 		key := fmt.Sprint("a", i)
-		result, err := runner.Run(t.Context(), script.Acquire(key, me, lease, 1))
+		result, err := runner.Run(t.Context(), script.Mutex{Lock: key}.Acquire(me, script.Counts{Writes: 1}, lease, false))
 		wantGranted(t, result, err, false)
 
 		s.must(t, "SCRIPT", "FLUSH")
-		results, err := runner.RunAll(t.Context(), release(me, 0)(key), script.Acquire(key, other, lease, 1))
+		results, err := runner.RunAll(t.Context(), release(me, 0)(key), script.Mutex{Lock: key}.Acquire(other, script.Counts{Writes: 1}, lease, false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestAReleaseThatTheServerForgotStillComesBeforeTheRequestBehindIt(t *testin
 	runner := script.NewRunner(s, 3*second)
 	s.must(t, "SCRIPT", "LOAD", acquire(me, 1)("k").Source())
 	s.put(t, "k", held(me, 1, old))
-	results, err := runner.RunAll(t.Context(), release(me, 0)("k"), script.Acquire("k", other, lease, 1))
+	results, err := runner.RunAll(t.Context(), release(me, 0)("k"), script.Mutex{Lock: "k"}.Acquire(other, script.Counts{Writes: 1}, lease, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +92,8 @@ func TestABusyServerIsRiddenOut(t *testing.T) {
 		return ok && strings.HasPrefix(string(refused), "BUSY")
 	}, "the server is busy")
 
-	one := begin(runner, script.Acquire("a", me, lease, 1))
-	two := begin(runner, script.Acquire("b", me, lease, 1), script.Acquire("c", me, lease, 1))
+	one := begin(runner, script.Mutex{Lock: "a"}.Acquire(me, script.Counts{Writes: 1}, lease, false))
+	two := begin(runner, script.Mutex{Lock: "b"}.Acquire(me, script.Counts{Writes: 1}, lease, false), script.Mutex{Lock: "c"}.Acquire(me, script.Counts{Writes: 1}, lease, false))
 	s.await(t, "BUSY")
 	s.await(t, "BUSY")
 	s.await(t, "BUSY")
@@ -145,8 +145,8 @@ func TestAReplicaThatBecomesTheMasterIsWaitedFor(t *testing.T) {
 	s := watch(connect(t, redis.Addr()))
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1") // nobody listens there
 	for _, calls := range [][]script.Call{
-		{script.Acquire("a", me, lease, 1)},
-		{script.Acquire("b", me, lease, 1), script.Acquire("c", me, lease, 1)},
+		{script.Mutex{Lock: "a"}.Acquire(me, script.Counts{Writes: 1}, lease, false)},
+		{script.Mutex{Lock: "b"}.Acquire(me, script.Counts{Writes: 1}, lease, false), script.Mutex{Lock: "c"}.Acquire(me, script.Counts{Writes: 1}, lease, false)},
 	} {
 		redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 		wait := begin(script.NewRunner(s, 20*second), calls...)

@@ -106,10 +106,10 @@ func FuzzReaders(f *testing.F) {
 				t.Errorf("all: number %d of 3 is blocked", at)
 			}
 		}
-		if got, err := script.ReadStatus(r); err == nil {
+		if got, err := (script.Mutex{}).ReadStatus(r); err == nil {
 			sane("status", got.TTL, r.Array[0].Int)
 		}
-		if got, err := script.ReadStatusRW(r); err == nil {
+		if got, err := (script.RW{}).ReadStatus(r); err == nil {
 			sane("status of rw", got.TTL, r.Array[0].Int)
 			for i, h := range got.Holders {
 				sane("holder", h.TTL, r.Array[3*i+5].Int)

@@ -87,7 +87,7 @@ func TestAScriptThatWasInterruptedIsPutRightByItsRepetition(t *testing.T) {
 					}
 				}
 				// Whatever it left, nobody is kept out.
-				s.run(t, script.ForceRW(key, protocol.RWChannel(key), "", protocol.Plain))
+				s.run(t, script.NewRW(key, protocol.Plain).Force(""))
 				if got := rwReply(rwAcquire("B", 1, 0)(key), s.run(t, rwAcquire("B", 1, 0)(key))); got != "1" {
 					t.Errorf("afterwards a writer gets %s: %s", got, s.rw(t, key))
 				}

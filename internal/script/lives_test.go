@@ -80,10 +80,10 @@ func (l *lives) acquire(t *rapid.T) {
 	} else {
 		c.Reads++
 	}
-	l.after(script.AcquireRW(l.key, owner, c, span), l.reads(owner, c.Reads))
-	fields, _ := script.ReadStatusRW(l.run(l.t, script.StatusRW(l.key, protocol.TokenKey(l.key))))
+	l.after(script.NewRW(l.key, protocol.Plain).Acquire(owner, c, span, false), l.reads(owner, c.Reads))
+	fields, _ := (script.RW{}).ReadStatus(l.run(l.t, script.NewRW(l.key, protocol.Plain).Status()[0]))
 	for _, h := range fields.Holders {
-		if h.Field == owner && c.Reads > 0 || h.Field == protocol.WriterField(owner) {
+		if h.Name == owner && c.Reads > 0 || h.Name == protocol.WriterField(owner) {
 			l.counts[owner] = c
 		}
 	}
@@ -101,7 +101,7 @@ func (l *lives) release(t *rapid.T) {
 	default:
 		return
 	}
-	l.after(script.ReleaseRW(l.key, protocol.RWChannel(l.key), owner, most, c, span, protocol.Plain), l.reads(owner, c.Reads))
+	l.after(script.NewRW(l.key, protocol.Plain).Release(owner, most, c, span), l.reads(owner, c.Reads))
 	l.counts[owner] = c
 }
 
@@ -109,7 +109,7 @@ func (l *lives) renew(t *rapid.T) {
 	owner, span := rapid.SampledFrom([]string{me, other}).Draw(t, "owner"), spans.Draw(t, "lease")
 	c := l.counts[owner]
 	l.after(script.Renew([]script.Renewal{
-		{Lock: l.key + "mutex", Field: owner, Lease: span}, script.RenewalRW(l.key, owner, c, false, span),
+		{Lock: l.key + "mutex", Field: owner, Lease: span}, script.NewRW(l.key, protocol.Plain).Renewal(owner, c, false, span),
 	}), l.reads(owner, c.Reads))
 }
 
@@ -120,24 +120,24 @@ func (l *lives) force(t *rapid.T) {
 		remain = nil
 		clear(l.counts)
 	}
-	l.after(script.ForceRW(l.key, protocol.RWChannel(l.key), owner, protocol.Plain), remain)
+	l.after(script.NewRW(l.key, protocol.Plain).Force(owner), remain)
 	delete(l.counts, owner)
 }
 
 func (l *lives) look(t *rapid.T) {
-	l.after(script.StatusRW(l.key, protocol.TokenKey(l.key)), l.reads("", 0))
-	l.after(script.Status(l.key+"mutex", protocol.TokenKey(l.key)), l.reads("", 0))
+	l.after(script.NewRW(l.key, protocol.Plain).Status()[0], l.reads("", 0))
+	l.after(script.Mutex{Lock: l.key + "mutex"}.Status()[0], l.reads("", 0))
 }
 
 func (l *lives) mutex(t *rapid.T) {
 	mutex, span := l.key+"mutex", spans.Draw(t, "lease")
-	call := script.Acquire(mutex, me, span, l.deep+1)
+	call := script.Mutex{Lock: mutex}.Acquire(me, script.Counts{Writes: l.deep + 1}, span, false)
 	switch verb := rapid.IntRange(0, 3).Draw(t, "verb"); {
 	case verb == 0 && l.deep > 0:
 		l.deep--
-		call = script.Release(mutex, "c", me, l.deep, span, protocol.Plain)
+		call = script.Mutex{Lock: mutex, Channel: "c", Via: protocol.Plain}.Release(me, 0, script.Counts{Writes: l.deep}, span)
 	case verb == 1:
-		call = script.Acquire(mutex, other, span, 1)
+		call = script.Mutex{Lock: mutex}.Acquire(other, script.Counts{Writes: 1}, span, false)
 		if l.deep == 0 {
 			call = script.AcquireAll([]string{mutex}, []string{me}, span)
 			l.deep = 1

@@ -21,17 +21,11 @@ func AcquireAll(locks, owners []string, lease time.Duration) Call {
 // ReadAcquiredAll reads the reply of AcquireAll for n locks. If they were not granted, blocked
 // is the index of the first lock that another owner holds, and all describes that hold.
 func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err error) {
-	if r.Err != nil {
-		return Acquired{}, 0, r.Err
-	}
-	if one, err := number(multiAcquireScript, r); err == nil && one == 1 {
+	switch {
+	case number(r) == 1:
 		return Acquired{Granted: true}, 0, nil
-	}
-	if len(r.Array) != 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n {
+	case r.Err != nil || len(r.Array) != 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n:
 		return Acquired{}, 0, unexpected(multiAcquireScript, r)
 	}
-	return Acquired{
-		TTL:    duration(r.Array[1].Int),
-		Holder: r.Array[2].Str,
-	}, int(r.Array[0].Int) - 1, nil
+	return Acquired{TTL: duration(r.Array[1].Int), Holder: r.Array[2].Str}, int(r.Array[0].Int) - 1, nil
 }

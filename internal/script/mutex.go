@@ -18,9 +18,20 @@ var (
 	statusScript  = load("status", "shape", "exclusive", "last")
 )
 
-// Acquire takes lock for owner, so that the owner's count is count afterwards.
-func Acquire(lock, owner string, lease time.Duration, count int) Call {
-	return acquireScript.call(1, lock, owner, millis(lease), strconv.Itoa(count))
+// Mutex builds the calls for one mutex.
+type Mutex struct {
+	Lock, Channel string // its key, and the channel on which its release is announced
+	Via           protocol.Messages
+}
+
+// NewMutex returns the mutex of a name.
+func NewMutex(name string, via protocol.Messages) Mutex {
+	return Mutex{name, protocol.LockChannel(name), via}
+}
+
+// Acquire takes the lock for owner, so that the owner's count of writes is this one afterwards.
+func (m Mutex) Acquire(owner string, counts Counts, lease time.Duration, _ bool) Call {
+	return acquireScript.call(1, m.Lock, owner, millis(lease), strconv.Itoa(counts.Writes))
 }
 
 // Acquired is what Acquire found.
@@ -38,30 +49,23 @@ type Acquired struct {
 
 // ReadAcquired reads the reply of Acquire.
 func ReadAcquired(r driver.Reply) (Acquired, error) {
-	if r.Err != nil {
-		return Acquired{}, r.Err
-	}
-	n, err := number(acquireScript, r)
-	switch {
-	case err == nil && n == 1:
+	switch n := number(r); {
+	case n == 1:
 		return Acquired{Granted: true}, nil
-	case err == nil && n == 0:
+	case n == 0:
 		return Acquired{Gone: true}, nil
 	case len(r.Array) == 1 && r.Array[0].Err == nil && r.Array[0].Int > 0:
 		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
 	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
-		return Acquired{
-			TTL:    duration(r.Array[0].Int),
-			Holder: r.Array[1].Str,
-		}, nil
+		return Acquired{TTL: duration(r.Array[0].Int), Holder: r.Array[1].Str}, nil
 	}
 	return Acquired{}, unexpected(acquireScript, r)
 }
 
-// Release lowers the owner's count to remaining. At zero it frees the lock and announces that
-// on channel. The lease is for the holds that remain.
-func Release(lock, channel, owner string, remaining int, lease time.Duration, via protocol.Messages) Call {
-	return releaseScript.call(1, lock, owner, strconv.Itoa(remaining), millis(lease), channel, via.Unlocked())
+// Release lowers the owner's count. At zero it frees the lock and announces that. The lease is
+// for the holds that remain.
+func (m Mutex) Release(owner string, _ int, counts Counts, lease time.Duration) Call {
+	return releaseScript.call(1, m.Lock, owner, strconv.Itoa(counts.Writes), millis(lease), m.Channel, m.Via.Unlocked())
 }
 
 // Released is what Release found.
@@ -78,10 +82,7 @@ type Released struct {
 
 // ReadReleased reads the reply of Release.
 func ReadReleased(r driver.Reply) (Released, error) {
-	n, err := number(releaseScript, r)
-	switch {
-	case err != nil:
-		return Released{}, err
+	switch n := number(r); {
 	case n >= 0:
 		return Released{Held: true, Freed: true, Told: int(n)}, nil
 	case n == -1:
@@ -103,6 +104,14 @@ type Renewal struct {
 	Holds []string      // the timeout keys of the owner's read holds
 	Lease time.Duration // the shortest time to live afterwards
 }
+
+// Renewal is that of an owner's holds.
+func (m Mutex) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Renewal {
+	return Renewal{Lock: m.Lock, Field: owner, Lease: lease}
+}
+
+// Field is the owner's, in the lock's hash.
+func (m Mutex) Field(owner string, _ bool) string { return owner }
 
 // Renew extends all locks of the batch, each only for its owner.
 func Renew(batch []Renewal) Call {
@@ -129,14 +138,9 @@ type Renewed struct {
 
 // ReadRenewed reads the reply of Renew.
 func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	if len(r.Array) != batch {
-		return nil, unexpected(renewScript, r)
-	}
+	answers, err := list(renewScript, r, batch, nothing)
 	all := make([]Renewed, batch)
-	for i, one := range r.Array {
+	for i, one := range answers {
 		switch {
 		case one.Err != nil:
 			return nil, one.Err
@@ -146,54 +150,43 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 			all[i].Held = one.Int == 1
 		}
 	}
-	return all, nil
+	return all, err
 }
 
-// Force frees lock, whoever holds it, and announces that on channel.
-func Force(lock, channel string, via protocol.Messages) Call {
-	return forceScript.call(1, lock, channel, via.Unlocked())
+// Force frees the lock, whoever holds it, or only if that owner does.
+func (m Mutex) Force(owner string) Call {
+	return forceScript.call(1, from(owner, m.Lock, m.Channel, m.Via.Unlocked())...)
 }
 
-// ForceFrom frees lock if owner holds it, and announces that on channel.
-func ForceFrom(lock, channel, owner string, via protocol.Messages) Call {
-	return forceScript.call(1, lock, channel, via.Unlocked(), owner)
-}
-
-// ReadForced reads the reply of Force and ForceFrom: whether the lock was held, or held by that
-// owner, until this call.
-func ReadForced(r driver.Reply) (bool, error) {
-	n, err := number(forceScript, r)
-	if err == nil && n != 0 && n != 1 {
-		err = unexpected(forceScript, r)
+// from are the words of a call that forces a lock, from one owner or from whoever holds it.
+func from(owner string, words ...string) []string {
+	if owner != "" {
+		words = append(words, owner)
 	}
-	return n == 1, err
+	return words
 }
 
-// Status reads lock and the counter of its fencing tokens.
-func Status(lock, tokens string) Call { return statusScript.call(2, lock, tokens) }
+// ReadForced reads the reply of Force: whether the lock was held, or held by that owner, until
+// this call.
+func ReadForced(r driver.Reply) (bool, error) {
+	n := number(r)
+	if n != 0 && n != 1 {
+		return false, unexpected(forceScript, r)
+	}
+	return n == 1, nil
+}
 
-// State is a lock's hash at one moment.
-type State struct {
-	// TTL is negative without expiry.
-	TTL time.Duration
-	// Token is the last fencing token issued, 0 if none.
-	Token int64
-	// Fields are the hash's fields and values; empty when the lock is free.
-	Fields map[string]string
+// Status reads the lock and the counter of its fencing tokens.
+func (m Mutex) Status() []Call {
+	return []Call{statusScript.call(2, m.Lock, protocol.TokenKey(m.Lock))}
 }
 
 // ReadStatus reads the reply of Status.
-func ReadStatus(r driver.Reply) (State, error) {
-	all, err := list(statusScript, r, 2, 2)
-	if err != nil {
-		return State{}, err
+func (m Mutex) ReadStatus(r driver.Reply) (State, error) {
+	state, fields, err := readState(statusScript, r, 2, 2)
+	for field := range slices.Chunk(fields, 2) {
+		state.Mode = "exclusive"
+		state.Holders = append(state.Holders, Field{Name: field[0].Str, Count: field[1].Str, TTL: state.TTL})
 	}
-	state := State{TTL: duration(all[0].Int), Fields: make(map[string]string)}
-	if state.Token, err = strconv.ParseInt(all[1].Str, 10, 64); err != nil {
-		return State{}, unexpected(statusScript, r)
-	}
-	for field := range slices.Chunk(all[2:], 2) {
-		state.Fields[field[0].Str] = field[1].Str
-	}
-	return state, nil
+	return state, err
 }

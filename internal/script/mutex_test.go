@@ -103,12 +103,14 @@ func held(owner string, count int, ttl time.Duration) state {
 }
 
 func acquire(owner string, count int) func(string) script.Call {
-	return func(key string) script.Call { return script.Acquire(key, owner, lease, count) }
+	return func(key string) script.Call {
+		return script.Mutex{Lock: key}.Acquire(owner, script.Counts{Writes: count}, lease, false)
+	}
 }
 
 func release(owner string, remaining int) func(string) script.Call {
 	return func(key string) script.Call {
-		return script.Release(key, protocol.LockChannel(key), owner, remaining, lease, protocol.Plain)
+		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Release(owner, 0, script.Counts{Writes: remaining}, lease)
 	}
 }
 
@@ -119,15 +121,15 @@ func renew(owner string) func(string) script.Call {
 }
 
 func force(key string) script.Call {
-	return script.Force(key, protocol.LockChannel(key), protocol.Plain)
+	return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Force("")
 }
 func forceFrom(owner string) func(string) script.Call {
 	return func(key string) script.Call {
-		return script.ForceFrom(key, protocol.LockChannel(key), owner, protocol.Plain)
+		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Force(owner)
 	}
 }
 
-func status(key string) script.Call { return script.Status(key, protocol.TokenKey(key)) }
+func status(key string) script.Call { return script.Mutex{Lock: key}.Status()[0] }
 
 func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 	t.Parallel()

@@ -86,9 +86,9 @@ func TestFullQueues(t *testing.T) {
 		s.must(t, "PEXPIRE", "job", "60000")
 	}
 	queue := protocol.FairQueue("job")
-	acquire := func() script.Call { return f.Acquire(mine, lease, 1, true) }
-	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
-	release := func() script.Call { return f.Release(mine, 0, lease) }
+	acquire := func() script.Call { return f.Acquire(mine, script.Counts{Writes: 1}, lease, true) }
+	try := func() script.Call { return f.Acquire(mine, script.Counts{Writes: 1}, lease, false) }
+	release := func() script.Call { return f.Release(mine, 0, script.Counts{}, lease) }
 	keepAlive := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	s.costs(t, "acquire behind 2,000,000 in the queue", func() {
 		held()
@@ -113,7 +113,7 @@ func TestFullDeadlinesAndBeats(t *testing.T) {
 	s := ownServer(t)
 	f := fairOfHostB()
 	mine := plainOwner + ":1"
-	try := func() script.Call { return f.Acquire(mine, lease, 1, false) }
+	try := func() script.Call { return f.Acquire(mine, script.Counts{Writes: 1}, lease, false) }
 	keepAlive := func() script.Call { return f.KeepAlive(plainOwner, []string{mine}, nil) }
 	held := func() {
 		s.must(t, "HSET", "job", "x:1", "1")
@@ -138,8 +138,8 @@ func TestForcedUnlocksLeaveCountersByUUIDAlone(t *testing.T) {
 		field string
 		call  script.Call
 	}{
-		"fair, a UUID":                {plainOwner, fairOfHostB().Force()},
-		"fair, a UUID and more":       {plainOwner + ":clicks", fairOfHostB().Force()},
+		"fair, a UUID":                {plainOwner, fairOfHostB().Force("")},
+		"fair, a UUID and more":       {plainOwner + ":clicks", fairOfHostB().Force("")},
 		"mutex, a UUID":               {plainOwner, force("job")},
 		"mutex, a UUID and more":      {plainOwner + ":clicks", force("job")},
 		"write lock, a UUID and more": {plainOwner + ":clicks", rwAcquire("A", 1, 0)("job")},
@@ -163,8 +163,8 @@ func TestAnInnerReleaseNeedsNoMemory(t *testing.T) {
 	f := fairOfHostB()
 	mine := plainOwner + ":1"
 	for what, calls := range map[string][3]script.Call{
-		"fair":  {f.Acquire(mine, lease, 1, false), f.Acquire(mine, lease, 2, false), f.Release(mine, 1, lease)},
-		"mutex": {script.Acquire("job", mine, lease, 1), script.Acquire("job", mine, lease, 2), script.Release("job", "c", mine, 1, lease, protocol.Plain)},
+		"fair":  {f.Acquire(mine, script.Counts{Writes: 1}, lease, false), f.Acquire(mine, script.Counts{Writes: 2}, lease, false), f.Release(mine, 0, script.Counts{Writes: 1}, lease)},
+		"mutex": {script.Mutex{Lock: "job"}.Acquire(mine, script.Counts{Writes: 1}, lease, false), script.Mutex{Lock: "job"}.Acquire(mine, script.Counts{Writes: 2}, lease, false), script.Mutex{Lock: "job", Channel: "c", Via: protocol.Plain}.Release(mine, 0, script.Counts{Writes: 1}, lease)},
 	} {
 		s.must(t, "FLUSHALL")
 		s.run(t, calls[0])
@@ -189,8 +189,8 @@ func TestStatusDoesNotDependOnTheCounter(t *testing.T) {
 	} {
 		s.must(t, "FLUSHALL")
 		s.must(t, words...)
-		s.run(t, script.Acquire("job", plainOwner+":1", lease, 1))
-		state, err := script.ReadStatus(s.run(t, script.Status("job", protocol.TokenKey("job"))))
+		s.run(t, script.Mutex{Lock: "job"}.Acquire(plainOwner+":1", script.Counts{Writes: 1}, lease, false))
+		state, err := (script.Mutex{}).ReadStatus(s.run(t, script.Mutex{Lock: "job"}.Status()[0]))
 		if err != nil {
 			t.Errorf("the counter is a %s: status of a sound mutex: %v", what, err)
 		}

@@ -105,7 +105,7 @@ func TestARenewalIsNotConfirmedWhereATimeoutKeyIsRefused(t *testing.T) {
 	admin := connect(t, redis.Addr())
 	admin.putRW(t, "job", "read A=2 old / A2old")
 	admin.put(t, "mutex", held(me, 1, old))
-	batch := []script.Renewal{script.RenewalRW("job", me, script.Counts{Reads: 2}, false, lease), {Lock: "mutex", Field: me, Lease: lease}}
+	batch := []script.Renewal{script.NewRW("job", protocol.Plain).Renewal(me, script.Counts{Reads: 2}, false, lease), {Lock: "mutex", Field: me, Lease: lease}}
 	got, err := script.ReadRenewed(s.run(t, script.Renew(batch)), 2)
 	if err != nil || !got[0].Held || got[0].Err == nil || !got[1].Held || got[1].Err != nil {
 		t.Errorf("renewed as %+v, %v; want an error for the first alone", got, err)

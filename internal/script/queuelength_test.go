@@ -18,7 +18,7 @@ func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 	const many = "for i = 1, 70000 do redis.call('RPUSH', KEYS[1], i) end"
 	conn.must(t, "EVAL", many, "1", "redisson_lock_queue:{job}")
 	for what, free := range map[string]script.Call{
-		"release": fair.Release(me, 0, lease), "force": fair.Force(), "force from its owner": fair.ForceFrom(me),
+		"release": fair.Release(me, 0, script.Counts{}, lease), "force": fair.Force(""), "force from its owner": fair.Force(me),
 	} {
 		conn.must(t, "HSET", "job", me, "1")
 		conn.must(t, "PEXPIRE", "job", "60000")
@@ -30,7 +30,7 @@ func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 		}
 	}
 	for what, refused := range map[string]script.Call{
-		"acquire": fair.Acquire(me, lease, 1, true), "cancel": fair.Release(me, 0, lease), "keep-alive": fair.KeepAlive("c", []string{me}, nil),
+		"acquire": fair.Acquire(me, script.Counts{Writes: 1}, lease, true), "cancel": fair.Release(me, 0, script.Counts{}, lease), "keep-alive": fair.KeepAlive("c", []string{me}, nil),
 	} {
 		if got := label(refused, conn.run(t, refused)); got != "error NOTLOCK" {
 			t.Errorf("%s: %s, want a refusal", what, got)

@@ -150,7 +150,7 @@ func (b *bench) agree(call script.Call, reply driver.Reply, want string) {
 
 func (b *bench) acquire(t *rapid.T) {
 	lock, owner, count, span := which.Draw(t, "lock"), owners.Draw(t, "owner"), counts.Draw(t, "count"), spans.Draw(t, "lease")
-	call := script.Acquire(b.locks[lock], owner, span, count)
+	call := script.Mutex{Lock: b.locks[lock]}.Acquire(owner, script.Counts{Writes: count}, span, false)
 	want := b.model.acquire(lock, owner, count)
 	if want == "granted" {
 		b.leases[lock] = max(b.leases[lock], span)
@@ -160,7 +160,7 @@ func (b *bench) acquire(t *rapid.T) {
 
 func (b *bench) release(t *rapid.T) {
 	lock, owner, remaining, span := which.Draw(t, "lock"), owners.Draw(t, "owner"), counts.Draw(t, "count")-1, spans.Draw(t, "lease")
-	call := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), owner, remaining, span, protocol.Plain)
+	call := script.Mutex{Lock: b.locks[lock], Channel: protocol.LockChannel(b.locks[lock]), Via: protocol.Plain}.Release(owner, 0, script.Counts{Writes: remaining}, span)
 	want := b.model.release(lock, owner, remaining, 0)
 	if want != "not held" && remaining > 0 {
 		b.leases[lock] = max(b.leases[lock], span)
@@ -189,7 +189,7 @@ func (b *bench) renew(t *rapid.T) {
 
 func (b *bench) force(t *rapid.T) {
 	lock := which.Draw(t, "lock")
-	call := script.Force(b.locks[lock], protocol.LockChannel(b.locks[lock]), protocol.Plain)
+	call := script.Mutex{Lock: b.locks[lock], Channel: protocol.LockChannel(b.locks[lock]), Via: protocol.Plain}.Force("")
 	b.agree(call, b.run(call), b.model.force(lock))
 }
 
@@ -198,8 +198,8 @@ func (b *bench) handOver(t *rapid.T) {
 	lock, span := which.Draw(t, "lock"), spans.Draw(t, "lease")
 	from := owners.Draw(t, "from")
 	to := owners.Filter(func(owner string) bool { return owner != from }).Draw(t, "to")
-	release := script.Release(b.locks[lock], protocol.LockChannel(b.locks[lock]), from, 0, span, protocol.Plain)
-	request := script.Acquire(b.locks[lock], to, span, 1)
+	release := script.Mutex{Lock: b.locks[lock], Channel: protocol.LockChannel(b.locks[lock]), Via: protocol.Plain}.Release(from, 0, script.Counts{}, span)
+	request := script.Mutex{Lock: b.locks[lock]}.Acquire(to, script.Counts{Writes: 1}, span, false)
 	results, err := b.runner.RunAll(context.Background(), release, request)
 	if err != nil {
 		t.Fatal(err)
@@ -226,13 +226,13 @@ func (b *bench) forget(t *rapid.T) {
 // compare holds the server against the model.
 func (b *bench) compare(t *rapid.T) {
 	for lock, key := range b.locks {
-		got, err := script.ReadStatus(b.run(script.Status(key, protocol.TokenKey(key))))
+		got, err := (script.Mutex{}).ReadStatus(b.run(script.Mutex{Lock: key}.Status()[0]))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var fields []string
-		for field, value := range got.Fields {
-			fields = append(fields, field+"="+value)
+		for _, f := range got.Holders {
+			fields = append(fields, f.Name+"="+f.Count)
 		}
 		want := b.model.fields(lock)
 		if strings.Join(fields, " ") != want {

@@ -22,25 +22,18 @@
 
 local lock, owner = KEYS[1], ARGV[1]
 
-if ARGV[2] ~= '0' then
-  local holds = redis.pcall('HEXISTS', lock, owner)
-  if type(holds) == 'table' then
-    return holds -- WRONGTYPE, as it is
-  end
-  if holds == 0 then
-    return -1
-  end
-  raise(lock, ARGV[3])
-  redis.call('HSET', lock, owner, ARGV[2])
-  return -3
+local last = ARGV[2] == '0'
+local verb = last and 'HDEL' or 'HEXISTS' -- the last field takes the key with it
+local held = redis.pcall(verb, lock, owner)
+if type(held) == 'table' then
+  return held -- WRONGTYPE, as it is
 end
-
--- The last field takes the key with it.
-local freed = redis.pcall('HDEL', lock, owner)
-if type(freed) == 'table' then
-  return freed -- WRONGTYPE, as it is
-end
-if freed == 0 then
+if held == 0 then
   return -1
 end
-return announce(ARGV[4], ARGV[5])
+if last then
+  return announce(ARGV[4], ARGV[5])
+end
+raise(lock, ARGV[3])
+redis.call('HSET', lock, owner, ARGV[2])
+return -3

@@ -93,15 +93,15 @@ func readAcquired(r driver.Reply) (string, error) {
 }
 
 func readStatus(r driver.Reply) (string, error) {
-	got, err := script.ReadStatus(r)
+	got, err := (script.Mutex{}).ReadStatus(r)
 	if err != nil {
 		return "", err
 	}
 	text := "free"
-	if len(got.Fields) > 0 {
+	if len(got.Holders) > 0 {
 		var fields []string
-		for field, value := range got.Fields {
-			fields = append(fields, field+"="+value)
+		for _, f := range got.Holders {
+			fields = append(fields, f.Name+"="+f.Count)
 		}
 		slices.Sort(fields)
 		text = strings.Join(fields, " ") + " for " + left(got.TTL)

@@ -20,9 +20,9 @@ import (
 const ms = time.Millisecond
 
 var (
-	take = script.Acquire("job", me, lease, 1)
-	free = script.Release("job", "chan", other, 0, lease, protocol.Plain)
-	ask  = script.Status("job", "tokens")
+	take = script.Mutex{Lock: "job"}.Acquire(me, script.Counts{Writes: 1}, lease, false)
+	free = script.Mutex{Lock: "job", Channel: "chan", Via: protocol.Plain}.Release(other, 0, script.Counts{}, lease)
+	ask  = script.Mutex{Lock: "job"}.Status()[0]
 )
 
 // moments are when the requests left.

@@ -62,12 +62,9 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
   end
 end
 
-local granted = 1
-if ARGV[7] then
-  granted = issue(KEYS[reads + 2], ARGV[7])
-  if granted.err then
-    return granted
-  end
+local granted, refused = issue(KEYS[reads + 2], ARGV[7])
+if refused then
+  return refused
 end
 if writes > 0 then
   redis.call('HSET', lock, 'mode', 'write', writer, writes)

@@ -111,29 +111,29 @@ type rwCall func(key string) script.Call
 
 func rwAcquire(owner string, writes, reads int) rwCall {
 	return func(key string) script.Call {
-		return script.AcquireRW(key, toOwner.Replace(owner), script.Counts{Writes: writes, Reads: reads}, lease)
+		return script.NewRW(key, protocol.Plain).Acquire(toOwner.Replace(owner), script.Counts{Writes: writes, Reads: reads}, lease, false)
 	}
 }
 
 func rwRelease(owner string, most, writes, reads int) rwCall {
 	return func(key string) script.Call {
-		return script.ReleaseRW(key, protocol.RWChannel(key), toOwner.Replace(owner), most, script.Counts{Writes: writes, Reads: reads}, lease, protocol.Plain)
+		return script.NewRW(key, protocol.Plain).Release(toOwner.Replace(owner), most, script.Counts{Writes: writes, Reads: reads}, lease)
 	}
 }
 
 func rwRenew(owner string, writes, reads int) rwCall {
 	return func(key string) script.Call {
-		return script.Renew([]script.Renewal{script.RenewalRW(key, toOwner.Replace(owner), script.Counts{Writes: writes, Reads: reads}, writes == 0, lease)})
+		return script.Renew([]script.Renewal{script.NewRW(key, protocol.Plain).Renewal(toOwner.Replace(owner), script.Counts{Writes: writes, Reads: reads}, writes == 0, lease)})
 	}
 }
 
 func rwForce(owner string) rwCall {
 	return func(key string) script.Call {
-		return script.ForceRW(key, protocol.RWChannel(key), toOwner.Replace(owner), protocol.Plain)
+		return script.NewRW(key, protocol.Plain).Force(toOwner.Replace(owner))
 	}
 }
 
-func rwStatus(key string) script.Call { return script.StatusRW(key, protocol.TokenKey(key)) }
+func rwStatus(key string) script.Call { return script.NewRW(key, protocol.Plain).Status()[0] }
 
 // rwReply writes a reply, with A and B for the owners.
 func rwReply(call script.Call, r driver.Reply) string {
@@ -156,7 +156,7 @@ func rwReply(call script.Call, r driver.Reply) string {
 }
 
 func readStatusRW(r driver.Reply) string {
-	got, err := script.ReadStatusRW(r)
+	got, err := (script.RW{}).ReadStatus(r)
 	if err != nil {
 		return err.Error()
 	}
@@ -165,7 +165,7 @@ func readStatusRW(r driver.Reply) string {
 	}
 	var holders []string
 	for _, h := range got.Holders {
-		holders = append(holders, fromOwner.Replace(h.Field)+"="+h.Count+" "+spanOf(h.TTL.Milliseconds()))
+		holders = append(holders, fromOwner.Replace(h.Name)+"="+h.Count+" "+spanOf(h.TTL.Milliseconds()))
 	}
 	slices.Sort(holders)
 	return got.Mode + " " + spanOf(got.TTL.Milliseconds()) + ": " + strings.Join(holders, ", ")

@@ -91,8 +91,8 @@ func (c Call) WithToken(counter string, clock bool) Call {
 	return c
 }
 
-// withSource is the same call for a server that does not know the script.
-func (c Call) withSource() driver.Command {
+// WithSource is the same call for a server that does not know the script.
+func (c Call) WithSource() driver.Command {
 	words := append([]string{"EVAL", c.script.text}, c.command.Words[2:]...)
 	return driver.Command{Words: words, Key: c.command.Key}
 }
@@ -127,29 +127,26 @@ func moment(score string) (time.Time, bool) {
 // latest is the last millisecond of the year 9999: later ones cannot be written in JSON.
 const latest = 253402300799999
 
-// number is the value of an integer reply.
-func number(s *source, r driver.Reply) (int64, error) {
-	switch {
-	case r.Err != nil:
-		return 0, r.Err
-	case r.IsNil || r.Str != "" || r.Array != nil:
-		return 0, unexpected(s, r)
+// number is the value of an integer reply. It is less than what any script answers if the reply
+// is none.
+func number(r driver.Reply) int64 {
+	if r.Err != nil || r.IsNil || r.Str != "" || r.Array != nil {
+		return math.MinInt64
 	}
-	return r.Int, nil
+	return r.Int
 }
 
 // list is the value of an array reply: front words, and then any number of groups of group
-// words each.
+// words each. After an error it is front empty words.
 func list(s *source, r driver.Reply, front, group int) ([]driver.Reply, error) {
-	behind := len(r.Array) - front
-	switch {
-	case r.Err != nil:
-		return nil, r.Err
-	case behind < 0 || behind%group != 0:
-		return nil, unexpected(s, r)
+	if behind := len(r.Array) - front; r.Err != nil || behind < 0 || behind%group != 0 {
+		return make([]driver.Reply, front), unexpected(s, r)
 	}
 	return r.Array, nil
 }
+
+// nothing is the size of a group that does not fit behind any front.
+const nothing = math.MaxInt
 
 // texts are the texts of a list of replies.
 func texts(replies []driver.Reply) (all []string) {
@@ -159,7 +156,10 @@ func texts(replies []driver.Reply) (all []string) {
 	return all
 }
 
-// unexpected is the error for a reply that no version of the script gives.
+// unexpected is the error of a reply: its own, or that no version of the script gives it.
 func unexpected(s *source, r driver.Reply) error {
+	if r.Err != nil {
+		return r.Err
+	}
 	return fmt.Errorf("script %s: unexpected reply %v", s.name, r)
 }

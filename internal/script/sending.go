@@ -64,7 +64,7 @@ func (s sending) send(ctx context.Context, open []pending) (unknown, left []pend
 		open[i].sourced = isCode(p.result.Reply.Err, "NOSCRIPT") && !slices.Contains(known, p.call.script)
 		if open[i].sourced {
 			known = append(known, p.call.script)
-			commands[i] = p.call.withSource()
+			commands[i] = p.call.WithSource()
 		}
 	}
 	asked := time.Now()

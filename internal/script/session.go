@@ -13,7 +13,7 @@ var (
 	sessionTouchScript     = load("session_touch")
 	sessionReadScript      = load("session_read")
 	sessionDropScript      = load("session_drop")
-	sessionHeartbeatScript = load("session_heartbeat", "heartbeats")
+	sessionHeartbeatScript = load("session_heartbeat", "shape", "heartbeats")
 	sessionEndScript       = load("session_end")
 )
 
@@ -46,11 +46,11 @@ func (e SessionEntry) Keys() int {
 }
 
 func (e SessionEntry) value() string {
-	v := protocol.SessionEntry{Read: e.Read, Count: e.Count, LeaseMillis: e.Lease.Milliseconds()}
+	until := int64(0)
 	if !e.Until.IsZero() {
-		v.UntilMillis = e.Until.UnixMilli()
+		until = e.Until.UnixMilli()
 	}
-	return v.String()
+	return protocol.SessionEntry(e.Read, e.Count, e.Lease.Milliseconds(), until)
 }
 
 // SessionNote adds entries to a client's session, which then outlives the call by ttl.
@@ -81,11 +81,11 @@ func SessionDrop(client string) Call {
 
 // ReadCount reads a reply that is a number, not below zero.
 func ReadCount(r driver.Reply) (int, error) {
-	n, err := number(sessionTouchScript, r)
-	if err == nil && n < 0 {
-		err = unexpected(sessionTouchScript, r)
+	n := number(r)
+	if n < 0 {
+		return 0, unexpected(sessionTouchScript, r)
 	}
-	return max(int(n), 0), err
+	return int(n), nil
 }
 
 // SessionHeartbeat says that a client runs, and that its next heartbeat is due in that time.
@@ -103,10 +103,7 @@ type Heartbeat struct {
 // ReadHeartbeat reads the reply of SessionHeartbeat.
 func ReadHeartbeat(r driver.Reply) (Heartbeat, error) {
 	all, err := list(sessionHeartbeatScript, r, 3, 1)
-	if err != nil {
-		return Heartbeat{}, err
-	}
-	return Heartbeat{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, nil
+	return Heartbeat{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, err
 }
 
 // SessionEnd says that no heartbeat of a client is due any more. ReadCount reads the reply: 1 if

@@ -40,25 +40,22 @@ func SessionRead(client, from string) Call {
 // written it. A lease of more than an hour is read as an hour.
 func ReadSession(r driver.Reply) (SessionPage, error) {
 	all, err := list(sessionReadScript, r, 3, 2)
-	if err != nil {
-		return SessionPage{}, err
-	}
 	page := SessionPage{next: all[0].Str, Skipped: int(all[1].Int), Pulse: all[2].Str}
 	if len(page.Pulse) > protocol.MaxClientLen {
 		page.Pulse = ""
 	}
 	for pair := range slices.Chunk(all[3:], 2) {
 		field, lock, named := protocol.ParseSessionField(pair[0].Str)
-		v, written := protocol.ParseSessionEntry(pair[1].Str)
+		read, count, lease, until, written := protocol.ParseSessionEntry(pair[1].Str)
 		if !named || !written {
 			page.Odd = append(page.Odd, pair[0].Str)
 			continue
 		}
-		e := SessionEntry{Field: field, Lock: lock, Read: v.Read, Count: v.Count, Lease: duration(v.LeaseMillis)}
-		if v.UntilMillis != 0 {
-			e.Until = time.UnixMilli(v.UntilMillis)
+		e := SessionEntry{Field: field, Lock: lock, Read: read, Count: count, Lease: duration(lease)}
+		if until != 0 {
+			e.Until = time.UnixMilli(until)
 		}
 		page.Entries = append(page.Entries, e.Bounded())
 	}
-	return page, nil
+	return page, err
 }

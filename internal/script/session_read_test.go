@@ -100,10 +100,10 @@ func TestAnEntryIsRenewedUpwardsForItsOwnerAlone(t *testing.T) {
 			}
 		}
 		for i, acquire := range []script.Call{
-			script.Acquire(name+"0", me, old, 1),
-			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, old, 1, true),
-			script.AcquireRW(name+"2", me, script.Counts{Writes: 1}, old),
-			script.AcquireRW(name+"3", me, script.Counts{Reads: 1}, old),
+			script.Mutex{Lock: name + "0"}.Acquire(me, script.Counts{Writes: 1}, old, false),
+			script.NewFair(name+"1", time.Minute, protocol.Plain).Acquire(me, script.Counts{Writes: 1}, old, true),
+			script.NewRW(name+"2", protocol.Plain).Acquire(me, script.Counts{Writes: 1}, old, false),
+			script.NewRW(name+"3", protocol.Plain).Acquire(me, script.Counts{Reads: 1}, old, false),
 		} {
 			lock := fmt.Sprint(name, i)
 			s.run(t, acquire)

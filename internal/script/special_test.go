@@ -102,7 +102,7 @@ func TestLeasesAreMillisecondsToTheLastDigit(t *testing.T) {
 		} {
 			key := redistest.Name(t)
 			before := time.Now()
-			s.run(t, script.Acquire(key, me, lease, 1))
+			s.run(t, script.Mutex{Lock: key}.Acquire(me, script.Counts{Writes: 1}, lease, false))
 			ttl := time.Duration(s.must(t, "PTTL", key).Int) * time.Millisecond
 			if passed := time.Since(before); ttl > lease || ttl > 0 && ttl < lease-passed-2*time.Millisecond {
 				t.Errorf("a lease of %v left the TTL %v after %v", lease, ttl, passed)
@@ -115,9 +115,9 @@ func TestALockEndsByItself(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
 		key := redistest.Name(t)
-		s.run(t, script.Acquire(key, other, 30*time.Millisecond, 1))
+		s.run(t, script.Mutex{Lock: key}.Acquire(other, script.Counts{Writes: 1}, 30*time.Millisecond, false))
 		redistest.Eventually(t, 5*second, func() bool {
-			got, err := script.ReadAcquired(s.run(t, script.Acquire(key, me, lease, 1)))
+			got, err := script.ReadAcquired(s.run(t, script.Mutex{Lock: key}.Acquire(me, script.Counts{Writes: 1}, lease, false)))
 			return err == nil && got.Granted
 		}, "the lock of another ended with its lease")
 	})
@@ -130,12 +130,12 @@ func TestNamesAndOwnersAreBytesToTheScripts(t *testing.T) {
 		for _, odd := range []string{"{tag}rest", "a{b", "x{}y", "鍵🔒", "two words", "'quo\"ted", "%s%d", "a*?[b]", strings.Repeat("x", 1024)} {
 			key := odd + redistest.Name(t)
 			owner := odd + ":1"
-			s.run(t, script.Acquire(key, owner, lease, 1))
-			got, err := script.ReadAcquired(s.run(t, script.Acquire(key, me, lease, 1)))
+			s.run(t, script.Mutex{Lock: key}.Acquire(owner, script.Counts{Writes: 1}, lease, false))
+			got, err := script.ReadAcquired(s.run(t, script.Mutex{Lock: key}.Acquire(me, script.Counts{Writes: 1}, lease, false)))
 			if err != nil || got.Holder != owner {
 				t.Errorf("%q: held by %q, %v", odd, got.Holder, err)
 			}
-			released, err := script.ReadReleased(s.run(t, script.Release(key, protocol.LockChannel(key), owner, 0, lease, protocol.Plain)))
+			released, err := script.ReadReleased(s.run(t, script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Release(owner, 0, script.Counts{}, lease)))
 			if err != nil || !released.Held {
 				t.Errorf("%q: released as %+v, %v", odd, released, err)
 			}
@@ -149,13 +149,13 @@ func TestStatusReadsTheLastToken(t *testing.T) {
 		key := redistest.Name(t)
 		for _, token := range []int64{1, 42, 9223372036854775807} {
 			s.must(t, "SET", protocol.TokenKey(key), strconv.FormatInt(token, 10))
-			got, err := script.ReadStatus(s.run(t, status(key)))
+			got, err := (script.Mutex{}).ReadStatus(s.run(t, status(key)))
 			if err != nil || got.Token != token {
 				t.Errorf("the token is %d, %v; want %d", got.Token, err, token)
 			}
 		}
 		s.must(t, "SET", protocol.TokenKey(key), "no number")
-		if got, err := script.ReadStatus(s.run(t, status(key))); err != nil || got.Token != 0 {
+		if got, err := (script.Mutex{}).ReadStatus(s.run(t, status(key))); err != nil || got.Token != 0 {
 			t.Errorf("beside a counter that is no number: %+v, %v; want no token", got, err)
 		}
 	})
@@ -238,7 +238,7 @@ func TestRepliesThatNoScriptGivesAreErrors(t *testing.T) {
 		"release": func(r driver.Reply) error { _, err := script.ReadReleased(r); return err },
 		"renew":   func(r driver.Reply) error { _, err := script.ReadRenewed(r, 2); return err },
 		"force":   func(r driver.Reply) error { _, err := script.ReadForced(r); return err },
-		"status":  func(r driver.Reply) error { _, err := script.ReadStatus(r); return err },
+		"status":  func(r driver.Reply) error { _, err := (script.Mutex{}).ReadStatus(r); return err },
 	}
 	for name, read := range readers {
 		for what, reply := range odd {
@@ -256,13 +256,13 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 		call script.Call
 		want []string
 	}{
-		{script.Acquire("k", "o", 1500*time.Millisecond, 2), []string{"1", "k", "o", "1500", "2"}},
-		{script.Release("k", "c", "o", 1, 1500*time.Millisecond, protocol.Plain), []string{"1", "k", "o", "1", "1500", "c", "PUBLISH 0"}},
+		{script.Mutex{Lock: "k"}.Acquire("o", script.Counts{Writes: 2}, 1500*time.Millisecond, false), []string{"1", "k", "o", "1500", "2"}},
+		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Release("o", 0, script.Counts{Writes: 1}, 1500*time.Millisecond), []string{"1", "k", "o", "1", "1500", "c", "PUBLISH 0"}},
 		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
 			[]string{"2", "k", "l", "o", "", "0", "1000", "0", "p", "", "0", "2000", "0"}},
-		{script.Force("k", "c", protocol.Sharded), []string{"1", "k", "c", "SPUBLISH 0"}},
-		{script.ForceFrom("k", "c", "o", protocol.Plain), []string{"1", "k", "c", "PUBLISH 0", "o"}},
-		{script.Status("k", "t"), []string{"2", "k", "t"}},
+		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Sharded}.Force(""), []string{"1", "k", "c", "SPUBLISH 0"}},
+		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Force("o"), []string{"1", "k", "c", "PUBLISH 0", "o"}},
+		{script.Mutex{Lock: "k"}.Status()[0], []string{"2", "k", protocol.TokenKey("k")}},
 	} {
 		d := &fake{}
 		script.NewRunner(d, second).Run(context.Background(), c.call)

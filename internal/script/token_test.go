@@ -97,9 +97,9 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 			s.must(t, spoil...)
 			for _, call := range []script.Call{
 				acquire(me, 1)(key),
-				script.AcquireRW(key, me, script.Counts{Writes: 1}, lease),
-				script.AcquireRW(key, me, script.Counts{Reads: 1}, lease),
-				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, lease, 1, true),
+				script.NewRW(key, protocol.Plain).Acquire(me, script.Counts{Writes: 1}, lease, false),
+				script.NewRW(key, protocol.Plain).Acquire(me, script.Counts{Reads: 1}, lease, false),
+				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, script.Counts{Writes: 1}, lease, true),
 			} {
 				s.must(t, "DEL", key)
 				reply := s.run(t, call.WithToken(protocol.TokenKey(key), false))

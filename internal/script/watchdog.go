@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	watchdogHeartbeatScript = load("watchdog_heartbeat", "heartbeats")
-	sessionsStalledScript   = load("sessions_stalled", "heartbeats")
+	watchdogHeartbeatScript = load("watchdog_heartbeat", "shape", "heartbeats")
+	sessionsStalledScript   = load("sessions_stalled", "shape", "heartbeats")
 	sessionKeepScript       = load("session_keep")
 	sessionRenewScript      = load("session_renew")
 	sessionRemoveScript     = load("session_remove")
@@ -37,10 +37,7 @@ type Alive struct {
 // ReadWatchdogs reads the reply of WatchdogHeartbeat.
 func ReadWatchdogs(r driver.Reply) (Alive, error) {
 	all, err := list(watchdogHeartbeatScript, r, 2, 1)
-	if err != nil {
-		return Alive{}, err
-	}
-	return Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int), IDs: texts(all[2:])}, nil
+	return Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int), IDs: texts(all[2:])}, err
 }
 
 // SessionsStalled asks which clients' heartbeats are overdue. It skips the first ones and names
@@ -68,9 +65,6 @@ type StalledPage struct {
 // ReadStalled reads the reply of SessionsStalled. A score that is no time counts as long past.
 func ReadStalled(r driver.Reply) (StalledPage, error) {
 	all, err := list(sessionsStalledScript, r, 3, 2)
-	if err != nil {
-		return StalledPage{}, err
-	}
 	page := StalledPage{Now: time.UnixMilli(all[0].Int), All: int(all[1].Int), Skipped: int(all[2].Int)}
 	for pair := range slices.Chunk(all[3:], 2) {
 		one := Stalled{Client: pair[0].Str, Score: pair[1].Str, Due: time.UnixMilli(0)}
@@ -79,7 +73,7 @@ func ReadStalled(r driver.Reply) (StalledPage, error) {
 		}
 		page.Clients = append(page.Clients, one)
 	}
-	return page, nil
+	return page, err
 }
 
 // SessionEndOverdue is SessionEnd, unless the client has sent a heartbeat since it was found

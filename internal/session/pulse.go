@@ -8,6 +8,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 const (
@@ -42,12 +43,7 @@ func (s *Session) pulse() {
 // acknowledgement means that the channel needs a fresh name.
 func (s *Session) openPulse(former driver.Listener) (open driver.Listener, err error) {
 	acknowledged := make(chan struct{}, 2)
-	listener, err := s.settings.Listen(s.ctx, driver.Events{Subscribed: func(string) {
-		select {
-		case acknowledged <- struct{}{}:
-		default:
-		}
-	}})
+	listener, err := s.settings.Listen(s.ctx, driver.Events{Subscribed: func(string) { signal.Send(acknowledged) }})
 	if err != nil {
 		return former, err
 	}
@@ -84,7 +80,7 @@ func (s *Session) setPulse(name string, err error) (was bool) {
 	was = s.pulseName != ""
 	s.pulseName, s.pulseErr = name, err
 	s.mu.Unlock()
-	s.wakeLoop()
+	signal.Send(s.kick)
 	return was
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // Session is one client's. Make one with New.
@@ -145,7 +146,7 @@ func (s *Session) tellable(key string) bool {
 // Answered notes the result of a call from Enter or Leave.
 func (s *Session) Answered(key string, result script.Result) {
 	if s.registry.answered(key, !result.Asked.IsZero() && result.Reply.Err == nil) {
-		s.wakeLoop()
+		signal.Send(s.kick)
 	}
 }
 
@@ -162,13 +163,6 @@ func (s *Session) Watchdogs() int { return int(s.watchdogs.Load()) }
 // Guarded says whether a watchdog would have renewed for this client at the last heartbeat, or
 // shortly before: one was alive, and Redis knew the pulse.
 func (s *Session) Guarded() bool { return s.guarded.Load() }
-
-func (s *Session) wakeLoop() {
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
-}
 
 // ttl is how long the session outlives the last heartbeat.
 func (s *Session) ttl() time.Duration { return 2 * s.settings.Lease }

@@ -33,7 +33,7 @@ func TestAServerThatCannotBeReachedIsTriedWithBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		s.down = errDown
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		began := time.Now()
 		tried(t, w, far())
 		time.Sleep(2 * time.Second)
@@ -57,7 +57,7 @@ func TestTheBackOffBeginsAnewAfterAConnectionThatWorked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		s.down = errDown
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		tried(t, w, far())
 		time.Sleep(10 * time.Second)
 		s.set(func() { s.down = nil })
@@ -77,7 +77,7 @@ func TestConnectionsThatBreakAtOnceAreMadeWithBackOff(t *testing.T) {
 		h, s := open(t)
 		s.breaking = true
 		began := time.Now()
-		tried(t, h.Join(channel, 1), far())
+		tried(t, h.Join(channel, 1, false), far())
 		time.Sleep(20 * time.Second)
 		wantBackOff(t, s.since(began), 20*time.Second)
 	})
@@ -90,7 +90,7 @@ func TestAChannelThatIsRefusedIsAskedForWithBackOff(t *testing.T) {
 		h, s := open(t)
 		s.refused[channel] = true
 		began := time.Now()
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		tried(t, w, far())
 		time.Sleep(20 * time.Second)
 		if n := len(s.since(began)); n > 30 {
@@ -108,7 +108,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 		h, s := open(t)
 		good := asleep(t, h, 1)[0]
 		s.refused["forbidden"] = true
-		tried(t, h.Join("forbidden", 1), far())
+		tried(t, h.Join("forbidden", 1, false), far())
 		wakeUps, missing := 0, 0
 		for range 2000 {
 			time.Sleep(10 * ms)
@@ -136,7 +136,7 @@ func TestNewcomersDoNotShortenTheBackOff(t *testing.T) {
 		s.down = errDown
 		began := time.Now()
 		for i := range 1000 {
-			tried(t, h.Join(fmt.Sprint(i), i), far())
+			tried(t, h.Join(fmt.Sprint(i), i, false), far())
 			time.Sleep(10 * ms)
 		}
 		wantBackOff(t, s.since(began), 10*time.Second)
@@ -149,7 +149,7 @@ func TestWhenNobodyWaitsAnyMoreAServerThatIsDownIsLeftAlone(t *testing.T) {
 		h, s := open(t)
 		s.down = errDown
 		for i := range 10 {
-			w := h.Join(fmt.Sprint(i), i)
+			w := h.Join(fmt.Sprint(i), i, false)
 			tried(t, w, far())
 			time.Sleep(10 * ms)
 			w.Leave()
@@ -173,7 +173,7 @@ func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		s.silent = true
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		until := time.Now().Add(5 * time.Second)
 		tried(t, w, until)
 		time.Sleep(5 * time.Second)
@@ -195,7 +195,7 @@ func TestEveryConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		for range 5 {
-			w := h.Join(channel, 1)
+			w := h.Join(channel, 1, false)
 			tried(t, w, far())
 			time.Sleep(time.Second)
 			s.disconnect()
@@ -219,7 +219,7 @@ func TestALogHandlerMayCallTheHub(t *testing.T) {
 		h := waitqueue.NewHub(s.listen, slog.New(asking))
 		defer h.Stop()
 		asking.hub = h
-		tried(t, h.Join("forbidden", 1), far())
+		tried(t, h.Join("forbidden", 1, false), far())
 		time.Sleep(time.Second)
 		if n := asking.asked.Load(); n != 1 {
 			t.Errorf("%d warnings of a refused channel", n)
@@ -256,7 +256,7 @@ func TestAChannelThatIsRefusedAgainIsAskedForSoonAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		s.refused[channel] = true
-		tried(t, h.Join(channel, 1), far())
+		tried(t, h.Join(channel, 1, false), far())
 		time.Sleep(time.Minute)
 		s.set(func() { s.refused[channel] = false })
 		time.Sleep(time.Minute)

@@ -293,7 +293,7 @@ func asleep(t *testing.T, h *waitqueue.Hub, n int) []*waitqueue.Waiter {
 	t.Helper()
 	ws := make([]*waitqueue.Waiter, n)
 	for i := range ws {
-		ws[i] = h.Join(channel, i)
+		ws[i] = h.Join(channel, i, false)
 	}
 	tried(t, ws[0], far())
 	quiet(ws...)

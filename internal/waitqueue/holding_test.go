@@ -142,7 +142,7 @@ func TestTheLastFailedClaimOfABatchWakesTheContender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		front, next := h.JoinReader(channel, 1), h.JoinReader(channel, 2)
+		front, next := h.Join(channel, 1, true), h.Join(channel, 2, true)
 		tried(t, front, far())
 		quiet(front)
 		tried(t, front, far())
@@ -173,7 +173,7 @@ func TestAReaderWhoseBatchWasLetInTriesAtOnce(t *testing.T) {
 	for _, claimed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
-			front, next := h.JoinReader(channel, 1), h.JoinReader(channel, 2)
+			front, next := h.Join(channel, 1, true), h.Join(channel, 2, true)
 			tried(t, front, far())
 			quiet(front)
 			if claimed {
@@ -271,7 +271,7 @@ func TestNothingIsRememberedOfAQueueThatWasDropped(t *testing.T) {
 			if subscribed {
 				holder = asleep(t, h, 1)[0]
 			} else {
-				holder = h.Join(channel, 0)
+				holder = h.Join(channel, 0, false)
 				holder.Turn(time.Now())
 			}
 			holder.Enter(far())
@@ -292,7 +292,7 @@ func TestNothingIsRememberedOfAQueueThatWasDropped(t *testing.T) {
 			h.Released(channel, true, 0, 0)
 			w.Turn(time.Now())
 			w.Enter(far())
-			next := h.Join(channel, 0)
+			next := h.Join(channel, 0, false)
 			tried(t, next, far())
 			h.Wake(channel, holder) // once more, late
 			tried(t, next, far())

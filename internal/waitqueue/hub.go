@@ -99,13 +99,9 @@ func (h *Hub) HasWaiters(key string) bool {
 }
 
 // Join adds a waiter to the end of a queue. If value has a method Joined, it is called with the
-// waiter before anybody can claim it.
-func (h *Hub) Join(key string, value any) *Waiter { return h.join(key, value, false) }
-
-// JoinReader is Join for a waiter that can hold the lock together with the readers next to it.
-func (h *Hub) JoinReader(key string, value any) *Waiter { return h.join(key, value, true) }
-
-func (h *Hub) join(key string, value any, reader bool) *Waiter {
+// waiter before anybody can claim it. A reader can hold the lock together with the readers next to
+// it.
+func (h *Hub) Join(key string, value any, reader bool) *Waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q := h.queues[key]

@@ -17,7 +17,7 @@ func TestNothingIsOpenedUntilSomebodyHasTriedInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		w.Turn(time.Now())
 		w.Leave()
 		h.Release(channel, nil, true)
@@ -51,7 +51,7 @@ func TestManyChannelsAreSubscribedByFewRequests(t *testing.T) {
 		const channels = 1000
 		ws := make([]*waitqueue.Waiter, channels)
 		for i := range ws {
-			ws[i] = h.Join(fmt.Sprint(i), i)
+			ws[i] = h.Join(fmt.Sprint(i), i, false)
 			tried(t, ws[i], far())
 		}
 		time.Sleep(100 * ms)
@@ -115,7 +115,7 @@ func TestAnIdleChannelIsUnsubscribedThoughOthersAreInUse(t *testing.T) {
 		h, s := open(t)
 		w := asleep(t, h, 1)[0]
 		for i := range 20 {
-			other := h.Join(fmt.Sprint(i), i)
+			other := h.Join(fmt.Sprint(i), i, false)
 			tried(t, other, far())
 			time.Sleep(137 * ms)
 			other.Leave()
@@ -133,7 +133,7 @@ func TestALockThatIsContendedNowAndThenStaysSubscribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		for range 20 {
-			w := h.Join(channel, 1)
+			w := h.Join(channel, 1, false)
 			tried(t, w, far())
 			time.Sleep(100 * ms)
 			w.Leave()
@@ -152,7 +152,7 @@ func TestAWaiterThatComesBackAfterTheSubscriptionEndedIsWokenAgain(t *testing.T)
 			h, s := open(t)
 			asleep(t, h, 1)[0].Leave()
 			time.Sleep(pause)
-			w := h.Join(channel, 1)
+			w := h.Join(channel, 1, false)
 			tried(t, w, far())
 			quiet(w)
 			w.Turn(time.Now())
@@ -176,8 +176,8 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderTriesAgain(t *test
 		var behind []*waitqueue.Waiter
 		for i := range front {
 			name := fmt.Sprint(i)
-			front[i] = h.Join(name, i)
-			behind = append(behind, h.Join(name, i))
+			front[i] = h.Join(name, i, false)
+			behind = append(behind, h.Join(name, i, false))
 			tried(t, front[i], far())
 			quiet(front[i])
 			tried(t, front[i], far())

@@ -136,7 +136,7 @@ func (p *process) join() {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.waiting[number] = cancel
 	p.mu.Unlock()
-	w := p.hub.Join(channel, number)
+	w := p.hub.Join(channel, number, false)
 	p.work.Go(func() { p.wait(ctx, w, number) })
 }
 

@@ -3,6 +3,8 @@ package waitqueue
 import (
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // queue is the local waiters for one lock. The hub's mutex guards it.
@@ -52,7 +54,7 @@ func (q *queue) wake() {
 		return
 	}
 	w.tryAt = time.Time{}
-	w.signal()
+	signal.Send(w.woken)
 }
 
 // front returns the contender, or nil.
@@ -74,6 +76,6 @@ func (q *queue) remove(w *Waiter, until time.Time) {
 	q.waiters = q.waiters[1:]
 	if next := q.front(); next != nil {
 		next.tryAt = until
-		next.signal()
+		signal.Send(next.woken)
 	}
 }

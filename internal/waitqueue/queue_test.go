@@ -11,7 +11,7 @@ func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
-		a, b, c := h.Join(channel, 1), h.Join(channel, 2), h.Join(channel, 3)
+		a, b, c := h.Join(channel, 1, false), h.Join(channel, 2, false), h.Join(channel, 3, false)
 		for i, w := range []interface{ Woken() <-chan struct{} }{b, c} {
 			select {
 			case <-w.Woken():
@@ -124,7 +124,7 @@ func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 3)
-		other := h.Join("another", 1)
+		other := h.Join("another", 1, false)
 		tried(t, other, far())
 		quiet(other)
 		tried(t, other, far())
@@ -187,7 +187,7 @@ func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		a, b := h.Join(channel, 1), h.Join(channel, 2)
+		a, b := h.Join(channel, 1, false), h.Join(channel, 2, false)
 		tried(t, a, far())
 		if s.publish(channel); h.Subscribed() != 0 || woken(a) {
 			t.Error("acknowledged before it was asked for")
@@ -208,7 +208,7 @@ func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		s.latency = 100 * time.Millisecond
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		tried(t, w, time.Now().Add(50*time.Millisecond))
 		time.Sleep(50 * time.Millisecond)
 		if !w.Turn(time.Now()).Try {
@@ -226,7 +226,7 @@ func TestALocalReleaseWithoutARequestWakesTheContender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		if !w.Turn(time.Now()).Try {
 			t.Fatal("not its turn")
 		}

@@ -22,7 +22,7 @@ func TestStopEndsTheConnectionAndIsIdempotent(t *testing.T) {
 		}
 		h.Stop()
 		// Whoever comes late is not harmed, and starts nothing.
-		late := h.Join(channel, 2)
+		late := h.Join(channel, 2, false)
 		w.Leave()
 		tried(t, late, far())
 		h.Released(channel, false, 0, 0)
@@ -40,7 +40,7 @@ func TestStopBeforeAnythingHappened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		h.Stop()
-		w := h.Join(channel, 1)
+		w := h.Join(channel, 1, false)
 		tried(t, w, far())
 		time.Sleep(time.Minute)
 		if n := len(s.since(time.Time{})); n != 0 {
@@ -61,7 +61,7 @@ func TestStopEndsAnAttemptToConnectAndABackOff(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := waitqueue.NewHub(listen, slog.New(slog.DiscardHandler))
-				tried(t, h.Join(channel, 1), far())
+				tried(t, h.Join(channel, 1, false), far())
 				time.Sleep(5 * time.Second)
 				began := time.Now()
 				h.Stop()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 const (
@@ -32,10 +33,7 @@ func (h *Hub) subscribe(q *queue) {
 	case ch.state == unwanted:
 		ch.state = wanted
 		h.start.Do(func() { h.done.Go(h.loop) })
-		select {
-		case h.kick <- struct{}{}:
-		default:
-		}
+		signal.Send(h.kick)
 	}
 }
 

@@ -1,6 +1,10 @@
 package waitqueue
 
-import "time"
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
+)
 
 // Waiter is one place in a wait queue. It belongs to one goroutine.
 type Waiter struct {
@@ -41,9 +45,8 @@ type Turn struct {
 
 // Turn says what w may do now.
 func (w *Waiter) Turn(now time.Time) Turn {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	turn := Turn{Result: w.result}
 	w.result = nil
 	if turn.Result != nil || w.claimed || w.queue.front() != w {
@@ -64,9 +67,8 @@ var never = time.Unix(1<<40, 0)
 // Tried ends an attempt that failed. The contender need not try again before until, unless it
 // is woken. Tried makes sure that the channel is subscribed.
 func (w *Waiter) Tried(until time.Time) {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	w.tried(until)
 }
 
@@ -81,9 +83,8 @@ func (w *Waiter) tried(until time.Time) {
 // Requeue ends a failed attempt like Tried, and puts w at the end of its queue. It is for a
 // waiter without a value, for which the others must not have to wait.
 func (w *Waiter) Requeue(until time.Time) {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	w.tried(until)
 	if q := w.queue; len(q.waiters) > 1 {
 		q.remove(w, w.tryAt)
@@ -93,12 +94,11 @@ func (w *Waiter) Requeue(until time.Time) {
 
 // WakeAt makes w try at that moment, if it would try only later.
 func (w *Waiter) WakeAt(at time.Time) {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	if at.Before(w.tryAt) {
 		w.tryAt = at
-		w.signal()
+		signal.Send(w.woken)
 	}
 }
 
@@ -111,14 +111,13 @@ func (w *Waiter) Enter(until time.Time) { w.leave(until, true) }
 func (w *Waiter) Leave() (claimed bool) { return w.leave(time.Time{}, false) }
 
 func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	if w.left {
 		return false
 	}
 	w.left = true
-	h.waiting--
+	w.hub.waiting--
 	q := w.queue
 	if granted {
 		w.startHolding()
@@ -130,9 +129,9 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	}
 	q.remove(w, until)
 	if len(q.waiters) > 0 {
-		h.subscribe(q)
+		w.hub.subscribe(q)
 	} else {
-		h.emptied(q)
+		w.hub.emptied(q)
 	}
 	return w.claimed
 }
@@ -143,9 +142,8 @@ func (w *Waiter) Batch() []*Waiter {
 	if !w.reader {
 		return nil
 	}
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	if w.queue.front() != w {
 		return nil
 	}
@@ -167,9 +165,8 @@ const maxBatch = 128
 // Complete ends a claim with its result, which is not nil, and says whether the lock was
 // granted. It reports false if the waiter has left. Then the caller releases what was granted.
 func (w *Waiter) Complete(result any, granted bool) bool {
-	h := w.hub
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	q := w.queue
 	w.claimed = false
 	if !granted {
@@ -187,7 +184,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 		q.wake()
 	}
 	w.result = result
-	w.signal()
+	signal.Send(w.woken)
 	return true
 }
 
@@ -196,14 +193,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 // yield makes the contender hold back. Messages do not end that.
 func (w *Waiter) yield(d time.Duration) {
 	w.tryAt, w.yielding = time.Now().Add(d), true
-	w.signal()
-}
-
-func (w *Waiter) signal() {
-	select {
-	case w.woken <- struct{}{}:
-	default:
-	}
+	signal.Send(w.woken)
 }
 
 // holdEnded notes that the waiter's hold has ended. That may be before the waiter knows that it

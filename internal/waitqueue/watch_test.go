@@ -14,7 +14,7 @@ func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
-		w := h.Join(channel, nil)
+		w := h.Join(channel, nil, false)
 		tried(t, w, far())
 		quiet(w)
 		tried(t, w, far())
@@ -25,7 +25,7 @@ func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
 		if !woken(w) || !w.Turn(time.Now()).Try {
 			t.Error("it does not try after the release")
 		}
-		reader, watcher := h.JoinReader("another", 1), h.JoinReader("another", nil)
+		reader, watcher := h.Join("another", 1, true), h.Join("another", nil, true)
 		if batch := reader.Batch(); len(batch) > 0 {
 			t.Error("a reader claimed it")
 		}
@@ -38,7 +38,7 @@ func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		watcher, other := h.Join(channel, nil), h.Join(channel, 1)
+		watcher, other := h.Join(channel, nil, false), h.Join(channel, 1, false)
 		until := time.Now().Add(30 * time.Second)
 		if !watcher.Turn(time.Now()).Try {
 			t.Fatal("the watcher may not try")
@@ -65,7 +65,7 @@ func TestQueuesThatShareAChannelHaveAContenderEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
-		a, b := h.Join(waitqueue.Key(channel, "x"), 1), h.Join(waitqueue.Key(channel, "{x}"), 2)
+		a, b := h.Join(waitqueue.Key(channel, "x"), 1, false), h.Join(waitqueue.Key(channel, "{x}"), 2, false)
 		tried(t, a, far())
 		tried(t, b, far())
 		quiet(a, b)
@@ -86,7 +86,7 @@ func TestQueuesThatShareAChannelHaveAContenderEach(t *testing.T) {
 		}
 		quiet(b)
 		tried(t, b, far())
-		late := h.Join(waitqueue.Key(channel, "x"), 3)
+		late := h.Join(waitqueue.Key(channel, "x"), 3, false)
 		tried(t, late, far())
 		if !late.Turn(time.Now()).Try {
 			t.Error("one that comes late does not try again, though messages may have passed")

@@ -71,15 +71,15 @@ func (w *world) call(q question) script.Call {
 	owner, lease := owners[q.who][q.number], max(time.Duration(q.lease)*time.Millisecond, time.Millisecond)
 	switch q.op {
 	case opLock, opRaise:
-		call := w.kinds[q.who].acquire(owner, q.counts, lease)
+		call := w.kinds[q.who].Acquire(owner, q.counts, lease, true)
 		if q.fenced {
 			call = call.WithToken(protocol.TokenKey(lockName), false)
 		}
 		return call
 	case opRenew:
-		return script.Renew([]script.Renewal{w.kinds[q.who].renewal(owner, q.counts, q.over, lease)})
+		return script.Renew([]script.Renewal{w.kinds[q.who].Renewal(owner, q.counts, q.over, lease)})
 	}
-	return w.kinds[q.who].release(owner, int(q.most), q.counts, lease)
+	return w.kinds[q.who].Release(owner, int(q.most), q.counts, lease)
 }
 
 // counts are the holds of each side.
@@ -137,54 +137,46 @@ func (w *world) unused(s *state, who int) uint8 {
 
 // read reads a reply, or says what is wrong with it.
 func read(op op, done *outcome) (answer, string) {
+	said, err := granted, done.reply.Err
 	switch op {
-	case opLock, opRaise:
-		got, err := script.ReadAcquired(done.reply)
-		switch {
-		case err != nil:
-			return 0, "an error: " + err.Error()
-		case got.Granted:
-			return granted, ""
-		case got.Gone:
-			return gone, ""
+	case opLock, opRaise, opLockAll:
+		var got script.Acquired
+		if op == opLockAll {
+			got, _, err = script.ReadAcquiredAll(done.reply, 2)
+		} else {
+			got, err = script.ReadAcquired(done.reply)
 		}
-		return refused, ""
-	case opLockAll:
-		got, _, err := script.ReadAcquiredAll(done.reply, 2)
-		switch {
-		case err != nil:
-			return 0, "an error: " + err.Error()
-		case got.Granted:
-			return granted, ""
+		if got.Gone {
+			said = gone
+		} else if !got.Granted {
+			said = refused
 		}
-		return refused, ""
 	case opLower, opFree, opCancel:
-		got, err := script.ReadReleased(done.reply)
-		switch {
-		case err != nil:
-			return 0, "an error: " + err.Error()
+		var got script.Released
+		switch got, err = script.ReadReleased(done.reply); {
 		case !got.Held:
-			return gone, ""
+			said = gone
 		case got.Freed:
-			return freed, ""
+			said = freed
+		default:
+			said = remains
 		}
-		return remains, ""
 	case opGuard:
-		return granted, ""
+		err = nil
 	case opRenew:
-		got, err := script.ReadRenewed(done.reply, 1)
-		switch {
+		var got []script.Renewed
+		switch got, err = script.ReadRenewed(done.reply, 1); {
 		case err != nil:
-			return 0, "an error: " + err.Error()
 		case got[0].Err != nil:
-			return unclear, ""
-		case got[0].Held:
-			return granted, ""
+			said = unclear
+		case !got[0].Held:
+			said = gone
 		}
-		return gone, ""
+	default:
+		said = readPeer(done.reply.Str)
 	}
-	if done.reply.Err != nil {
-		return 0, "an error: " + done.reply.Err.Error()
+	if err != nil {
+		return 0, "an error: " + err.Error()
 	}
-	return readPeer(done.reply.Str), ""
+	return said, ""
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +21,8 @@ type fair struct {
 const slot = 5 * second
 
 func newFair() fair {
-	return fair{exclusive(lockName), script.NewFair(lockName, slot*time.Millisecond, protocol.Plain)}
-}
-
-func (f fair) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
-	return f.script.Acquire(owner, lease, counts.Writes, true)
-}
-
-func (f fair) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
-	return f.script.Release(owner, counts.Writes, lease)
+	f := script.NewFair(lockName, slot*time.Millisecond, protocol.Plain)
+	return fair{exclusive{f, lockName}, f}
 }
 
 // keepAlive is a waiting client's keep-alive. It removes the client's other owners from the queue.
@@ -77,12 +71,7 @@ func (k *keys) fairQueue() *fairQueue {
 			}
 		}
 	}
-	for i, owner := range q.waiters {
-		if _, known := q.deadlines[owner]; !known || slices.Contains(q.waiters[:i], owner) {
-			q.fault = "queue and deadlines do not agree"
-		}
-	}
-	if len(q.deadlines) != len(q.waiters) {
+	if sorted := slices.Sorted(maps.Keys(q.deadlines)); !slices.Equal(slices.Sorted(slices.Values(q.waiters)), sorted) {
 		q.fault = "queue and deadlines do not agree"
 	}
 	k.queue = q
@@ -145,7 +134,7 @@ func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
 // fall silent.
 func (f fair) progress(s *redis, k *keys) string {
 	owner := owners[firstPeer-1][1]
-	r := s.request(opLock, firstPeer-1, 1, f.script.Acquire(owner, slot*time.Millisecond, 1, true))
+	r := s.request(opLock, firstPeer-1, 1, f.Acquire(owner, script.Counts{Writes: 1}, slot*time.Millisecond, true))
 	var way []*keys
 	for ; !k.served; k = s.after(k, second) {
 		if slices.Contains(way, k) {

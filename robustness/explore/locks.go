@@ -4,30 +4,21 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
 // exclusive is a mutex.
-type exclusive string
-
-func (e exclusive) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
-	return script.Acquire(string(e), owner, lease, counts.Writes)
+type exclusive struct {
+	script.Mode
+	name string
 }
 
-func (e exclusive) release(owner string, _ int, counts script.Counts, lease time.Duration) script.Call {
-	return script.Release(string(e), protocol.LockChannel(string(e)), owner, counts.Writes, lease, protocol.Plain)
-}
-
-func (e exclusive) renewal(owner string, _ script.Counts, _ bool, lease time.Duration) script.Renewal {
-	return script.Renewal{Lock: string(e), Field: owner, Lease: lease}
-}
+func mutex(name string) exclusive { return exclusive{script.NewMutex(name, protocol.Plain), name} }
 
 func (e exclusive) checkRequest(before *keys, r *request, done *outcome) string {
-	channel := protocol.LockChannel(string(e))
-	was, is := before.lock(string(e)), done.keys.lock(string(e))
+	was, is := before.lock(e.name), done.keys.lock(e.name)
 	if fault := kept(was, is, r); fault != "" {
 		return fault
 	}
@@ -36,30 +27,30 @@ func (e exclusive) checkRequest(before *keys, r *request, done *outcome) string 
 		return "a mutex has one owner"
 	case r.op == opLockAll && done.answer == refused && done.keys != before:
 		return "what is refused has changed something"
-	case r.op == opLockAll && done.answer == granted && !is.counts(r.words[slices.Index(r.keys, string(e))+1], "1"):
+	case r.op == opLockAll && done.answer == granted && !is.counts(r.words[slices.Index(r.keys, e.name)+1], "1"):
 		return "not all of what is granted is held"
 	case r.op == opLockAll && done.answer == refused && !slices.ContainsFunc(r.keys, func(key string) bool {
 		l := before.lock(key)
 		return l != nil && l.field(r.words[slices.Index(r.keys, key)+1]) == nil
 	}):
 		return "somebody is refused whom nobody bars"
-	case r.op != opLockAll && r.keys[0] != string(e):
+	case r.op != opLockAll && r.keys[0] != e.name:
 	case r.op == opLock && done.answer == refused && (was == nil || was.field(r.owner()) != nil):
 		return "somebody is refused whom nobody bars"
 	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil:
 		return "what is not held is renewed"
 	case done.answer == granted && (r.op == opLock || r.op == opRaise) && !is.counts(r.owner(), r.words[2]):
 		return "the count is not what was asked for"
-	case was != nil && is == nil && !done.announced(channel):
+	case was != nil && is == nil && !done.announced(protocol.LockChannel(e.name)):
 		return "the lock became free and nobody was told"
 	}
 	return tokens(before, r, done)
 }
 
-func (e exclusive) lock() string { return string(e) }
+func (e exclusive) lock() string { return e.name }
 
 func (e exclusive) checkBelief(_ *world, k *keys, who int, c *client) string {
-	l := k.lock(string(e))
+	l := k.lock(e.name)
 	if l.field(owners[who][c.number]) == nil {
 		return "it believes to hold the lock, and is not in it"
 	}
@@ -67,21 +58,9 @@ func (e exclusive) checkBelief(_ *world, k *keys, who int, c *client) string {
 }
 
 // readWrite is a read-write lock.
-type readWrite struct{}
+type readWrite struct{ script.RW }
 
-var rwChannel = protocol.RWChannel(lockName)
-
-func (readWrite) acquire(owner string, counts script.Counts, lease time.Duration) script.Call {
-	return script.AcquireRW(lockName, owner, counts, lease)
-}
-
-func (readWrite) release(owner string, most int, counts script.Counts, lease time.Duration) script.Call {
-	return script.ReleaseRW(lockName, rwChannel, owner, most, counts, lease, protocol.Plain)
-}
-
-func (readWrite) renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal {
-	return script.RenewalRW(lockName, owner, counts, over, lease)
-}
+var readers = readWrite{script.NewRW(lockName, protocol.Plain)}
 
 func (readWrite) lock() string { return lockName }
 
@@ -93,7 +72,7 @@ func (readWrite) checkRequest(before *keys, r *request, done *outcome) string {
 	switch {
 	case is != nil && (is.mode != "read" && is.mode != "write" || len(is.fields) == 0):
 		return "the lock has no mode, or no owner"
-	case r.lowers() && was != nil && (is == nil || was.mode == "write" && is.mode == "read") && !done.announced(rwChannel):
+	case r.lowers() && was != nil && (is == nil || was.mode == "write" && is.mode == "read") && !done.announced(readers.Channel):
 		return "others may enter and nobody was told"
 	case r.op == opRenew && done.answer == granted && was.field(r.owner()) == nil && was.field(writers[r.who][r.number]) == nil:
 		return "what is not held is renewed"

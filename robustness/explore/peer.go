@@ -29,7 +29,7 @@ func (t thread) moves(w *world, s state, i int, yield move) {
 	who := firstPeer + i
 	ask := func(what, text string) (state, answer) {
 		to := s
-		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), rwChannel, protocol.LockChannel(lockName), "{" + lockName + "}", strconv.Itoa(slot)}
+		words := []string{owners[who][1] + t.field, strconv.Itoa(lease), readers.Channel, protocol.LockChannel(lockName), "{" + lockName + "}", strconv.Itoa(slot)}
 		r := w.redis.enter(opPeer, who, 1, text, peerKeys, words)
 		fault := w.carryOut(&to, r, nil)
 		said := w.redis.run(w.redis.all[s.keys], r).answer

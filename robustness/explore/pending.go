@@ -3,7 +3,7 @@ package explore
 // send yields the moves of a request that leaves: it is under way, or answered at once.
 func (w *world) send(s state, i int, renewal bool, yield move) {
 	r := w.redis.requests[s.clients[i].pending(renewal).request]
-	if s.underWay() <= w.maxUnderWay {
+	if s.underWay() <= maxUnderWay {
 		yield(s, "", func() string { return w.describe(r, "sends a %s", r.op) })
 	}
 	w.roundTrip(s, i, renewal, yield)
@@ -49,8 +49,8 @@ func (w *world) deliver(s state, i int, renewal bool, yield move) {
 	}
 	s.faults--
 	w.cut(s, i, renewal, "lost", yield)
-	if f.answer == unanswered && s.late[w.maxLate-1] == 0 {
-		s.late[w.maxLate-1] = f.request
+	if f.answer == unanswered && s.late[maxLate-1] == 0 {
+		s.late[maxLate-1] = f.request
 		s.sort()
 		w.cut(s, i, renewal, "late", yield)
 	}

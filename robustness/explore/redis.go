@@ -3,7 +3,6 @@ package explore
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -89,32 +88,11 @@ func newRedis(mutations []Mutation) (*redis, error) {
 	return s, nil
 }
 
-// recorder is a server that knows no script and so is told its text.
-type recorder struct {
-	driver.Driver
-	words []string
-}
-
-func (*recorder) CommandTimeout() time.Duration { return 0 }
-
-func (*recorder) Do(context.Context, driver.Command) driver.Reply {
-	return driver.Reply{Err: &driver.ServerError{Message: "NOSCRIPT"}}
-}
-
-func (s *recorder) Pipeline(_ context.Context, commands ...driver.Command) []driver.Reply {
-	s.words = commands[0].Words
-	return make([]driver.Reply, 1)
-}
-
 // request enters a call of package script.
 func (s *redis) request(op op, who int, number uint8, call script.Call) *request {
-	var caught recorder
-	if _, err := script.NewRunner(&caught, time.Hour).Run(context.Background(), call); err != nil {
-		panic(err)
-	}
-	var count int
-	fmt.Sscan(caught.words[2], &count)
-	return s.enter(op, who, number, caught.words[1], caught.words[3:3+count], caught.words[3+count:])
+	words := call.WithSource().Words
+	count := must(strconv.Atoi(words[2]))
+	return s.enter(op, who, number, words[1], words[3:3+count], words[3+count:])
 }
 
 // enter is request for any text.

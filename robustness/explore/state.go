@@ -134,7 +134,7 @@ func trust(f pending) int32 {
 
 // lose ends all holds.
 func (c *client) lose() {
-	c.holds, c.trusted, c.promised, c.ended = [3]uint8{}, 0, 0, true
+	c.end()
 	c.reset()
 }
 

@@ -3,34 +3,35 @@ package explore
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
 )
 
 // world is what is explored: the contenders, their locks, and the faults.
 type world struct {
-	name        string
-	kinds       []kind // that each client, and the first for all peers, has to do with
-	pair        bool   // the first two clients, and the next two, take a Multi together
-	redis       *redis
-	start       state
-	wants       []want
-	maxHolds    int   // holds of one owner
-	queues      bool  // a refusal leaves a waiter in a queue
-	guarded     bool  // by a watchdog
-	tick        int32 // by which time passes
-	maxUnderWay int   // requests under way at the same time, at most
-	maxLate     int   // requests that are late at the same time, at most
-	peers       []thread
-	cached      map[question]*request
+	name     string
+	kinds    []kind // that each client, and the first for all peers, has to do with
+	pair     bool   // the first two clients, and the next two, take a Multi together
+	redis    *redis
+	start    state
+	wants    []want
+	maxHolds int   // holds of one owner
+	queues   bool  // a refusal leaves a waiter in a queue
+	guarded  bool  // by a watchdog
+	tick     int32 // by which time passes
+	peers    []thread
+	cached   map[question]*request
 }
+
+// How many requests may be under way, and late, at the same time.
+const (
+	maxUnderWay = 2
+	maxLate     = 1
+)
 
 // kind is a kind of lock, as in the root package, or one of several locks.
 type kind interface {
-	acquire(owner string, counts script.Counts, lease time.Duration) script.Call
-	release(owner string, most int, counts script.Counts, lease time.Duration) script.Call
-	renewal(owner string, counts script.Counts, over bool, lease time.Duration) script.Renewal
+	script.Mode
 	lock() string
 	// checkRequest says what is wrong with the effect of a request, or nothing.
 	checkRequest(before *keys, r *request, done *outcome) string
