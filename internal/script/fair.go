@@ -101,7 +101,7 @@ type Queued struct {
 	Deadline time.Time // by the server's clock
 }
 
-// ReadQueue reads the reply of Queue.
+// ReadQueue reads the second reply of Status.
 func ReadQueue(r driver.Reply) ([]Queued, error) {
 	all, err := list(fairStatusScript, r, 0, 2)
 	var queue []Queued
