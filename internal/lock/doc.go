@@ -36,7 +36,7 @@
 //
 // owner.mu, keepAlive.mu and lifecycle.mu are taken while no other of this package is held; while
 // keepAlive.mu is held, the wait queues may be told. A Grant's Expire takes its mutex, so it is not
-// called below any of these.
+// called below any of these. No other mutex is taken while background.mu is held.
 //
 // # Goroutines
 //
