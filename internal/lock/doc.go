@@ -39,7 +39,7 @@
 //
 // Whoever takes owner.mu, keepAlive.mu or lifecycle.mu holds no other mutex of this package. Below
 // keepAlive.mu waiters may be woken (package waitqueue). A Grant's Expire takes the grant's mutex,
-// so it is not called below any of these.
+// so it is not called below any of these. No other mutex is taken while background.mu is held.
 //
 // # Goroutines
 //

@@ -9,8 +9,8 @@ import (
 type lifecycle struct {
 	ctx        context.Context // ends when the manager begins to close
 	cancel     context.CancelFunc
-	background sync.WaitGroup // work for which no caller waits
-	closed     chan struct{}  // closed when everything has ended
+	background background    // work for which no caller waits
+	closed     chan struct{} // closed when everything has ended
 
 	mu      sync.Mutex
 	inside  int

@@ -144,7 +144,8 @@ func (m *Manager) Enter() bool { return m.life.enter() }
 // Leave ends an operation.
 func (m *Manager) Leave() { m.life.leave() }
 
-// Go runs work for which no caller waits, but Close does.
+// Go runs work for which no caller waits, but Close does if the work begins before Close is done
+// waiting.
 func (m *Manager) Go(work func()) { m.life.background.Go(work) }
 
 // Stats counts what a manager has done and does. See redlatch.Stats.
@@ -198,7 +199,7 @@ func (m *Manager) shut(empty <-chan struct{}) {
 	<-empty
 	m.closeErr = m.releaseAll()
 	m.engine.Stop()
-	m.life.background.Wait()
+	m.life.background.wait()
 	m.endSession()
 	m.queues.Stop()
 	m.reporter.wait(m.settings.ReleaseTimeout)

@@ -51,11 +51,15 @@ func Bound(ctx context.Context, began time.Time, timeout time.Duration) (context
 // Ended says why ctx has ended: the cause if a driver ended it, and the context's error
 // otherwise. It is nil as long as ctx lasts.
 func Ended(ctx context.Context) error {
+	err := ctx.Err() // before the cause, which may come between the two
+	if err == nil {
+		return nil
+	}
 	switch cause := context.Cause(ctx).(type) {
 	case Cause, NoAnswer:
 		return cause
 	}
-	return ctx.Err()
+	return err
 }
 
 // NotOfCaller returns err, which concerns no caller or another one, so that no caller takes it
