@@ -7,10 +7,10 @@
 // is harmless (package script).
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
-// request, wait, grant, hold, release. Beside them: mode (mutex, fair mutex, read-write lock),
-// renewal and confirm (the lease), keepalive (waiters for fair locks), owner (re-entry), together
-// (several mutexes by one script), inspect (status, forced unlock), manager, lifecycle and report
-// (start and end).
+// request, wait, grant, hold, release. Beside them: renewal and confirm (the lease), keepalive
+// (waiters for fair locks), owner (re-entry), together (several mutexes by one script), inspect
+// (status, forced unlock), manager, lifecycle, background and report (start and end). The modes of
+// locks are in package script.
 //
 // Between any two lines of an acquisition this can happen:
 //
