@@ -134,3 +134,34 @@ func TestAMultiIsReleasedIfTheObserverOfItsReleasePanics(t *testing.T) {
 		}
 	})
 }
+
+// Goal: nothing of a Multi stays, if the observer panics at its second member and at every event
+// after it.
+func TestAPanickingObserverLeavesNoMemberBehind(t *testing.T) {
+	for name, both := range map[string]func(*redlatch.Client) *redlatch.Multi{
+		"by one script": func(c *redlatch.Client) *redlatch.Multi { return redlatch.NewMulti(c.Mutex("a"), c.Mutex("b")) },
+		"one by one":    func(c *redlatch.Client) *redlatch.Multi { return redlatch.NewMulti(c.RWMutex("a"), c.RWMutex("b")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+				acquired := 0
+				c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
+					if e.Kind == redlatch.EventAcquired {
+						acquired++
+					}
+					if acquired == 2 {
+						panic("observer")
+					}
+				})})
+				func() {
+					defer func() { _ = recover() }()
+					_, _ = both(c).Lock(s.limited())
+				}()
+				time.Sleep(10 * time.Minute)
+				if keys := s.memory.Miniredis().Keys(); len(keys) > 0 {
+					t.Errorf("nobody has the hold, and %q are renewed for ever: %+v", keys, c.Stats())
+				}
+			})
+		})
+	}
+}

@@ -27,7 +27,7 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 	defer func() {
 		for _, h := range holds {
 			if !told && h != nil { // the observer panics, and nobody will have the holds
-				_ = h.Unlock(ctx)
+				defer func() { _ = h.Unlock(ctx) }() // also when it panics again
 			}
 		}
 	}()
