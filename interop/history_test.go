@@ -268,7 +268,7 @@ func (h *history) check(t *testing.T, r rig) {
 			t.Errorf("%s never got in", language)
 		}
 	}
-	h.sweep(t, r)
+	h.awaitLeftovers(t, r)
 }
 
 // sections is how often the members of one language got in.
@@ -281,9 +281,9 @@ func (h *history) sections(language string) (n int64) {
 	return n
 }
 
-// sweep waits until what the killed have left is gone by itself: leases end, and whoever
+// awaitLeftovers waits until what the killed have left is gone by itself: leases end, and whoever
 // asks for a fair lock removes the dead from its queue.
-func (h *history) sweep(t *testing.T, r rig) {
+func (h *history) awaitLeftovers(t *testing.T, r rig) {
 	t.Helper()
 	a := newClient(t, r.latch, settings{watchdog: historyWatchdog, fairWait: 10 * time.Second})
 	server := redistest.Shared(t)

@@ -42,9 +42,6 @@ func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
 // Manager is the one whose lock is held: of a single lock.
 func (h *Hold) Manager() *Manager { return h.grant().manager }
 
-// Read says that the hold is of the read side of a read-write lock.
-func (h *Hold) Read() bool { return h.read }
-
 // Err is why the hold has ended, nil while it is held. It ends a hold whose time is over.
 func (h *Hold) Err() error {
 	h.backend.Expire()

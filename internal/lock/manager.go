@@ -123,9 +123,6 @@ func (m *Manager) RenewInterval(lease time.Duration) time.Duration { return m.se
 // Engine renews the grants. It is for tests that hold it up.
 func (m *Manager) Engine() *renew.Engine { return m.engine }
 
-// Protected says that a watchdog may renew the grants.
-func (m *Manager) Protected() bool { return m.session != nil }
-
 // Sharded says that several servers divide the keys among themselves.
 func (m *Manager) Sharded() bool { return m.sharded != nil }
 
