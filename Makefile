@@ -15,20 +15,24 @@ SOAK_LIMIT ?= 8h
 STATICCHECK := go tool -modfile=$(CURDIR)/tools/go.mod staticcheck
 
 # The modules with code of ours; tools has none, it only pins.
-MODULES := $(patsubst %/,%,$(dir $(filter-out tools/go.mod,$(wildcard go.mod */go.mod))))
+MODULES := $(patsubst %/,%,$(dir $(filter-out tools/go.mod,$(wildcard go.mod */go.mod schedule/*/go.mod))))
 
 .PHONY: help
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: need lint ## install what is missing, lint, run every test under the race detector
-	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
+	go test -vet=off -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./... # lint has vetted
 	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
+	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
+	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
+	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise; it builds its server of S3
+	cd schedule/gocron && go test -vet=off -timeout $(TEST_LIMIT) ./...
 
 .PHONY: need
 need:
-	scripts/need go gcc redis-server initdb curl
+	scripts/need go gcc redis-server initdb mariadbd prometheus curl
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck over every module; changes nothing
@@ -45,27 +49,47 @@ lint: ## gofmt, go vet and staticcheck over every module; changes nothing
 SYSTEMS := windows darwin
 
 .PHONY: cross
-cross: ## build and vet for the other systems: windows, darwin
+cross: ## compile and vet for the other systems: windows, darwin
 	@for system in $(SYSTEMS); do \
 		echo "cross $$system"; \
-		CGO_ENABLED=0 GOOS=$$system go build ./... && CGO_ENABLED=0 GOOS=$$system go vet ./... || exit 1; \
+		CGO_ENABLED=0 GOOS=$$system go vet ./... || exit 1; \
 	done
 
 .PHONY: fix
 fix: ## format the code
 	gofmt -w .
 
+.PHONY: man
+man: ## write the manual page, deploy/redlatch.1, from the help
+	go run ./cmd/redlatch man >deploy/redlatch.1
+
 .PHONY: bench
 bench: ## measure redlatch beside its rivals and the raw server
 	scripts/need go redis-server
 	cd bench && go run .
+
+.PHONY: bench-quick
+bench-quick: ## the same in about a minute, with more noise
+	scripts/need go redis-server
+	cd bench && go run . -quick
 
 .PHONY: demo
 demo: ## watch processes share a lock, renew it, die with it and get it back
 	go run ./cmd/redlatch demo
 
 .PHONY: soak
-soak: need ## run every test afresh, the random ones longer: make soak REDLATCH_STRETCH=50
+soak: ## lock for an hour, measure what must not grow, draw docs/soak.svg: make soak REDLATCH_SOAK=8h
+	scripts/need go redis-server
+	REDLATCH_SOAK=$${REDLATCH_SOAK:-1h} REDLATCH_SOAK_SVG=$(CURDIR)/docs/soak.svg \
+		go test -count=1 -v -run NothingGrows -timeout 0 ./robustness/soak
+
+.PHONY: inspect-scale
+inspect-scale: ## what looking for locks costs among ten million keys: make inspect-scale REDLATCH_SCALE=1000000
+	scripts/need go redis-server
+	REDLATCH_SCALE=$${REDLATCH_SCALE:-10000000} go test -count=1 -v -run '^TestScale$$' -timeout 30m ./inspect
+
+.PHONY: long
+long: need ## run every test afresh, the random ones longer: make long REDLATCH_STRETCH=50
 	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...
 
 .PHONY: drills
@@ -78,10 +102,51 @@ explore: ## every interleaving of the scripts, deeper than in the tests: make ex
 	REDLATCH_STRETCH=$(if $(filter 1,$(REDLATCH_STRETCH)),10,$(REDLATCH_STRETCH)) \
 		go test -count=1 -v -run Interleaving -timeout $(SOAK_LIMIT) ./robustness/explore
 
-.PHONY: valkey
-valkey: ## run the tests that need a server on Valkey
-	scripts/need go gcc valkey-server initdb curl
-	REDLATCH_SERVER=valkey-server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) ./...
+# A number of inputs. Given a time, go test now and then reports the end of it as a failure.
+FUZZ_INPUTS ?= 500000x
+
+.PHONY: fuzz
+fuzz: ## give every parser half a million hostile inputs: make fuzz FUZZ_INPUTS=9000000x
+	scripts/fuzz $(FUZZ_INPUTS)
+
+.PHONY: mutants
+mutants: ## break the code one line at a time and see that tests notice: make mutants MUTANTS='-sample 20'
+	scripts/need go gcc redis-server
+	go run ./robustness/mutants $(MUTANTS)
+
+.PHONY: guarantees
+guarantees: ## write how each promise was seen red into docs/guarantees.md, from the mutants
+	go run ./robustness/mutants -docs
+
+# So many simulated hours, but for no longer than this, from this seed on.
+REDLATCH_HOURS ?= 10000
+REDLATCH_SIM   ?= 3m
+REDLATCH_SEED  ?= 1000
+
+.PHONY: sim
+sim: ## simulate the library under faults for 10,000 hours: make sim REDLATCH_HOURS=9000000 REDLATCH_SIM=8h
+	REDLATCH_HOURS=$(REDLATCH_HOURS) REDLATCH_SIM=$(REDLATCH_SIM) REDLATCH_SEED=$(REDLATCH_SEED) \
+		go test -count=1 -v -run TestNoPromiseBreaksWhateverGoesWrong -timeout $(SOAK_LIMIT) ./robustness/sim
+
+# What talks to a server. The other packages do not care which one it is.
+SERVED := . ./driver/... ./internal/... ./fence ./watchdog ./inspect ./robustness ./robustness/histories ./examples/...
+
+# Redis 6.2 can be named as well. Tests fail there: docs/servers.md.
+RELEASES ?= valkey-9.1 valkey-8.1
+
+.PHONY: servers
+servers: ## run the tests that need a server on other releases: Valkey 9.1 and 8.1
+	scripts/need go gcc redis-server initdb mariadbd curl python3
+	@for release in $(RELEASES); do \
+		echo "servers $$release"; server=$$(scripts/server $$release) || exit 1; \
+		REDLATCH_SERVER=$$server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) \
+			-skip 'TLS|Encrypted' $(SERVED) || exit 1; \
+	done # these builds have no TLS
+
+.PHONY: e2e
+e2e: ## look at the console with a real browser, in a minute
+	scripts/need go redis-server chromium
+	cd e2e && go test -count=1 -timeout 2m .
 
 .PHONY: interop
 interop: ## contend with clients that others wrote, which needs a JDK, Maven, Node and npm
@@ -90,4 +155,4 @@ interop: ## contend with clients that others wrote, which needs a JDK, Maven, No
 	interop/node/build
 	go vet -tags interop ./interop
 	$(STATICCHECK) -tags interop ./interop
-	go test -race -tags interop -count=1 -v -parallel 8 -timeout $(TEST_LIMIT) ./interop
+	go test -vet=off -race -tags interop -count=1 -v -parallel 8 -timeout $(TEST_LIMIT) ./interop

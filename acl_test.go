@@ -71,9 +71,10 @@ func useEverything(t *testing.T, url string) {
 	a, b := open(t, url, cfg), open(t, url, cfg)
 	for _, name := range []string{"orders:1", "orders:{2}"} {
 		for kind, of := range map[string]func(c *redlatch.Client) redlatch.Lock{
-			"mutex": func(c *redlatch.Client) redlatch.Lock { return c.Mutex(name + "m") },
-			"fair":  func(c *redlatch.Client) redlatch.Lock { return c.FairMutex(name + "f") },
-			"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex(name + "w") },
+			"mutex":  func(c *redlatch.Client) redlatch.Lock { return c.Mutex(name + "m") },
+			"cohort": func(c *redlatch.Client) redlatch.Lock { return inCohort{c.Mutex(name + "c")} },
+			"fair":   func(c *redlatch.Client) redlatch.Lock { return c.FairMutex(name + "f") },
+			"write":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex(name + "w") },
 			"multi": func(c *redlatch.Client) redlatch.Lock {
 				return redlatch.NewMulti(c.Mutex(name+"a"), c.Mutex(name+"b"))
 			},
@@ -111,6 +112,7 @@ func useEverything(t *testing.T, url string) {
 			waiting.Wait()
 		}
 		useTheRest(t, a, b, name)
+		useCounters(t, a, b, name)
 	}
 }
 
@@ -264,6 +266,7 @@ func TestTheUsersOfTheDocumentationAreEnoughInACluster(t *testing.T) {
 }
 
 func TestTheUsersOfTheDocumentationAreEnoughBehindSentinel(t *testing.T) {
+	t.Parallel()
 	sentinels := redistest.StartSentinels(t)
 	var servers []*redistest.Server
 	for _, m := range sentinels.Members {

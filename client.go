@@ -5,29 +5,35 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/multilock"
 )
 
 // Client makes locks on one Redis deployment and renews its holds. For any number of locks
 // it uses one connection for commands, one for Pub/Sub while anyone waits, and one for
-// liveness if Config.Protect is set. It is safe for concurrent use.
+// liveness if Config.Protect is set. With driver/goredis, commands use the pool of the go-redis
+// client instead. It is safe for concurrent use.
 type Client struct {
 	locks  *lock.Manager
 	server *multilock.Server
+
+	counters *counter.Counters
 }
 
 // New returns a client that uses the caller's driver d. Closing the client does not
-// close d. New sends nothing. The error is a *ConfigError.
+// close d. New sends nothing, so the connections of d keep their name in CLIENT LIST. The error is
+// a *ConfigError.
 func New(d driver.Driver, cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if d == nil {
-		return nil, &ConfigError{Field: "driver", Reason: "it is nil"}
+	if err := lockerr.Missing("driver", d); err != nil {
+		return nil, err
 	}
-	return newClient(cfg.settings(d), "", 0, cfg.RestartDelay), nil
+	return newClient(cfg.settings("", d), "", 0, cfg.RestartDelay), nil
 }
 
 // newClient makes a client on the server of that address, by which a Multi and a Quorum tell
@@ -35,7 +41,7 @@ func New(d driver.Driver, cfg Config) (*Client, error) {
 func newClient(settings lock.Settings, address string, database int, restartDelay time.Duration) *Client {
 	locks := lock.New(settings)
 	_, embedded := settings.Driver.(driver.Embedded)
-	return &Client{locks, &multilock.Server{
+	return &Client{locks: locks, counters: counter.New(locks, settings.CommandTimeout+settings.ReleaseTimeout), server: &multilock.Server{
 		Locks: locks, Driver: settings.Driver, Address: address, Database: database,
 		Restart: multilock.Restart{Delay: restartDelay, Never: embedded, Timeout: settings.CommandTimeout},
 	}}
@@ -55,6 +61,16 @@ func (c *Client) Driver() driver.Driver { return c.server.Driver }
 // takes a lock of which it holds nothing.
 func (c *Client) WithOwner(ctx context.Context) context.Context { return c.locks.WithOwner(ctx) }
 
+// Shutdown refuses new acquisitions and ends every wait, both with ErrClosed. Status, ForceUnlock
+// and re-entries (WithOwner) are refused as well. Holds are renewed as before until they are
+// released. Shutdown does what Close does when the last hold has been released, or ctx has ended.
+// So it blocks until ctx ends at the latest, and then for as long as Close takes. Shutdown cancels
+// no context: tell your work to end.
+//
+// The error says how many locks were still held when ctx ended, and matches the error of ctx. It
+// also contains the error of Close.
+func (c *Client) Shutdown(ctx context.Context) error { return c.locks.Shutdown(ctx) }
+
 // Close releases every hold, ends every wait with ErrClosed, and ends every
 // goroutine and connection of the client. It blocks until that is done or ctx has
 // ended. If ctx ends first, the rest goes on in the background, and a further call
@@ -67,6 +83,7 @@ func (c *Client) Close(ctx context.Context) error { return c.locks.Close(ctx) }
 // Stats is a snapshot of what a client does. Totals count from its start.
 type Stats struct {
 	Holds          int   // locks held now, counted once for each owner
+	Protected      int   // of these, those that a living watchdog renews while this process is paused
 	Waiters        int   // goroutines that wait now
 	Subscriptions  int   // channels subscribed now
 	Renewals       int64 // leases extended, in total

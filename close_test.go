@@ -18,6 +18,7 @@ import (
 
 // One of 500 locks cannot be reached, as in a cluster where one slot is not served.
 func TestCloseReleasesEveryLockThatCanBeReached(t *testing.T) {
+	t.Parallel()
 	for _, answer := range []string{
 		"CLUSTERDOWN Hash slot not served",
 		"NOPERM this user has no permissions to access one of the keys used as arguments",

@@ -6,6 +6,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -16,6 +18,19 @@ import (
 // Config are the settings of a client. A field with its zero value has the
 // documented default.
 type Config struct {
+	// Name tells people which process the client is in. Open names each of its connections
+	// "redlatch:", Client.ID, ":", Name. So CLIENT LIST shows the process of an owner. Status and
+	// ErrNotAcquired name it if they know it. Default: the program, the host and the process ID,
+	// such as "billing@web-3:4711". At most 128 visible ASCII characters.
+	Name string
+
+	// Prefix stands in front of the name of each lock in Redis: with "orders:" the lock "1001" is
+	// the key "orders:1001". All other keys and channels of the lock follow from that one. It does
+	// what a NameMapper does in Redisson. Errors, events and Status show the name without it. It
+	// must have no brace, because a brace decides on which server of a Cluster a lock is. Default:
+	// none.
+	Prefix string
+
 	// LeaseTime is the time to live of a lock in Redis. The lock of a dead holder
 	// stays locked for at most that long. Default: 30s, as Redisson's
 	// lockWatchdogTimeout. At least 10 ms.
@@ -35,6 +50,14 @@ type Config struct {
 	// messages. Default: 5s. At least 50 ms. The actual pause is up to a fifth shorter, at
 	// random, so that processes do not ask all at once.
 	PollCap time.Duration
+
+	// Backoff makes every wait of the client ask Redis again and again, as WithBackoff does for one
+	// acquisition. The client then subscribes to nothing, and publishes in scripts alone. Set it if
+	// the server, a proxy or the user's rights do not allow messages. If the server
+	// refuses the message of a release, the lock is released nevertheless. A waiter asks at most
+	// Backoff.Max after a release by another process, and at once after one by its own. Default: waiters wait for
+	// messages. It cannot be combined with Protect.
+	Backoff Backoff
 
 	// OldestPeer is the oldest Redisson, such as "3.16.8", among the Java processes that
 	// share the locks, or "none" if there is no Java. It decides how releases are announced.
@@ -56,6 +79,19 @@ type Config struct {
 	// Redisson's. Java peers always count on from the last token.
 	TokenClock bool
 
+	// TokenKeep lets the counter of a lock's tokens expire this long after its last token. Set it
+	// if there are very many names. It needs TokenClock: then the next token comes from the
+	// server's clock. It is greater than all before it, unless that clock goes back by TokenKeep or
+	// more. All who take fenced holds of these names must set TokenClock. A Java FencedLock would
+	// begin at 1 again. Default: counters never expire. At least LeaseTime.
+	TokenKeep time.Duration
+
+	// ConnectTimeout is how long Open tries to connect. Set it if the service may start before its
+	// Redis. Default: 0, one attempt. Each attempt takes CommandTimeout at most. Open gives up at
+	// once if another attempt cannot help: the URL or a setting is wrong, the server refuses the
+	// user, or a certificate is not valid. Open logs the first failure. New does not connect.
+	ConnectTimeout time.Duration
+
 	// CommandTimeout bounds one operation on Redis, with its repetitions. Default: 3s. A
 	// shorter outage only delays the operation. A longer one is reported as an error.
 	CommandTimeout time.Duration
@@ -64,10 +100,10 @@ type Config struct {
 	// failover takes longer, the lock stays until its lease ends.
 	ReleaseTimeout time.Duration
 
-	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this
-	// process is paused. When the process goes on, a hold whose deadline has passed is not
-	// valid until Redis has confirmed it. That takes one round trip, CommandTimeout at most.
-	// If Redis does not confirm it, the hold is lost, and only then its context ends.
+	// Protect has the independent watchdog (redlatch watchdog) renew the holds while this process
+	// is paused. When the process goes on, a hold whose deadline has passed is not valid until
+	// Redis has confirmed it. That takes one round trip, CommandTimeout at most. If Redis does not
+	// confirm it, the hold is lost, and only then does its context end.
 	//
 	// LeaseTime must be at least 1 s. Holds with a fixed lease are not protected. Without a
 	// living watchdog no hold is protected, and Stats and the log say so.
@@ -77,9 +113,9 @@ type Config struct {
 	// could find the client, for CommandTimeout at most.
 	Protect bool
 
-	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs,
-	// such as own authorities and a client certificate. It applies to all servers and
-	// sentinels. Default: the system's authorities are trusted.
+	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs, such
+	// as your own certificate authorities and a client certificate. It applies to all servers and
+	// sentinels. Default: the system's certificate authorities are trusted.
 	TLS *tls.Config
 
 	// Credentials returns the user and the password of a server, for passwords that are
@@ -98,12 +134,30 @@ type Config struct {
 	// With TLS, certificates are checked against its result.
 	AddressMap func(address string) string
 
-	// Logger gets what no call returns, such as a hold that was lost. Default:
-	// slog.Default.
+	// Logger gets what no call reports, such as a hold that was lost. Default: slog.Default.
 	Logger *slog.Logger
 
-	// Observer is told of every event, for metrics and traces. Default: none.
+	// Observer gets every event, for metrics and traces. Default: none.
 	Observer Observer
+}
+
+// Backoff says for how long a waiter pauses between two requests to Redis. The first pause is First. Each
+// further one is twice as long, up to Max. The actual pause is up to half shorter, at random.
+type Backoff struct {
+	First time.Duration // Default: 1ms. At least 1 ms.
+	Max   time.Duration // At least First. Redisson's spin lock uses 128 ms.
+}
+
+// minPause keeps a waiter that polls from becoming a load on the server.
+const minPause = time.Millisecond
+
+// check fills in the default, and says what is wrong with a backoff of that field or option.
+func (b *Backoff) check(field string) error {
+	b.First = cmp.Or(b.First, minPause)
+	if err := inRange(field, b.First, minPause, longest); err != nil {
+		return err
+	}
+	return inRange(field, b.Max, b.First, longest)
 }
 
 // minLease is the shortest lease: below it, the margin and the round trips leave
@@ -128,6 +182,7 @@ const minFairWait = 10 * time.Second
 // withDefaults fills in the defaults and checks every field, also against each
 // other.
 func (c Config) withDefaults() (Config, error) {
+	c.Name = cmp.Or(c.Name, defaultName())
 	c.LeaseTime = cmp.Or(c.LeaseTime, 30*time.Second)
 	c.FairWait = cmp.Or(c.FairWait, 5*time.Minute)
 	c.PollCap = cmp.Or(c.PollCap, 5*time.Second)
@@ -154,6 +209,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"FairWait", c.FairWait, minFairWait, longest},
 		{"PollCap", c.PollCap, minPollCap, longest},
 		{"RestartDelay", c.RestartDelay, leastDelay, longest},
+		{"ConnectTimeout", c.ConnectTimeout, 0, longest},
 		{"CommandTimeout", c.CommandTimeout, time.Millisecond, longest},
 		{"ReleaseTimeout", c.ReleaseTimeout, time.Millisecond, longest},
 	} {
@@ -161,26 +217,72 @@ func (c Config) withDefaults() (Config, error) {
 			return c, err
 		}
 	}
+	if c.TokenKeep != 0 {
+		if !c.TokenClock {
+			return c, &ConfigError{Field: "TokenKeep", Reason: "it needs TokenClock: tokens that count would begin anew"}
+		}
+		if err := inRange("TokenKeep", c.TokenKeep, c.LeaseTime, longest); err != nil {
+			return c, err
+		}
+	}
+	if err := c.checkBackoff(); err != nil {
+		return c, err
+	}
+	if err := protocol.CheckClientName(c.Name); err != nil {
+		return c, &ConfigError{Field: "Name", Reason: err.Error()}
+	}
+	if err := protocol.CheckPrefix(c.Prefix); err != nil {
+		return c, &ConfigError{Field: "Prefix", Reason: err.Error()}
+	}
 	if _, err := protocol.ParsePeer(c.OldestPeer); err != nil {
 		return c, &ConfigError{Field: "OldestPeer", Reason: err.Error()}
 	}
 	return c, nil
 }
 
-// settings are those of the machinery behind a client. The configuration has its defaults.
-func (c Config) settings(d driver.Driver) lock.Settings {
+// checkBackoff is for waits without messages. A watchdog needs a subscription.
+func (c *Config) checkBackoff() error {
+	switch {
+	case c.Backoff == Backoff{}:
+		return nil
+	case c.Protect:
+		return &ConfigError{Field: "Backoff", Reason: "it cannot be combined with Protect: a watchdog sees by a subscription that the process lives"}
+	}
+	return c.Backoff.check("Backoff")
+}
+
+// defaultName is the program, the host and the process.
+func defaultName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	program := "unknown"
+	if len(os.Args) > 0 {
+		program = filepath.Base(os.Args[0])
+	}
+	return protocol.CleanClientName(fmt.Sprintf("%s@%s:%d", program, host, os.Getpid()))
+}
+
+// settings are those of the machinery behind a client of that ID. The configuration has its defaults.
+func (c Config) settings(id string, d driver.Driver) lock.Settings {
 	sharded, _ := d.(driver.Sharded)
 	oldest, _ := protocol.ParsePeer(c.OldestPeer)
 	s := lock.Settings{
+		ID:             id,
+		Name:           c.Name,
+		Prefix:         c.Prefix,
 		Driver:         d,
 		Messages:       protocol.MessagesFor(oldest, sharded != nil && sharded.ShardMessages()),
 		Lease:          c.LeaseTime,
 		RenewInterval:  c.RenewInterval,
 		FairWait:       c.FairWait,
 		PollCap:        c.PollCap,
+		Backoff:        lock.Backoff(c.Backoff),
 		CommandTimeout: c.CommandTimeout,
 		ReleaseTimeout: c.ReleaseTimeout,
 		TokenClock:     c.TokenClock,
+		TokenKeep:      c.TokenKeep,
 		Protect:        c.Protect,
 		Logger:         c.Logger,
 	}

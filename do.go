@@ -3,17 +3,22 @@ package redlatch
 import (
 	"context"
 	"errors"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
 // Do runs fn while it holds l. It blocks until the lock is held and fn has
 // returned. The context given to fn ends when the hold is lost, so work that heeds
 // it stops in time. The lock is released also when fn panics.
 //
-// The error joins those of fn and of the release. It matches ErrLost if the hold was
-// lost while fn ran, even when fn returned nil. If the lock was not acquired, fn is
-// not called and the error is that of Lock. fn need not call Unlock. If it does, any
-// other error of that Unlock is for fn alone to report.
+// The error joins those of fn and of the release. It matches ErrLost if the hold was lost while fn
+// ran, even when fn returned nil. If the lock was not acquired, fn is not called and the error is
+// that of Lock, or a *ConfigError if l is nil. fn need not call Unlock. If it does, fn must report any
+// error of that Unlock other than ErrLost.
 func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error, opts ...LockOption) (err error) {
+	if err := lockerr.Missing("lock", l); err != nil {
+		return err
+	}
 	h, err := l.Lock(ctx, opts...)
 	if err != nil {
 		return err
@@ -25,4 +30,16 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 		}
 	}()
 	return fn(h.Context(), h)
+}
+
+// DoValue is Do for a function with a result. The result is what fn returned, also if there is an
+// error, and the zero value if fn was not called. After ErrLost it may have been made without the
+// lock.
+func DoValue[T any](ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) (T, error), opts ...LockOption) (T, error) {
+	var value T
+	err := Do(ctx, l, func(ctx context.Context, h *Hold) (err error) {
+		value, err = fn(ctx, h)
+		return err
+	}, opts...)
+	return value, err
 }

@@ -10,6 +10,8 @@
 // one writer. [Client.FairMutex] serves in the order of arrival across all processes. Each
 // takes [WithLease], [WithWait] and [WithFencing]. [NewMulti] makes one lock of several, all
 // or nothing. [NewQuorum] makes one that is held on a majority of independent servers.
+// [Client.PermitSemaphore] has several holders. [Client.Semaphore] has permits without owners.
+// [Client.Latch] opens when it has been counted down.
 //
 // # What is promised
 //
@@ -21,7 +23,8 @@
 //     also holds while the server is frozen or unreachable.
 //   - An acquisition takes effect once or not at all, even if a request or its reply is
 //     lost. The same holds for a release.
-//   - Waiters are woken by messages. Each also asks Redis at least every Config.PollCap.
+//   - Waiters are woken by messages. Each also asks Redis at least every Config.PollCap, and
+//     sooner with Config.Backoff, which needs no messages.
 //     Within one process they are served in the order of their arrival.
 //
 // # What is not promised

@@ -6,9 +6,10 @@ import "github.com/redlatch/redlatch/internal/lockerr"
 // whichever method reports it. Errors of the network and of the server are wrapped as
 // they are. They never turn into ErrNotAcquired.
 var (
-	// ErrNotAcquired: another owner holds the lock, and the wait ended. Nothing
-	// is held and no trace is left in Redis. The error also matches the context's
-	// error if that ended the wait.
+	// ErrNotAcquired: the wait ended before the lock was granted, the permits were taken or
+	// the latch was open. Another owner holds the lock, or there was no time to ask. Nothing
+	// is held and no trace is left in Redis. The error also matches the context's error if
+	// that ended the wait.
 	ErrNotAcquired = lockerr.ErrNotAcquired
 
 	// ErrLost: the hold is gone without having been released. Its lease ended,
@@ -28,29 +29,31 @@ var (
 
 	// ErrUnknownOutcome: the request may have been sent, no reply came in time, and
 	// repeating it did not help. After an acquisition a compensating release was
-	// attempted. The lock is free after one lease at the latest.
+	// attempted. The lock is free after one lease at the latest. A request for a Semaphore or
+	// a Latch may have counted: do not repeat it.
 	ErrUnknownOutcome = lockerr.ErrUnknownOutcome
 
 	// ErrNotReplicated: the lock was granted, but fewer replicas than WithReplicas asks
 	// for confirmed it in time. The lock was released again.
 	ErrNotReplicated = lockerr.ErrNotReplicated
 
-	// ErrClosed: the client is closed or closing.
+	// ErrClosed: the client is closed, closing or shutting down.
 	ErrClosed = lockerr.ErrClosed
 
 	// ErrInvalidName: the text cannot name a lock.
 	ErrInvalidName = lockerr.ErrInvalidName
 
-	// ErrWrongType: the key under the lock's name is not a lock of this kind. It
-	// was not touched.
+	// ErrWrongType: the key under the lock's name is not a lock of this kind, or is not the
+	// number of a semaphore or a latch. It was not touched.
 	ErrWrongType = lockerr.ErrWrongType
 
 	// ErrUnsupported: the server or the topology cannot do what was asked.
 	ErrUnsupported = lockerr.ErrUnsupported
 )
 
-// ConfigError says which setting is wrong, and why. Nothing is held after it, and nothing
+// ConfigError says which setting is wrong, and why. No lock was taken, and nothing
 // was sent, except by a Quorum, which may have asked its servers. It has two fields, both
-// strings. Field is the field of Config, the option, the function that made the lock, "url",
-// "driver" or "owner". Reason is for people. Match it by errors.AsType[*ConfigError].
+// strings. Field names the field of Config, the option, the function that made the lock, or the method
+// with a wrong number or time ("Acquire", "Extend"). It may also be "url", "driver", "lock" or "owner".
+// Reason is for people. Match the error by errors.AsType[*ConfigError].
 type ConfigError = lockerr.ConfigError

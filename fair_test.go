@@ -281,6 +281,7 @@ func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 // TestTheNextInTurnIsServedWithoutMessages has an ACL that knows no channels: only the
 // keep-alive tells the next in turn that the lock is free.
 func TestTheNextInTurnIsServedWithoutMessages(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	server.CLI(t, "ACL", "SETUSER", "silent", "on", ">secret", "~*", "+@all", "resetchannels")
 	c := open(t, fmt.Sprintf("redis://silent:secret@%s", server.Addr()), redlatch.Config{})

@@ -77,7 +77,7 @@ type turns struct {
 // wait starts a waiter. In its turn it holds the lock for no time.
 func (q *turns) wait(s *stage, n int, l redlatch.Lock, opts ...redlatch.LockOption) {
 	q.all.Go(func() {
-		h, err := l.Lock(s.Context(), opts...)
+		h, err := l.Lock(s.limited(), opts...)
 		if err != nil {
 			s.Errorf("waiter %d: %v", n, err)
 			return

@@ -92,6 +92,7 @@ func TestThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
 // TestFiftyDeadWaitersAmongLivingOnes has two processes in turn in one queue, one of which
 // dies: the order of the other stands, and the dead cost their silence once, not each.
 func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
+	t.Parallel()
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		h := must(s.other(redlatch.Config{}).FairMutex("job").Lock(t.Context()))
 		d := &spoiled{Driver: s.memory}
@@ -117,6 +118,7 @@ func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
 // TestTheOrderStandsAfterAnOutage cuts every client off for some seconds. The first whose
 // keep-alive arrives afterwards must not take the others for dead.
 func TestTheOrderStandsAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
@@ -209,5 +211,23 @@ func TestSlowBeatsDoNotKeepTheDeadAlive(t *testing.T) {
 		q.inOrder(t, 1)
 		within(t, "time until the living was served", time.Since(died), 0, 20*time.Second)
 		end()
+	})
+}
+
+// Goal: a server's clock that goes back by an hour does not keep a dead waiter in the queue for an
+// hour. Method: the keep-alive of a client that is gone stands an hour ahead.
+func TestAKeepAliveAheadOfTheClockIsNoLife(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		const dead = "00000000-0000-4000-8000-000000000000"
+		ahead := float64(time.Now().Add(time.Hour).UnixMilli())
+		m := s.memory.Miniredis()
+		_, _ = m.Push("redisson_lock_queue:{job}", dead+":1")
+		_, _ = m.ZAdd("redisson_lock_timeout:{job}", ahead, dead+":1")
+		_, _ = m.ZAdd("redlatch:fair:{job}", ahead, dead)
+		h, err := s.client.FairMutex("job").Lock(s.limited(), redlatch.WithWait(25*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.Unlock(s.limited())
 	})
 }

@@ -234,6 +234,7 @@ func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
 
 // TestFairDeadlinesNeverRunAway has Java threads and ours queue in turn, again and again.
 func TestFairDeadlinesNeverRunAway(t *testing.T) {
+	t.Parallel()
 	const slot = 5 * time.Minute
 	story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage) {
 		j, m := s.java(slot), s.client.FairMutex("job")

@@ -207,3 +207,30 @@ func TestAWaiterWhoseLeaveWasLostDoesNotBlockTheQueue(t *testing.T) {
 		within(t, "time until the living was served", time.Since(began), 0, 6*time.Second)
 	})
 }
+
+// Redis loses the place of a waiter while the lock is held. The waiter queues again by its next
+// keep-alive, long before it would look by itself.
+func TestAWaiterWhosePlaceIsLostQueuesAgainSoon(t *testing.T) {
+	story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage) {
+		list, deadlines, _ := fairKeys("job")
+		h := must(s.client.FairMutex("job").Lock(s.limited(), redlatch.WithLease(time.Hour)))
+		ctx, cancel := context.WithCancel(s.limited())
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { _, _ = s.client.FairMutex("job").Lock(ctx) })
+			synctest.Wait()
+		}
+		m := s.memory.Miniredis()
+		time.Sleep(10 * time.Second)
+		lost := must(m.List(list))[2]
+		m.Del(list)
+		m.Del(deadlines)
+		time.Sleep(1500 * time.Millisecond)
+		if waiting, err := m.List(list); err != nil || len(waiting) != 3 || !slices.Contains(waiting, lost) {
+			t.Errorf("waiting are %q, %v", waiting, err)
+		}
+		cancel()
+		all.Wait()
+		_ = h.Unlock(context.WithoutCancel(ctx))
+	})
+}

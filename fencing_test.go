@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,48 @@ func TestTokensByTheClockSurviveALostCounter(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Goal: counters of names that nobody uses any more go, and tokens grow all the same.
+func TestCountersByTheClockExpire(t *testing.T) {
+	const keep = time.Hour
+	for kind, lock := range map[string]func(c *redlatch.Client) redlatch.Lock{
+		"mutex": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
+		"fair":  func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
+		"read":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").RLocker() },
+		"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").Locker() },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			story(t, redlatch.Config{TokenClock: true, TokenKeep: keep}, func(t *testing.T, s *stage) {
+				const counter = "redisson_lock_token:{job}"
+				take := func() int64 {
+					h := must(lock(s.client).Lock(t.Context(), redlatch.WithFencing()))
+					_ = h.Unlock(t.Context())
+					return h.Token()
+				}
+				last := take()
+				within(t, "TTL of the counter", s.ttl(counter), keep-time.Second, keep)
+				time.Sleep(keep / 2)
+				if token := take(); token <= last {
+					t.Errorf("token %d after %d", token, last)
+				}
+				within(t, "TTL of the counter after another token", s.ttl(counter), keep-time.Second, keep)
+				// The clock was three hours ahead, and was set right.
+				ahead := time.Now().Add(3 * time.Hour).UnixMicro()
+				_ = s.memory.Miniredis().Set(counter, strconv.FormatInt(ahead, 10))
+				if last = take(); last != ahead+1 {
+					t.Errorf("token %d after %d", last, ahead)
+				}
+				within(t, "TTL of a counter that is ahead", s.ttl(counter), keep+3*time.Hour-time.Second, keep+3*time.Hour+time.Millisecond)
+				time.Sleep(keep + 3*time.Hour + time.Second)
+				s.memory.Miniredis().FastForward(0)
+				if s.memory.Miniredis().Exists(counter) {
+					t.Fatal("the counter has not expired")
+				}
+				if token := take(); token <= last {
+					t.Errorf("token %d after %d", token, last)
+				}
+			})
+		})
+	}
 }

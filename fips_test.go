@@ -36,8 +36,13 @@ func TestLocksWorkInFIPSMode(t *testing.T) {
 	}
 	for _, url := range []string{redistest.Shared(t).URL(), "memory://", "memory://" + redistest.Name(t)} {
 		c := open(t, url, redlatch.Config{Protect: true})
-		for _, k := range lockKinds {
-			h, err := k.lock(c, "job").Lock(t.Context(), redlatch.WithFencing())
+		must(c.PermitSemaphore("permits").TrySetPermits(t.Context(), 1))
+		for _, k := range kindsOfHolds {
+			name, opts := "job", []redlatch.LockOption{redlatch.WithFencing()}
+			if k.of == permitKind.of {
+				name, opts = "permits", nil
+			}
+			h, err := k.lock(c, name).Lock(t.Context(), opts...)
 			if err != nil {
 				t.Fatalf("%s: %v", k.name, err)
 			}

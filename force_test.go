@@ -1,6 +1,7 @@
 package redlatch_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -75,4 +76,29 @@ func TestForceUnlockFreesAndTellsTheHolder(t *testing.T) {
 			t.Error("the next holder was disturbed:", err)
 		}
 	})
+}
+
+// Goal: a forced unlock whose reply was lost is not reported as if nothing had happened, although the
+// repeated request finds a free lock.
+func TestAForcedUnlockWhoseReplyIsLostIsUnknown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	c := open(t, proxy.URL(), redlatch.Config{})
+	locks := map[string]interface {
+		ForceUnlockIf(context.Context, string) (bool, error)
+		Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error)
+	}{"mutex": c.Mutex("mutex"), "fair": c.FairMutex("fair"), "rw": c.RWMutex("rw")}
+	for name, m := range locks {
+		must(m.ForceUnlockIf(t.Context(), "me:1")) // so that the server knows the script
+		owner := must(m.Lock(t.Context())).Owner()
+		proxy.DropReplies(1, redistest.Containing(owner))
+		forced, err := m.ForceUnlockIf(t.Context(), owner)
+		if forced || !errors.Is(err, redlatch.ErrUnknownOutcome) {
+			t.Errorf("%s: %v, %v", name, forced, err)
+		}
+		if forced, err = m.ForceUnlockIf(t.Context(), owner); forced || err != nil {
+			t.Errorf("%s, of which nobody holds: %v, %v", name, forced, err)
+		}
+	}
 }

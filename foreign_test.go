@@ -25,7 +25,7 @@ func strangeOwners() []string {
 func (s *stage) occupy(k lockKind, owner string) {
 	const lease = 20 * time.Second
 	m := s.memory.Miniredis()
-	switch k.name {
+	switch k.of {
 	case "mutex", "fair":
 		m.HSet("job", owner, "1")
 	case "read":
@@ -67,7 +67,7 @@ func TestStatusNamesAHolderOfAnyName(t *testing.T) {
 				s.occupy(k, owner)
 				var status redlatch.Status
 				var err error
-				switch k.name {
+				switch k.of {
 				case "mutex":
 					status, err = s.client.Mutex("job").Status(s.limited())
 				case "fair":

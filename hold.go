@@ -8,9 +8,9 @@ import (
 	"github.com/redlatch/redlatch/internal/lock"
 )
 
-// Hold is one successful acquisition. The lock is held until Done is closed. The methods
-// may be called by any number of goroutines. Lock and TryLock make it: a copy is no hold, and
-// neither is the zero value.
+// Hold is one successful acquisition. The lock is held until Done is closed. The methods may be
+// called by any number of goroutines. Only Lock and TryLock make a Hold. A copy of one is no hold,
+// and neither is the zero value.
 type Hold lock.Hold
 
 // String names the lock and, except for a Multi or Quorum, the owner, for logs.
@@ -32,17 +32,18 @@ func (h *Hold) Err() error { return h.lock().Err() }
 // question and the effect: only the guarded resource itself can refuse a late effect.
 func (h *Hold) Valid() bool { return h.lock().Valid() }
 
-// Deadline is the moment up to which the hold may be trusted, on this machine's monotonic
-// clock. It lies before the expiry in Redis, and moves on with each renewal. For a Multi it
-// is the earliest deadline of its members. For a Quorum it is the moment from which on fewer
-// than a majority would be left.
+// Deadline is the moment up to which the hold may be trusted, on this machine's monotonic clock. It
+// lies before the expiry in Redis, and moves on with each renewal. For a Multi it is the earliest
+// deadline of its members. For a Quorum it is the moment at which fewer than a majority of its
+// members would be held.
 func (h *Hold) Deadline() time.Time { return h.lock().Deadline() }
 
 // Name is the name of the lock that is held. For a Multi or Quorum it is that of the whole.
 func (h *Hold) Name() string { return h.lock().Name() }
 
-// Owner is the holder as it stands in Redis, "clientUUID:number". It is empty for a Multi
-// or Quorum, each member of which has its own.
+// Owner is the holder as it stands in Redis, "clientUUID:number". For a permit of a PermitSemaphore it is
+// the id of the permit, 32 hexadecimal digits, as in Java. It is empty for a Multi or Quorum, each member
+// of which has its own.
 func (h *Hold) Owner() string { return h.lock().Owner() }
 
 // Token is the fencing token that was taken with the hold, 0 without WithFencing. It is 0
@@ -71,9 +72,9 @@ func (h *Hold) Done() <-chan struct{} { return h.lock().Done() }
 // Taking the same lock again below this context is reported as ErrReentry.
 func (h *Hold) Context() context.Context { return h.lock().Context() }
 
-// Unlock releases the hold. After the owner's last hold the lock is free: its key is gone and
-// its waiters are woken. While the owner has other holds, Unlock lowers the count by one, and
-// the TTL is at least their full lease.
+// Unlock releases the hold. After the owner's last hold the lock is free: its key is gone and its
+// waiters are woken. WithMinHold keeps the key for longer. While the owner has other holds, Unlock
+// lowers the count by one, and the TTL is at least their full lease.
 //
 // It works with a context that has ended: Config.ReleaseTimeout bounds it instead. The hold
 // is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends
@@ -90,6 +91,24 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 //
 // Source: RLock.unlock of Redisson; docs/wire-format.md, "Mutex".
 func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
+
+// Extend lets a hold that was taken with WithLease last for d from now, in Redis and in this
+// client. It never shortens a hold. The least d is 10 ms. The limit of WithMaxHold still applies.
+// Replicas do not confirm the extension (WithReplicas). Under re-entry all holds of one owner last
+// that long. Extend blocks for one round trip, bounded by ctx and Config.CommandTimeout.
+//
+// Deadline moves on only when Redis has confirmed the extension. After an error the hold lasts as
+// long as before.
+//
+// Errors: ErrLost and ErrReleased, if the hold is over. After ErrUnknownOutcome the lock may stay
+// in Redis for up to d. The error is a *ConfigError for a hold that is renewed, and for a hold of a
+// Multi, a Quorum or a cohort. The hold then stays as it is.
+func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
+	if err := inRange("Extend", d, minLease, longest); err != nil {
+		return err
+	}
+	return h.lock().Extend(ctx, d)
+}
 
 // Detach ends this hold without telling Redis. Use it for a lock that must outlive the
 // process, or that you hand to somebody who knows its owner. From now on Err matches

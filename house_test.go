@@ -21,44 +21,48 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"internal/redistest", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/explore", "docs"},
+	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/...", "docs"},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
-	{"watchdog", "fence"},
+	{"console"},
+	{"inspect/blocked", "inspect/doctor"},
+	{"watchdog", "fence", "redlatchprom", "redlatchotel", "inspect", "leader", "schedule", "redlatchtest"},
+	{"internal/clientstats"},
 	{"."},
 	{"internal/connect"},
-	{"driver/memory", "driver/sentinel"},
+	{"driver/memory", "driver/sentinel", "driver/goredis"},
 	{"driver/rueidis", "driver/cluster"},
-	{"internal/multilock"},
+	{"internal/multilock", "internal/counter"},
 	{"internal/lock"},
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/signal", "driver"},
+	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/random", "internal/signal", "driver"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
 // what stands here.
 var houseOnly = map[string][]string{
 	".": {
-		"internal/connect", "internal/lock", "internal/multilock", "internal/protocol", "internal/lockerr", "driver",
+		"internal/connect", "internal/lock", "internal/multilock", "internal/counter", "internal/protocol", "internal/lockerr", "driver",
 	},
 	// Not driver/memory: only programs that import it contain it.
-	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "driver"},
+	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "internal/random", "driver"},
 	"driver/memory":          {"driver/rueidis", "driver"},
 	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
+	"driver/goredis":         {"driver/cluster", "driver/internal/call", "driver"}, // the library links no go-redis
 	"driver/rueidis":         {"driver/internal/single", "driver"},
-	"driver/cluster":         {"driver/internal/call", "driver"}, // put together from single drivers, whichever they are
+	"driver/cluster":         {"driver/internal/call", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are
 	"driver/internal/single": {"driver/internal/call", "driver"},
-	"driver/internal/call":   {"internal/pause", "driver"},
+	"driver/internal/call":   {"internal/pause", "internal/random", "driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {
-		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/signal", "driver",
+		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
 	},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.
-	"internal/waitqueue": {"internal/signal", "driver"},
+	"internal/waitqueue": {"internal/random", "internal/signal", "driver"},
 	"internal/renew":     {"internal/signal"},
 }
 
@@ -157,27 +161,46 @@ func TestHouseSeesWrongImports(t *testing.T) {
 }
 
 // Goal: a program that uses redis:// alone does not link the embedded server and its Lua
-// interpreter. Method: nothing that the library depends on, at any depth, belongs to them. With
-// driver/memory both are found, so the patterns are right.
+// interpreter, nor go-redis. Method: nothing that the library depends on, at any depth, belongs to
+// them. With the packages of these drivers all are found, so the patterns are right.
 func TestHouseLinksNoEmbeddedServer(t *testing.T) {
 	t.Parallel()
-	embedded := regexp.MustCompile(`(?m)^github\.com/(alicebob/miniredis|yuin/gopher-lua).*$`)
-	dependencies := func(packages ...string) []byte {
-		out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, packages...)...).Output()
-		if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
-		return out
+	embedded := regexp.MustCompile(`(?m)^github\.com/(alicebob/miniredis|yuin/gopher-lua|redis/go-redis).*$`)
+	if found := embedded.FindAll(houseDependencies(t, ".", "./fence", "./watchdog"), -1); len(found) > 0 {
+		t.Errorf("the library depends on %q: only driver/memory and driver/goredis may", found)
 	}
-	if found := embedded.FindAll(dependencies(".", "./fence", "./watchdog"), -1); len(found) > 0 {
-		t.Errorf("the library depends on %q: only driver/memory may", found)
-	}
-	with := dependencies("./driver/memory")
-	for _, name := range []string{"github.com/alicebob/miniredis/v2\n", "github.com/yuin/gopher-lua\n"} {
+	with := houseDependencies(t, "./driver/memory", "./driver/goredis")
+	for _, name := range []string{"github.com/alicebob/miniredis/v2\n", "github.com/yuin/gopher-lua\n", "github.com/redis/go-redis/v9\n"} {
 		if !bytes.Contains(with, []byte(name)) || !embedded.MatchString(name) {
-			t.Errorf("driver/memory does not depend on %s, or the pattern does not match it", name)
+			t.Errorf("the drivers do not depend on %s, or the pattern does not match it", name)
 		}
 	}
+}
+
+// Goal: only programs that import redlatchprom or redlatchotel link Prometheus or OpenTelemetry.
+func TestHouseLinksNoMetricsUnlessAskedFor(t *testing.T) {
+	t.Parallel()
+	for opted, pattern := range map[string]*regexp.Regexp{
+		"./redlatchprom": regexp.MustCompile(`(?m)^github\.com/prometheus/.*$`),
+		"./redlatchotel": regexp.MustCompile(`(?m)^go\.opentelemetry\.io/.*$`),
+	} {
+		if found := pattern.FindAll(houseDependencies(t, ".", "./fence", "./driver/memory"), -1); len(found) > 0 {
+			t.Errorf("the library depends on %q: only %s may", found, opted)
+		}
+		if !pattern.Match(houseDependencies(t, opted)) {
+			t.Errorf("the pattern %s finds nothing in %s", pattern, opted)
+		}
+	}
+}
+
+// houseDependencies are all packages that some packages depend on, one a line.
+func houseDependencies(t *testing.T, packages ...string) []byte {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, packages...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return out
 }
 
 func TestHouseNamesOnlyPackagesThatExist(t *testing.T) {

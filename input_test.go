@@ -37,7 +37,7 @@ func TestNamesThatCannotNameALock(t *testing.T) {
 func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 	c := open(t, "memory://", redlatch.Config{})
 	for field, opt := range map[string]redlatch.LockOption{
-		"WithLease": redlatch.WithLease(9 * time.Millisecond), "WithWait": redlatch.WithWait(-1), "LockOption": {},
+		"WithLease": redlatch.WithLease(9 * time.Millisecond), "WithWait": redlatch.WithWait(-1), "LockOption": {}, "WithBackoff": redlatch.WithBackoff(2*time.Millisecond, time.Millisecond),
 		"WithReplicas": redlatch.WithReplicas(1, 0),
 	} {
 		_, err := c.Mutex("job").Lock(t.Context(), opt)
@@ -47,11 +47,14 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		}
 	}
 	for field, cfg := range map[string]redlatch.Config{
+		"Name":           {Name: "two words"},
 		"LeaseTime":      {LeaseTime: time.Millisecond},
 		"RenewInterval":  {LeaseTime: time.Second, RenewInterval: 501 * time.Millisecond},
 		"PollCap":        {PollCap: time.Millisecond},
+		"Backoff":        {Backoff: redlatch.Backoff{Max: time.Microsecond}},
 		"OldestPeer":     {OldestPeer: "3.16"},
 		"RestartDelay":   {LeaseTime: time.Second, RestartDelay: 999 * time.Millisecond},
+		"TokenKeep":      {TokenClock: true, TokenKeep: 29 * time.Second},
 		"CommandTimeout": {CommandTimeout: -1},
 		"ReleaseTimeout": {ReleaseTimeout: time.Microsecond},
 	} {
@@ -144,4 +147,30 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	_, err := redlatch.Open(ctx, server.URL(), redlatch.Config{})
 	is(t, "Open of a frozen server", err, context.DeadlineExceeded)
 	within(t, "Open", time.Since(began), 0, 100*time.Millisecond+slack)
+}
+
+func TestABackoffThatCannotWork(t *testing.T) {
+	for _, cfg := range []redlatch.Config{
+		{Backoff: redlatch.Backoff{First: time.Second}},
+		{Backoff: redlatch.Backoff{First: time.Microsecond, Max: time.Second}},
+		{Backoff: redlatch.Backoff{Max: -1}},
+		{Backoff: redlatch.Backoff{Max: time.Second}, Protect: true},
+	} {
+		_, err := redlatch.Open(t.Context(), "memory://", cfg)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != "Backoff" {
+			t.Errorf("Open with %+v is %v, want a ConfigError for Backoff", cfg.Backoff, err)
+		}
+	}
+	c := open(t, "memory://", redlatch.Config{})
+	for _, opt := range []redlatch.LockOption{
+		redlatch.WithBackoff(0, 0), redlatch.WithBackoff(-1, time.Second), redlatch.WithBackoff(time.Microsecond, time.Second),
+		redlatch.WithBackoff(time.Second, time.Millisecond),
+	} {
+		_, err := c.Mutex("job").Lock(t.Context(), opt)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != "WithBackoff" {
+			t.Errorf("Lock is %v, want a ConfigError for WithBackoff", err)
+		}
+	}
 }

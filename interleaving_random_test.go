@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -21,51 +20,33 @@ import (
 // contexts that end, lost requests and replies, two clients. Nobody overlaps, no error
 // beyond those documented, and in the end nothing is left.
 func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
-	m := must(memory.Open(t.Context(), memory.Options{}))
-	defer m.Close()
-	r := &sharedOwners{t: t}
-	d := &spoiled{Driver: m}
-	cfg := quiet(redlatch.Config{LeaseTime: 5 * time.Second, PollCap: 200 * time.Millisecond, CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: time.Second})
-	for range 2 {
-		r.clients = append(r.clients, must(redlatch.New(d, cfg)))
-	}
-	d.spoil(losesOneOf(20, rand.IntN))
-	end := time.Now().Add(time.Duration(redistest.Stretch(15)) * time.Second)
-	var work sync.WaitGroup
-	for owner := range 6 {
-		c := r.clients[owner%2]
-		ctx := c.WithOwner(context.Background())
-		for range 3 {
-			work.Go(func() {
-				for time.Now().Before(end) {
-					r.visit(ctx, c, owner)
-				}
-			})
+	t.Parallel()
+	cfg := redlatch.Config{LeaseTime: 5 * time.Second, PollCap: 200 * time.Millisecond, CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: time.Second}
+	story(t, cfg, func(t *testing.T, s *stage) {
+		r := &sharedOwners{t: t, clients: []*redlatch.Client{s.client, s.other(cfg)}}
+		s.driver.spoil(losesOneOf(20, rand.IntN))
+		end := time.Now().Add(time.Duration(redistest.Stretch(1)) * time.Second)
+		var work sync.WaitGroup
+		for owner := range 6 {
+			c := r.clients[owner%2]
+			ctx := c.WithOwner(s.limited())
+			for range 3 {
+				work.Go(func() {
+					for time.Now().Before(end) {
+						r.visit(ctx, c, owner)
+					}
+				})
+			}
 		}
-	}
-	work.Wait()
-	d.spoil(nil)
-	r.report()
-
-	// On a machine without time a waiter's request to leave its queue may be lost for good. The next
-	// who waits there removes what is left of it.
-	redistest.Eventually(t, 30*time.Second, func() bool {
-		limited, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		if h, err := r.clients[0].FairMutex("l1").Lock(limited); err == nil {
-			_ = h.Unlock(limited)
+		work.Wait()
+		s.driver.spoil(nil)
+		r.report()
+		time.Sleep(31 * time.Second)
+		wantNothingIn(t, r.clients)
+		if keys := s.memory.Miniredis().Keys(); len(keys) != 0 {
+			t.Errorf("left over: %v", keys)
 		}
-		return r.clients[0].Stats().Holds == 0 && r.clients[1].Stats().Holds == 0 && len(m.Miniredis().Keys()) == 0
-	}, "nothing is left")
-	for _, c := range r.clients {
-		if s := c.Stats(); s.Holds+s.Waiters != 0 {
-			t.Errorf("left: %+v", s)
-		}
-		if err := c.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	}
-	t.Log(m.Miniredis().Keys())
+	})
 }
 
 // sharedOwners is one run: who is inside of four locks, and what was not to happen.

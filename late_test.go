@@ -35,7 +35,7 @@ func (m *mail) sent() []driver.Command {
 // release of the first hold is held up on its way, and its repetition succeeds. It arrives
 // when the owner holds the lock again.
 func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
-	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+	eachWay(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		first := must(l.Lock(ctx))
 		var late mail
@@ -57,7 +57,7 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 // The same for what cancels an attempt whose outcome nobody knows. The attempt was
 // carried out. Its repetitions and its release were held up.
 func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
-	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+	eachWay(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		ctx, l, net := s.client.WithOwner(s.limited()), k.lock(s.client, "job"), s.tap()
 		var late mail
 		net.set(func(commands []driver.Command, send sender) []driver.Reply {

@@ -12,6 +12,7 @@ import (
 // Goal: a hold with an end is renewed up to it, is lost before it, and its key does not
 // outlive it. Method: look at the key all the time.
 func TestAHoldWithAnEndIsNeverRenewedBeyondIt(t *testing.T) {
+	t.Parallel()
 	for _, most := range []time.Duration{5 * time.Second, 30 * time.Second, 31 * time.Second, 70 * time.Second, 5 * time.Minute} {
 		for what, opts := range map[string][]redlatch.LockOption{
 			"renewed": {redlatch.WithMaxHold(most)},

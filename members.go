@@ -18,16 +18,20 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 		switch {
 		case isMulti && inner != nil && maker == "NewMulti":
 			members, err = append(members, inner.set.Members...), cmp.Or(err, inner.Err())
+		case isPermit(l):
+			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1))
 		case !single:
 			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l))
 		case client == nil:
 			err = cmp.Or(err, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l))
 		default:
-			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Name)})
+			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Lock)})
 		}
 	}
 	return members, err
 }
+
+func isPermit(l Lock) bool { _, is := l.(permitLock); return is }
 
 // refOf is what a lock refers to, with a nil client if none made it. It reports false if it is no
 // single lock.
@@ -45,9 +49,9 @@ func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 		if l != nil {
 			c, r = l.client, &l.write
 		}
-	case readLocker:
-		if l.m != nil {
-			c, r = l.m.client, &l.m.read
+	case *readLocker:
+		if l != nil {
+			c, r = l.client, &l.read
 		}
 	default:
 		return nil, nil, false
@@ -60,9 +64,16 @@ func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 func optionsOfEach(s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
 	each := make([]lock.Options, len(s.Members))
 	for i, m := range s.Members {
-		var err error
-		if each[i], err = options(m.Locks.Lease(), wait, opts); err != nil && s.Err == nil {
+		o, err := options(m.Locks, wait, opts)
+		if err != nil && s.Err == nil {
 			return nil, err
+		}
+		if o.MinHold > 0 {
+			return nil, &ConfigError{Field: "WithMinHold", Reason: "the members of a Multi or a Quorum are released together: it is for a single lock"}
+		}
+		each[i] = *o
+		if each[i].Cohort > 0 {
+			return nil, &ConfigError{Field: "WithCohort", Reason: "a Multi or a Quorum cannot be passed on in memory"}
 		}
 	}
 	return each, nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
 // What happens to a caller who does not do what most callers do.
@@ -66,10 +68,28 @@ func TestErrOfAZeroWholeIsThatOfItsVerbs(t *testing.T) {
 }
 
 func TestNewRefusesToWorkWithoutADriver(t *testing.T) {
-	_, err := redlatch.New(nil, redlatch.Config{})
-	wrong, is := errors.AsType[*redlatch.ConfigError](err)
-	if !is || !strings.Contains(wrong.Reason, "nil") {
-		t.Errorf("New(nil) is %v, want a ConfigError", err)
+	for _, d := range []driver.Driver{nil, (*rueidis.Driver)(nil)} {
+		_, err := redlatch.New(d, redlatch.Config{})
+		wrong, is := errors.AsType[*redlatch.ConfigError](err)
+		if !is || !strings.Contains(wrong.Reason, "nil") {
+			t.Errorf("New(%T) is %v, want a ConfigError", d, err)
+		}
+	}
+}
+
+// A lock that is nil is an error and no panic, also if it is a nil pointer.
+func TestDoRefusesALockThatIsNil(t *testing.T) {
+	for _, l := range []redlatch.Lock{
+		nil, (*redlatch.Mutex)(nil), (*redlatch.FairMutex)(nil), (*redlatch.RWMutex)(nil), (*redlatch.Multi)(nil), (*redlatch.Quorum)(nil),
+		(*redlatch.RWMutex)(nil).Locker(), (*redlatch.RWMutex)(nil).RLocker(),
+	} {
+		_, err := redlatch.DoValue(t.Context(), l, func(context.Context, *redlatch.Hold) (int, error) {
+			t.Error("it ran")
+			return 0, nil
+		})
+		if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "lock" || !strings.Contains(wrong.Reason, "nil") {
+			t.Errorf("%T: the error is %v, want a ConfigError", l, err)
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ func TestWhatWasTakenTogetherWithoutAnAnswerGoesBack(t *testing.T) {
 
 // A lease that is too short for its servers is tried for as long as the caller waits.
 func TestAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		locks, leave := farLocks(ctx, 2)
 		defer leave()

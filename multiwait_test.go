@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -77,7 +78,7 @@ func TestAfterAWaitInVainNoMemberIsHeld(t *testing.T) {
 // counter for each member that only its holder may touch; the race detector watches.
 func TestMultisNeverWaitForEachOther(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	id := redistest.Name(t)
 	urls := []string{redistest.Shared(t).URL(), redistest.Start(t).URL()}
@@ -181,6 +182,39 @@ func TestAMultiStandsBehindTheWaitersOfItsProcess(t *testing.T) {
 			t.Errorf("served %s, then %s", a, b)
 		}
 	})
+}
+
+// Goal: a Multi that has let go of its members leaves others the time to come. Method: one member is
+// held by a stranger all the time. The other is free for longer than a message and a request take.
+func TestAMultiThatLetsGoLeavesTimeForOthers(t *testing.T) {
+	const trip = 10 * time.Millisecond
+	rounds := 0
+	for held := range 2 { // which of them is taken first depends on their servers
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			all := posts(t, 2, sure)
+			stranger := must(all[held].rival(t, sure).Mutex("job").Lock(ctx))
+			other, free := all[1-held], time.Time{}
+			other.set(func(commands []driver.Command, send sender) []driver.Reply {
+				time.Sleep(trip)
+				before := other.memory.Miniredis().Exists("job")
+				replies := send(commands...)
+				switch after := other.memory.Miniredis().Exists("job"); {
+				case before && !after:
+					free = time.Now()
+				case !before && after && !free.IsZero():
+					rounds++
+					within(t, "between a release and the next acquisition", time.Since(free), 4*trip, time.Hour)
+				}
+				return replies
+			})
+			_, err := redlatch.NewMulti(locksOf(all, "job")...).Lock(ctx, redlatch.WithWait(time.Minute))
+			is(t, "Lock", err, redlatch.ErrNotAcquired)
+			_ = stranger.Unlock(ctx)
+		})
+	}
+	if rounds < 3 {
+		t.Errorf("it let go %d times: this proves nothing", rounds)
+	}
 }
 
 // Two processes that know two servers by different names take them in different orders.

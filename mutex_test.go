@@ -164,26 +164,36 @@ func TestOneOwnerReentersAndOthersDoNot(t *testing.T) {
 	})
 }
 
+// Goal: goroutines of one owner hold a lock at the same time. Method: none releases it before all
+// of them are in. A stranger stays out meanwhile.
 func TestGoroutinesOfOneOwnerDoNotExcludeEachOther(t *testing.T) {
 	eachServer(t, func(t *testing.T, url string) {
+		const goroutines = 8
 		c, name := open(t, url, redlatch.Config{}), redistest.Name(t)
 		ctx := c.WithOwner(t.Context())
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for range 20 {
-					h, err := c.Mutex(name).Lock(ctx)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if err := h.Unlock(ctx); err != nil {
-						t.Error(err)
-					}
+		var inside, all sync.WaitGroup
+		inside.Add(goroutines)
+		leave := make(chan struct{})
+		for range goroutines {
+			all.Go(func() {
+				h, err := c.Mutex(name).Lock(ctx, redlatch.WithWait(10*time.Second))
+				inside.Done()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				<-leave
+				if err := h.Unlock(ctx); err != nil {
+					t.Error(err)
 				}
 			})
 		}
-		wg.Wait()
+		inside.Wait()
+		if _, err := c.Mutex(name).TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("TryLock of a stranger is %v", err)
+		}
+		close(leave)
+		all.Wait()
 		if status := must(c.Mutex(name).Status(ctx)); status.Locked {
 			t.Errorf("status after all is %+v", status)
 		}

@@ -7,45 +7,115 @@ import (
 	"github.com/redlatch/redlatch/internal/lock"
 )
 
-// Observer is told of events. Its method is called in the goroutine where the event happens,
-// and must not block. A separate goroutine tells it of losses, and calls the logger. The
-// method may use the client, and close it. It must be safe for concurrent use. If it panics in
-// a goroutine of this package, the process ends: for a loss, and for members of a Quorum.
+// Observer receives the events of a client. Packages redlatchprom and redlatchotel have observers
+// for Prometheus and OpenTelemetry.
 //
-// The context has the values of the caller's context: that of Unlock for EventReleased, and
-// that of Lock for all other events. It may have ended. Events of a member of a Multi or a
-// Quorum have the context of the Lock or Unlock of the whole. There is no event for what
-// Client.Close releases.
+// Its method must be safe for concurrent use, and must not block: Lock and Unlock call it in the
+// caller's goroutine. A goroutine of the client reports EventLost, EventClosed and EventRenewed,
+// and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
+// use the client, and close it. If it panics, the log says so, and nothing else changes.
+//
+// The context has the values of the caller's context: that of Unlock for EventReleased, that of
+// ForceUnlock for EventForced, and that of Lock for all other events. It may have ended. Events
+// of a member of a Multi or a Quorum have the context of the Lock or Unlock of the whole.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }
 
 // Event is one thing that happened to a lock of this client.
 type Event struct {
-	Kind  EventKind
-	Lock  string
-	Owner string // "" if no owner got the lock
-	// Took is the wait for EventAcquired and EventNotAcquired, and the time held for
-	// EventReleased and EventLost.
+	Kind     EventKind
+	Lock     string
+	LockKind LockKind
+	Owner    string // "" if no owner got the lock
+
+	// Holder is the owner that held the lock, as last seen, for EventNotAcquired and an
+	// EventAcquired after a wait. It is "" if none was seen.
+	Holder string
+	// Since is when the hold was acquired. It is zero for EventNotAcquired and EventForced.
+	Since time.Time
+	// Took is the wait for EventAcquired and EventNotAcquired, the time of the request for
+	// EventRenewed, and otherwise the time held.
 	Took time.Duration
-	// Err is the reason for EventNotAcquired, EventLost, and an EventReleased that failed.
+	// Left is the time to the deadline of the hold when Redis confirmed its renewal, for
+	// EventRenewed. It is negative if a watchdog has kept the hold.
+	Left time.Duration
+	// Late says for EventRenewed that half of the lease had gone.
+	Late bool
+	// Loss is why a hold was lost, for EventLost and an EventReleased that finds the hold lost.
+	Loss Loss
+	// Err is the reason for EventNotAcquired, EventLost, and an EventReleased or EventClosed that
+	// failed.
 	Err error
 }
 
-// EventKind is what happened.
+// EventKind is what happened. Later versions may have more.
 type EventKind string
 
-// The events.
+// The events. EventLost, EventClosed and EventRenewed are reported once for each owner of a lock,
+// whatever its number of holds. The others are reported once for each acquisition.
 const (
 	EventAcquired    EventKind = lock.EventAcquired    // "acquired"
 	EventNotAcquired EventKind = lock.EventNotAcquired // "not acquired"
 	EventReleased    EventKind = lock.EventReleased    // "released"
+	EventDetached    EventKind = lock.EventDetached    // "detached"
+	EventClosed      EventKind = lock.EventClosed      // "closed": Client.Close released it
 	EventLost        EventKind = lock.EventLost        // "lost"
+	EventRenewed     EventKind = lock.EventRenewed     // "renewed": Redis confirmed more time
+	EventForced      EventKind = lock.EventForced      // "forced": ForceUnlock of this client freed it
 )
+
+// LockKind is the kind of a lock, or the side of a read-write lock.
+type LockKind string
+
+// The kinds. A Multi and a Quorum have no kind: each of their members has one.
+const (
+	KindMutex LockKind = lock.KindMutex // "mutex"
+	KindFair  LockKind = lock.KindFair  // "fair"
+	KindRead  LockKind = lock.KindRead  // "read"
+	KindWrite LockKind = lock.KindWrite // "write"
+
+	KindPermit LockKind = lock.KindPermit // "permit": of a PermitSemaphore
+)
+
+// Loss is why a hold was lost.
+type Loss string
+
+// The reasons.
+const (
+	LossExpired Loss = lock.LossExpired // "expired": no renewal was confirmed in time
+	LossEnded   Loss = lock.LossEnded   // "ended": the time of WithLease or WithMaxHold was over
+	LossGone    Loss = lock.LossGone    // "gone": the lock was forced open, or the server lost it
+)
+
+// Observers returns one observer that calls several, in this order. It skips nil ones. If one of
+// them panics, the others are still called.
+func Observers(each ...Observer) Observer {
+	var all observers
+	for _, o := range each {
+		if o != nil {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+type observers []Observer
+
+func (all observers) Observe(ctx context.Context, e Event) {
+	if len(all) == 0 {
+		return
+	}
+	defer all[1:].Observe(ctx, e)
+	all[0].Observe(ctx, e)
+}
 
 // observe tells an observer.
 func observe(o Observer) func(context.Context, lock.Event) {
 	return func(ctx context.Context, e lock.Event) {
-		o.Observe(ctx, Event{Kind: EventKind(e.Kind), Lock: e.Lock, Owner: e.Owner, Took: e.Took, Err: e.Err})
+		o.Observe(ctx, Event{
+			Kind: EventKind(e.Kind), Lock: e.Lock, LockKind: LockKind(e.LockKind), Owner: e.Owner,
+			Holder: e.Holder, Since: e.Since, Took: e.Took, Left: e.Left, Late: e.Late, Loss: Loss(e.Loss), Err: e.Err,
+		})
 	}
 }

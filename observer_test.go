@@ -16,30 +16,6 @@ type observer func(context.Context, redlatch.Event)
 
 func (o observer) Observe(ctx context.Context, e redlatch.Event) { o(ctx, e) }
 
-// An observer panics in the caller's goroutine, which recovers, as a web server does.
-func TestAPanickingObserverLeavesNoHoldBehind(t *testing.T) {
-	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
-		c := s.other(redlatch.Config{Observer: observer(func(_ context.Context, e redlatch.Event) {
-			if e.Kind == redlatch.EventAcquired {
-				panic("observer")
-			}
-		})})
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = c.Mutex("job").Lock(s.limited())
-		}()
-		time.Sleep(10 * time.Minute)
-		if s.memory.Miniredis().Exists("job") {
-			t.Errorf("nobody has the hold, and it is renewed for ever: %+v", c.Stats())
-		}
-		ctx := c.WithOwner(s.limited())
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = c.Mutex("other").Lock(ctx)
-		}()
-	})
-}
-
 // An observer that is told of a loss ends the client, as one does that cannot go on.
 func TestAnObserverMayCloseItsClient(t *testing.T) {
 	for _, kind := range []redlatch.EventKind{redlatch.EventLost, redlatch.EventAcquired, redlatch.EventReleased} {

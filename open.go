@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // Open connects to a server, or several, and returns a client that owns the connection:
@@ -15,6 +17,8 @@ import (
 //	                                                   a cluster, of which these are some servers
 //	rediss://…  rediss+sentinel://…  rediss+cluster://…
 //	                                                   the same, encrypted (Config.TLS)
+//	unix://[[user]:password@]/path/to/redis.sock[?db=database]
+//	                                                   one server, through its Unix socket
 //	memory://                                          a private one in this process
 //	memory://name                                      one in this process, shared by name
 //
@@ -31,7 +35,8 @@ import (
 // anyone waits, and up to 8 for commands that wait for replicas. In a Cluster it does so
 // for each server that it uses. An idle connection costs one PING in each CommandTimeout.
 //
-// It blocks until the server has answered, bounded by ctx and by Config.CommandTimeout. The
+// It blocks until the server has answered, bounded by ctx and by Config.CommandTimeout, or by
+// Config.ConnectTimeout if that is longer. The
 // error is a *ConfigError for a URL or a setting that cannot work. It is ErrUnsupported for a
 // server known to run scripts that are not atomic (docs/servers.md). Any other error is that
 // of the network or the server. It names the address and never the password. After an error
@@ -45,16 +50,20 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := target.Open(ctx, connect.Settings{
+	id := lock.NewID()
+	d, err := target.Await(ctx, connect.Settings{
+		ClientName:     protocol.ConnectionName(id, cfg.Name),
 		TLS:            cfg.TLS,
 		Credentials:    cfg.Credentials,
 		AddressMap:     cfg.AddressMap,
 		CommandTimeout: cfg.CommandTimeout,
+	}, cfg.ConnectTimeout, func(err error) {
+		cfg.Logger.Warn("redlatch: open: the server cannot be reached yet; trying again", "for", cfg.ConnectTimeout, "error", err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	settings := cfg.settings(d)
+	settings := cfg.settings(id, d)
 	settings.CloseDriver = true
 	return newClient(settings, target.Identity(), target.Database(), cfg.RestartDelay), nil
 }

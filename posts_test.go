@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/internal/embedded"
 )
 
 // Several servers in a bubble of fake time, and what can become of each.
@@ -53,6 +54,7 @@ func posts(t *testing.T, n int, cfg redlatch.Config) []*post {
 	for i := range all {
 		m := must(memory.Open(ctx, memory.Options{}))
 		t.Cleanup(m.Close)
+		embedded.Quicken(m.Miniredis())
 		p := &post{tap: &tap{Driver: m}, memory: m}
 		p.client = p.rival(t, cfg)
 		all[i] = p

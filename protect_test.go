@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
@@ -109,6 +111,7 @@ var sides = map[string]func(c *redlatch.Client) redlatch.Lock{
 }
 
 func TestEveryKindOfHoldIsOnRecordForAsLongAsItIsHeld(t *testing.T) {
+	t.Parallel()
 	for side, of := range sides {
 		t.Run(side, func(t *testing.T) {
 			protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
@@ -199,6 +202,7 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 // A reader cancels its wait while the request that another sent for both is under way.
 func TestNoRecordIsLeftOfACompanionThatLeaves(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		tap := s.tap()
 		rival := must(s.other(redlatch.Config{}).RWMutex("job").Lock(t.Context()))
 		l := s.client.RWMutex("job").RLocker()
 		stays, leaveFirst := context.WithCancel(t.Context())
@@ -212,18 +216,18 @@ func TestNoRecordIsLeftOfACompanionThatLeaves(t *testing.T) {
 		if n := len(session(s.memory, s.client)); n != 2 {
 			t.Fatalf("%d are on record, want 2", n)
 		}
-		left := false
-		s.driver.spoil(func(words []string) fate {
-			if !left && slices.Contains(words, "job") {
-				left = true
+		var left atomic.Bool
+		tap.set(func(commands []driver.Command, send sender) []driver.Reply {
+			asks := slices.ContainsFunc(commands, func(c driver.Command) bool { return slices.Contains(c.Words, "job") })
+			if asks && left.CompareAndSwap(false, true) {
 				leave()
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // it leaves
 			}
-			return arrives
+			return send(commands...)
 		})
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if n := len(session(s.memory, s.client)); n != 1 || !left {
+		if n := len(session(s.memory, s.client)); n != 1 || !left.Load() {
 			t.Errorf("%d are on record, want 1", n)
 		}
 		leaveFirst()
@@ -286,6 +290,7 @@ func TestStatsTellOfWatchdogs(t *testing.T) {
 
 // A client that was never asked for a protected hold sends nothing, and has no connection.
 func TestAProtectedClientThatHoldsNothingSendsNothing(t *testing.T) {
+	t.Parallel()
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		time.Sleep(time.Hour)
 		_ = must(s.client.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Minute))).Unlock(t.Context())

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,8 +110,32 @@ func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
 		_ = must(m.Lock(t.Context())).Unlock(t.Context())
 		synctest.Wait()
 		session := protocol.SessionKey(s.client.ID())
-		if want := []string{session, "job", "job", session}; !slices.Equal(keys, want) {
+		if want := []string{session, "job", "job", "job", session}; !slices.Equal(keys, want) {
 			t.Errorf("the commands went to %q, want %q", keys, want)
 		}
+	})
+}
+
+// Goal: a hold is protected from its grant on. Method: while its owner waits, a watchdog that found
+// the process paused has removed the entry of a lock that it does not hold.
+func TestAWaiterWhoseEntryIsGoneIsProtectedOnceItHolds(t *testing.T) {
+	story(t, redlatch.Config{Protect: true}, func(t *testing.T, s *stage) {
+		held := must(s.stranger().Mutex("job").Lock(s.limited()))
+		got := make(chan *redlatch.Hold, 1)
+		go func() { got <- must(s.client.Mutex("job").Lock(s.limited())) }()
+		time.Sleep(time.Second)
+		m, session := s.memory.Miniredis(), protocol.SessionKey(s.client.ID())
+		before, _ := m.HKeys(session)
+		for _, field := range before {
+			if strings.Contains(field, "job") {
+				m.HDel(session, field)
+			}
+		}
+		_ = held.Unlock(s.limited())
+		h := <-got
+		if after, _ := m.HKeys(session); !slices.Equal(after, before) || len(before) < 2 {
+			t.Errorf("the session has %q, want %q", after, before)
+		}
+		_ = h.Unlock(s.limited())
 	})
 }

@@ -110,6 +110,7 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 // two. Then one of these is restarted: what it has forgotten and what was free are a
 // majority. Both halves are shown, so that the first proves that the second could fail.
 func TestAServerThatRestartsEmptyDoesNotLetASecondHolderIn(t *testing.T) {
+	t.Parallel()
 	const lease = 4 * time.Second
 	for _, delay := range []time.Duration{-1, lease} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
@@ -226,5 +227,25 @@ func TestTwoNamesOfOneServerDoNotKeepOthersFromComingBack(t *testing.T) {
 			}
 		}
 		_ = h.Unlock(ctx)
+	})
+}
+
+// A server counts its uptime in whole seconds, cut off at both ends. So it may be up for a second
+// less than it says.
+func TestAServerThatMayBeASecondYoungerDoesNotCountYet(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		for uptime, counts := range map[int]bool{30: false, 31: true} {
+			all := posts(t, 3, redlatch.Config{})
+			for i, p := range all {
+				p.set(aged(fmt.Sprint("run", i), seconds(uptime)))
+			}
+			h, err := redlatch.NewQuorum(locksOf(all, "job")...).TryLock(ctx)
+			if (err == nil) != counts {
+				t.Errorf("%d s after a restart, with a delay of 30 s: %v", uptime, err)
+			}
+			if err == nil {
+				_ = h.Unlock(ctx)
+			}
+		}
 	})
 }

@@ -108,15 +108,52 @@ func failTwo(ctx context.Context, t *testing.T, all []*redistest.Server, fail *r
 	}
 }
 
+// checkSpans fails for each span that began before an earlier one, whichever, had ended.
 func checkSpans(t *testing.T, spans []span, seed uint64) {
-	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
-	for i := 1; i < len(spans); i++ {
-		if a, b := spans[i-1], spans[i]; b.first.Before(a.last) && !b.last.IsZero() {
-			t.Errorf("%s came in %v before %s was out (seed %d)", b.who, a.last.Sub(b.first), a.who, seed)
-		}
+	t.Helper()
+	if late := overlapping(spans); len(late) > 0 {
+		t.Errorf("%d of %d holds began before another had ended (seed %d): %v", len(late), len(spans), seed, late)
 	}
 	t.Logf("%d holds", len(spans))
 	if len(spans) < 5 {
 		t.Errorf("only %d holds", len(spans))
+	}
+}
+
+// overlapping are the spans that began before an earlier one had ended. A span without a last
+// moment was never valid.
+func overlapping(spans []span) (late []string) {
+	spans = slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return s.last.IsZero() })
+	slices.SortFunc(spans, func(a, b span) int { return a.first.Compare(b.first) })
+	var longest span
+	for _, s := range spans {
+		if s.first.Before(longest.last) {
+			late = append(late, fmt.Sprintf("%s came in %v before %s was out", s.who, longest.last.Sub(s.first), longest.who))
+		}
+		if s.last.After(longest.last) {
+			longest = s
+		}
+	}
+	return late
+}
+
+// Goal: an overlap is seen although another span lies between the two.
+func TestOverlapsBeyondTheNextAreSeen(t *testing.T) {
+	t.Parallel()
+	at := func(ms int) time.Time { return time.UnixMilli(int64(1000 + ms)) }
+	of := func(who string, first, last int) span { return span{who, at(first), at(last)} }
+	for what, c := range map[string]struct {
+		spans []span
+		want  int
+	}{
+		"one after another":      {[]span{of("a", 0, 10), of("b", 10, 20), of("c", 21, 30)}, 0},
+		"neighbours":             {[]span{of("a", 0, 11), of("b", 10, 20)}, 1},
+		"one across two":         {[]span{of("a", 0, 100), of("b", 10, 20), of("c", 30, 40)}, 2},
+		"told of out of order":   {[]span{of("c", 30, 40), of("a", 0, 100), of("b", 10, 20)}, 2},
+		"one that never counted": {[]span{of("a", 0, 100), {who: "b", first: at(10)}}, 0},
+	} {
+		if got := overlapping(c.spans); len(got) != c.want {
+			t.Errorf("%s: %q, want %d", what, got, c.want)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // out requests late; every moment of a hold is checked against the others'.
 func TestAQuorumInAStorm(t *testing.T) {
 	t.Parallel()
-	for range redistest.Stretch(2) {
+	for range redistest.Stretch(1) {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()

@@ -88,6 +88,7 @@ func TestAVoteFollowsTheEndOfADeadHolder(t *testing.T) {
 // Goal: those that wait do not keep each other out, and get the lock one after the other, soon
 // after each release. Method: twelve waiters in six processes.
 func TestWaitersOfAQuorumFollowOneAnother(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		all := posts(t, 3, sure)
 		for _, p := range all {

@@ -30,14 +30,14 @@ var refusals = []string{
 }
 
 func TestAServerThatRefusesIsNotALockThatIsHeld(t *testing.T) {
-	all := append([]lockKind{{name: "multi", lock: multiOf, rival: multiOf}}, lockKinds...)
+	all := append([]lockKind{{name: "multi", lock: multiOf, rival: multiOf}, permitKind}, lockKinds...)
 	for _, k := range all {
 		t.Run(k.name, func(t *testing.T) {
 			story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 				net, l := s.tap(), k.lock(s.client, "job")
 				for _, answer := range refusals {
 					code, _, _ := strings.Cut(answer, " ")
-					net.set(refusing(answer, scripted))
+					net.set(refusing(answer, changing))
 					for what, lock := range verbsOf(s.limited(), l) {
 						_, err := lock()
 						wantServersError(t, what, err, code)
@@ -70,7 +70,7 @@ func verbsOf(ctx context.Context, l redlatch.Lock) map[string]func() (*redlatch.
 
 // The wait began behind a holder that was seen, and ended with a server that refused.
 func TestAWaitThatEndsWhileTheServerRefusesSaysSo(t *testing.T) {
-	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+	eachWay(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		net := s.tap()
 		for _, answer := range refusals {
 			code, _, _ := strings.Cut(answer, " ")
@@ -81,7 +81,7 @@ func TestAWaitThatEndsWhileTheServerRefusesSaysSo(t *testing.T) {
 				got <- err
 			}()
 			time.Sleep(17500 * time.Millisecond)
-			net.set(refusing(answer, scripted))
+			net.set(refusing(answer, changing))
 			if err := h.Unlock(s.limited()); err != nil { // it is told, and asks
 				t.Fatal(err)
 			}

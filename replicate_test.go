@@ -103,6 +103,9 @@ func TestAHoldThatTooFewReplicasHaveIsGivenBack(t *testing.T) {
 		t.Errorf("only %d other locks within a second of waiting for replicas", pairs)
 	}
 	err := <-failed
+	if err == nil {
+		t.Fatal("it is a hold")
+	}
 	is(t, "Lock", err, redlatch.ErrNotReplicated)
 	if !strings.Contains(err.Error(), "1 of 2 replicas") {
 		t.Errorf("the error %q does not say how many had it", err)
@@ -165,7 +168,7 @@ func TestWithoutReplicasNothingIsAskedOfThem(t *testing.T) {
 	if err := h.Unlock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if list := server.CLI(t, "CLIENT", "LIST").(string); strings.Count(list, "name=redlatch ") != 1 {
+	if list := server.CLI(t, "CLIENT", "LIST").(string); strings.Count(list, "name=redlatch:") != 1 {
 		t.Errorf("want one connection, have\n%s", list)
 	}
 	if stats := server.CLI(t, "INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_wait:") {

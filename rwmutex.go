@@ -75,18 +75,18 @@ func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, erro
 func (m *RWMutex) Locker() Lock { return m }
 
 // RLocker returns the read side as a Lock.
-func (m *RWMutex) RLocker() Lock { return readLocker{m} }
+func (m *RWMutex) RLocker() Lock { return (*readLocker)(m) }
 
-type readLocker struct{ m *RWMutex }
+type readLocker RWMutex
 
-func (l readLocker) Name() string { return l.m.Name() }
+func (l *readLocker) Name() string { return (*RWMutex)(l).Name() }
 
-func (l readLocker) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return l.m.RLock(ctx, opts...)
+func (l *readLocker) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return (*RWMutex)(l).RLock(ctx, opts...)
 }
 
-func (l readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return l.m.TryRLock(ctx, opts...)
+func (l *readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return (*RWMutex)(l).TryRLock(ctx, opts...)
 }
 
 // ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,

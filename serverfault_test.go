@@ -31,6 +31,7 @@ func TestAServerThatForgetsItsScripts(t *testing.T) {
 }
 
 func TestAServerThatRestartsEmptyUnderHoldersAndWaiters(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	cfg := redlatch.Config{LeaseTime: 3 * time.Second}
 	c, other := open(t, server.URL(), cfg), open(t, server.URL(), cfg)
@@ -62,6 +63,7 @@ const slack = 400 * time.Millisecond
 // TestAFrozenServer stops the server as a whole: it accepts connections and
 // answers nothing.
 func TestAFrozenServer(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := open(t, server.URL(), redlatch.Config{LeaseTime: 2 * time.Second, CommandTimeout: 1500 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond})
 	h := must(c.Mutex("held").Lock(t.Context()))
@@ -121,6 +123,7 @@ func lastValid(h *redlatch.Hold) time.Time {
 }
 
 func TestAServerThatIsDown(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := open(t, server.URL(), redlatch.Config{CommandTimeout: 500 * time.Millisecond})
 	h := must(c.Mutex("job").Lock(t.Context()))

@@ -177,5 +177,7 @@ func refusing(answer string, match func(c driver.Command) bool) around {
 	}
 }
 
-// scripted says that a command runs a script.
-func scripted(c driver.Command) bool { return strings.HasPrefix(c.Words[0], "EVAL") }
+// changing says that a command takes, renews or releases a lock.
+func changing(c driver.Command) bool {
+	return strings.HasPrefix(c.Words[0], "EVAL") || c.Words[0] == "HDEL"
+}

@@ -2,6 +2,7 @@ package redlatch_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/internal/embedded"
 )
 
 // A server in a bubble of fake time, and its clients.
@@ -55,6 +57,7 @@ func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage
 	if err != nil {
 		t.Fatal(err)
 	}
+	embedded.Quicken(m.Miniredis())
 	s := &stage{T: t, driver: &spoiled{Driver: m}, memory: m}
 	s.client = s.other(cfg)
 	defer func() {
@@ -73,10 +76,41 @@ func perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *stage
 func (s *stage) teach(k lockKind) {
 	s.Helper()
 	c := s.stranger()
+	ctx := c.WithOwner(context.Background())
+	if k.of == permitKind.of {
+		must(c.PermitSemaphore("job").TrySetPermits(ctx, 1))
+		must(c.PermitSemaphore("lesson").TrySetPermits(ctx, 2))
+	}
+	if k.of == permitKind.of {
+		must(c.PermitSemaphore("job").TrySetPermits(ctx, 1))
+		must(c.PermitSemaphore("lesson").TrySetPermits(ctx, 2))
+	}
 	for _, l := range []redlatch.Lock{k.lock(c, "lesson"), k.rival(c, "lesson")} {
-		if err := must(l.Lock(context.Background())).Unlock(context.Background()); err != nil {
+		once, twice := must(l.Lock(ctx)), must(l.Lock(ctx)) // of two holds, one is released by a script
+		if err := errors.Join(twice.Unlock(ctx), once.Unlock(ctx)); err != nil {
 			s.Fatal(err)
 		}
+	}
+}
+
+// taken says that Redis has the lock, or the permit, for somebody.
+func (s *stage) taken(k lockKind) bool {
+	if k.of == permitKind.of {
+		return s.memory.Miniredis().Exists("{job}:timeout")
+	}
+	return s.memory.Miniredis().Exists("job")
+}
+
+// takeAway makes Redis lose who has the lock, or the permit. The permit is available again.
+func (s *stage) takeAway(k lockKind) {
+	s.Helper()
+	if k.of != permitKind.of {
+		s.memory.Miniredis().Del("job")
+		return
+	}
+	s.memory.Miniredis().Del("{job}:timeout")
+	if err := s.memory.Miniredis().Set("job", "1"); err != nil {
+		s.Fatal(err)
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 type Waiter struct {
 	Owner    string
 	Deadline time.Time // when Java peers take it for dead, by the server's clock
+	Name     string    // Config.Name of its client, "" if unknown
 }
 
 // Holder is one owner that holds a lock.
@@ -39,6 +40,7 @@ type Holder struct {
 	Count int           // how many holds it has
 	Write bool          // of the write side of a read-write lock
 	TTL   time.Duration // remaining; -1 without expiry
+	Name  string        // Config.Name of its client, "" if unknown
 }
 
 // HeldBy says whether owner, as Hold.Owner gives it, is among the holders, and with
@@ -53,7 +55,13 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 }
 
 // Status reads who holds the mutex, how often, and for how much longer. It changes
-// nothing. It blocks for one round trip, bounded by ctx and Config.CommandTimeout.
+// nothing. It blocks for one round trip, and for a second one if it sees an owner whose
+// name it does not know yet. Both together are bounded by ctx and Config.CommandTimeout.
+//
+// The second one lists the connections of the server (CLIENT LIST). A name stays unknown if
+// the owner is a Java peer, has no connection to this server any more, or if this user may
+// not list. No error follows from that.
+//
 // Errors: ErrWrongType if the key is something else; ErrInvalidName; ErrClosed.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
 	return status(ctx, &m.ref)

@@ -24,6 +24,7 @@ func thenCutOff(next fate) func([]string) fate {
 }
 
 func TestAnInnerReleaseWhoseReplyIsLostLeavesTheOuterHoldAlone(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string][]redlatch.LockOption{
 		"renewed": nil,
 		"fixed":   {redlatch.WithLease(30 * time.Second)},

@@ -22,7 +22,7 @@ import (
 // process asks for it and is carried out. While its reply is on the way, the waiter's
 // context ends. Then the network is gone.
 func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
-	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+	eachWay(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		net := s.tap()
 		h := must(k.rival(s.client, "job").Lock(s.limited()))
 		waiting, leave := context.WithCancel(s.limited())
@@ -43,7 +43,7 @@ func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
 		})
 		_ = h.Unlock(s.limited())
 		err := <-got
-		if errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome) && s.memory.Miniredis().Exists("job") {
+		if errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome) && s.taken(k) {
 			t.Errorf("Lock is %v, and Redis has the lock for another %v", err, s.ttl("job"))
 		}
 		leave()
@@ -55,8 +55,8 @@ func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
 // released, the first reply to that is lost, and the repetition finds nothing. Somebody
 // else holds the lock meanwhile and then releases it. Only a message tells of that.
 func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T) {
-	for _, k := range lockKinds {
-		if k.name == "fair" {
+	for _, k := range kindsOfHolds {
+		if k.of == "fair" {
 			continue // nobody else gets the lock while somebody waits
 		}
 		t.Run(k.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T
 					_ = next.Unlock(s.limited())
 				}()
 				synctest.Wait()
-				s.memory.Miniredis().Del("job")
+				s.takeAway(k)
 				foreign := must(k.rival(s.stranger(), "job").TryLock(s.limited()))
 				s.driver.spoil(once(losesAnswer))
 				_ = h.Unlock(s.limited())
@@ -87,7 +87,7 @@ func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T
 }
 
 func TestUnlockOfALostHoldDoesNotWaitForTheSameOwnersNextRequest(t *testing.T) {
-	eachKind(t, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
+	each(t, kindsOfHolds, redlatch.Config{}, func(t *testing.T, s *stage, k lockKind) {
 		ctx, l := s.client.WithOwner(s.limited()), k.lock(s.client, "job")
 		h := must(l.Lock(ctx, redlatch.WithLease(5*time.Second)))
 		<-h.Done()

@@ -12,17 +12,16 @@ const (
 	crossWorkers   = 8
 )
 
-// measureCrossing runs the libraries, and the least that a hand-over between
-// processes can cost, in turns. The hand-overs are in nanoseconds.
-func measureCrossing(ctx context.Context, b *bench) (runs map[string][]ledger, floors []float64, err error) {
+// measureCrossing runs the libraries and ping-pong in turns. The ping-pong is in nanoseconds.
+func measureCrossing(ctx context.Context, b *bench) (runs map[string][]ledger, pingPongs []float64, err error) {
 	runs = map[string][]ledger{}
 	for round := range b.plan.crossRounds {
-		floor, err := measureFloor(ctx, b, round)
+		pingPong, err := measurePingPong(ctx, b, round)
 		if err != nil {
 			return nil, nil, fmt.Errorf("ping-pong: %w", err)
 		}
-		floors = append(floors, floor)
-		for _, e := range racers() {
+		pingPongs = append(pingPongs, pingPong)
+		for _, e := range b.present(racers()) {
 			run, err := crossSlice(ctx, b, e, fmt.Sprintf("cross:%s:%d", e.name, round))
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", e.name, err)
@@ -30,39 +29,45 @@ func measureCrossing(ctx context.Context, b *bench) (runs map[string][]ledger, f
 			runs[e.name] = append(runs[e.name], run)
 		}
 	}
-	return runs, floors, nil
+	return runs, pingPongs, nil
 }
 
 func crossSlice(ctx context.Context, b *bench, e entrant, name string) (ledger, error) {
 	orders := make([]order, crossProcesses)
 	for i := range orders {
 		orders[i] = order{
-			Task: taskContend, Address: b.server.address, Entrant: e.name, Name: name,
+			Task: taskContend, Address: b.serverOf(e).address, Entrant: e.name, Name: name,
 			Process: i, Workers: crossWorkers, For: b.plan.warmUp + b.plan.crossSlice,
 		}
 	}
-	began, reports, err := command(ctx, orders)
+	perform := command
+	if e.foreign {
+		c, err := b.residents(ctx, e.name, crossProcesses)
+		if err != nil {
+			return ledger{}, err
+		}
+		perform = c.perform
+	}
+	began, reports, err := perform(ctx, orders)
 	if err != nil {
-		return nil, err
+		return ledger{}, err
 	}
 	var holds []hold
 	for _, r := range reports {
 		holds = append(holds, r.Holds...)
 	}
-	all := newLedger(holds)
-	if err := all.granted().exclusive(); err != nil {
-		return nil, err
-	}
-	return all.since(began.Add(b.plan.warmUp).UnixNano()), nil
+	l := newLedger(holds, after(began, b.plan.warmUp, b.plan.crossSlice))
+	return l, l.exclusive(0)
 }
 
-// measureFloor is the median time of publish, delivery and one script, between two
-// processes: half of a turn of ping-pong.
-func measureFloor(ctx context.Context, b *bench, round int) (float64, error) {
+// measurePingPong is the median time of publish, delivery and one script between two processes:
+// half of a turn. It compares, and limits nothing: a contender whose request is already on its way
+// when the lock is released needs no message.
+func measurePingPong(ctx context.Context, b *bench, round int) (float64, error) {
 	ping, pong := fmt.Sprintf("ping:%d", round), fmt.Sprintf("pong:%d", round)
 	_, reports, err := command(ctx, []order{
-		{Task: taskPingPong, Address: b.server.address, Name: ping, Answer: pong, Serve: true, For: b.plan.floorSlice},
-		{Task: taskPingPong, Address: b.server.address, Name: pong, Answer: ping, For: b.plan.floorSlice},
+		{Task: taskPingPong, Address: b.server.address, Name: ping, Answer: pong, Serve: true, For: b.plan.pingPongSlice},
+		{Task: taskPingPong, Address: b.server.address, Name: pong, Answer: ping, For: b.plan.pingPongSlice},
 	})
 	if err != nil {
 		return 0, err

@@ -2,121 +2,59 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"time"
 )
 
-// The benchmark starts itself again where it needs several processes. A helper
-// reads its order, says when it is ready, and waits for the start, so that all begin
-// together. Then it reports and ends. Each message is one line of JSON.
-
-// helperWord is the argument that makes this program a helper.
-const helperWord = "helper"
-
-type task string
-
-const (
-	taskContend  task = "contend"
-	taskPingPong task = "ping-pong"
-)
-
-// order is what a helper is to do.
-type order struct {
-	Task    task
-	Address string
-	Name    string // of the lock, or of the channel to listen on
-	For     time.Duration
-
-	Entrant          string // taskContend
-	Process, Workers int
-
-	Answer string // taskPingPong: the channel of the other
-	Serve  bool
-}
-
-// report is what came of it.
-type report struct {
-	Error string `json:",omitempty"`
-	Holds []hold
-	Turns []float64 // in nanoseconds
-}
+// Where several processes are needed, or one in another language, the benchmark starts helpers: itself
+// again, or a program in Java or Node. A helper reads its order, says when it is ready, and waits to be
+// told the moment of the start, so that all begin and end together. Then it reports. Each message is one
+// line of JSON. It takes orders until its input ends.
 
 // helper is a running one, as its parent sees it.
 type helper struct {
 	process *exec.Cmd
 	orders  io.WriteCloser
 	reports *bufio.Reader
+	stderr  bytes.Buffer // read it after the process has ended
 }
 
-// command runs one helper for each order, all at once, and returns when they began
-// and what they report.
-func command(ctx context.Context, orders []order) (began time.Time, reports []report, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	helpers := make([]*helper, 0, len(orders))
-	defer func() {
-		cancel() // ends those that have not ended
-		for _, h := range helpers {
-			_ = h.process.Wait()
-		}
-	}()
-	for _, o := range orders {
-		h, err := startHelper(ctx, o)
-		if err != nil {
-			return began, nil, err
-		}
-		helpers = append(helpers, h)
-	}
-	for _, h := range helpers { // ready
-		if _, err := h.read(); err != nil {
-			return began, nil, err
-		}
-	}
-	began = time.Now()
-	for _, h := range helpers {
-		if err := h.orders.Close(); err != nil { // go
-			return began, nil, err
-		}
-	}
-	for _, h := range helpers {
-		r, err := h.read()
-		if err != nil {
-			return began, nil, err
-		}
-		reports = append(reports, r)
-	}
-	return began, reports, nil
-}
-
-func startHelper(ctx context.Context, o order) (*helper, error) {
-	self, err := os.Executable()
-	if err != nil {
+func startHelper(process *exec.Cmd) (h *helper, err error) {
+	h = &helper{process: process}
+	process.Stderr = &h.stderr
+	if h.orders, err = process.StdinPipe(); err != nil {
 		return nil, err
 	}
-	h := &helper{process: exec.CommandContext(ctx, self, helperWord)}
-	h.process.Stderr = os.Stderr
-	if h.orders, err = h.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := h.process.StdoutPipe()
+	out, err := process.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
 	h.reports = bufio.NewReader(out)
-	if err := h.process.Start(); err != nil {
-		return nil, err
-	}
-	return h, json.NewEncoder(h.orders).Encode(o)
+	return h, process.Start()
 }
+
+// end closes the helper's input, and kills it unless it ends by that.
+func (h *helper) end() {
+	_ = h.orders.Close()
+	overdue := time.AfterFunc(patience, h.kill)
+	defer overdue.Stop()
+	_ = h.process.Wait()
+}
+
+func (h *helper) kill() { _ = h.process.Process.Kill() }
+
+func (h *helper) write(message any) error { return json.NewEncoder(h.orders).Encode(message) }
 
 func (h *helper) read() (report, error) {
 	line, err := h.reports.ReadBytes('\n')
 	if err != nil {
-		return report{}, fmt.Errorf("helper: %w", err)
+		_ = h.process.Wait()
+		return report{}, fmt.Errorf("helper: %w; it wrote: %.2000s", err, h.stderr.String())
 	}
 	var r report
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -128,56 +66,109 @@ func (h *helper) read() (report, error) {
 	return r, nil
 }
 
-// help is a helper's whole life. The report is written also of a failure.
-func help(ctx context.Context, in io.Reader, out io.Writer) error {
-	orders := bufio.NewReader(in)
-	line, err := orders.ReadBytes('\n')
-	if err != nil {
-		return err
+// helpers is helpers that begin together.
+type helpers []*helper
+
+// self returns n helpers of this program. They end when the context does.
+func self(ctx context.Context, n int) (c helpers, err error) {
+	program, err := ownProgram()
+	for range n {
+		var h *helper
+		if err == nil {
+			h, err = startHelper(exec.CommandContext(ctx, program, helperWord))
+		}
+		if err != nil {
+			c.end()
+			return nil, err
+		}
+		c = append(c, h)
 	}
-	var o order
-	if err := json.Unmarshal(line, &o); err != nil {
-		return err
+	return c, err
+}
+
+func (c helpers) end() {
+	for _, h := range c {
+		h.end()
 	}
-	reports := json.NewEncoder(out)
-	r, err := o.carryOut(ctx, func() error {
-		if err := reports.Encode(report{}); err != nil {
+}
+
+// prepare gives each helper its order, and returns when all are ready.
+func (c helpers) prepare(orders []order) error {
+	for i, h := range c {
+		if err := h.write(orders[i]); err != nil {
 			return err
 		}
-		_, err := io.Copy(io.Discard, orders) // until the parent closes it
-		return err
+	}
+	for _, h := range c {
+		if _, err := h.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start tells all to begin, and returns when they did.
+func (c helpers) start() (began time.Time, err error) {
+	began = time.Now()
+	for _, h := range c {
+		if err := h.write(began.UnixNano()); err != nil {
+			return began, err
+		}
+	}
+	return began, nil
+}
+
+func (c helpers) reports() (reports []report, err error) {
+	for _, h := range c {
+		r, err := h.read()
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
+	}
+	return reports, nil
+}
+
+// perform does it all. Helpers that need much longer than their orders say are killed.
+func (c helpers) perform(ctx context.Context, orders []order) (began time.Time, reports []report, err error) {
+	defer c.limit(ctx, orders)()
+	if err = c.prepare(orders); err != nil {
+		return began, nil, err
+	}
+	if began, err = c.start(); err != nil {
+		return began, nil, err
+	}
+	reports, err = c.reports()
+	return began, reports, err
+}
+
+// grace is what a helper may need beyond the time that its order says.
+const grace = 60 * time.Second
+
+// limit kills the helpers when their time is up, until the function that it returns is called.
+func (c helpers) limit(ctx context.Context, orders []order) (release func()) {
+	var most time.Duration
+	for _, o := range orders {
+		most = max(most, o.WarmUp+o.For)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most+grace)
+	stop := context.AfterFunc(ctx, func() {
+		for _, h := range c {
+			h.kill()
+		}
 	})
-	if err != nil {
-		r.Error = err.Error()
+	return func() {
+		stop()
+		cancel()
 	}
-	return reports.Encode(r)
 }
 
-// carryOut does what the order says. It calls ready when nothing but the start is
-// missing.
-func (o order) carryOut(ctx context.Context, ready func() error) (report, error) {
-	switch o.Task {
-	case taskContend:
-		return o.contend(ctx, ready)
-	case taskPingPong:
-		return o.pingPong(ctx, ready)
-	}
-	return report{}, fmt.Errorf("unknown task %q", o.Task)
-}
-
-func (o order) contend(ctx context.Context, ready func() error) (report, error) {
-	e, err := findEntrant(o.Entrant)
+// command lets new helpers of this program carry out orders.
+func command(ctx context.Context, orders []order) (began time.Time, reports []report, err error) {
+	c, err := self(ctx, len(orders))
 	if err != nil {
-		return report{}, err
+		return began, nil, err
 	}
-	c, err := e.open(ctx, o.Address, new(wire))
-	if err != nil {
-		return report{}, err
-	}
-	defer c.Close()
-	if err := ready(); err != nil {
-		return report{}, err
-	}
-	holds, err := contend(ctx, c, o.Name, o.Process, o.Workers, time.Now().Add(o.For))
-	return report{Holds: holds}, err
+	defer c.end()
+	return c.perform(ctx, orders)
 }

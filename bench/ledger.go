@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"time"
 )
 
 // hold is one time that one worker held the contended lock. The moments are
@@ -20,45 +21,67 @@ type hold struct {
 	Stranded bool `json:"s,omitempty"`
 }
 
-// ledger is all holds of one run, in the order of their grants.
-type ledger []hold
+// ledger is all holds of one run, and the window that counts. Every figure but the tail is of the
+// window alone: rates count what was granted inside it, and a wait counts with the part inside it.
+type ledger struct {
+	holds  []hold // in the order of their grants
+	window window
+}
 
-func newLedger(holds []hold) ledger {
+func newLedger(holds []hold, w window) ledger {
 	slices.SortFunc(holds, func(a, b hold) int { return cmp.Compare(a.Granted, b.Granted) })
-	return holds
+	return ledger{holds, w}
 }
 
-// since leaves out what was asked for before the moment: the time in which
-// processes start and subscribe.
-func (l ledger) since(moment int64) ledger {
-	return slices.DeleteFunc(slices.Clone(l), func(h hold) bool { return h.Asked < moment })
-}
-
-// granted leaves out the waits that ended without the lock.
-func (l ledger) granted() ledger {
-	return slices.DeleteFunc(slices.Clone(l), func(h hold) bool { return h.Stranded })
-}
-
-// stranded is the number of those.
-func (l ledger) stranded() int { return len(l) - len(l.granted()) }
-
-// served is the share of the others.
-func (l ledger) served() float64 { return float64(len(l.granted())) / float64(max(len(l), 1)) }
-
-// exclusive says whether one hold ended before the next began.
-func (l ledger) exclusive() error {
-	for i := 1; i < len(l); i++ {
-		if l[i].Granted < l[i-1].Given {
-			return fmt.Errorf("two held the lock at once: %+v and %+v", l[i-1], l[i])
+// exclusive says whether one hold ended before the next began, in the whole run. The clocks of two
+// processes may differ by slack.
+func (l ledger) exclusive(slack time.Duration) error {
+	granted := slices.DeleteFunc(slices.Clone(l.holds), func(h hold) bool { return h.Stranded })
+	for i := 1; i < len(granted); i++ {
+		overlap := time.Duration(granted[i-1].Given - granted[i].Granted)
+		if overlap > slack || overlap > 0 && granted[i].Process == granted[i-1].Process {
+			return fmt.Errorf("two held the lock at once: %+v and %+v", granted[i-1], granted[i])
 		}
 	}
 	return nil
 }
 
+// granted are the holds that were granted inside the window.
+func (l ledger) granted() []hold { return l.grantedIn(l.window) }
+
+func (l ledger) grantedIn(w window) []hold {
+	var granted []hold
+	for _, h := range l.holds {
+		if !h.Stranded && w.contains(h.Granted) {
+			granted = append(granted, h)
+		}
+	}
+	return granted
+}
+
+// perSecond is the number of grants a second.
+func (l ledger) perSecond() float64 {
+	return float64(len(l.granted())) / l.window.length().Seconds()
+}
+
+// waiting are the holds that somebody waited for inside the window, each with the part of its
+// wait that lies inside: a wait that began before or ended after it is cut.
+func (l ledger) waiting() []hold {
+	var waiting []hold
+	for _, h := range l.holds {
+		if h.Asked < l.window.to && h.Granted >= l.window.from {
+			h.Asked, h.Granted = l.window.clamp(h.Asked), l.window.clamp(h.Granted)
+			waiting = append(waiting, h)
+		}
+	}
+	return waiting
+}
+
+// waits are the lengths of the waits, in nanoseconds.
 func (l ledger) waits() []float64 {
-	waits := make([]float64, len(l))
-	for i, h := range l {
-		waits[i] = float64(h.Granted - h.Asked)
+	var waits []float64
+	for _, h := range l.waiting() {
+		waits = append(waits, float64(h.Granted-h.Asked))
 	}
 	return waits
 }
@@ -66,10 +89,7 @@ func (l ledger) waits() []float64 {
 // longestToMean is the longest wait in units of the mean one: 1 is perfect justice.
 func (l ledger) longestToMean() float64 {
 	waits := l.waits()
-	if len(waits) == 0 {
-		return 0
-	}
-	return longest(waits) / mean(waits)
+	return longest(waits) / max(mean(waits), 1)
 }
 
 // longestToMeanInGrants is the same for waits that are counted in grants to others.
@@ -77,9 +97,6 @@ func (l ledger) longestToMean() float64 {
 // in grants: what is left is the lock's own justice.
 func (l ledger) longestToMeanInGrants() float64 {
 	waits := l.waitsInGrants()
-	if len(waits) == 0 {
-		return 0
-	}
 	return longest(waits) / max(mean(waits), 1)
 }
 
@@ -88,9 +105,9 @@ func (l ledger) waitsInGrants() []float64 {
 	before := func(moment int64) int {
 		return sort.Search(len(granted), func(i int) bool { return granted[i].Granted >= moment })
 	}
-	waits := make([]float64, len(l))
-	for i, h := range l {
-		waits[i] = float64(before(h.Granted) - before(h.Asked))
+	var waits []float64
+	for _, h := range l.waiting() {
+		waits = append(waits, float64(before(h.Granted)-before(h.Asked)))
 	}
 	return waits
 }
@@ -98,28 +115,33 @@ func (l ledger) waitsInGrants() []float64 {
 // inOrder is the share of grants that overtook nobody: none who still waited had
 // asked before.
 func (l ledger) inOrder() float64 {
-	if len(l.granted()) == 0 {
-		return 0
-	}
 	queues := l.byWorker()
-	orderly := 0
-	for _, h := range l {
+	grants, orderly := 0, 0
+	for _, h := range l.holds {
+		me := seat{h.Process, h.Worker}
 		if h.Stranded {
 			continue // it is overtaken by all, and overtakes nobody
 		}
-		me := seat{h.Process, h.Worker}
 		queues[me] = queues[me][1:]
-		overtook := false
-		for _, waiting := range queues {
-			if len(waiting) > 0 && waiting[0].Asked < h.Asked {
-				overtook = true
-			}
+		if !l.window.contains(h.Granted) {
+			continue
 		}
-		if !overtook {
+		grants++
+		if !overtakes(h, queues) {
 			orderly++
 		}
 	}
-	return float64(orderly) / float64(len(l.granted()))
+	return float64(orderly) / float64(max(grants, 1))
+}
+
+// overtakes says whether one of the open requests is older than h.
+func overtakes(h hold, open map[seat][]hold) bool {
+	for _, waiting := range open {
+		if len(waiting) > 0 && waiting[0].Asked < h.Asked {
+			return true
+		}
+	}
+	return false
 }
 
 type seat struct{ process, worker int }
@@ -127,30 +149,80 @@ type seat struct{ process, worker int }
 // byWorker is each worker's holds, in order. It has one open at a time.
 func (l ledger) byWorker() map[seat][]hold {
 	queues := map[seat][]hold{}
-	for _, h := range l {
+	for _, h := range l.holds {
 		s := seat{h.Process, h.Worker}
 		queues[s] = append(queues[s], h)
 	}
 	return queues
 }
 
+// starved is the number of workers that got no grant.
+func (l ledger) starved() int {
+	starved := l.byWorker()
+	for _, h := range l.granted() {
+		delete(starved, seat{h.Process, h.Worker})
+	}
+	return len(starved)
+}
+
+// smallestShare is the share of grants that went to the process with the fewest.
+func (l ledger) smallestShare() float64 {
+	grants := map[int]float64{}
+	for _, h := range l.holds {
+		grants[h.Process] = 0
+	}
+	granted := l.granted()
+	for _, h := range granted {
+		grants[h.Process]++
+	}
+	fewest := float64(len(granted))
+	for _, n := range grants {
+		fewest = min(fewest, n)
+	}
+	return fewest / float64(max(len(granted), 1))
+}
+
+// of is the part of the ledger that is about one process.
+func (l ledger) of(process int) ledger {
+	others := func(h hold) bool { return h.Process != process }
+	return ledger{slices.DeleteFunc(slices.Clone(l.holds), others), l.window}
+}
+
 // crossings are the times from a release in one process to the grant in another.
 func (l ledger) crossings() []float64 {
 	var times []float64
-	l = l.granted()
-	for i := 1; i < len(l); i++ {
-		if l[i].Process != l[i-1].Process {
-			times = append(times, float64(l[i].Granted-l[i-1].Given))
+	granted := l.granted()
+	for i := 1; i < len(granted); i++ {
+		if granted[i].Process != granted[i-1].Process {
+			times = append(times, float64(granted[i].Granted-granted[i-1].Given))
 		}
 	}
 	return times
 }
 
-// perSecond is the number of cycles a second between the first and the last grant.
-func (l ledger) perSecond() float64 {
-	l = l.granted()
-	if len(l) < 2 {
-		return 0
+// tail is the time from the end of the window until the last wait was over.
+func (l ledger) tail() time.Duration {
+	var last int64
+	for _, h := range l.holds {
+		last = max(last, h.Granted-l.window.to)
 	}
-	return float64(len(l)-1) * 1e9 / float64(l[len(l)-1].Granted-l[0].Granted)
+	return time.Duration(last)
+}
+
+func (l ledger) tailMillis() float64 { return l.tail().Seconds() * 1e3 }
+
+// stranded is the number of waits that ended without the lock.
+func (l ledger) stranded() int {
+	stranded := 0
+	for _, h := range l.holds {
+		if h.Stranded {
+			stranded++
+		}
+	}
+	return stranded
+}
+
+// served is the share of the waits that ended with it.
+func (l ledger) served() float64 {
+	return 1 - float64(l.stranded())/float64(max(len(l.holds), 1))
 }

@@ -2,8 +2,10 @@
 // and the connection cost without a lock library. It starts its own redis-server,
 // and prints Markdown:
 //
-//	go run .                        everything, in about two minutes
-//	go run . -short                 the same in 20 seconds, with more noise
+//	go run .                        everything, in about eight minutes
+//	go run . -quick                 the same in one minute, with more noise
+//	go run . -scale                 fair and read-write locks, by how many take part
+//	go run . -many                  100,000 holds, as many waiters, and 1000 clients
 //	go run . -profile cpu.out       a CPU profile of redlatch alone
 //
 // Whoever is compared takes turns in short slices, and ratios are taken slice by
@@ -14,17 +16,24 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
 
 // plan is how often and for how long each part runs.
 type plan struct {
-	pairRounds, hotRounds, crossRounds          int
-	pairSlice, hotSlice, crossSlice, floorSlice time.Duration
+	levels                                          []int // how many goroutines, one table each
+	pairRounds, hotRounds, crossRounds, shareRounds int
+	pairSlice, hotSlice, crossSlice, pingPongSlice  time.Duration
+	shareSlice, idleSlice                           time.Duration
+	memory                                          int           // how many holds, and how many waiters
+	foreign                                         bool          // also contestants that need more than Go
+	practice                                        time.Duration // of those, three times
+	settle                                          time.Duration // what waiters need to begin, and to end
+	firstRenewal                                    time.Duration // when holders have renewed once, which loads a script
 	// warmUp comes before each slice on one lock and is not counted: connections
 	// and subscriptions are made in it.
 	warmUp time.Duration
@@ -32,15 +41,21 @@ type plan struct {
 
 var (
 	longPlan = plan{
+		levels:     []int{1, 8, 64, mostGoroutines},
 		pairRounds: 21, pairSlice: 50 * time.Millisecond,
 		hotRounds: 7, hotSlice: 500 * time.Millisecond,
-		crossRounds: 5, crossSlice: time.Second, floorSlice: 300 * time.Millisecond,
+		crossRounds: 5, crossSlice: time.Second, pingPongSlice: 300 * time.Millisecond,
+		shareRounds: 2, shareSlice: 3 * time.Second, idleSlice: 30 * time.Second, memory: 10000,
+		foreign: true, practice: 2 * time.Second, settle: time.Second, firstRenewal: 12 * time.Second,
 		warmUp: 200 * time.Millisecond,
 	}
-	shortPlan = plan{
-		pairRounds: 4, pairSlice: 25 * time.Millisecond,
-		hotRounds: 2, hotSlice: 200 * time.Millisecond,
-		crossRounds: 2, crossSlice: 400 * time.Millisecond, floorSlice: 100 * time.Millisecond,
+	quickPlan = plan{
+		levels:     []int{1, 8, 64, mostGoroutines},
+		pairRounds: 5, pairSlice: 40 * time.Millisecond,
+		hotRounds: 2, hotSlice: 300 * time.Millisecond,
+		crossRounds: 2, crossSlice: 500 * time.Millisecond, pingPongSlice: 200 * time.Millisecond,
+		shareRounds: 1, shareSlice: time.Second, idleSlice: 5 * time.Second, memory: 2000,
+		settle: 500 * time.Millisecond, firstRenewal: 500 * time.Millisecond,
 		warmUp: 200 * time.Millisecond,
 	}
 )
@@ -48,13 +63,17 @@ var (
 // mostGoroutines is the highest level of the first table.
 const mostGoroutines = 512
 
-var levels = []int{1, 64, mostGoroutines}
-
 // bench is one run of the program.
 type bench struct {
 	plan   plan
 	server *server
 	meter  *meter
+
+	rows     []string // of the first table, or none for all
+	foreign  map[string]foreign
+	resident map[string]helpers // of foreign entrants
+	absent   map[string]string  // the entrants that cannot be had, and why
+	etcd     *server
 }
 
 func main() {
@@ -71,7 +90,12 @@ func mainErr(ctx context.Context) error {
 	if len(os.Args) == 2 && os.Args[1] == helperWord {
 		return help(ctx, os.Stdin, os.Stdout)
 	}
-	short := flag.Bool("short", false, "finish within 20 seconds")
+	quick := flag.Bool("quick", false, "finish within about a minute")
+	only := flag.String("only", "", "measure only this `part`: pairs, hot, crossing, readers, permits, shares, idle, memory")
+	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
+	scale := flag.Bool("scale", false, "measure fair and read-write locks with many waiters and readers, and nothing else")
+	many := flag.Bool("many", false, "measure many holds, waiters and clients, and nothing else")
+	plots := flag.String("plots", "", "also draw the results as SVG images in this `folder`")
 	var p profiling
 	flag.StringVar(&p.cpu, "profile", "", "write a CPU profile of the first table's redlatch row to this `file`, and measure nothing else")
 	flag.StringVar(&p.allocs, "allocs", "", "write a profile of its allocations to this `file`")
@@ -80,21 +104,34 @@ func mainErr(ctx context.Context) error {
 	flag.Parse()
 
 	b := &bench{plan: longPlan}
-	if *short {
-		b.plan = shortPlan
+	if *quick {
+		b.plan = quickPlan
+	}
+	if *rows != "" {
+		b.rows, b.plan.foreign = strings.Split(*rows, ";"), false
 	}
 	if err := b.open(ctx); err != nil {
 		return err
 	}
 	defer b.close()
+	if *scale {
+		return measureScale(ctx, b, longScale, os.Stdout)
+	}
+	if *many {
+		return measureMany(ctx, b, longMany, os.Stdout)
+	}
 	if p.wanted() {
 		return p.run(ctx, b, os.Stdout)
 	}
-	return b.run(ctx, os.Stdout)
+	r, err := b.run(ctx, *only, os.Stdout)
+	if err != nil || *plots == "" || *only != "" {
+		return err
+	}
+	return r.draw(*plots)
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
-	if b.server, err = startServer(ctx); err != nil {
+	if b.server, err = startServer(ctx, redisServer); err != nil {
 		return err
 	}
 	if b.meter, err = newMeter(b.server.address); err != nil {
@@ -102,46 +139,22 @@ func (b *bench) open(ctx context.Context) (err error) {
 		return err
 	}
 	// The server knows the scripts before anybody is measured.
-	if _, err = record(ctx, b.server.address); err != nil {
+	if _, err = record(ctx, b.server.address); err == nil {
+		err = b.openForeign(ctx)
+	}
+	if err != nil {
 		b.close()
 	}
 	return err
 }
 
 func (b *bench) close() {
+	for _, c := range b.resident {
+		c.end()
+	}
+	if b.etcd != nil {
+		b.etcd.stop()
+	}
 	b.meter.close()
 	b.server.stop()
-}
-
-// run measures everything and writes each table when it is known.
-func (b *bench) run(ctx context.Context, out io.Writer) error {
-	p := page{out}
-	software, err := b.meter.software(ctx)
-	if err != nil {
-		return err
-	}
-	p.head(software)
-	var goals []goal
-	for _, n := range levels {
-		table, err := measurePairs(ctx, b, n)
-		if err != nil {
-			return err
-		}
-		p.pairs(table)
-		goals = append(goals, pairGoals(table)...)
-	}
-	hot, err := measureHot(ctx, b)
-	if err != nil {
-		return err
-	}
-	p.hot(hot)
-	crossing, floors, err := measureCrossing(ctx, b)
-	if err != nil {
-		return err
-	}
-	p.crossing(crossing, floors)
-	goals = append(goals, hotGoals(hot)...)
-	goals = append(goals, crossGoals(crossing, floors)...)
-	p.goals(goals)
-	return nil
 }

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestMeterCountsScriptsAndOtherCommands(t *testing.T) {
 	t.Parallel()
@@ -29,5 +32,13 @@ func TestMeterKnowsBothServers(t *testing.T) {
 		if got := parseSoftware(text); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestMeterReadsProcessorTime(t *testing.T) {
+	t.Parallel()
+	fields := parseFields("# CPU\r\nused_cpu_sys:0.25\r\nused_cpu_user:1.000001\r\n")
+	if got := seconds(fields["used_cpu_user"]) + seconds(fields["used_cpu_sys"]); got != 1250001*time.Microsecond {
+		t.Errorf("%v, want 1.250001s", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // pingPong is one of two players. On each message it takes and gives back a lock of
 // its own, as far as a hand-over would: the acquisition stands between the message
 // and the answer. The other half of its work, the release, is done by the answer.
-func (o order) pingPong(ctx context.Context, ready func() error) (report, error) {
+func (o order) pingPong(ctx context.Context, ready func() (time.Time, error)) (report, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.For+patience)
 	defer cancel()
 	player, err := newPlayer(ctx, o)
@@ -20,10 +20,11 @@ func (o order) pingPong(ctx context.Context, ready func() error) (report, error)
 		return report{}, err
 	}
 	defer player.close()
-	if err := ready(); err != nil {
+	began, err := ready()
+	if err != nil {
 		return report{}, err
 	}
-	turns, err := player.play(ctx, time.Now().Add(o.For))
+	turns, err := player.play(ctx, began.Add(o.For))
 	return report{Turns: turns}, err
 }
 
@@ -43,7 +44,8 @@ func newPlayer(ctx context.Context, o order) (*player, error) {
 	p := &player{order: o, messages: make(chan struct{}, 1)}
 	// The same owner again and again: each acquisition but the first re-enters,
 	// which is the same work for the server.
-	p.acquire, _ = words(o.Name + ":lock")
+	acquire, _ := words(o.Name + ":lock")
+	p.acquire = acquire[0]
 	if p.client, err = bareClient(ctx, o.Address, new(wire)); err != nil {
 		return nil, err
 	}

@@ -32,9 +32,9 @@ func (p profiling) run(ctx context.Context, b *bench, out io.Writer) error {
 	if p.allocs != "" {
 		runtime.MemProfileRate = 512 // exact enough for counts, cheap enough to run with
 	}
-	t := &track{entrant: e, address: b.server.address, goroutines: p.goroutines}
+	t := b.subject(e, p.goroutines)
 	defer t.close()
-	table := pairTable{stuck: map[string]int{}}
+	table := pairTable{goroutines: p.goroutines, stuck: map[string]int{}}
 	if _, err := table.run(ctx, b, t, profileFor/10); err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func (p profiling) run(ctx context.Context, b *bench, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s, %d goroutines, profiled: %.1f µs a pair, %.1f µs of own CPU, %.1f allocations\n",
-		e.name, p.goroutines, run.micros(), run.cpuMicros(), run.per(float64(run.allocs)))
+	fmt.Fprintf(out, "%s, %d goroutines, profiled: %.1f µs a pair, %.1f µs of own CPU, %s allocations\n",
+		e.name, p.goroutines, run.micros(), run.cpuMicros(), figure("%.1f", run.per(run.allocs)))
 	return nil
 }
 

@@ -2,41 +2,29 @@ package main
 
 import (
 	"context"
-	"net"
 	"time"
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 )
 
-// redislockContestant uses go-redis with its default settings, and the lease of
-// redlatch. Its waiters ask every 100 ms, as its documentation shows.
+// redislockContestant has the lease of redlatch. Its waiters ask every 100 ms, as its documentation
+// shows.
 type redislockContestant struct {
-	client *redis.Client
+	client redis.UniversalClient
 	locker *redislock.Client
 }
 
-func openRedislock(ctx context.Context, address string, wire *wire) (contestant, error) {
-	client, err := goRedis(ctx, address, wire)
-	if err != nil {
-		return nil, err
-	}
-	return &redislockContestant{client, redislock.New(client)}, nil
-}
+const redislockLease = 30 * time.Second
 
-// goRedis connects with the default settings.
-func goRedis(ctx context.Context, address string, wire *wire) (*redis.Client, error) {
-	client := redis.NewClient(&redis.Options{
-		Addr: address,
-		Dialer: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return wire.Dial(ctx, address)
-		},
-	})
-	if err := client.Ping(ctx).Err(); err != nil {
-		client.Close()
-		return nil, err
+func openRedislock(connect goRedis) func(context.Context, string, *wire) (contestant, error) {
+	return func(ctx context.Context, address string, wire *wire) (contestant, error) {
+		client, err := connect(ctx, address, wire)
+		if err != nil {
+			return nil, err
+		}
+		return &redislockContestant{client, redislock.New(client)}, nil
 	}
-	return client, nil
 }
 
 // Worker returns a worker for name.
@@ -60,8 +48,13 @@ type redislockWorker struct {
 
 // Lock waits for the lock.
 func (w *redislockWorker) Lock(ctx context.Context) (err error) {
-	w.lock, err = w.locker.Obtain(ctx, w.name, 30*time.Second, w.options)
+	w.lock, err = w.locker.Obtain(ctx, w.name, redislockLease, w.options)
 	return err
+}
+
+// Extend is for the user to call.
+func (w *redislockWorker) Extend(ctx context.Context) error {
+	return w.lock.Refresh(ctx, redislockLease, nil)
 }
 
 // Unlock gives it back.

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/goredis"
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
 // redlatchContestant is a client with its default settings.
 type redlatchContestant struct {
-	driver *rueidis.Driver
+	driver driver.Driver
 	client *redlatch.Client
+	below  func() // ends what the driver does not; may be nil
 }
 
 func openRedlatch(ctx context.Context, address string, wire *wire) (*redlatchContestant, error) {
@@ -18,12 +22,31 @@ func openRedlatch(ctx context.Context, address string, wire *wire) (*redlatchCon
 	if err != nil {
 		return nil, err
 	}
-	client, err := redlatch.New(d, redlatch.Config{})
+	return newRedlatch(d, nil)
+}
+
+// openOnGoRedis measures the mutexes of openKept on a client of go-redis with its default settings.
+func openOnGoRedis(ctx context.Context, address string, wire *wire) (contestant, error) {
+	application, err := dialGoRedis(ctx, address, wire)
 	if err != nil {
-		d.Close()
 		return nil, err
 	}
-	return &redlatchContestant{driver: d, client: client}, nil
+	d, err := goredis.New(application)
+	if err != nil {
+		application.Close()
+		return nil, err
+	}
+	return newRedlatch(d, func() { application.Close() })
+}
+
+func newRedlatch(d driver.Driver, below func()) (*redlatchContestant, error) {
+	c := &redlatchContestant{driver: d, below: below}
+	var err error
+	if c.client, err = redlatch.New(d, redlatch.Config{}); err != nil {
+		c.closeDriver()
+		return nil, err
+	}
+	return c, nil
 }
 
 // openKept measures mutexes that are made once.
@@ -51,17 +74,43 @@ func (c *redlatchContestant) Worker(name string) worker {
 // Close ends the client and its connections.
 func (c *redlatchContestant) Close() {
 	_ = c.client.Close(context.Background())
+	c.closeDriver()
+}
+
+func (c *redlatchContestant) closeDriver() {
 	c.driver.Close()
+	if c.below != nil {
+		c.below()
+	}
+}
+
+// stay is for how long a lock stays with a cohort.
+const stay = 20 * time.Millisecond
+
+type cohortContestant struct {
+	*redlatchContestant
+}
+
+// openCohort measures mutexes that goroutines pass on in memory.
+func openCohort(ctx context.Context, address string, wire *wire) (contestant, error) {
+	c, err := openRedlatch(ctx, address, wire)
+	return &cohortContestant{c}, err
+}
+
+// Worker returns a worker of a cohort.
+func (c *cohortContestant) Worker(name string) worker {
+	return &mutexWorker{mutex: c.client.Mutex(name), options: []redlatch.LockOption{redlatch.WithCohort(stay)}}
 }
 
 type mutexWorker struct {
-	mutex *redlatch.Mutex
-	hold  *redlatch.Hold
+	mutex   *redlatch.Mutex
+	options []redlatch.LockOption
+	hold    *redlatch.Hold
 }
 
 // Lock waits for the mutex.
 func (w *mutexWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.mutex.Lock(ctx)
+	w.hold, err = w.mutex.Lock(ctx, w.options...)
 	return err
 }
 

@@ -13,16 +13,18 @@ import (
 // redsyncContestant has one pool and its default settings, except that it does not
 // give up after 32 tries: a lock that is not taken would count for nothing.
 type redsyncContestant struct {
-	client *redis.Client
+	client redis.UniversalClient
 	sync   *redsync.Redsync
 }
 
-func openRedsync(ctx context.Context, address string, wire *wire) (contestant, error) {
-	client, err := goRedis(ctx, address, wire)
-	if err != nil {
-		return nil, err
+func openRedsync(connect goRedis) func(context.Context, string, *wire) (contestant, error) {
+	return func(ctx context.Context, address string, wire *wire) (contestant, error) {
+		client, err := connect(ctx, address, wire)
+		if err != nil {
+			return nil, err
+		}
+		return &redsyncContestant{client, redsync.New(goredis.NewPool(client))}, nil
 	}
-	return &redsyncContestant{client, redsync.New(goredis.NewPool(client))}, nil
 }
 
 // Worker returns a worker on a mutex of its own.
@@ -39,6 +41,12 @@ type redsyncWorker struct {
 
 // Lock waits for the mutex.
 func (w *redsyncWorker) Lock(ctx context.Context) error { return w.mutex.LockContext(ctx) }
+
+// Extend is for the user to call.
+func (w *redsyncWorker) Extend(ctx context.Context) error {
+	_, err := w.mutex.ExtendContext(ctx)
+	return err
+}
 
 // Unlock gives it back.
 func (w *redsyncWorker) Unlock(ctx context.Context) error {

@@ -80,3 +80,14 @@ func TestRatiosAreTakenRoundByRound(t *testing.T) {
 		t.Errorf("ratio is %v, want 0.5 from the one round that counts", got)
 	}
 }
+
+func TestColumnIsTheMedianOfOneFigure(t *testing.T) {
+	t.Parallel()
+	tenfold := func(v int) float64 { return float64(10 * v) }
+	if got := column([]int{3, 1, 2}, tenfold); got != 20 {
+		t.Errorf("column is %v, want 20", got)
+	}
+	if got := total([]int{3, 1, 2}, func(v int) int { return 10 * v }); got != 60 {
+		t.Errorf("total is %v, want 60", got)
+	}
+}

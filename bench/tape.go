@@ -11,11 +11,11 @@ import (
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-// tape is what redlatch sends for one lock and unlock: the words of both commands.
-// The raw limit replays it, so that both sides of the comparison ask the server for
-// the very same work, whatever becomes of the scripts.
+// tape is what redlatch sends for one lock and unlock: the words of the commands of both
+// requests. The raw commands replay it, so that both sides of the comparison ask the server for
+// the very same work, whatever redlatch sends.
 type tape struct {
-	acquire, release []string
+	acquire, release [][]string
 	name, owner      string // as they occur among the words
 }
 
@@ -45,20 +45,25 @@ func record(ctx context.Context, address string) (tape, error) {
 		return tape{}, err
 	}
 	recorded.release = recorder.first()
-	for _, words := range [][]string{recorded.acquire, recorded.release} {
-		if len(words) == 0 || words[0] != "EVALSHA" {
-			return tape{}, fmt.Errorf("recorded %q where a script was expected", words)
-		}
+	if len(recorded.acquire) != 1 || recorded.acquire[0][0] != "EVALSHA" || len(recorded.release) == 0 {
+		return tape{}, fmt.Errorf("recorded %q and %q where a script and a release were expected", recorded.acquire, recorded.release)
 	}
 	return recorded, nil
 }
 
-// dub returns the words of both commands for another lock and owner.
-func (t tape) dub(name, owner string) (acquire, release []string) {
+// dub returns the words of both requests for another lock and owner.
+func (t tape) dub(name, owner string) (acquire, release [][]string) {
 	return t.replaced(t.acquire, name, owner), t.replaced(t.release, name, owner)
 }
 
-func (t tape) replaced(words []string, name, owner string) []string {
+func (t tape) replaced(commands [][]string, name, owner string) (all [][]string) {
+	for _, words := range commands {
+		all = append(all, t.renamed(words, name, owner))
+	}
+	return all
+}
+
+func (t tape) renamed(words []string, name, owner string) []string {
 	words = slices.Clone(words)
 	for i, word := range words {
 		switch word {
@@ -73,29 +78,42 @@ func (t tape) replaced(words []string, name, owner string) []string {
 	return words
 }
 
-// recorder is a driver that remembers the first command since it was last asked:
+// recorder is a driver that remembers the first request since it was last asked:
 // what follows it can only be its repetition with the script's source.
 type recorder struct {
 	driver.Driver
 
-	mu    sync.Mutex
-	words []string
+	mu      sync.Mutex
+	request [][]string
 }
 
 // Do sends a command and remembers it.
 func (r *recorder) Do(ctx context.Context, command driver.Command) driver.Reply {
-	r.mu.Lock()
-	if r.words == nil {
-		r.words = command.Words
-	}
-	r.mu.Unlock()
+	r.remember(command)
 	return r.Driver.Do(ctx, command)
 }
 
-func (r *recorder) first() []string {
+// Pipeline sends commands and remembers them.
+func (r *recorder) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	r.remember(commands...)
+	return r.Driver.Pipeline(ctx, commands...)
+}
+
+func (r *recorder) remember(commands ...driver.Command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	words := r.words
-	r.words = nil
-	return words
+	if r.request != nil {
+		return
+	}
+	for _, command := range commands {
+		r.request = append(r.request, command.Words)
+	}
+}
+
+func (r *recorder) first() [][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	request := r.request
+	r.request = nil
+	return request
 }

@@ -10,22 +10,22 @@ func TestTapeIsDubbedForAnotherLockAndOwner(t *testing.T) {
 	recorded := tape{
 		name:    "a",
 		owner:   "client:1",
-		acquire: []string{"EVALSHA", "digest", "1", "a", "client:1", "30000", "1"},
-		release: []string{"EVALSHA", "digest", "2", "a", channelOf("a"), "client:1", "0"},
+		acquire: [][]string{{"EVALSHA", "digest", "1", "a", "client:1", "30000", "1"}},
+		release: [][]string{{"HDEL", "a", "client:1"}, {"PUBLISH", channelOf("a"), "0"}},
 	}
 	acquire, release := recorded.dub("b", "client:2")
-	if want := []string{"EVALSHA", "digest", "1", "b", "client:2", "30000", "1"}; !slices.Equal(acquire, want) {
+	if want := []string{"EVALSHA", "digest", "1", "b", "client:2", "30000", "1"}; len(acquire) != 1 || !slices.Equal(acquire[0], want) {
 		t.Errorf("acquire is %q, want %q", acquire, want)
 	}
-	if want := []string{"EVALSHA", "digest", "2", "b", channelOf("b"), "client:2", "0"}; !slices.Equal(release, want) {
+	if want := [][]string{{"HDEL", "b", "client:2"}, {"PUBLISH", channelOf("b"), "0"}}; !slices.EqualFunc(release, want, slices.Equal) {
 		t.Errorf("release is %q, want %q", release, want)
 	}
-	if recorded.acquire[3] != "a" {
+	if recorded.acquire[0][3] != "a" {
 		t.Error("the tape itself was changed")
 	}
 }
 
-// Goal: the raw limit does what redlatch does. Method: a lock is taken with the
+// Goal: the raw commands do what redlatch does. Method: a lock is taken with the
 // recorded words and given back with them, on a real server; both say so.
 func TestRecordedWordsLockAndUnlock(t *testing.T) {
 	b := &bench{}
@@ -42,9 +42,10 @@ func TestRecordedWordsLockAndUnlock(t *testing.T) {
 		words []string
 		want  int64
 	}{
-		{acquire, 1},  // granted
-		{release, 0},  // released, nobody listens
-		{release, -1}, // it was held until then
+		{acquire[0], 1}, // granted
+		{release[0], 1}, // released
+		{release[1], 0}, // nobody listens
+		{release[0], 0}, // it was held until then
 	} {
 		got, err := b.meter.client.Do(t.Context(), b.meter.client.B().Arbitrary(step.words...).Build()).ToInt64()
 		if err != nil || got != step.want {

@@ -22,9 +22,13 @@ func TestTheWireFormatHasEveryKey(t *testing.T) {
 		protocol.RWChannel("job"),
 		protocol.TokenKey("job"),
 		protocol.ReadTimeoutKey("job", "owner", 1),
+		protocol.SemaphoreChannel("job"),
+		protocol.PermitsInUse("job"),
+		protocol.LatchChannel("job"),
 		protocol.WriterField("clientUUID:number"),
 		protocol.Sessions,
 		protocol.SessionKey("client"),
+		protocol.WaitsKey("client"),
 		protocol.PulseChannel("client", "name"),
 		protocol.Watchdogs,
 	} {

@@ -177,10 +177,13 @@ func declared(body *ast.BlockStmt) (names []string) {
 // run.
 func needsMore(block string) string {
 	for word, reason := range map[string]string{
-		`\b(db|tx)\b`:      "a database",
-		`\b(http\.|mux\b)`: "a web server",
-		`\brueidis\.Open`:  "a Redis server",
-		`\bsignal\.`:       "a signal",
+		`\b(db|tx)\b`:                        "a database",
+		`\bbucket\b`:                         "a server of S3",
+		`\b(http\.|mux\b)`:                   "a web server",
+		`\brueidis\.Open`:                    "a Redis server",
+		`\bgoredis\.New`:                     "a Redis server",
+		`\bsignal\.`:                         "a signal",
+		`\b(leader|schedule)\.(Run|Observe)`: "an end",
 	} {
 		if regexp.MustCompile(word).MatchString(block) {
 			return reason
@@ -288,13 +291,28 @@ var Snippets = []struct {
 
 // packages are those that snippets may name.
 var packages = map[string]string{
+	"leader":   "github.com/redlatch/redlatch/leader",
+	"schedule": "github.com/redlatch/redlatch/schedule",
+	"blocked":  "github.com/redlatch/redlatch/inspect/blocked",
+	"console":  "github.com/redlatch/redlatch/console",
 	"driver":   "github.com/redlatch/redlatch/driver",
 	"fence":    "github.com/redlatch/redlatch/fence",
+	"goredis":  "github.com/redlatch/redlatch/driver/goredis",
+	"redis":    "github.com/redis/go-redis/v9",
 	"redlatch": "github.com/redlatch/redlatch",
 	"rueidis":  "github.com/redlatch/redlatch/driver/rueidis",
-	"watchdog": "github.com/redlatch/redlatch/watchdog",
-	"atomic":   "sync/atomic",
-	"context":  "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "os": "os",
+
+	"redlatchotel": "github.com/redlatch/redlatch/redlatchotel",
+	"inspect":      "github.com/redlatch/redlatch/inspect",
+	"redlatchprom": "github.com/redlatch/redlatch/redlatchprom",
+
+	"attribute":  "go.opentelemetry.io/otel/attribute",
+	"prometheus": "github.com/prometheus/client_golang/prometheus",
+	"strings":    "strings",
+
+	"log": "log", "watchdog": "github.com/redlatch/redlatch/watchdog",
+	"atomic":  "sync/atomic",
+	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "os": "os",
 	"signal": "os/signal", "slog": "log/slog", "sql": "database/sql", "syscall": "syscall", "time": "time",
 	"tls": "crypto/tls", "rand": "math/rand/v2",
 }

@@ -20,7 +20,8 @@
 // until the server has answered, until ctx ends, or until the command timeout has
 // passed. It returns an *OptionError for options that cannot work, and otherwise the
 // error of the network or of the server, with its address and never with a password.
-// An Open that failed leaves nothing behind.
+// An Open that failed leaves nothing behind. Package goredis has New instead: it uses a
+// client that the application has opened.
 package driver
 
 import (
@@ -87,6 +88,24 @@ type Sharded interface {
 	// ShardMessages says that the servers know SPUBLISH, and that listeners receive it
 	// as well as PUBLISH.
 	ShardMessages() bool
+}
+
+// Fleet is a Driver of several servers that can be addressed one by one: a Redis Cluster. It is for
+// commands that have no key, such as SCAN, CLIENT LIST and PUBSUB NUMSUB.
+type Fleet interface {
+	Driver
+
+	// Servers are the servers that have keys now. It asks for the slot map, so it blocks for one
+	// round trip, until ctx ends, or until the command timeout has passed.
+	Servers(ctx context.Context) ([]Server, error)
+}
+
+// Server is one server of a Fleet.
+type Server struct {
+	Address string
+	// Pipeline is Driver.Pipeline on this server, wherever the keys of the commands are. A command
+	// that is redirected fails with the server's error.
+	Pipeline func(ctx context.Context, commands ...Command) []Reply
 }
 
 // Embedded is a Driver of a server in this process. Such a server cannot restart while the

@@ -9,10 +9,12 @@
 //	the row of a table       Table.Row(key).Update   exact
 //	a transaction            Ledger.PassIn           exact
 //	a key in Redis           Redis.Do, Redis.Set     exact
+//	an object in S3          S3.Put                  exact
 //	requests of HTTP         Handler                 exact within one process
 //	no lock, just a version  Table.Row(key).UpdateIf exact
 //
-// Exact means that the check and the effect are atomic.
+// The databases are PostgreSQL, SQLite, MySQL and MariaDB. S3 means any store with the conditional writes
+// of S3. Exact means that the check and the effect are atomic.
 //
 // Every guard follows the same three rules. A token older than the last one is refused with
 // ErrStale, and nothing is written. The same token passes again, because one holder writes more

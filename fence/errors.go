@@ -9,7 +9,7 @@ import (
 // network are wrapped, and never turn into one of these.
 var (
 	// ErrStale means that a newer token has passed, so the hold of this one is over. Nothing
-	// was written. The error is a *StaleError.
+	// was written, except where S3.Put says otherwise. The error is a *StaleError.
 	ErrStale = errors.New("stale token")
 
 	// ErrNoToken means that the token is not positive, or absent. The hold was taken without
@@ -22,6 +22,10 @@ var (
 	// ErrConflict means that the row has another version than the update expects. Nothing was
 	// written. Read the row again.
 	ErrConflict = errors.New("version conflict")
+
+	// ErrUnconditional means that an object store has written although the condition of the write did
+	// not hold. No guard works there. OpenS3 has written only its probe.
+	ErrUnconditional = errors.New("the store ignores the condition of a write")
 )
 
 // StaleError is the refusal of a token. It matches ErrStale.

@@ -1,9 +1,11 @@
 package fence_test
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -19,7 +21,7 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header, path string) {
 		ran := int64(0)
 		guarded := fence.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ran = fence.TokenFrom(r.Context()) }),
-			fence.HTTPConfig{MaxToken: 1 << 53, Resource: func(*http.Request) string { return path }})
+			fence.HTTPConfig{Store: new(fence.Memory), MaxToken: 1 << 53, Resource: func(*http.Request) string { return path }})
 		r := httptest.NewRequest(http.MethodPut, "/", nil)
 		r.Header[fence.Header] = []string{header}
 		w := httptest.NewRecorder()
@@ -31,6 +33,30 @@ func FuzzHeader(f *testing.F) {
 		}
 		if text, _ := io.ReadAll(w.Result().Body); len(text) > 1000 {
 			t.Errorf("the answer to %d bytes has %d", len(header), len(text))
+		}
+	})
+}
+
+// FuzzObject: a guard in S3 overwrites an object only if a guard has written it, with a token that
+// is not newer, and returns its value unchanged.
+func FuzzObject(f *testing.F) {
+	for _, seed := range []string{"", "x", "redlatch-fence 33 abc\nvalue", "redlatch-fence 34 abc\n", "redlatch-fence 35 abc\n",
+		"redlatch-fence +33 abc\n", "redlatch-fence 0x21 abc\n", "redlatch-fence 3_3 abc\n", "redlatch-fence 33  abc\n", "redlatch-fence\t33 abc\n"} {
+		f.Add([]byte(seed))
+	}
+	genuine := regexp.MustCompile(`^redlatch-fence [1-9][0-9]{0,18} [^ \n]+\n`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		bucket := new(fakeBucket)
+		guard := openS3(t, bucket)
+		bucket.objects["a"] = body
+		value, token, err := guard.Get(t.Context(), "a")
+		if err == nil && (!genuine.Match(body) || !bytes.HasSuffix(body, append([]byte("\n"), value...)) || token <= 0) {
+			t.Errorf("%q is read as %q of token %d", body, value, token)
+		}
+		passes := err == nil && token <= 34
+		err = guard.Put(t.Context(), 34, "a", []byte("new"))
+		if passes != (err == nil) || !passes && !bytes.Equal(bucket.objects["a"], body) {
+			t.Errorf("%q: Put returned %v and left %q", body, err, bucket.objects["a"])
 		}
 	})
 }

@@ -25,7 +25,7 @@ type database struct {
 
 func TestGuardsOfPostgreSQL(t *testing.T) {
 	t.Parallel()
-	db := database{DB: openDB(t, "pgx", startPostgres(t)), style: fence.Dollar, witness: []string{
+	db := database{DB: openDB(t, "pgx", postgres.start(t)), style: fence.Dollar, witness: []string{
 		`CREATE FUNCTION %[1]s_back() RETURNS trigger LANGUAGE plpgsql AS
 			$$ BEGIN IF NEW.fence < OLD.fence THEN RAISE EXCEPTION 'the fence goes back'; END IF; RETURN NEW; END $$`,
 		`CREATE TRIGGER %[1]s_back BEFORE UPDATE ON %[1]s FOR EACH ROW EXECUTE FUNCTION %[1]s_back()`,
@@ -50,6 +50,7 @@ func TestGuardsOfSQLite(t *testing.T) {
 func guardsOf(t *testing.T, db database) {
 	t.Run("a row refuses a stale holder", db.rowRefuses)
 	t.Run("a row refuses without writing", db.rowRefusesWithoutWriting)
+	t.Run("a row passes a token without writing", db.rowPasses)
 	t.Run("a row never goes back", db.rowNeverGoesBack)
 	t.Run("a row that is not there is not stale", db.rowMissing)
 	t.Run("a row without a token yet", db.rowWithoutToken)
@@ -111,6 +112,20 @@ func (db database) rowRefusesWithoutWriting(t *testing.T) {
 	}
 }
 
+func (db database) rowPasses(t *testing.T) {
+	stock := db.stock(t)
+	refuses(t, func(token int64) error { return stock.Row(1).Pass(t.Context(), db, token) })
+	if n := db.read(t, stock, "n", 1); n != 10 {
+		t.Errorf("n is %d, want 10", n)
+	}
+	if err := stock.Row(3).Pass(t.Context(), db, 1); !errors.Is(err, fence.ErrNoRow) {
+		t.Errorf("a row that is not there: %v, want ErrNoRow", err)
+	}
+	if token := db.read(t, stock, "fence", 2); token != 0 {
+		t.Errorf("the other row has the fence %d", token)
+	}
+}
+
 // The database itself is the witness: a trigger fails whatever makes a fence go back.
 func (db database) rowNeverGoesBack(t *testing.T) {
 	stock := db.stock(t)
@@ -163,7 +178,7 @@ func (db database) rollback(t *testing.T) {
 func (db database) oddNames(t *testing.T) {
 	name := `odd "` + tableName(t) + `" --`
 	quoted := `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	db.must(t, `CREATE TABLE `+quoted+` ("or""der" TEXT, line BIGINT, "set" BIGINT, "To ken" BIGINT, "at?" BIGINT, PRIMARY KEY ("or""der", line))`)
+	db.must(t, `CREATE TABLE `+quoted+` ("or""der" VARCHAR(20), line BIGINT, "set" BIGINT, "To ken" BIGINT, "at?" BIGINT, PRIMARY KEY ("or""der", line))`)
 	db.must(t, `INSERT INTO `+quoted+` VALUES ('x', 1, 0, 0, 0), ('x', 2, 0, 0, 0), ('it''s', 1, 0, 0, 0)`)
 	table := fence.Table{Name: name, Key: []string{`or"der`, "line"}, Token: "To ken", Version: "at?", Style: db.style}
 	must(t, table.Row("x", 2).Update(t.Context(), db, 5, db.marks(`"set" = "set" + ?, "or""der" = ?`), 7, "x"))

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Store remembers the last token that passed for each resource. Memory, Ledger and
-// Redis are stores.
+// Store remembers the last token that passed for each resource. Memory, Ledger, Redis
+// and S3 are stores.
 type Store interface {
 	// Pass remembers a token if it is not older than the last one of the resource.
 	// Otherwise the error is a *StaleError, or matches ErrNoToken. Any other error means

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 )
 
@@ -22,7 +21,7 @@ type Table struct {
 	Key     []string // the columns that identify one row. Default: "id".
 	Token   string   // the column of the last token, for Update. Default: "fence".
 	Version string   // the column of the version, for UpdateIf. Default: "version".
-	Style   Style    // Dollar for PostgreSQL
+	Style   Style    // Dollar for PostgreSQL, MySQL for MySQL and MariaDB
 }
 
 // Row is one row of a table.
@@ -63,7 +62,18 @@ func (t Table) Row(key ...any) Row {
 func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ...any) error {
 	err := check(token)
 	if err == nil {
-		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, set, args)
+		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, set+", ", args)
+	}
+	return r.failure(err)
+}
+
+// Pass stores the token in the row, if no newer token has written it, and changes nothing else.
+// Older holders are refused from then on, even before the new one writes: see Lock. It blocks,
+// fails and ends as Update does. It is safe to repeat the call.
+func (r Row) Pass(ctx context.Context, db DB, token int64) error {
+	err := check(token)
+	if err == nil {
+		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, "", nil)
 	}
 	return r.failure(err)
 }
@@ -84,7 +94,7 @@ func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ..
 // database's, wrapped. After an error of the database, the row may have been written, unless db
 // is a transaction. If it was, a repetition returns ErrConflict.
 func (r Row) UpdateIf(ctx context.Context, db DB, version int64, set string, args ...any) (int64, error) {
-	err := r.write(ctx, db, guard{column: r.table.Version, passes: "=", now: version, next: version + 1}, set, args)
+	err := r.write(ctx, db, guard{column: r.table.Version, passes: "=", now: version, next: version + 1}, set+", ", args)
 	if err != nil {
 		return version, r.failure(err)
 	}
@@ -113,34 +123,51 @@ func (g guard) refusal(has int64) error {
 // a policy of the database has prevented the update.
 var errUnexplained = errors.New("not written, though nothing newer has written the row: try again")
 
-// write updates the row if the guard permits it.
+// write updates the row if the guard permits it. It writes the columns of set, which is empty or
+// ends with a comma, and that of the guard.
 func (r Row) write(ctx context.Context, db DB, g guard, set string, args []any) error {
 	if err := r.valid(set, args); err != nil {
 		return err
 	}
-	s := &statement{style: r.table.Style, args: slices.Clone(args)}
-	// A column follows set, so a condition in set is a syntax error.
-	s.add("UPDATE ", quoteTable(r.table.Name), " SET ", set, ", ", quote(g.column), " = ", s.arg(g.next))
-	r.where(s)
-	s.add(" AND COALESCE(", column(r.table.Name, g.column), ", 0) ", g.passes, " ", s.arg(g.now))
-	n, err := s.exec(ctx, db)
-	switch {
-	case err != nil || n == 1:
+	wrote, err := r.update(ctx, db, g, set, args)
+	if wrote || err != nil {
 		return err
-	case n > 1:
-		return fmt.Errorf("the key is not unique: %d rows were written", n)
 	}
 	has, err := r.read(ctx, db, g.column)
+	if err == nil && has == g.now && g.now == g.next && r.table.Style == MySQL {
+		// By default MySQL does not count a row that has all its new values already. Or the row
+		// has come after the update: then another one writes it.
+		_, err := r.update(ctx, db, g, set, args)
+		return err
+	}
 	return cmp.Or(err, g.refusal(has))
+}
+
+// update runs the statement. It reports whether the database has counted a row.
+func (r Row) update(ctx context.Context, db DB, g guard, set string, args []any) (wrote bool, err error) {
+	s := &statement{style: r.table.Style, args: slices.Clone(args)}
+	// A column follows set, so a condition in set is a syntax error.
+	s.add("UPDATE ", s.style.quoteTable(r.table.Name), " SET ", set, s.style.quote(g.column), " = ", s.arg(g.next))
+	r.where(s)
+	s.add(" AND COALESCE(", s.style.column(r.table.Name, g.column), ", 0) ", g.passes, " ", s.arg(g.now))
+	result, err := s.exec(ctx, db)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	if n > 1 {
+		return true, fmt.Errorf("the key is not unique: %d rows were written", n)
+	}
+	return n == 1, err
 }
 
 // read returns a number of the row.
 func (r Row) read(ctx context.Context, db DB, name string) (n int64, err error) {
 	s := &statement{style: r.table.Style}
-	s.add("SELECT COALESCE(", column(r.table.Name, name), ", 0) FROM ", quoteTable(r.table.Name))
+	s.add("SELECT COALESCE(", s.style.column(r.table.Name, name), ", 0) FROM ", s.style.quoteTable(r.table.Name))
 	r.where(s)
-	err = db.QueryRowContext(ctx, s.text.String(), s.args...).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
+	s.add(s.style.current())
+	if n, err = s.number(ctx, db); errors.Is(err, sql.ErrNoRows) {
 		return 0, ErrNoRow
 	}
 	return n, err
@@ -153,7 +180,7 @@ func (r Row) where(s *statement) {
 		if i > 0 {
 			s.add(" AND ")
 		}
-		s.add(column(r.table.Name, name), " = ", s.arg(r.key[i]))
+		s.add(s.style.column(r.table.Name, name), " = ", s.arg(r.key[i]))
 	}
 }
 
@@ -163,17 +190,15 @@ func (r Row) valid(set string, args []any) error {
 		return errors.New("Table.Name is empty")
 	case len(r.key) != len(r.table.Key):
 		return fmt.Errorf("Row has %d values for the %d columns of Table.Key", len(r.key), len(r.table.Key))
-	case cutsOff.MatchString(set):
-		return errors.New("set has a semicolon, a zero byte or the beginning of a comment: pass texts in args")
+	case r.table.Style.cutsOff(set):
+		return errors.New("set has a semicolon, a zero byte, the beginning of a comment or, in MySQL, a backslash: pass texts in args")
+	case r.table.Style.misplaces(set):
+		return errors.New("set has a placeholder in quotes or in a word: pass texts in args")
 	case r.table.Style.placeholders(set) != len(args):
 		return fmt.Errorf("the highest placeholder in set is %d, for %d arguments", r.table.Style.placeholders(set), len(args))
 	}
 	return nil
 }
-
-// cutsOff matches a text that keeps a database from reading the condition behind set. Some
-// drivers of SQLite then write every row.
-var cutsOff = regexp.MustCompile(`[;\x00]|--|/\*`)
 
 // failure says which row an error is about.
 func (r Row) failure(err error) error {

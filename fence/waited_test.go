@@ -33,10 +33,14 @@ func (db database) staleThatWaited(t *testing.T, pass func(on fence.DB, token in
 	defer tx.Rollback()
 	must(t, pass(tx, 34))
 	stale := make(chan error, 1)
+	waits := "SELECT COUNT(*) FROM pg_locks WHERE NOT granted"
+	if db.style == fence.MySQL {
+		waits = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_ROW_LOCK_CURRENT_WAITS'"
+	}
 	go func() { stale <- pass(db, 33) }()
 	redistest.Eventually(t, 10*time.Second, func() bool {
 		var waiting int
-		must(t, db.QueryRow("SELECT COUNT(*) FROM pg_locks WHERE NOT granted").Scan(&waiting))
+		must(t, db.QueryRow(waits).Scan(&waiting))
 		return waiting > 0
 	}, "the older one waits for the row")
 	must(t, tx.Commit())
@@ -47,7 +51,7 @@ func (db database) tableInASchema(t *testing.T) {
 	schema := tableName(t)
 	db.must(t, "CREATE SCHEMA "+schema)
 	db.must(t, "CREATE TABLE "+schema+".stock (id BIGINT PRIMARY KEY, n BIGINT, fence BIGINT NOT NULL DEFAULT 0)")
-	db.must(t, "INSERT INTO "+schema+".stock VALUES (1, 10)")
+	db.must(t, "INSERT INTO "+schema+".stock (id, n) VALUES (1, 10)")
 	stock := fence.Table{Name: schema + ".stock", Style: db.style}
 	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
 	storeKeeps(t, func() fence.Ledger {

@@ -107,7 +107,7 @@ func (b *bout) section(shared bool) {
 	c.Work, c.Shared, c.Token = int64(b.random.IntN(4)), shared, b.token
 	c.Op = fmt.Sprint("op", b.h.ops.Add(1))
 	if b.do(c) {
-		b.h.done[b.member].Add(1)
+		b.h.count(b.member)
 	}
 }
 

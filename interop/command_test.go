@@ -13,10 +13,12 @@ type command struct {
 	Verb   string `json:"verb"` // lock, tryLock, unlock, …
 	Client string `json:"client"`
 	Thread int    `json:"thread"`
-	Kind   string `json:"kind,omitempty"` // mutex, fenced, fair, read, write, multi
+	Kind   string `json:"kind,omitempty"` // mutex, spin, fenced, fair, read, write, multi, semaphore, permits, latch
 	Name   string `json:"name,omitempty"` // of a multi-lock see several
 	Wait   int64  `json:"wait"`           // milliseconds; negative: no end for lock, none at all for tryLock
 	Lease  int64  `json:"lease"`          // milliseconds; negative: renewed
+
+	Count int `json:"count,omitempty"` // of a semaphore or a latch: how many permits, or the count
 
 	// For open: the server, and the settings that tests vary, in milliseconds. Redisson has
 	// no clock for its tokens.
@@ -31,6 +33,10 @@ type command struct {
 	Shared bool   `json:"shared,omitempty"`
 	Op     string `json:"op,omitempty"`
 	Token  int64  `json:"token,omitempty"`
+
+	// For contend: for how long to go on, and how long a section takes, in microseconds.
+	Span int64 `json:"span,omitempty"`
+	Each int64 `json:"each,omitempty"`
 }
 
 // answer is what became of a command.
@@ -43,6 +49,8 @@ type answer struct {
 	Why   string `json:"why"`   // what else is known of it
 	From  int64  `json:"from"`  // microseconds of wall time: called
 	At    int64  `json:"at"`    // and returned
+
+	Longest int64 `json:"longest"` // the longest wait of contend, in microseconds
 }
 
 const lost = "LOST"
@@ -65,6 +73,12 @@ func verb(word, kind, name string) command {
 }
 
 func unlock(kind, name string) command { return verb("unlock", kind, name) }
+
+// of is a verb for so many permits, or for a count.
+func (c command) of(n int) command {
+	c.Count = n
+	return c
+}
 
 // several is the name of a multi-lock with these members.
 func several(names ...string) string { return strings.Join(names, "+") }

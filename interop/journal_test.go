@@ -25,6 +25,7 @@ type journal struct {
 	token    int64 // the last one seen, and who came with it
 	bearer   string
 	sections int
+	owners   []string // of the sections, in the order in which they began
 	wrong    []string
 }
 
@@ -69,6 +70,20 @@ func (j *journal) enter(op string, e entry) {
 		}
 	}
 	j.inside[op] = e
+	j.owners = append(j.owners, e.owner)
+}
+
+// crossings counts the sections that began after one of another side, by the side of each client.
+func (j *journal) crossings(sides map[string]string) (n int) {
+	before := ""
+	for _, owner := range j.owners {
+		side := sides[owner[:strings.LastIndex(owner, ":")]]
+		if before != "" && side != before {
+			n++
+		}
+		before = side
+	}
+	return n
 }
 
 func (j *journal) bears(owner, text string) {
@@ -139,6 +154,20 @@ func TestAJournalWithAnOverlapIsWrong(t *testing.T) {
 		got := readJournal(c.lines).wrong
 		if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, c.want) }) {
 			t.Errorf("%s: complaints are %q, want one with %q", title, got, c.want)
+		}
+	}
+}
+
+func TestCrossingsAreCounted(t *testing.T) {
+	t.Parallel()
+	sides := map[string]string{"a": "Go", "b": "Go", "c": "Java"}
+	for order, want := range map[string]int{"": 0, "a": 0, "ab": 0, "ac": 1, "aabbcc": 1, "acbc": 3, "caaac": 2} {
+		var lines []string
+		for i, client := range strings.Split(order, "") {
+			lines = append(lines, fmt.Sprintf("enter S %s:1 %d", client, i), fmt.Sprintf("leave S %s:1 %d 0 0", client, i))
+		}
+		if got := readJournal(lines).crossings(sides); got != want {
+			t.Errorf("%q has %d crossings, want %d", order, got, want)
 		}
 	}
 }

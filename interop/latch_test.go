@@ -135,6 +135,10 @@ type thread struct {
 
 func (t *thread) apply(c command, a *answer) error {
 	a.OK = true
+	switch c.Kind {
+	case "semaphore", "permits", "latch":
+		return t.applyCounter(c, a)
+	}
 	switch c.Verb {
 	case "lock", "tryLock":
 		return t.lock(c, a)
@@ -142,6 +146,8 @@ func (t *thread) apply(c command, a *answer) error {
 		return t.unlock(c, a)
 	case "section":
 		return t.section(c, a)
+	case "contend":
+		return t.contend(c, a)
 	case "forceUnlock":
 		ok, err := t.client.forcible(c).ForceUnlock(t.ctx)
 		a.OK = ok
@@ -158,6 +164,7 @@ func (t *thread) lock(c command, a *answer) error {
 	if c.Kind == "fenced" {
 		opts = append(opts, redlatch.WithFencing())
 	}
+	opts = append(opts, backoff(c)...)
 	take := t.client.lock(c).Lock
 	if c.Verb == "tryLock" {
 		opts = append(opts, redlatch.WithWait(time.Duration(max(c.Wait, 0))*time.Millisecond))
@@ -176,6 +183,17 @@ func (t *thread) lock(c command, a *answer) error {
 	t.holds[key] = append(t.holds[key], h)
 	return nil
 }
+
+// backoff makes a wait for a spin lock poll.
+func backoff(c command) (opts []redlatch.LockOption) {
+	if c.Kind == "spin" {
+		opts = append(opts, redlatch.WithBackoff(time.Millisecond, longestSpin))
+	}
+	return opts
+}
+
+// longestSpin is the longest pause of Redisson's spin locks.
+const longestSpin = 128 * time.Millisecond
 
 // below is the context under which a lock is taken: one owner for all that the thread does.
 // Several locks are taken at once only by an owner that has none of them, so the thread is
@@ -245,7 +263,7 @@ type forcible interface {
 
 func (l *latchClient) forcible(c command) forcible {
 	switch c.Kind {
-	case "mutex", "fenced":
+	case "mutex", "spin", "fenced":
 		return l.Mutex(c.Name)
 	case "fair":
 		return l.FairMutex(c.Name)
@@ -259,7 +277,7 @@ func (l *latchClient) status(ctx context.Context, c command) (redlatch.Status, e
 
 func (l *latchClient) lock(c command) redlatch.Lock {
 	switch c.Kind {
-	case "mutex", "fenced":
+	case "mutex", "spin", "fenced":
 		return l.Mutex(c.Name)
 	case "multi":
 		var locks []redlatch.Lock

@@ -25,6 +25,7 @@ func TestWithNodeRedisson(t *testing.T) {
 		{"who waits enters without a message", entersWithoutAMessage},
 		{"force unlock lets the other in", forced},
 		{"status shows its owner", showsNode},
+		{"each side gets a share", shares},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, r) })
 	}

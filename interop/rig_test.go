@@ -90,6 +90,10 @@ func TestWithRedisson(t *testing.T) {
 				{"a downgrade lets the readers of the other in", downgraded},
 				{"a multi-lock is all or nothing", allOrNothing},
 				{"a fair queue keeps its order", fairOrder},
+				{"each side gets a share", shares},
+				{"each side of a spin lock enters in time", spins},
+				{"semaphores and latches count alike", countsAlike},
+				{"who waits for permits or a latch is told", toldOfPermits},
 			}
 			if r.has(t, "fenced") {
 				trials = append(trials,
@@ -115,6 +119,7 @@ func TestWithRedissonForLong(t *testing.T) {
 				{"both renew side by side", renewsSideBySide},
 				{"a fair lock passes over the dead", fairDead},
 				{"random histories", histories},
+				{"never more holders than permits", permitHistories},
 			} {
 				t.Run(c.name, func(t *testing.T) { c.test(t, r) })
 			}

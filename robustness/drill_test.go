@@ -169,6 +169,7 @@ func (d *drill) end() {
 		r := c.sum(d.name, d.firstFault, until)
 		rows = append(rows, r)
 		d.check(c.level, r)
+		d.checkOrder(c.level, c.history.all())
 	}
 	d.report.add(rows)
 }

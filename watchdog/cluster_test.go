@@ -108,6 +108,7 @@ func newClientAt(t *testing.T, d *cluster.Driver, at *redistest.Server, there bo
 // Goal: a slot that moves during a pause does not look like death, and death looks like
 // death nevertheless. Method: the pulse stays where a process that stands still has it.
 func TestAPulseIsFoundWhereItsSlotHasBeen(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	d := connectCluster(t, c)
 	home := c.Master(t, protocol.Sessions)

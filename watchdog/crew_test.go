@@ -54,7 +54,7 @@ func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	server := redistest.Start(t)
 	const n = 1000
 	c := newClient(t, connect(t, server.Addr()))
-	const lease = 5 * time.Second
+	const lease = 10 * time.Second
 	locks := crowd(t, c, n, lease)
 	var dogs []dog
 	var proxies []*redistest.Proxy
@@ -78,11 +78,19 @@ func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 			t.Errorf("the shares are %v, want about a third each", shares)
 		}
 	}
-	before := dogs[0].Stats().Renewals + dogs[1].Stats().Renewals + dogs[2].Stats().Renewals
+	renewals := func() (sum int64) {
+		for _, d := range dogs {
+			sum += d.Stats().Renewals
+		}
+		return sum
+	}
+	eventually(t, func() bool { return renewals() >= 3*n }, "each of them has visited each client")
+	before, began := renewals(), time.Now()
 	lasts(t, lease, func() bool { return alive(t, server, locks) == n }, "every lock lives")
-	each := float64(dogs[0].Stats().Renewals+dogs[1].Stats().Renewals+dogs[2].Stats().Renewals-before) / n
+	leases := float64(time.Since(began)) / float64(lease)
+	each := float64(renewals()-before) / n / leases
 	t.Logf("each was renewed %.1f times in a lease", each)
-	if each > 9 { // four by its own, two by each of the others
+	if each > 10 { // four by its own, two by each of the others; twelve if each took all for its own
 		t.Errorf("each was renewed %.1f times in a lease: the work is not shared", each)
 	}
 	for i := range 2 {
@@ -162,7 +170,7 @@ func TestTheIdleCostIsFlatInTheNumberOfLocks(t *testing.T) { // alone: it keeps 
 	d := connect(t, server.Addr())
 	w := run(t, d, watchdog.Config{})
 	cost := func() (commands float64, micros float64) {
-		const looks = 15
+		const looks = 10
 		eventually(t, func() bool { return w.Stats().Looks > 0 }, "it looks")
 		calls, usec := usage(t, server)
 		first := w.Stats().Looks

@@ -70,7 +70,7 @@ func runWith(t testing.TB, d driver.Driver, cfg watchdog.Config, log *slog.Logge
 // eventually is redistest.Eventually with enough time for a slow machine.
 func eventually(t testing.TB, cond func() bool, what string) {
 	t.Helper()
-	redistest.Eventually(t, 15*time.Second, cond, what)
+	redistest.Eventually(t, time.Minute, cond, what)
 }
 
 // lasts checks that a condition holds all the time for a while.

@@ -38,11 +38,15 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 	w.noteView(seen, len(mine))
 	for _, one := range w.schedule.due(seen.stalled.Clients, time.Now(), func(client string) bool { return mine[client] }) {
 		select {
-		case w.slots <- struct{}{}:
-		case <-next:
-			return true
-		case <-ctx.Done():
-			return false
+		case w.slots <- struct{}{}: // first, though the next look may be due as well
+		default:
+			select {
+			case w.slots <- struct{}{}:
+			case <-next:
+				return true
+			case <-ctx.Done():
+				return false
+			}
 		}
 		w.schedule.change(one.Client, func(r *record) { r.underWay = true })
 		w.visits.Go(func() {

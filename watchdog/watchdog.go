@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -50,10 +50,10 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d == nil {
-		return nil, wrong("driver", "it is nil")
+	if err := lockerr.Missing("driver", d); err != nil {
+		return nil, err
 	}
-	id := uuid.NewString()
+	id := random.UUID()
 	return &Watchdog{
 		id:       id,
 		config:   cfg,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/demo"
@@ -33,42 +34,68 @@ func newDemo() *cobra.Command {
 	var settings demo.Settings
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch processes share a lock, renew it, die with it and get it back",
+		Short: "Watch processes share a lock, renew it, die with it and retake it",
 		Long: `demo starts processes that add one to a number in a file, over and over. Only a
-lock guards the number. One process stays inside for longer than its lease, which
-it renews. Another is killed inside, and the lock is free when its lease has ended.
-At the end demo says whether two were inside at once, and whether an increment was
-lost. It learns that from the processes, not from the lock.
+lock guards the number. One process holds the lock for longer than its lease,
+and renews it. Another process is killed while it holds the lock, so the lock is
+free when the lease ends.
 
-With --fair the processes are served in the order in which they asked, and the
-queue in Redis is shown.
+At the end demo says whether two processes held the lock at once, and whether
+an increment was lost. It learns that from the processes, not from the lock.
+Ctrl-C ends it earlier, with a summary.
 
-With --pause it stops two holders with SIGSTOP for four leases. One of them is under
-the watchdog and keeps its lock. The other loses it, and learns that when it goes on.
-Of the flags, --lease and --redis count.
+With --fair the lock serves the processes in the order in which they asked. demo
+shows the queue in Redis.
 
-Without --redis demo brings its own server. With it, the lock has a name of its own
-there, and nothing is left behind.
+With --pause demo stops two holders with SIGSTOP for four leases. A watchdog
+protects one of them, which keeps its lock. The other loses its lock, and learns
+that when it goes on. Only --lease, --redis, --driver and --console apply to
+--pause. The lease is 2s by default.
 
-Exit code: 0 if the lock held, 1 if it did not, 2 for a wrong command line, 70 if
-Redis or a process failed. Ctrl-C ends it with the summary so far.`,
+With --console it also serves the page of redlatch console, prints its address,
+and runs for 10 minutes unless --for says otherwise.
+
+With --driver goredis the processes use their locks through a client of
+github.com/redis/go-redis, as an application does that has one.
+
+demo starts a server if there is no --redis. On a server of yours it uses one
+new name for the lock, and leaves nothing behind.
+
+Exit code:
+  0   no two processes held the lock at once, and no increment was lost
+  1   the lock failed
+  2   the command line is wrong
+  70  Redis or a process failed`,
 		Args: cobra.NoArgs,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return check(cmd.Flags(), func(flag string) string { return "--" + flag })
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if settings.Pause && !cmd.Flags().Changed("lease") {
-				settings.Lease = 2 * time.Second
-			}
+			adjust(&settings, cmd.Flags())
 			return runDemo(cmd, settings)
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&settings.For, "for", 15*time.Second, "how long it runs")
+	durationVar(flags, &settings.For, "for", "", 15*time.Second, "how long it runs")
 	flags.IntVar(&settings.Workers, "workers", 4, "number of processes")
-	flags.DurationVar(&settings.Lease, "lease", 3*time.Second, "the lock's time to live, renewed every third of it")
-	flags.DurationVar(&settings.Work, "work", 30*time.Millisecond, "time inside the critical section")
+	durationVar(flags, &settings.Lease, "lease", "", 3*time.Second, "time to live of the lock, renewed every third of this time")
+	durationVar(flags, &settings.Work, "work", "", 30*time.Millisecond, "time inside the critical section")
 	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")
 	flags.BoolVar(&settings.Pause, "pause", false, "show a paused holder without a watchdog and with one")
-	flags.StringVar(&settings.Redis, "redis", "", "URL of a server, as in redis://host:6379 (default: one of its own)")
+	flags.BoolVar(&settings.Console, "console", false, "show the lock on a web page, too")
+	flags.StringVar(&settings.Driver, "driver", demo.DriverRueidis, "how to connect: `NAME` rueidis or goredis")
+	flags.StringVar(&settings.Redis, "redis", "", "`URL` of a server, such as redis://host:6379 (default: demo starts one)")
 	return cmd
+}
+
+// adjust sets the defaults that depend on other flags.
+func adjust(settings *demo.Settings, flags *pflag.FlagSet) {
+	if settings.Pause && !flags.Changed("lease") {
+		settings.Lease = 2 * time.Second
+	}
+	if settings.Console && !settings.Pause && !flags.Changed("for") {
+		settings.For = 10 * time.Minute
+	}
 }
 
 func runDemo(cmd *cobra.Command, settings demo.Settings) error {
@@ -82,7 +109,7 @@ func runDemo(cmd *cobra.Command, settings demo.Settings) error {
 	// Where the reader of the output leaves, as head does, writing fails instead of
 	// ending the process, so that it can tidy up.
 	signal.Ignore(syscall.SIGPIPE)
-	sound, err := demo.Run(ctx, settings, cmd.OutOrStdout(), demoActor)
+	sound, err := demo.Run(ctx, settings, os.Stdout, demoActor)
 	var config *redlatch.ConfigError
 	switch {
 	case errors.As(err, &config):
@@ -105,7 +132,7 @@ func newDemoActor() *cobra.Command {
 			// Ctrl-C in a terminal reaches every process in it; the parent says
 			// when to leave.
 			signal.Ignore(os.Interrupt)
-			if err := demo.Act(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), demoLock); err != nil {
+			if err := demo.Act(cmd.Context(), os.Stdin, os.Stdout, demoLock); err != nil {
 				return &exitError{exitFailure, err}
 			}
 			return nil

@@ -192,6 +192,7 @@ func TestDemoTellsTheWholeStory(t *testing.T) {
 	}{
 		"on its own server": {nil, append([]string{`^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`}, wholeStory...)},
 		"on Redis":          {[]string{"--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
+		"by go-redis":       {[]string{"--driver", "goredis", "--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
 		"of a fair lock":    {[]string{"--fair", "--redis"}, []string{`; queue: w\d+ w\d+`, `overlaps +0 in \d+ visits`, `^sound: `}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -317,9 +318,9 @@ func TestDemoRefusesAWrongCommandLine(t *testing.T) {
 	t.Parallel()
 	for flags, want := range map[string]string{
 		"--workers 1":                          "--workers 1: from 2",
-		"--workers many":                       "invalid argument",
+		"--workers many":                       "it takes a whole number",
 		"--lease 1ms":                          "--lease 1ms: from 200ms",
-		"--for 3s":                             "--for 3s: from 12s",
+		"--for 3":                              "--for 3s: from 12s",
 		"--work 4s":                            "--work 4s: from 0",
 		"--pause --lease 31s":                  "--lease 31s: from 1s to 30s",
 		"--redis http://127.0.0.1":             "url: the scheme",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -16,8 +17,12 @@ func TestTheSamplesOfDeployAreCommandLinesOfOurs(t *testing.T) {
 	if err := json.Unmarshal([]byte(found(t, "../../deploy/Containerfile", `(?m)^CMD (\[.*\])$`)), &container); err != nil {
 		t.Fatal(err)
 	}
-	for name, line := range map[string][]string{"unit": strings.Fields(unit), "container": container} {
-		cmd, flags, err := newRoot().Find(line)
+	var pod []string
+	if err := json.Unmarshal([]byte(found(t, "../../deploy/kubernetes/watchdog.yaml", `(?m)^ +args: (\[.*\])$`)), &pod); err != nil {
+		t.Fatal(err)
+	}
+	for name, line := range map[string][]string{"unit": strings.Fields(unit), "container": container, "pod": pod} {
+		cmd, flags, err := newRoot(io.Discard).Find(line)
 		if err != nil || cmd.Name() != "watchdog" {
 			t.Errorf("the %s runs %q: %v", name, line, err)
 			continue

@@ -39,7 +39,7 @@ func TestTheSnippetsOfTheDocumentationRun(t *testing.T) {
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-		if got := cmd.ProcessState.ExitCode(); got != line.code {
+		if got := shellCode(cmd.ProcessState); got != line.code {
 			t.Errorf("%s: exit code %d, want %d:\n%s", line.text, got, line.code, output)
 		}
 	}

@@ -38,7 +38,7 @@ func readInherited() (inheritedHolds, error) {
 	var h inheritedHolds
 	if text := os.Getenv(holdsVariable); text != "" {
 		if err := json.Unmarshal([]byte(text), &h); err != nil {
-			return nil, exit(exitUsage, "%s is not as redlatch sets it: %w", holdsVariable, err)
+			return nil, exit(exitUsage, "%s is not as redlatch sets it, so unset it: %w", holdsVariable, err)
 		}
 	}
 	return h, nil

@@ -43,7 +43,7 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context
 		close(stopped)
 		defer cancel()
 		if s, ok := (<-caught).(syscall.Signal); ok {
-			return &exitError{code: exitSignal + int(s)}
+			return bySignal(s, false)
 		}
 		return nil
 	}

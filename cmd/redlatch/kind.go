@@ -15,10 +15,9 @@ type kind struct {
 
 func (k *kind) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&k.shared, "shared", false, "take the read side of a read-write lock: many at a time, but none beside --exclusive")
+	flags.BoolVar(&k.shared, "shared", false, "take the read side of a read-write lock: many readers, or one writer")
 	flags.BoolVar(&k.exclusive, "exclusive", false, "take the write side of a read-write lock")
-	flags.BoolVar(&k.fair, "fair", false, "take a fair lock: served in the order of arrival, across all machines")
-	cmd.MarkFlagsMutuallyExclusive("shared", "exclusive", "fair")
+	flags.BoolVar(&k.fair, "fair", false, "take a fair lock, which serves all machines in the order of arrival")
 }
 
 // lock is the lock called name.

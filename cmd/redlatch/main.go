@@ -15,13 +15,22 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:]))
 }
 
-// run carries out one command line and returns the exit code of the process.
+// run carries out one command line and returns the exit code of the process. It does not
+// return if a signal is to end the process.
 func run(ctx context.Context, args []string) int {
-	root := newRoot()
+	var out stdout
+	root := newRoot(&out)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = exit(exitFailure, "%w", out.err)
+	}
 	if err == nil {
 		return 0
+	}
+	var death *signalError
+	if errors.As(err, &death) {
+		death.die()
 	}
 	var exit *exitError
 	if errors.As(err, &exit) {

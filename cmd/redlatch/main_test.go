@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/redlatch/redlatch"
@@ -25,6 +27,7 @@ func TestMain(m *testing.M) {
 		// go side by side than there are processors.
 		flag.Parse()
 		flag.Set("test.parallel", "4")
+		inheritNoIgnoredSignal()
 		redistest.Main(m)
 	}
 	if os.Getenv(brokenLock) != "" {
@@ -33,4 +36,15 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(run(context.Background(), os.Args[1:]))
+}
+
+// inheritNoIgnoredSignal has commands react to SIGINT and SIGHUP, also if the tests run in the
+// background of a script, where they are ignored: a child inherits what is ignored, and not what
+// is caught.
+func inheritNoIgnoredSignal() {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }

@@ -37,7 +37,7 @@ func askWith(t *testing.T, env []string, arguments ...string) (said string, code
 	if err != nil && !errors.As(err, &ended) || ctx.Err() != nil {
 		t.Fatalf("redlatch %q: %v, %v", arguments, err, ctx.Err())
 	}
-	return out.String(), command.ProcessState.ExitCode()
+	return out.String(), shellCode(command.ProcessState)
 }
 
 // forgeries are owners that would like to be something else.
@@ -83,7 +83,7 @@ func TestOwnersForgeNoLines(t *testing.T) {
 			{1, 0, []string{"status", "--json", "mutex"}},
 			{2, 0, []string{"status", "fair"}},
 			{3, 0, []string{"status", "rw"}},
-			{1, 1, []string{"wait", "--timeout", "1ms", "mutex"}},
+			{1, 1, []string{"wait", "--wait", "1ms", "mutex"}},
 			{1, 1, []string{"run", "-n", "mutex", "--", "true"}},
 			{1, 1, []string{"run", "-n", "rw", "--exclusive", "--", "true"}},
 			{1, 1, []string{"unlock", "--force", "--yes", "--if-owner", "nobody", "mutex"}},
@@ -139,7 +139,7 @@ func everyVerb(t *testing.T, server *redistest.Server, name string, held bool) {
 		arguments   []string
 	}{
 		{0, exitFailure, []string{"status", name}},
-		{1, exitFailure, []string{"wait", "--timeout", "1ms", name}},
+		{1, exitFailure, []string{"wait", "--wait", "1ms", name}},
 		{1, exitFailure, []string{"run", "-n", name, "--", "true"}},
 		{1, exitFailure, []string{"run", "-n", "--fair", name, "--", "true"}},
 		{exitFailure, exitFailure, []string{"run", "-n", "--exclusive", name, "--", "true"}},

@@ -11,27 +11,33 @@ import (
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
 )
 
-const runHelp = `run waits until it holds the lock NAME, runs COMMAND, and gives the lock back. It
-renews the lock while the command runs. If the hold is lost, or cannot be proven
-in time because the server hangs or is out of reach, the command and everything
-that it started is stopped before the lock can be somebody else's.
+const runHelp = `run waits until it holds the lock NAME, runs COMMAND, and releases the lock.
+It renews the lock while the command runs.
 
-The command has a process group of its own; SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-SIGUSR1 and SIGUSR2 are passed on to it. What it leaves behind in its group is
-stopped when it ends. In its environment are
+run stops the command, and everything that it started, before another can have
+the lock. It does so if the hold is lost, or if Redis does not confirm the hold
+in time. A second process, the switch, does it even if redlatch is killed or
+paused. ps shows the switch as rl-switch.
+
+The command has a process group of its own. redlatch passes SIGHUP, SIGINT,
+SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 on to that group. When the command ends,
+redlatch stops the rest of the group. The command's environment has
 
   REDLATCH_LOCK      the name of the lock
-  REDLATCH_OWNER     the holder as it stands in Redis
-  REDLATCH_DEADLINE  until when the hold could be trusted when the command began
-  REDLATCH_TOKEN     with --fencing, the hold's token, which only grows
-  REDLATCH_HOLDS     this lock and those around it, for redlatch itself
+  REDLATCH_OWNER     the owner of the lock, as status prints it
+  REDLATCH_DEADLINE  the deadline of the hold when the command began; renewals
+                     do not change the variable
+  REDLATCH_TOKEN     with --fencing, the fencing token, which only grows
+  REDLATCH_HOLDS     for a redlatch run inside the command; do not change it
 
 Exit code:
   the command's own, or 128+n if signal n ended it
-  1      the lock is held by another, and the wait is over (-E: another code)
+  1      another holds the lock, and the wait is over (-E: another code)
   2      the command line is wrong
-  70     redlatch failed, for example because Redis cannot be reached
-  75     the hold was lost while the command ran, which was stopped
+  70     redlatch failed: Redis cannot be reached, the key is no lock, or the
+         switch was killed
+  75     the hold was lost while the command ran. The command was stopped, or
+         had just ended by itself
   126    the command cannot be run
   127    there is no such command
   128+n  signal n came while it waited for the lock; nothing is left in Redis`
@@ -48,6 +54,11 @@ type runFlags struct {
 	killAfter    time.Duration
 	reentrant    bool
 	fencing      bool
+	protect      bool
+	maxHold      time.Duration
+	atLeast      time.Duration
+	backoff      time.Duration
+	passURL      bool
 	quiet        bool
 }
 
@@ -55,9 +66,9 @@ func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:               "run [flags] NAME -- COMMAND [ARGUMENT…]",
-		Short:             "Run a command while holding a lock, and stop it when the lock is lost",
+		Short:             "Run a command under a lock, and stop it if the lock is lost",
 		Long:              runHelp,
-		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab on every machine",
+		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab",
 		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := f.task(cmd, args)
@@ -71,14 +82,19 @@ func newRun() *cobra.Command {
 	f.server.register(cmd)
 	f.kind.register(cmd)
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait for the lock")
-	flags.DurationVarP(&f.wait, "wait", "w", 0, "wait for the lock at most this long (default: for ever)")
-	flags.DurationVar(&f.lease, "lease", 0, "hold the lock for at most this long: it is not renewed, and the command is stopped before it ends")
-	flags.DurationVar(&f.leaseTime, "lease-time", 30*time.Second, "time to live of the lock in Redis, renewed every third of it")
-	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code when the lock is held by another")
-	flags.DurationVar(&f.killAfter, "kill-after", 0, "time from SIGTERM to SIGKILL when the command is stopped (default: a sixth of the lease, at most 10s)")
-	flags.BoolVar(&f.reentrant, "reentrant", false, "under a redlatch run of the same lock, run the command under its hold")
-	flags.BoolVar(&f.fencing, "fencing", false, "take a token with the hold, for what refuses the write of a holder that was overtaken")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing about a lock that is held by another, nor about processes left behind")
+	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
+	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
+	durationVar(flags, &f.leaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
+	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code if another holds the lock")
+	durationVar(flags, &f.killAfter, "kill-after", "", 0, "time from SIGTERM to SIGKILL (default: a sixth of the lease, at most 10s)")
+	flags.BoolVar(&f.reentrant, "reentrant", false, "inside a redlatch run of the same lock, use its hold")
+	flags.BoolVar(&f.fencing, "fencing", false, "take a fencing token with the hold, so that a store can refuse late writes")
+	flags.BoolVar(&f.protect, "protect", false, "let a redlatch watchdog keep the lock while redlatch is paused")
+	durationVar(flags, &f.maxHold, "max-hold", "", 0, "renew the lock for at most this long, and stop the command before that (default: no limit)")
+	durationVar(flags, &f.atLeast, "at-least", "", 0, "keep the lock for at least this long, also if the command ends earlier")
+	durationVar(flags, &f.backoff, "backoff", "", 0, "ask again after at most this long instead of waiting for messages, where these are not allowed or a Java spin lock holds the lock (default: wait for messages)")
+	flags.BoolVar(&f.passURL, "pass-url", false, "tell the command how to reach the server, password included: $"+serverVariable+" and the variables of the other flags")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that another holds, a wait for the server, or processes left behind")
 	return cmd
 }
 
@@ -101,23 +117,29 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	if set("lease") {
 		lease = f.lease
 	}
-	if !set("kill-after") {
-		f.killAfter = supervise.KillAfter(lease)
+	span := lease // for which the hold lasts at least, if nothing goes wrong
+	if set("max-hold") {
+		span = min(lease, f.maxHold)
 	}
-	late := supervise.CheckKillAfter(f.killAfter, lease)
+	if !set("kill-after") {
+		f.killAfter = supervise.KillAfter(span)
+	}
+	late := supervise.CheckKillAfter(f.killAfter, span)
 	switch {
 	case cmd.ArgsLenAtDash() != 1:
 		return nil, exit(exitUsage, "one NAME, then -- and the command: redlatch %s", cmd.Use)
 	case len(args) < 2:
 		return nil, exit(exitUsage, "there is no command after --")
-	case f.nonblock && set("wait"):
-		return nil, exit(exitUsage, "--nonblock and --wait exclude each other")
 	case f.wait < 0:
 		return nil, exit(exitUsage, "--wait %v: it is negative", f.wait)
-	case set("lease") && set("lease-time"):
-		return nil, exit(exitUsage, "--lease, which is not renewed, and --lease-time, which is, exclude each other")
 	case lease < minLease:
 		return nil, exit(exitUsage, "a lease of %v: it is below %v", lease, minLease)
+	case set("max-hold") && f.maxHold < minLease:
+		return nil, exit(exitUsage, "--max-hold %v: it is below %v", f.maxHold, minLease)
+	case f.atLeast < 0 || set("max-hold") && f.atLeast > f.maxHold:
+		return nil, exit(exitUsage, "--at-least %v: it is negative, or longer than --max-hold", f.atLeast)
+	case set("backoff") && f.backoff < time.Millisecond:
+		return nil, exit(exitUsage, "--backoff %v: it is below 1ms", f.backoff)
 	case late != nil:
 		return nil, exit(exitUsage, "--kill-after %w", late)
 	case f.conflictCode < 0 || f.conflictCode > 255:
@@ -134,20 +156,26 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	t := &task{
 		runFlags: f, name: args[0], inherited: inherited,
 		command: supervise.Command{Path: path, Args: args[1:]},
-		limits:  supervise.Limits{Lease: lease, KillAfter: f.killAfter},
+		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.protect},
 	}
-	t.config.LeaseTime = lease
-	if f.nonblock || set("wait") {
-		t.options = append(t.options, redlatch.WithWait(f.wait))
+	t.config.LeaseTime, t.config.Protect, t.config.Backoff.Max = lease, f.protect, f.backoff
+	t.patience = patience{limited: f.nonblock || set("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
+	t.setOptions(set)
+	return t, nil
+}
+
+// setOptions makes the flags that are set the options of the acquisition.
+func (t *task) setOptions(set func(flag string) bool) {
+	if set("max-hold") {
+		t.options = append(t.options, redlatch.WithMaxHold(t.maxHold))
 	}
-	if f.fencing {
+	if t.fencing {
 		t.options = append(t.options, redlatch.WithFencing())
 	}
 	if set("lease") {
-		t.options = append(t.options, redlatch.WithLease(lease))
+		t.options = append(t.options, redlatch.WithLease(t.lease))
 		t.fixed = true
 	}
-	return t, nil
 }
 
 // lookUp finds a command as a shell does, before the wait for the lock.

@@ -26,7 +26,11 @@ func TestAFrozenServer(t *testing.T) {
 	expiry := awaitRenewal(t, server, "job")
 	server.Freeze()
 	r.goneBefore(expiry)
+	ended := time.Now()
 	r.end(exitLost, `redlatch: lock "job": Redis did not confirm the hold in time`, "the command was stopped", "Redis does not answer")
+	if took := time.Since(ended); took > 2*time.Second { // one question, and no release, which takes 3s
+		t.Errorf("redlatch ended %v after the command", took)
+	}
 }
 
 func TestAServerThatIsCutOff(t *testing.T) {
@@ -45,10 +49,11 @@ func TestAServerThatIsCutOff(t *testing.T) {
 	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
 }
 
+// A limit that is far away is not the cause.
 func TestAServerThatDies(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, shortLease+"job", stubborn)
+	r := startRunning(t, server, shortLease+"--max-hold 1m job", stubborn)
 	r.awaitStubborn()
 	expiry := awaitRenewal(t, server, "job")
 	server.Kill()
@@ -64,7 +69,7 @@ func TestAServerThatRestartsEmpty(t *testing.T) {
 	expiry := awaitRenewal(t, server, "job")
 	server.Restart(t)
 	r.goneBefore(expiry)
-	r.end(exitLost, `lock "job": hold lost`, "it is free now")
+	r.end(exitLost, `lock "job": hold lost: the server was restarted, and has lost its data: the command was stopped; it is free now`)
 }
 
 func TestAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
@@ -95,6 +100,10 @@ func TestALockThatIsForcedOpen(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
+			redistest.Eventually(t, 10*time.Second, func() bool {
+				info := server.CLI(t, "INFO", "server").(string)
+				return !strings.Contains(info, "uptime_in_seconds:0") && !strings.Contains(info, "uptime_in_seconds:1\r")
+			}, "the server has been up for longer than the lock is held")
 			r := startRunning(t, server, flags+"job", stubborn)
 			r.awaitStubborn()
 			server.CLI(t, "DEL", "job")
@@ -104,7 +113,7 @@ func TestALockThatIsForcedOpen(t *testing.T) {
 			if took := r.tree.AwaitGone(20 * time.Second).Sub(forced); took > 2500*time.Millisecond {
 				t.Errorf("it took %v", took)
 			}
-			r.end(exitLost, `lock "job": hold lost`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
+			r.end(exitLost, `lock "job": hold lost: somebody freed it (unlock --force, DEL or FLUSHALL)`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
 			if holder := server.CLI(t, "HGET", "job", "00000000-0000-4000-8000-000000000000:7"); holder != "1" {
 				t.Errorf("the new holder's count is %v", holder)
 			}
@@ -124,6 +133,22 @@ func TestALossThatIsNoticedAtTheEndIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.end(exitLost, `unlock "job": hold lost`, "the command had ended by then")
+}
+
+// Goal: a lock that is to stay is not taken anew to hide that it was lost.
+func TestALossIsReportedAlsoIfTheLockIsToStay(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--at-least 1m job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done`)
+	r.tree.Await("began")
+	server.CLI(t, "DEL", "job")
+	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.end(exitLost, `hold lost`, "the command had ended by then")
+	if server.CLI(t, "EXISTS", "job") != int64(0) {
+		t.Error("the lock was taken anew")
+	}
 }
 
 // What the command did it did under the lock, so its exit code stands.
@@ -160,20 +185,75 @@ func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
 	}
 }
 
-// A redlatch that was paused for longer than the lease finds out before anything else.
-func TestARedlatchThatIsPausedStopsTheCommandWhenItGoesOn(t *testing.T) {
+// A redlatch that was paused for longer than the lease says what became of the command.
+func TestACommandIsStoppedWhileItsRedlatchIsPaused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, "--lease-time 1s job", stubborn)
+	r := startRunning(t, server, shortLease+"job", stubborn)
 	r.awaitStubborn()
+	stop := watched(t, server, "job")
 	r.command.Process.Signal(redistest.SIGSTOP)
+	gone := r.tree.AwaitGone(10 * time.Second)
+	if left := margin(stop(), gone); left <= 0 {
+		t.Errorf("the lock had %v left when the last was gone", left)
+	}
 	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
 	r.command.Process.Signal(redistest.SIGCONT)
-	woken := time.Now()
-	if took := r.tree.AwaitGone(10 * time.Second).Sub(woken); took > time.Second {
-		t.Errorf("it took %v", took)
+	r.end(exitLost, `lock "job": redlatch stood still for`, "did not renew the hold: the command was stopped; it is free now")
+}
+
+// What the command did it did under the lock, also if its redlatch learns of that much later.
+func TestACommandThatEndsWhileItsRedlatchIsPaused(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 2s job", `echo began >&9; while [ ! -e go ]; do sleep 0.02; done; exit 6`)
+	r.tree.Await("began")
+	r.command.Process.Signal(redistest.SIGSTOP)
+	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	r.end(exitLost, `lock "job"`, "it is free now")
+	r.tree.AwaitGone(5 * time.Second)
+	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
+	r.command.Process.Signal(redistest.SIGCONT)
+	r.end(6)
+}
+
+// After the command has ended, redlatch may die: the lock stays.
+func TestALockThatIsToStayStaysWithoutItsRedlatch(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(r *running){
+		"killed":   func(r *running) { r.command.Process.Kill(); <-r.exited },
+		"signaled": func(r *running) { r.command.Process.Signal(syscall.SIGINT); r.end(7) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			r := startRunning(t, server, "--at-least 10s job", `echo ran >&9; exit 7`)
+			until := time.Now().Add(10 * time.Second)
+			r.tree.AwaitGone(10 * time.Second)
+			time.Sleep(200 * time.Millisecond) // it waits, for the lease is longer
+			end(r)
+			if left := server.PTTL(t, "job"); left < time.Until(until) {
+				t.Errorf("the lock has %v left, and should stay for %v", left, time.Until(until))
+			}
+		})
+	}
+}
+
+// Arguments and the environment are bytes.
+func TestTheCommandHasItsArgumentsAsTheyAre(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	out := filepath.Join(t.TempDir(), "out")
+	long := strings.Repeat("x", 100_000)
+	r := newRunning(t, server, "job", `printf '%s' "$1$ODD" >`+out+`; exit $((${#2} / 1000))`)
+	r.command.Args = append(r.command.Args, "sh", "a\xff\n\"b", long)
+	r.command.Env = append(r.command.Env, "ODD=\xfe=")
+	r.start()
+	r.end(100)
+	if text, _ := os.ReadFile(out); string(text) != "a\xff\n\"b\xfe=" {
+		t.Errorf("it had %q", text)
+	}
 }
 
 func TestTheLockIsHeldUntilTheLastOfTheGroupIsGone(t *testing.T) {

@@ -18,8 +18,9 @@ import (
 type running struct {
 	t       *testing.T
 	command *exec.Cmd
-	tree    *proctest.Tree // of the script
-	stderr  string         // the file that has it
+	tree    *proctest.Tree   // of the script
+	proxy   *redistest.Proxy // before the server, if there is one
+	stderr  string           // the file that has it
 	exited  chan struct{}
 }
 
@@ -77,7 +78,7 @@ func (r *running) end(code int, texts ...string) {
 	}
 	text, _ := os.ReadFile(r.stderr)
 	stderr := string(text)
-	if got := r.command.ProcessState.ExitCode(); got != code {
+	if got := shellCode(r.command.ProcessState); got != code {
 		r.t.Errorf("exit code %d, want %d; stderr: %s", got, code, stderr)
 	}
 	if want := min(len(texts), 1); strings.Count(stderr, "\n") != want {
@@ -127,4 +128,41 @@ func (r *running) goneBefore(expiry time.Time) {
 	if gone := r.tree.AwaitGone(20 * time.Second); !gone.Before(expiry) {
 		r.t.Errorf("all were gone %v after the lease had ended in Redis", gone.Sub(expiry))
 	}
+}
+
+// look is one look at a lock in Redis.
+type look struct {
+	asked time.Time
+	left  time.Duration
+}
+
+// watched looks at a lock all the time, until the function returned is called. It returns what
+// was seen.
+func watched(t *testing.T, server *redistest.Server, lock string) (stop func() []look) {
+	looks := []look{{time.Now(), server.PTTL(t, lock)}}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+			asked := time.Now()
+			looks = append(looks, look{asked, server.PTTL(t, lock)})
+		}
+	}()
+	return func() []look { close(over); <-ended; return looks }
+}
+
+// margin is how long before the end of the lock a moment was.
+func margin(looks []look, gone time.Time) time.Duration {
+	margin := -time.Hour
+	for _, one := range looks {
+		if one.left > 0 && one.asked.Before(gone) {
+			margin = one.asked.Add(one.left).Sub(gone)
+		}
+	}
+	return margin
 }

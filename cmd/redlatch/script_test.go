@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,8 +36,10 @@ func TestScripts(t *testing.T) {
 				name, value, _ := strings.Cut(one, "=")
 				env.Setenv(name, value)
 			}
+			page, err := filepath.Abs("../../deploy/redlatch.1")
+			env.Setenv("MAN", page)
 			env.Setenv("PORT", server.Addr()[strings.LastIndex(server.Addr(), ":")+1:])
-			return nil
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":      exits,
@@ -77,11 +80,19 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	got := 0
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
-		got, err = ended.ExitCode(), nil
+		got, err = shellCode(ended.ProcessState), nil
 	}
 	if err != nil || got != code {
 		ts.Fatalf("exit code %d, want %d: %v", got, code, err)
 	}
+}
+
+// shellCode is how a process ended, as a shell shows it.
+func shellCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return exitSignal + int(status.Signal())
+	}
+	return state.ExitCode()
 }
 
 func serverOf(ts *testscript.TestScript) *redistest.Server {

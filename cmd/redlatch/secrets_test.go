@@ -3,23 +3,31 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestURLsAreShownWithoutSecrets(t *testing.T) {
+func TestURLsAreHandedDownWithoutPasswords(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"redis://host:1/3":              "redis://host:1/3",
-		"redis://me:secret@host":        "redis://host",
-		"redis://me:se@cret@host:1":     "redis://host:1",
-		"redis+cluster://:secret@a:1,b": "redis+cluster://a:1,b",
-		"rediss+sentinel://u:secret@a,b/m/2?sentinel_username=x&sentinel_password=secret": "rediss+sentinel://a,b/m/2",
+		"redis://host:1/3":                 "redis://host:1/3",
+		"redis://me:secret@host":           "redis://me@host",
+		"redis://:se@cret@host:1":          "redis://host:1",
+		"unix://me:secret@/run/x?db=3":     "unix://me@/run/x?db=3",
+		"redis+cluster://u:secret@a:1,b/0": "redis+cluster://u@a:1,b/0",
+		"rediss+sentinel://u:secret@a/m?sentinel_username=x&sentinel%5Fpassword=secret": "rediss+sentinel://u@a/m?sentinel_username=x",
+		"redis://me:sec/secret@host":   "",
+		"me:secret@host":               "",
+		"redis://host?password=secret": "",
 	} {
-		if got := withoutSecrets(url); got != want {
-			t.Errorf("%s is shown as %s, want %s", url, got, want)
+		var s server
+		want := map[bool][]string{true: nil, false: {serverVariable + "=" + want}}[want == ""]
+		if got := s.handDown([]string{serverVariable + "=" + url}, false); !slices.Equal(got, want) {
+			t.Errorf("%s is handed down as %q, want %q", url, got, want)
 		}
 	}
 }
@@ -73,7 +81,8 @@ func TestTheWatchdogLogsNoPassword(t *testing.T) {
 	sentinels := redistest.StartSentinels(t)
 	d := startDog(t, "redis+sentinel://"+strings.Join(sentinels.Addrs(), ",")+"/"+sentinels.Name+"?sentinel_username=&sentinel_password=")
 	d.awaitReady(true)
-	if log := d.log.String(); !strings.Contains(log, "/"+sentinels.Name+" ") || strings.Contains(log, "sentinel_password") {
+	redistest.Eventually(t, 5*time.Second, func() bool { return strings.Contains(d.log.String(), "/"+sentinels.Name+" ") }, "the log names the server")
+	if log := d.log.String(); strings.Contains(log, "sentinel_password") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
@@ -23,36 +22,32 @@ const (
 )
 
 // server is the server of a verb.
-type server struct{ flag, file string }
+type server struct {
+	flag, file   string
+	passwordFile string
+	tls          tlsFiles
+	told         bool // which server is used, if nobody named one
+}
 
-// register gives a verb the flags that name the server. Everybody on the machine can read a
-// command line, so a URL with a password may stand in a file.
+// register gives a verb the flags that name the server, and lets every flag of the verb be set
+// by an environment variable. Everybody on the machine can read a command line, so what is
+// secret may stand in a file.
 func (s *server) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.flag, "redis", "", "`URL` of the server (default $"+serverVariable+", or "+serverDefault+")")
-	cmd.Flags().StringVar(&s.file, "redis-file", "", "`FILE` that has the URL of the server, for one with a password")
-	cmd.MarkFlagsMutuallyExclusive("redis", "redis-file")
+	flags := cmd.Flags()
+	flags.StringVar(&s.flag, "redis", "", "`URL` of the server (default $"+serverVariable+", or "+serverDefault+")")
+	flags.StringVar(&s.file, "redis-file", "", "`FILE` that has the URL of the server, for example one with a password")
+	flags.StringVar(&s.passwordFile, "password-file", "", "`FILE` that has the password, for a URL without one")
+	s.tls.register(flags)
+	cmd.PreRunE = readEnvironment
 }
 
 // url is the server's URL. It may hold a password: no message shows it.
 func (s *server) url() (string, error) {
 	if s.file == "" {
-		return cmp.Or(s.flag, os.Getenv(serverVariable), serverDefault), nil
+		return cmp.Or(s.flag, serverDefault), nil
 	}
-	text, err := os.ReadFile(s.file)
-	if err != nil {
-		return "", exit(exitUsage, "--redis-file: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-// withoutSecrets is a URL that Open has accepted, for people to read. It leaves out the user
-// and what follows a question mark, which may be the password for the sentinels.
-func withoutSecrets(url string) string {
-	scheme, rest, _ := strings.Cut(url, "://")
-	if at := strings.IndexAny(rest, "?#"); at >= 0 {
-		rest = rest[:at]
-	}
-	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+	text, err := readFile("redis-file", s.file)
+	return strings.TrimSpace(string(text)), err
 }
 
 // connect connects to the server. The client logs only permissions that it lacks: stderr
@@ -65,12 +60,28 @@ func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Cl
 	if strings.HasPrefix(strings.ToLower(url), "memory:") {
 		return nil, exit(exitUsage, "memory:// lives inside one process, which is this one")
 	}
+	s.tellDefault()
+	if cfg.TLS, err = s.tls.config(); err != nil {
+		return nil, err
+	}
+	if url, cfg.Credentials, err = s.credentials(url); err != nil {
+		return nil, err
+	}
 	cfg.Logger = slog.New(notices{})
 	client, err := redlatch.Open(ctx, url, cfg)
 	if err != nil {
 		return nil, failed(err)
 	}
 	return client, nil
+}
+
+// tellDefault says once which server is used if nobody has named one. On many machines that is
+// as many servers, and no lock among them.
+func (s *server) tellDefault() {
+	if s.flag == "" && s.file == "" && !s.told {
+		tell(errors.New("no server is named by " + serverVariable + " or --redis: using " + serverDefault))
+	}
+	s.told = true
 }
 
 // failed gives an error of the library the exit code that it deserves.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,14 +219,20 @@ func TestNothingIsLeftWhateverDies(t *testing.T) {
 }
 
 // leftIn are the keys on a server that are neither a watchdog's nor, as a killed client's
-// place in a queue, to be cleared away by the next that waits there.
+// place in a queue, to be cleared away by the next that waits there. A fair lock itself counts.
 func leftIn(t *testing.T, server *redistest.Server) []string {
 	t.Helper()
 	var left []string
 	for _, key := range server.Keys(t, "*") {
-		if key != protocol.Watchdogs && !strings.Contains(key, "fair") {
+		if key != protocol.Watchdogs && !isQueue(key) {
 			left = append(left, key)
 		}
 	}
 	return left
+}
+
+// isQueue says that a key is a part of the queue of a fair lock.
+func isQueue(key string) bool {
+	name := strings.TrimSuffix(key[strings.LastIndex(key, "{")+1:], "}")
+	return slices.Contains([]string{protocol.FairQueue(name), protocol.FairDeadlines(name), protocol.FairKeepAlives(name)}, key)
 }

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"io"
 	"strings"
 	"time"
-	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
@@ -20,46 +18,81 @@ func newStatus() *cobra.Command {
 	var s server
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "status NAME",
-		Short: "Say who holds a lock, how often, for how much longer, and who waits",
-		Long: `status says who holds the lock NAME, how often, and for how much longer: of a
-read-write lock, each reader or the writer; of a fair lock, also who waits, in the
-order of the queue. Waiters for other locks do not stand in Redis. It changes nothing.
+		Use:   "status NAME…",
+		Short: "Say who holds locks, for how much longer, and who waits",
+		Long: `status prints the owner of each lock NAME, its count, and the time to live of
+the lock. It prints each reader of a read-write lock, or the writer. It prints
+the queue of a fair lock. Redis has no record of those who wait for other locks.
+status changes nothing.
 
-Exit code: 0 whether it is held or free, 2 for a wrong command line, 70 if Redis
-failed or the key is no lock.`,
-		Args:              oneName,
+With --json it prints one object a line, in the order of the names. Times are in
+milliseconds. -1 means a key without expiry.
+
+Exit code:
+  0   each lock is held or free
+  2   the command line is wrong
+  70  Redis failed, or a key is no lock. The other locks are printed`,
+		Example:           "  redlatch status nightly-report\n  redlatch status --json nightly-report | jq .locked",
+		Args:              someNames,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if err := checkStdout(); err != nil {
+				return err
+			}
 			client, err := s.connect(cmd.Context(), redlatch.Config{})
 			if err != nil {
 				return err
 			}
 			defer closeClient(client)
-			status, err := readStatus(cmd.Context(), client, args[0])
-			if err != nil {
-				return failed(err)
-			}
-			if asJSON {
-				text, err := json.Marshal(newStatusReport(args[0], status))
-				if err == nil {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(text))
-				}
-				return printed(err)
-			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), protocol.Show(args[0])+": "+describe(status)+"\n"+details(status))
-			return printed(err)
+			return printAll(cmd, client, names, asJSON)
 		},
 	}
 	s.register(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonVar(cmd, &asJSON)
 	return cmd
+}
+
+// printAll prints the status of each lock. Locks that cannot be read do not keep it from the
+// rest; the last of their errors is returned.
+func printAll(cmd *cobra.Command, client *redlatch.Client, names []string, asJSON bool) error {
+	var last error
+	for _, name := range names {
+		status, err := readStatus(cmd.Context(), client, name)
+		if err == nil {
+			if err := printStatus(cmd.OutOrStdout(), name, status, asJSON); err != nil {
+				return err
+			}
+			continue
+		}
+		if last != nil {
+			tell(last)
+		}
+		last = failed(err)
+	}
+	return last
+}
+
+// printStatus prints a status, as one line of JSON or as text.
+func printStatus(out io.Writer, name string, status redlatch.Status, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, newStatusReport(name, status))
+	}
+	_, err := fmt.Fprint(out, protocol.Show(name)+": "+describe(status)+"\n"+details(status))
+	return err
 }
 
 // oneName checks that a verb got the name of one lock.
 func oneName(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return exit(exitUsage, "one NAME: redlatch %s", cmd.Use)
+	}
+	return nil
+}
+
+// someNames checks that a verb got names of locks.
+func someNames(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return exit(exitUsage, "one NAME or several: redlatch %s", cmd.Use)
 	}
 	return nil
 }
@@ -88,7 +121,7 @@ func describe(status redlatch.Status) string {
 	}
 	var holders []string
 	for _, h := range status.Holders {
-		text := fmt.Sprintf("%s, count %d", protocol.Show(h.Owner), h.Count)
+		text := fmt.Sprintf("%s, count %d", shown(h.Owner, h.Name), h.Count)
 		if status.Mode != "exclusive" {
 			text += map[bool]string{true: ", writing", false: ", reading"}[h.Write]
 		}
@@ -102,29 +135,21 @@ func details(status redlatch.Status) string {
 	var lines strings.Builder
 	if len(status.Holders) > 1 {
 		for _, h := range status.Holders {
-			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], protocol.Show(h.Owner), h.Count, left(h.TTL))
+			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], shown(h.Owner, h.Name), h.Count, left(h.TTL))
 		}
 	}
 	for i, w := range status.Queue {
-		fmt.Fprintf(&lines, "  waits %d. %s, counts as alive until %s\n", i+1, protocol.Show(w.Owner), w.Deadline.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&lines, "  waits %d. %s, counts as alive until %s\n", i+1, shown(w.Owner, w.Name), w.Deadline.UTC().Format(time.RFC3339))
 	}
 	return lines.String()
 }
 
-// printable is JSON with control characters escaped, so that a terminal does not obey them.
-// Outside of its strings JSON has no such characters.
-func printable(text []byte) string {
-	var out strings.Builder
-	for _, r := range string(text) {
-		if strconv.IsPrint(r) {
-			out.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&out, `\u%04x`, unit)
-		}
+// shown is an owner, with the name of its client if that is known.
+func shown(owner, name string) string {
+	if name == "" {
+		return protocol.Show(owner)
 	}
-	return out.String()
+	return protocol.Show(owner) + " (" + protocol.Show(name) + ")"
 }
 
 // left is a remaining time to live in words.
@@ -133,49 +158,4 @@ func left(ttl time.Duration) string {
 		return "without end"
 	}
 	return ttl.Round(100*time.Millisecond).String() + " left"
-}
-
-// statusReport is a status for scripts. Times are in milliseconds, -1 is no end.
-type statusReport struct {
-	Lock      string         `json:"lock"`
-	Locked    bool           `json:"locked"`
-	Mode      string         `json:"mode"`
-	TTLMillis int64          `json:"ttl_ms"`
-	Token     int64          `json:"token"`
-	Holders   []holderReport `json:"holders"`
-	Queue     []waiterReport `json:"queue"` // of a fair lock, the next first
-}
-
-type waiterReport struct {
-	Owner    string    `json:"owner"`
-	Deadline time.Time `json:"deadline"` // until when it counts as alive, by the server's clock
-}
-
-type holderReport struct {
-	Owner     string `json:"owner"`
-	Count     int    `json:"count"`
-	Write     bool   `json:"write"`
-	TTLMillis int64  `json:"ttl_ms"`
-}
-
-func newStatusReport(name string, status redlatch.Status) statusReport {
-	report := statusReport{
-		Lock: name, Locked: status.Locked, Mode: string(status.Mode),
-		TTLMillis: millis(status.TTL), Token: status.Token,
-		Holders: []holderReport{}, Queue: []waiterReport{},
-	}
-	for _, w := range status.Queue {
-		report.Queue = append(report.Queue, waiterReport{w.Owner, w.Deadline.UTC()})
-	}
-	for _, h := range status.Holders {
-		report.Holders = append(report.Holders, holderReport{h.Owner, h.Count, h.Write, millis(h.TTL)})
-	}
-	return report
-}
-
-func millis(ttl time.Duration) int64 {
-	if ttl < 0 {
-		return -1
-	}
-	return ttl.Milliseconds()
 }

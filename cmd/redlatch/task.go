@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"syscall"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
-	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // task is a command to run under a lock.
@@ -23,7 +21,12 @@ type task struct {
 	limits    supervise.Limits
 	config    redlatch.Config
 	options   []redlatch.LockOption
-	fixed     bool // the lease is not renewed
+	fixed     bool            // the lease is not renewed
+	owner     context.Context // with --at-least: the one under which the lock was taken
+	acquired  time.Time
+	// unanswered says that Redis did not answer at the end.
+	unanswered bool
+	patience   patience
 }
 
 // run carries out the task. Its error has the exit code, also of a command that ended
@@ -34,7 +37,11 @@ func (t *task) run(ctx context.Context) error {
 	waiting, stopListening := untilSignal(ctx, signals)
 	client, hold, err := t.acquire(waiting)
 	if client != nil {
-		defer closeClient(client)
+		defer func() {
+			if !t.unanswered { // nothing is to be waited for then
+				closeClient(client)
+			}
+		}()
 	}
 	// If a signal comes together with the lock, the command is not run. Closing the
 	// client releases the lock.
@@ -45,20 +52,23 @@ func (t *task) run(ctx context.Context) error {
 		return err
 	}
 
-	t.command.Env = t.inherited.environment(inheritedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
+	t.command.Env = t.environment(inheritedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
 	watched, release := t.watch(client, hold)
 	end, err := supervise.Run(t.command, watched, t.limits, signals)
 	release()
 	if err != nil {
 		_ = hold.Unlock(ctx)
+		if errors.Is(err, supervise.ErrSwitch) {
+			return failed(err)
+		}
 		return cannotRun(t.command.Args[0], err)
 	}
-	return t.conclude(client, hold, end)
+	return t.conclude(client, hold, end, signals)
 }
 
 // acquire connects and acquires the lock.
 func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, error) {
-	client, err := t.server.connect(ctx, t.config)
+	client, err := t.patience.connect(ctx, &t.server, t.config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,18 +83,30 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 	case outer != nil:
 		return client, nil, errNested(outer)
 	}
-	hold, err := lock.Lock(ctx, t.options...)
+	endTelling := t.patience.tellOfWait(ctx, client, t.name)
+	if t.atLeast > 0 {
+		ctx = client.WithOwner(ctx)
+		t.owner = context.WithoutCancel(ctx)
+	}
+	hold, err := t.patience.lock(ctx, lock, t.options)
+	endTelling()
 	if err != nil {
 		return client, nil, t.notAcquired(err)
 	}
+	t.acquired = time.Now()
 	return client, hold, nil
 }
 
 // runUnder becomes the command, under an inherited hold. The redlatch that has the hold
 // supervises this process, and so the command.
 func (t *task) runUnder(outer inheritedHold, deadline time.Time) error {
-	t.command.Env = t.inherited.environment(outer, deadline)
+	t.command.Env = t.environment(outer, deadline)
 	return cannotRun(t.command.Args[0], supervise.Replace(t.command))
+}
+
+// environment is that of the command.
+func (t *task) environment(hold inheritedHold, deadline time.Time) []string {
+	return t.server.handDown(t.inherited.environment(hold, deadline), t.passURL)
 }
 
 // cannotRun is the error of a command that was not started.
@@ -113,65 +135,7 @@ func (t *task) notAcquired(err error) error {
 	case errors.Is(err, redlatch.ErrNotAcquired):
 		return exit(t.conflictCode, "%w; the command was not run", err)
 	case errors.Is(err, redlatch.ErrUnknownOutcome):
-		return exit(exitFailure, "%w; the command was not run, and the lock may be taken until its lease of %v ends", err, t.limits.Lease)
+		return exit(exitFailure, "%w; the command was not run, and the lock may be taken until its lease of %v ends", err, t.config.LeaseTime)
 	}
 	return failed(err)
-}
-
-// conclude releases the lock and says how it went.
-func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) error {
-	switch {
-	case len(end.Left) > 0:
-		// They may still work under the lock. They keep it until its lease ends.
-		hold.Detach()
-		return exit(exitLost, "lock %q: processes %v could not be killed; the lock is left to them until its lease ends", t.name, end.Left)
-	case end.Why == supervise.OutOfTime && !t.fixed:
-		return t.unproven(client, hold)
-	}
-	err := hold.Unlock(context.Background())
-	if end.LeftBehind > 0 && !t.quiet {
-		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.LeftBehind))
-	}
-	switch {
-	case errors.Is(err, redlatch.ErrLost) && end.Why == "":
-		return exit(exitLost, "%w; the command had ended by then; %s", err, t.holderNow(client))
-	case end.Why == supervise.Lost:
-		return exit(exitLost, "lock %q: hold lost: it was forced, or Redis lost it: the command was stopped; %s", t.name, t.holderNow(client))
-	case end.Why == supervise.OutOfTime:
-		return exit(exitLost, "lock %q: its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.name, t.limits.Lease)
-	case err != nil:
-		tell(fmt.Errorf("%w; the lock ends with its lease, within %v", err, t.limits.Lease))
-	}
-	return &exitError{code: end.Code}
-}
-
-// unproven ends a hold whose renewal did not come in time. If Redis still does not answer,
-// it does not wait for the release: the lease ends in a moment.
-func (t *task) unproven(client *redlatch.Client, hold *redlatch.Hold) error {
-	now := t.holderNow(client)
-	if now == unanswered {
-		hold.Detach()
-	} else if hold.Unlock(context.Background()) == nil {
-		now = t.holderNow(client)
-	}
-	return exit(exitLost, "lock %q: Redis did not confirm the hold in time: the command was stopped before the lease ended; %s", t.name, now)
-}
-
-const unanswered = "Redis does not answer"
-
-// holderNow says who has the lock after it was lost.
-func (t *task) holderNow(client *redlatch.Client) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer cancel()
-	status, err := readStatus(ctx, client, t.name)
-	switch {
-	case err != nil:
-		return unanswered
-	case !status.Locked:
-		return "it is free now"
-	}
-	if len(status.Holders) == 0 { // of very many fields the server may name none
-		return "it is held now"
-	}
-	return "it is held by " + protocol.Show(status.Holders[0].Owner) + " now"
 }

@@ -23,6 +23,7 @@ type unlockFlags struct {
 	force  bool
 	owner  string
 	yes    bool
+	asJSON bool
 }
 
 func newUnlock() *cobra.Command {
@@ -30,26 +31,40 @@ func newUnlock() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unlock --force NAME",
 		Short: "Take a lock away from its holder",
-		Long: `unlock --force frees the lock NAME, whoever holds it. The holder works on until
-its next renewal tells it, within a third of its lease; a command under redlatch
-run is then stopped. It asks first, and then frees the lock only if its holder is
-still the one that it named. --if-owner takes a read-write lock from one reader and
-leaves the others theirs.
+		Long: `unlock --force frees the lock NAME, whoever holds it. The holder does not know
+this until its next renewal, within a third of its lease. It works on until
+then. If the holder is redlatch run, it then stops its command.
 
-A key without expiry, or whose owner does not begin with a UUID, may be somebody's
-data: it is freed only with --if-owner, or after a yes at the terminal.
+At a terminal unlock asks first. It frees the lock only if the holder is still
+the one that it has named. Without a terminal it needs --yes.
 
-Exit code: 0 when the lock was freed or was free already, 1 if it was left alone
-because the answer was no or --if-owner does not hold it, 2 for a wrong command
-line, 70 if Redis failed or the key is no lock.`,
+--if-owner frees the lock only from that owner. Other readers of a read-write
+lock keep their holds.
+
+A key may be somebody's data if it has no expiry, or if its owner does not begin
+with a UUID. unlock frees it only with --if-owner, or after you answer yes at
+the terminal.
+
+With --json it prints an object with a "result":
+
+  freed  the lock is free now
+  taken  one of several owners has lost it
+  free   it was free already
+  left   it was not changed
+
+Exit code:
+  0   the lock was freed, or was free already without --if-owner
+  1   the lock was not changed: the answer was no, or the owner of --if-owner
+      does not hold it
+  2   the command line is wrong
+  70  Redis failed, or the key is no lock`,
+		Example:           "  redlatch status nightly-report\n  redlatch unlock --force --if-owner 2f9c…:1 nightly-report",
 		Args:              oneName,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.force:
-				return exit(exitUsage, "a lock is given back by its holder; --force takes it away")
-			case cmd.Flags().Changed("if-owner") && f.owner == "":
-				return exit(exitUsage, "--if-owner is empty, which nobody is called")
+				return exit(exitUsage, "a lock is released by its holder; --force takes it away")
 			case !f.yes && !term.IsTerminal(int(os.Stdin.Fd())):
 				return exit(exitUsage, "there is no terminal to ask at; --yes does without")
 			}
@@ -58,13 +73,14 @@ line, 70 if Redis failed or the key is no lock.`,
 	}
 	flags := cmd.Flags()
 	f.server.register(cmd)
-	flags.BoolVar(&f.force, "force", false, "needed: the holder is not asked")
-	flags.StringVar(&f.owner, "if-owner", "", "free it only if this `OWNER` holds it, as status names it")
+	flags.BoolVar(&f.force, "force", false, "needed, because the holder is not asked")
+	flags.StringVar(&f.owner, "if-owner", "", "free the lock only from this `OWNER`, as status prints it")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	jsonVar(cmd, &f.asJSON)
 	return cmd
 }
 
-func (f unlockFlags) run(cmd *cobra.Command, name string) error {
+func (f *unlockFlags) run(cmd *cobra.Command, name string) error {
 	ctx := cmd.Context()
 	client, err := f.server.connect(ctx, redlatch.Config{})
 	if err != nil {
@@ -85,27 +101,58 @@ func (f unlockFlags) run(cmd *cobra.Command, name string) error {
 	case !status.Locked:
 		return f.free(cmd, name)
 	case f.owner != "" && !held:
-		return exit(exitHeld, "lock %q is not held by %s but %s; it was left alone", name, protocol.Show(f.owner), describe(status))
+		return f.left(cmd, name, status, fmt.Errorf("lock %q is not held by %s but %s; it was left alone", name, protocol.Show(f.owner), describe(status)))
 	case !f.yes && !f.ask(cmd, name, status):
-		return exit(exitHeld, "lock %q was left alone", name)
+		return f.left(cmd, name, status, fmt.Errorf("lock %q was left alone", name))
 	}
 	forced, err := f.take(ctx, client, name, status)
-	if err != nil {
+	switch {
+	case err != nil:
 		return failed(err)
+	case !forced:
+		return f.changed(cmd, client, name)
+	case f.owner != "" && len(status.Holders) > 1:
+		return f.report(cmd, "taken", name, status, "taken from "+protocol.Show(f.owner)+"; it was "+describe(status))
 	}
-	if forced && f.owner != "" && len(status.Holders) > 1 {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: taken from %s; it was %s\n", protocol.Show(name), protocol.Show(f.owner), describe(status))
-		return printed(err)
+	return f.report(cmd, "freed", name, status, "freed; it was "+describe(status))
+}
+
+// unlockReport is an outcome for scripts. docs/cli.md describes the fields, which stay.
+type unlockReport struct {
+	Lock   string       `json:"lock"`
+	Result string       `json:"result"`
+	Before statusReport `json:"before"`
+}
+
+// report prints an outcome.
+func (f *unlockFlags) report(cmd *cobra.Command, result, name string, before redlatch.Status, text string) error {
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), unlockReport{name, result, newStatusReport(name, before)})
 	}
-	if forced {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: freed; it was %s\n", protocol.Show(name), describe(status))
-		return printed(err)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", protocol.Show(name), text)
+	return err
+}
+
+// left reports a lock that was left alone.
+func (f *unlockFlags) left(cmd *cobra.Command, name string, status redlatch.Status, reason error) error {
+	if f.asJSON {
+		if err := f.report(cmd, "left", name, status, ""); err != nil {
+			return err
+		}
 	}
-	return f.changed(cmd, client, name)
+	return &exitError{exitHeld, reason}
+}
+
+// free reports a lock that nobody holds, so that the owner of --if-owner does not either.
+func (f *unlockFlags) free(cmd *cobra.Command, name string) error {
+	if f.owner != "" {
+		return f.left(cmd, name, redlatch.Status{}, fmt.Errorf("lock %q is not held by %s: it is free", name, protocol.Show(f.owner)))
+	}
+	return f.report(cmd, "free", name, redlatch.Status{}, "it was free already")
 }
 
 // ask asks at the terminal. Only "y" and "yes" mean yes.
-func (f unlockFlags) ask(cmd *cobra.Command, name string, status redlatch.Status) bool {
+func (f *unlockFlags) ask(cmd *cobra.Command, name string, status redlatch.Status) bool {
 	fmt.Fprintf(cmd.ErrOrStderr(), "Lock %q is %s.\nIts holder works on until its next renewal. Take it away? [y/N] ", name, describe(status))
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -123,7 +170,7 @@ type forceable interface {
 
 // take frees the lock, or takes it from one owner. The answer at the terminal was about one
 // holder, and not about the next.
-func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (bool, error) {
+func (f *unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (bool, error) {
 	owner := f.owner
 	var lock forceable = client.Mutex(name)
 	switch {
@@ -132,8 +179,8 @@ func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name str
 	case len(seen.Queue) > 0:
 		lock = client.FairMutex(name) // tells the next in the queue
 	}
-	if seen.Mode == "exclusive" && !f.yes {
-		owner = seen.Holders[0].Owner
+	if !f.yes && owner == "" {
+		owner = onlyOwner(seen)
 	}
 	if owner == "" {
 		return lock.ForceUnlock(ctx)
@@ -141,8 +188,18 @@ func (f unlockFlags) take(ctx context.Context, client *redlatch.Client, name str
 	return lock.ForceUnlockIf(ctx, owner)
 }
 
+// onlyOwner returns the owner of a lock that has one, or "". It may hold both sides.
+func onlyOwner(seen redlatch.Status) string {
+	for _, h := range seen.Holders {
+		if h.Owner != seen.Holders[0].Owner {
+			return ""
+		}
+	}
+	return seen.Holders[0].Owner
+}
+
 // changed reports a lock that had another holder, or none, when it was to be freed.
-func (f unlockFlags) changed(cmd *cobra.Command, client *redlatch.Client, name string) error {
+func (f *unlockFlags) changed(cmd *cobra.Command, client *redlatch.Client, name string) error {
 	status, err := readStatus(cmd.Context(), client, name)
 	switch {
 	case err != nil:
@@ -150,10 +207,5 @@ func (f unlockFlags) changed(cmd *cobra.Command, client *redlatch.Client, name s
 	case !status.Locked:
 		return f.free(cmd, name)
 	}
-	return exit(exitHeld, "lock %q is %s by now; it was left alone", name, describe(status))
-}
-
-func (f unlockFlags) free(cmd *cobra.Command, name string) error {
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: it was free already\n", protocol.Show(name))
-	return printed(err)
+	return f.left(cmd, name, status, fmt.Errorf("lock %q is %s by now; it was left alone", name, describe(status)))
 }

@@ -46,6 +46,23 @@ func TestUnlockAsksAtATerminal(t *testing.T) {
 	}
 }
 
+// A lock without expiry may be somebody's data. A yes at the terminal frees a read-write lock as well.
+func TestUnlockFreesADoubtfulReadWriteLockAfterAYes(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "HSET", "job", "mode", "write", seenOwner+":write", "1")
+	command := exec.Command("sh", "-c", "exec redlatch unlock --force job")
+	command.Env = append(os.Environ(), commandEnv(t, server)...)
+	terminal := proctest.StartAtTerminal(t, command)
+	terminal.Await(`Take it away\? \[y/N\] $`)
+	terminal.Type("y\n")
+	command.Wait()
+	terminal.Await(`job: freed; it was held by ` + seenOwner)
+	if code := command.ProcessState.ExitCode(); code != 0 || server.CLI(t, "EXISTS", "job") != int64(0) {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // Whoever says yes has agreed to take the lock from the holder that was named.
 func TestUnlockLeavesTheNextHolderAlone(t *testing.T) {
 	t.Parallel()

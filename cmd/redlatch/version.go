@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -25,17 +24,22 @@ func newVersion() *cobra.Command {
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkStdout(); err != nil {
+				return err
+			}
 			v := readVersion()
 			if asJSON {
-				return printed(json.NewEncoder(cmd.OutOrStdout()).Encode(v))
+				return printJSON(cmd.OutOrStdout(), v)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "redlatch %s (%s, %s)\n", v.Version, v.Go, v.Platform)
-			return printed(err)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "redlatch", v)
+			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	jsonVar(cmd, &asJSON)
 	return cmd
 }
+
+func (v version) String() string { return fmt.Sprintf("%s (%s, %s)", v.Version, v.Go, v.Platform) }
 
 func readVersion() version {
 	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
@@ -52,12 +56,4 @@ func readVersion() version {
 		}
 	}
 	return v
-}
-
-// printed gives a failure to print its exit code.
-func printed(err error) error {
-	if err != nil {
-		return &exitError{exitFailure, err}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 	"time"
 
@@ -10,64 +11,117 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-func newWait() *cobra.Command {
-	var s server
-	var timeout time.Duration
-	cmd := &cobra.Command{
-		Use:   "wait NAME",
-		Short: "Wait until a lock is free, without taking it",
-		Long: `wait waits until the lock NAME is free. It does not take it: a moment later
-somebody else may have it. It looks about twice a second, so it may miss a lock
-that is free for less than that.
+// waitFlags are the flags of wait.
+type waitFlags struct {
+	server server
+	wait   time.Duration
+	asJSON bool
+	quiet  bool
+}
 
-Exit code: 0 when it is free, 1 if the time is up, 2 for a wrong command line, 70
-if Redis failed, 128+n if signal n came.`,
-		Args:              oneName,
+func newWait() *cobra.Command {
+	var f waitFlags
+	cmd := &cobra.Command{
+		Use:   "wait NAME…",
+		Short: "Wait until locks are free, without taking them",
+		Long: `wait reads the locks NAME, one after the other, until all of them are free in
+one round. It does not take them, so somebody else may take them a moment later.
+wait reads about twice a second. It may miss a lock that is free for less than
+that.
+
+With --json it prints at the end what status --json prints.
+
+Exit code:
+  0      the locks are free
+  1      a lock is still held, and the wait is over
+  2      the command line is wrong
+  70     Redis failed, or a key is no lock
+  128+n  signal n ended the wait`,
+		Example:           "  redlatch wait -w 10m nightly-report && ./deploy.sh",
+		Args:              someNames,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if timeout < 0 {
-				return exit(exitUsage, "--timeout %v: it is negative", timeout)
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if f.wait < 0 {
+				return exit(exitUsage, "--wait %v: it is negative", f.wait)
 			}
+			if f.asJSON {
+				if err := checkStdout(); err != nil {
+					return err
+				}
+			}
+			p := &patience{limited: cmd.Flags().Changed("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
 			signals, stop := listen()
 			defer stop()
 			ctx, stopListening := untilSignal(cmd.Context(), signals)
-			err := waitUntilFree(ctx, s, args[0], timeout)
+			err := f.run(ctx, cmd.OutOrStdout(), p, names)
 			if interrupted := stopListening(); interrupted != nil {
 				return interrupted
 			}
 			return err
 		},
 	}
-	s.register(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 0, "give up after this long (default: never)")
+	f.server.register(cmd)
+	durationVar(cmd.Flags(), &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the locks (default: no limit for the locks, no wait for the server)")
+	jsonVar(cmd, &f.asJSON)
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that is held, or a wait for the server")
 	return cmd
 }
 
-func waitUntilFree(ctx context.Context, s server, name string, timeout time.Duration) error {
-	client, err := s.connect(ctx, redlatch.Config{})
+// run waits until all locks are free, and prints how they are at the end.
+func (f *waitFlags) run(ctx context.Context, out io.Writer, p *patience, names []string) error {
+	client, err := p.connect(ctx, &f.server, redlatch.Config{})
 	if err != nil {
 		return err
 	}
 	defer closeClient(client)
-	began := time.Now()
-	for {
-		status, err := readStatus(ctx, client, name)
-		switch {
-		case err != nil:
-			return failed(err)
-		case !status.Locked:
-			return nil
+	statuses, err := f.untilFree(ctx, client, p, names)
+	if !f.asJSON || len(statuses) < len(names) || ctx.Err() != nil {
+		return err
+	}
+	for i, name := range names {
+		if err := printStatus(out, name, statuses[i], true); err != nil {
+			return err
 		}
-		pause := untilNext(status.TTL)
-		if timeout > 0 {
-			remaining := timeout - time.Since(began)
-			if remaining <= 0 {
-				return exit(exitHeld, "lock %q is still %s, after %v", name, describe(status), timeout)
-			}
-			pause = min(pause, remaining)
+	}
+	return err
+}
+
+// untilFree looks until all locks are free, or the patience is over. It returns what it saw last.
+func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *patience, names []string) ([]redlatch.Status, error) {
+	defer p.tellOfWait(ctx, client, names...)()
+	for {
+		statuses, held, err := lookAt(ctx, client, names)
+		switch {
+		case err != nil && p.again(ctx, err, lastPause):
+			continue
+		case err != nil || held < 0:
+			return statuses, err
+		case p.over() && p.quiet:
+			return statuses, &exitError{code: exitHeld}
+		case p.over():
+			return statuses, exit(exitHeld, "lock %q is still %s", names[held], describe(statuses[held]))
+		}
+		pause := untilNext(statuses[held].TTL)
+		if p.limited {
+			pause = min(pause, p.left())
 		}
 		sleep(ctx, pause)
 	}
+}
+
+// lookAt reads the status of each lock. It returns the index of the first that is held, or -1.
+func lookAt(ctx context.Context, client *redlatch.Client, names []string) (statuses []redlatch.Status, held int, err error) {
+	held = -1
+	for i, name := range names {
+		status, err := readStatus(ctx, client, name)
+		if err != nil {
+			return nil, held, failed(err)
+		}
+		if statuses = append(statuses, status); status.Locked && held < 0 {
+			held = i
+		}
+	}
+	return statuses, held, nil
 }
 
 // The times between two requests: short enough for a script, and long enough for a

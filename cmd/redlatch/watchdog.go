@@ -13,24 +13,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/watchdog"
 )
 
 func newWatchdog() *cobra.Command {
-	var d watchdogService
+	d := watchdogService{server: server{told: true}} // the log names it
 	cmd := &cobra.Command{
 		Use:   "watchdog",
 		Short: "Renew the locks of processes that are paused",
-		Long: `watchdog renews the locks of clients with Config.Protect while they are paused:
-stopped, starved, or frozen, but not dead. It runs until SIGTERM or Ctrl-C. Run three,
-on three machines; as long as one of them lives, paused clients keep their locks.
+		Long: `Run three watchdogs on three machines. watchdog renews the locks of paused
+clients that have Config.Protect, or run --protect. A paused client is stopped,
+frozen or without CPU time, but not dead. One watchdog is enough to keep the
+locks. It runs until SIGTERM or SIGINT.
 
-On the address of --listen it serves /healthz, /readyz (looks are answered by Redis) and
-/metrics (for Prometheus).
+On the address of --listen it serves /healthz, /readyz (whether Redis answers)
+and /metrics (for Prometheus). While Redis cannot be reached, it waits, and says
+so in its log.
 
-Exit code: 0 after SIGTERM or Ctrl-C, 2 for a wrong command line, 70 if the address of
---listen cannot be used. While Redis cannot be reached it waits, and says so in its log.`,
+Exit code:
+  0   SIGTERM or SIGINT ended it
+  2   the command line is wrong
+  70  the address of --listen cannot be used`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,8 +54,8 @@ Exit code: 0 after SIGTERM or Ctrl-C, 2 for a wrong command line, 70 if the addr
 	}
 	d.server.register(cmd)
 	flags := cmd.Flags()
-	flags.DurationVar(&d.config.MaxPause, "max-pause", 2*time.Minute, "let a client go that has been paused for longer")
-	flags.StringVar(&d.listen, "listen", "127.0.0.1:7801", "`ADDRESS` for health and metrics, empty for none")
+	durationVar(flags, &d.config.MaxPause, "max-pause", "", 2*time.Minute, "stop renewing for a client that has been paused for longer")
+	flags.StringVar(&d.listen, "listen", "127.0.0.1:7801", "`ADDRESS` for /healthz, /readyz and /metrics, empty for nowhere")
 	flags.StringVar(&d.format, "log", "text", "`FORMAT` of the log on stderr: text or json")
 	return cmd
 }
@@ -100,7 +105,8 @@ func (d *watchdogService) run(ctx context.Context) error {
 	}
 	health.show(w)
 	url, _ := d.server.url()
-	d.config.Logger.Info("watchdog runs", "redis", withoutSecrets(url), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())
+	target, _ := connect.Parse(url)
+	d.config.Logger.Info("watchdog runs", "redis", target.String(), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())
 	err = w.Run(ctx)
 	d.config.Logger.Info("watchdog ends")
 	return err

@@ -273,3 +273,33 @@ func TestAClosedListenerRefuses(t *testing.T) {
 		t.Errorf("errors %s", err)
 	}
 }
+
+// The connection breaks between a request to subscribe and its acknowledgement: the channel is
+// requested again on the next connection, and heard there.
+func TestASubscriptionThatWasRequestedWhenTheConnectionBrokeIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := twoFakes()
+		all.set("a:1", func(f *fake) { f.slowAck = time.Second })
+		d := all.open(t)
+		channel := keyOf(false)
+		r := listen(t, d, channel)
+		time.Sleep(500 * ms)
+		all.set("a:1", func(f *fake) {
+			f.slowAck = 0
+			for _, l := range f.listeners {
+				l.once.Do(func() { close(l.done) })
+			}
+		})
+		time.Sleep(5 * time.Second)
+		if got := r.snapshot(); !slices.Equal(got, []string{"+" + channel}) {
+			t.Fatalf("after the break: %q", got)
+		}
+		all.publish("a:1", channel, "hello")
+		if got := r.snapshot(); !slices.Contains(got, channel+" hello") {
+			t.Errorf("a message was not heard: %q", got)
+		}
+		r.Close()
+		d.Close()
+	})
+}

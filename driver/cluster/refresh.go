@@ -1,17 +1,18 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 const (
@@ -81,10 +82,8 @@ func (d *Driver) refresh(ctx context.Context) error {
 func (d *Driver) sources() (addresses []string, epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for address := range d.nodes {
-		addresses = append(addresses, address)
-	}
-	rand.Shuffle(len(addresses), func(i, k int) { addresses[i], addresses[k] = addresses[k], addresses[i] })
+	addresses = slices.Sorted(maps.Keys(d.nodes))
+	random.Shuffle(addresses)
 	slices.SortStableFunc(addresses, func(a, b string) int { return d.nodes[a].suspect() - d.nodes[b].suspect() })
 	all := slices.Concat([]string{d.hint}, addresses, d.options.Addresses)
 	d.hint = ""
@@ -134,7 +133,8 @@ func (d *Driver) install(a answer) {
 	for slot, owner := range owners {
 		d.slots[slot].Store(owner)
 	}
-	list := slices.Collect(maps.Keys(masters)) // in no order, which spreads the load
+	list := slices.SortedFunc(maps.Keys(masters), func(a, b *node) int { return cmp.Compare(a.address, b.address) })
+	random.Shuffle(list) // which spreads the load
 	d.masters.Store(&list)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // searchEvery is how often a subscriber asks its server for migrating slots, up to half
@@ -95,12 +96,7 @@ func (s *subscriber) remove(name string) {
 	s.notify()
 }
 
-func (s *subscriber) notify() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
-}
+func (s *subscriber) notify() { signal.Send(s.changed) }
 
 // run keeps the connection, with a growing pause after each that broke.
 func (s *subscriber) run() {
@@ -142,7 +138,8 @@ func (s *subscriber) serve() {
 		return
 	}
 	defer conn.Close()
-	retry, search := time.NewTimer(0), time.NewTimer(call.Jittered(searchEvery))
+	pause := call.Jittered(searchEvery)
+	retry, search, searchAt := time.NewTimer(0), time.NewTimer(pause), time.Now().Add(pause)
 	defer retry.Stop()
 	defer search.Stop()
 	for {
@@ -157,12 +154,19 @@ func (s *subscriber) serve() {
 		case <-s.changed:
 		case <-retry.C:
 		case <-search.C:
-			s.findMigratingSlots()
-			search.Reset(call.Jittered(searchEvery))
 		case <-conn.Done():
 			return
 		case <-s.life.Done():
 			return
+		}
+		if s.life.Err() != nil {
+			return
+		}
+		if !time.Now().Before(searchAt) { // before whatever else is due
+			s.findMigratingSlots()
+			pause = call.Jittered(searchEvery)
+			search.Reset(pause)
+			searchAt = time.Now().Add(pause)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 const (
@@ -33,13 +34,24 @@ func (d *Driver) keepTopology() {
 	pause, wait := refreshPause, refreshPause
 	wanted := false
 	for d.life.Err() == nil {
+		ticked := false
 		select {
 		case <-d.refreshWanted:
 			wanted = true
 		case <-tick.C:
-			wanted = d.checkNodes() || wanted
+			ticked = true
 		case <-d.life.Done():
 			return
+		}
+		select { // both may have come
+		case <-d.refreshWanted:
+			wanted = true
+		case <-tick.C:
+			ticked = true
+		default:
+		}
+		if ticked {
+			wanted = d.checkNodes() || wanted
 		}
 		if since := time.Since(last); wanted && since >= wait {
 			if wanted, last = false, time.Now(); since > calm {
@@ -83,10 +95,7 @@ func (d *Driver) refreshSoon(hint string) {
 		d.hint = hint
 		d.mu.Unlock()
 	}
-	select {
-	case d.refreshWanted <- struct{}{}:
-	default:
-	}
+	signal.Send(d.refreshWanted)
 }
 
 // noteReply takes in what a node answered: any reply, even a refusal, is a sign of life.

@@ -7,6 +7,9 @@
 // that is the bubble's clock, and no real time passes; everything that Open
 // starts then belongs to the bubble, so open the driver inside.
 //
+// Outside of a bubble a key may expire while a script runs, which Redis rules out. The script
+// may then fail. So at the very end of a lease, one call may return an error of the server.
+//
 // Importing this package makes redlatch.Open accept memory:// and memory://name.
 package memory
 

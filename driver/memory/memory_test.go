@@ -212,10 +212,11 @@ func TestServeIsReachedByTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	do(t, a, "SET", "key", "value", "PX", "20")
+	do(t, a, "SET", "key", "value")
 	if got := do(t, b, "GET", "key").Str; got != "value" {
 		t.Errorf("got %q", got)
 	}
+	do(t, a, "PEXPIRE", "key", "20")
 	for begin := time.Now(); !do(t, b, "GET", "key").IsNil; time.Sleep(time.Millisecond) {
 		if time.Since(begin) > 5*time.Second {
 			t.Fatal("the key does not expire")

@@ -17,6 +17,7 @@ import (
 //	                              translates each address before the driver connects to it
 //	Explain        func(*driver.ServerError) error
 //	                              may add advice to an error reply; its result wraps the reply
+//	ClientName     string         the connections' name in CLIENT LIST; default: "redlatch"
 //	DB             int            the database; default: 0
 //	CommandTimeout time.Duration  bounds every call but dedicated pipelines; default: 3s
 //	TLS            *tls.Config    encrypts the connections; default: not encrypted

@@ -51,8 +51,8 @@ func readAnswer(replies []driver.Reply, address string) answer {
 		a.epoch = max(epoch, 0)
 	}
 	for _, other := range replies[2].Array {
-		if host, port := property(other, "ip"), property(other, "port"); host != "" && port != "" {
-			a.others = append(a.others, net.JoinHostPort(host, port))
+		if address, ok := addressOf(property(other, "ip"), property(other, "port")); ok {
+			a.others = append(a.others, address)
 		}
 	}
 	return a
@@ -65,10 +65,25 @@ func readPrimary(reply driver.Reply) (address string, err error) {
 		return "", reply.Err
 	case reply.IsNil:
 		return "", errUnknownMaster
-	case len(reply.Array) != 2 || reply.Array[0].Str == "" || reply.Array[1].Str == "":
+	case len(reply.Array) != 2:
 		return "", fmt.Errorf("unexpected reply of %d elements, not a host and a port", len(reply.Array))
 	}
-	return net.JoinHostPort(reply.Array[0].Str, reply.Array[1].Str), nil
+	host, port := reply.Array[0].Str, reply.Array[1].Str
+	address, ok := addressOf(host, port)
+	if !ok {
+		return "", fmt.Errorf("unexpected reply %q %q, not a host and a port", host, port)
+	}
+	return address, nil
+}
+
+// addressOf joins a host and a port. It reports false if they are none.
+func addressOf(host, port string) (address string, ok bool) {
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" {
+		return "", false
+	}
+	address = net.JoinHostPort(host, port)
+	_, _, err := net.SplitHostPort(address)
+	return address, err == nil
 }
 
 // property is a value of a map of properties, empty if it has none of that name.

@@ -60,23 +60,27 @@ func TestFrozenMajorityCostsPatience(t *testing.T) {
 // long as the third does not.
 func TestOldConfigurationIsNotGoneBackTo(t *testing.T) {
 	t.Parallel()
-	bubble(t, func(t *testing.T, s *stage) {
-		for _, name := range []string{"s:1", "s:2", "s:3"} {
-			s.say(name, "b:1", 2)
-		}
-		d := s.open(t, "s:1", "s:2", "s:3")
-		wantServer(t, d, "b:1")
-		s.say("s:1", "a:1", 1)
-		s.say("s:2", "a:1", 1)
-		time.Sleep(15 * time.Second) // of hints by sentinels that are behind
-		wantServer(t, d, "b:1")
-		if n := s.dialled("a:1"); n > 0 {
-			t.Errorf("the old primary was connected to %d times", n)
-		}
-		s.say("s:3", "a:1", 1) // all of them: that applies
-		time.Sleep(15 * time.Second)
-		wantServer(t, d, "a:1")
-	})
+	for range 10 { // which two sentinels answer first is a matter of chance
+		bubble(t, oldConfiguration)
+	}
+}
+
+func oldConfiguration(t *testing.T, s *stage) {
+	for _, name := range []string{"s:1", "s:2", "s:3"} {
+		s.say(name, "b:1", 2)
+	}
+	d := s.open(t, "s:1", "s:2", "s:3")
+	wantServer(t, d, "b:1")
+	s.say("s:1", "a:1", 1)
+	s.say("s:2", "a:1", 1)
+	time.Sleep(15 * time.Second) // of hints by sentinels that are behind
+	wantServer(t, d, "b:1")
+	if n := s.dialled("a:1"); n > 0 {
+		t.Errorf("the old primary was connected to %d times", n)
+	}
+	s.say("s:3", "a:1", 1) // all of them: that applies
+	time.Sleep(15 * time.Second)
+	wantServer(t, d, "a:1")
 }
 
 // Goal: a minority that is behind the times does not lead back, neither from a good

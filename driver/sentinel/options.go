@@ -25,7 +25,7 @@ type Options struct {
 	// unencrypted.
 	SentinelTLS *tls.Config
 	// Node says how to connect to the primary. Its Address is ignored. Its CommandTimeout,
-	// Dial, AddressMap and Unbuffered are for the sentinels as well.
+	// Dial, AddressMap, ClientName and Unbuffered are for the sentinels as well.
 	Node rueidis.Options
 }
 
@@ -55,6 +55,7 @@ func (o Options) sentinel(address string) single.Options {
 		CommandTimeout: o.Node.CommandTimeout,
 		Dial:           o.Node.Dial,
 		AddressMap:     o.Node.AddressMap,
+		ClientName:     o.Node.ClientName,
 		Unbuffered:     o.Node.Unbuffered,
 	}
 }

@@ -14,7 +14,7 @@ import (
 func FuzzURL(f *testing.F) {
 	for _, url := range []string{
 		"redis://host", "rediss://[::1%25eth0]:1/7", "redis+sentinel://a,b:1/l/3?sentinel_password=x", "redis+cluster://a,b",
-		"memory://name", "inside://name", "redis://h?db=3", "redis://", "://", "redis://h:99999", "redis://%zz@h", "redis://h#x", "redis+sentinel://h/%zz",
+		"memory://name", "inside://name", "unix:///run/x.sock?db=2", "unix://me@/x%41", "redis://h?db=3", "redis://", "://", "redis://h:99999", "redis://%zz@h", "redis://h#x", "redis+sentinel://h/%zz",
 	} {
 		f.Add(url)
 	}

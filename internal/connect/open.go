@@ -49,6 +49,8 @@ func (t Target) check(settings Settings) error {
 		return &lockerr.ConfigError{Field: "TLS", Reason: "the URL begins with " + t.scheme + "://, which is not encrypted; use rediss://, rediss+sentinel:// or rediss+cluster://"}
 	case settings.AddressMap != nil && t.embedded():
 		return &lockerr.ConfigError{Field: "AddressMap", Reason: "a " + t.scheme + ":// server has no address"}
+	case settings.AddressMap != nil && t.socket():
+		return &lockerr.ConfigError{Field: "AddressMap", Reason: "a unix:// server has a path, not host and port"}
 	}
 	return nil
 }
@@ -78,6 +80,9 @@ func (t Target) connect(ctx context.Context, settings Settings) (driver.Driver, 
 	}
 	options := t.server(t.addresses[0], settings)
 	options.Explain = explain
+	if t.socket() {
+		options.Dial = dialSocket
+	}
 	return rueidis.Open(ctx, options)
 }
 
@@ -111,7 +116,7 @@ func explain(refused *driver.ServerError) error {
 
 // withAdvice adds to a failed connection which scheme would work, if that is known.
 func (t Target) withAdvice(err error) error {
-	if errors.Is(err, rueidis.ErrHungUp) && !remotes[t.scheme].encrypted {
+	if errors.Is(err, rueidis.ErrHungUp) && !remotes[t.scheme].encrypted && !t.socket() {
 		return fmt.Errorf("%w; if its port is for TLS, the URL begins with %s://", err, strings.Replace(t.scheme, "redis", "rediss", 1))
 	}
 	if errors.Is(err, rueidis.ErrNoTLS) {

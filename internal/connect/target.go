@@ -9,8 +9,9 @@ import (
 
 // Target is what a URL names: a server, or several that belong together.
 type Target struct {
-	scheme    string
-	addresses []string // host:port of each host in the URL
+	scheme string
+	// addresses are host:port of each host in the URL, or the path of a Unix socket.
+	addresses []string
 	// name is the name of an embedded server, or of the primary that sentinels watch.
 	name               string
 	username, password string
@@ -19,8 +20,8 @@ type Target struct {
 	database                           int
 }
 
-// remotes are the schemes of servers that are reached over the network. Any other scheme is
-// that of an embedded server.
+// remotes are the schemes of servers that are processes of their own. Any other scheme is that
+// of an embedded server.
 var remotes = map[string]remote{
 	"redis":           {port: "6379"},
 	"rediss":          {port: "6379", encrypted: true},
@@ -28,12 +29,14 @@ var remotes = map[string]remote{
 	"rediss+sentinel": {port: "26379", many: true, encrypted: true},
 	"redis+cluster":   {port: "6379", many: true},
 	"rediss+cluster":  {port: "6379", many: true, encrypted: true},
+	"unix":            {socket: true},
 }
 
 // remote is what distinguishes one such scheme from another.
 type remote struct {
 	port      string // the default port
 	many      bool   // several hosts are allowed
+	socket    bool   // a path stands in the place of hosts
 	encrypted bool
 }
 
@@ -46,7 +49,11 @@ func (t Target) String() string {
 	case t.name != "":
 		text += "/" + t.name
 	}
-	if t.database != 0 {
+	switch {
+	case t.database == 0:
+	case t.socket():
+		text += fmt.Sprintf("?db=%d", t.database)
+	default:
 		text += fmt.Sprintf("/%d", t.database)
 	}
 	return text
@@ -58,17 +65,23 @@ func (t Target) embedded() bool {
 	return !known
 }
 
+// socket says that the target is reached through a Unix socket.
+func (t Target) socket() bool { return remotes[t.scheme].socket }
+
 // Database is the number of the database.
 func (t Target) Database() int { return t.database }
 
 // Identity tells servers apart. It is host and port, without scheme, user and database; several
-// hosts are sorted. It is empty for an embedded server without a name, which nobody shares.
+// hosts are sorted. Of a Unix socket it is the path. It is empty for an embedded server without
+// a name, which nobody shares.
 func (t Target) Identity() string {
 	switch {
 	case t.embedded() && t.name == "":
 		return ""
 	case t.embedded():
 		return t.String()
+	case t.socket():
+		return t.addresses[0]
 	}
 	addresses := strings.Split(strings.ToLower(strings.Join(t.addresses, ",")), ",")
 	slices.Sort(addresses)
@@ -78,3 +91,6 @@ func (t Target) Identity() string {
 	}
 	return text
 }
+
+// Username is the user that clients log in as, "" for the default user.
+func (t Target) Username() string { return t.username }

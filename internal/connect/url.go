@@ -30,6 +30,12 @@ func Parse(text string) (Target, error) {
 	}
 	path, rest := cutBefore(rest, "?#")
 	query, fragment := cutBefore(rest, "#")
+	if t.socket() {
+		if err := t.readSocket(authority, path); err != nil {
+			return t, err
+		}
+		return t, t.readSocketQuery(query, fragment)
+	}
 	path = strings.TrimRight(strings.TrimPrefix(path, "/"), "/")
 	if t.embedded() {
 		if path != "" || strings.Contains(authority, "@") {
@@ -50,7 +56,7 @@ func (t Target) checkScheme(written string) error {
 	case t.scheme == "memory":
 		return badURL(`memory:// needs the embedded server: import _ "github.com/redlatch/redlatch/driver/memory"`)
 	}
-	return badURL("the scheme %q is none of redis, rediss, memory, and the first two with +sentinel or +cluster", written)
+	return badURL("the scheme %q is none of redis, rediss, unix, memory, and the first two with +sentinel or +cluster", written)
 }
 
 // cutBefore splits text before the first of some characters.
@@ -63,16 +69,9 @@ func cutBefore(text, characters string) (before, rest string) {
 
 // readServers reads user, password, hosts and path.
 func (t *Target) readServers(authority, path string) error {
-	hosts := authority
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		hosts = authority[at+1:]
-		username, password, _ := strings.Cut(authority[:at], ":")
-		var bad [2]error
-		t.username, bad[0] = url.PathUnescape(username)
-		t.password, bad[1] = url.PathUnescape(password)
-		if bad[0] != nil || bad[1] != nil {
-			return badURL("in the user and the password, a %% is written as %%25")
-		}
+	hosts, err := t.readUser(authority)
+	if err != nil {
+		return err
 	}
 	if err := t.readHosts(hosts); err != nil {
 		return err
@@ -84,6 +83,22 @@ func (t *Target) readServers(authority, path string) error {
 		return badURL("a cluster has no database but 0")
 	}
 	return t.readDatabase(path)
+}
+
+// readUser reads user and password, and returns what follows them.
+func (t *Target) readUser(authority string) (rest string, err error) {
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 {
+		return authority, nil
+	}
+	username, password, _ := strings.Cut(authority[:at], ":")
+	var bad [2]error
+	t.username, bad[0] = url.PathUnescape(username)
+	t.password, bad[1] = url.PathUnescape(password)
+	if bad[0] != nil || bad[1] != nil {
+		return "", badURL("in the user and the password, a %% is written as %%25")
+	}
+	return authority[at+1:], nil
 }
 
 // readHosts reads hosts separated by commas.

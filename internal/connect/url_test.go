@@ -56,6 +56,9 @@ func TestURLsAreUnderstood(t *testing.T) {
 		"redis+cluster://a":                        "redis+cluster://a:6379" + nobody,
 		"redis+cluster://me:my@a:1,b,c:3/":         `redis+cluster://a:1,b:6379,c:3 as "me":"my", sentinels as "":""`,
 		"rediss+cluster://a,b/0":                   "rediss+cluster://a:6379,b:6379" + nobody,
+		"unix:///run/Redis.sock":                   "unix:///run/Redis.sock" + nobody,
+		"UNIX://me:my@/a%20b/%40x?db=3":            `unix:///a b/@x?db=3 as "me":"my", sentinels as "":""`,
+		"unix:///x?db=0":                           "unix:///x" + nobody,
 	} {
 		target, err := connect.Parse(url)
 		if got := target.Secrets(); err != nil || got != want {
@@ -105,6 +108,18 @@ func TestWrongURLsTellNoSecrets(t *testing.T) {
 		"redis+sentinel://a/l?sentinel_password=secret%z": "could follow",
 		"redis+sentinel://a/l?sentinel_passwort=secret":   "sentinel_password=…",
 		"redis+sentinel://a/l?sentinel_password=x#secret": "could follow",
+		"unix://run/redis.sock":                           "unix:///run/redis.sock",
+		"unix://me:secret@host/x":                         "absolute path",
+		"unix://me:secret@":                               "names no socket",
+		"unix:///":                                        "names no socket",
+		"unix:///" + strings.Repeat("x", 107):             "longer than the 107 bytes",
+		"unix:///a%zz":                                    "%25",
+		"unix:///a%00":                                    "names no socket",
+		"unix://me:sec/secret@/x":                         "%2F",
+		"unix:///x?db=y":                                  `database "y"`,
+		"unix:///x?db=1&db=2":                             "but ?db=",
+		"unix:///x?password=secret":                       `could follow "unix:///x" but ?db=`,
+		"unix:///x#1":                                     "could follow",
 		"inside://me:secret@name":                         "not by a user",
 		"inside://name/secret":                            "not by a user",
 		"inside://name?secret":                            "could follow",
@@ -127,6 +142,7 @@ func TestTheIdentityOfAServer(t *testing.T) {
 		{"redis+sentinel://a,b/main", "redis+sentinel://B:26379,a/main", "rediss+sentinel://b,a/main/2"},
 		{"redis+cluster://a,b", "rediss+cluster://b,a:6379"},
 		{"redis://[FE80::1]", "redis://[fe80::1]:6379"},
+		{"unix:///run/redis.sock", "unix://me:secret@/run/redis.sock?db=3"},
 	} {
 		for _, url := range same {
 			if got, want := identity(t, url), identity(t, same[0]); got != want {
@@ -134,7 +150,7 @@ func TestTheIdentityOfAServer(t *testing.T) {
 			}
 		}
 	}
-	for _, pair := range [][2]string{{"redis://a", "redis://b"}, {"redis://a", "redis://a:6380"}, {"redis+sentinel://a/main", "redis+sentinel://a/Main"}, {"inside://a", "inside://b"}} {
+	for _, pair := range [][2]string{{"redis://a", "redis://b"}, {"redis://a", "redis://a:6380"}, {"redis+sentinel://a/main", "redis+sentinel://a/Main"}, {"inside://a", "inside://b"}, {"unix:///a", "unix:///A"}} {
 		if identity(t, pair[0]) == identity(t, pair[1]) {
 			t.Errorf("%v are one server", pair)
 		}
@@ -151,4 +167,22 @@ func identity(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return target.Identity()
+}
+
+// Goal: a log names a server without what logs in there.
+func TestATargetIsShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"redis://host:1/3":                  "redis://host:1/3",
+		"redis://me:secret@host":            "redis://host:6379",
+		"redis://me:se@cret@host:1":         "redis://host:1",
+		"unix://me:secret@/run/r.sock?db=2": "unix:///run/r.sock?db=2",
+		"redis+cluster://:secret@a:1,b":     "redis+cluster://a:1,b:6379",
+		"rediss+sentinel://u:secret@a,b/m/2?sentinel_username=x&sentinel_password=secret": "rediss+sentinel://a:26379,b:26379/m/2",
+	} {
+		target, err := connect.Parse(url)
+		if got := target.String(); err != nil || got != want {
+			t.Errorf("%s is shown as %s, want %s: %v", url, got, want, err)
+		}
+	}
 }

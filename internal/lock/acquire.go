@@ -11,82 +11,100 @@ import (
 )
 
 // Acquire takes the lock as the context and the options ask for it, and tells the observer.
-func (r *Ref) Acquire(ctx context.Context, opts Options) (*Hold, error) {
+func (r *Ref) Acquire(ctx context.Context, opts *Options) (*Hold, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	m := r.manager
-	if m.settings.Observe == nil {
-		return r.acquire(ctx, opts)
+	if r.manager.settings.Observe == nil && opts.Replicas == 0 {
+		return r.take(ctx, opts)
 	}
+	return r.acquireObserved(ctx, opts)
+}
+
+func (r *Ref) acquireObserved(ctx context.Context, opts *Options) (*Hold, error) {
 	began := time.Now()
-	h, err := r.acquire(ctx, opts)
-	told := false
-	defer func() {
-		if !told && h != nil { // the observer panics, and nobody will have the hold
-			_ = h.Unlock(ctx)
-		}
-	}()
-	event := Event{Kind: EventNotAcquired, Lock: r.Name, Took: time.Since(began), Err: err}
-	if err == nil {
-		event.Kind, event.Owner = EventAcquired, h.Owner()
-	}
-	m.observe(ctx, event)
-	told = true
+	h, err := r.acquireReplicated(ctx, opts)
+	r.observeAcquired(ctx, h, began, err)
 	return h, err
 }
 
-// acquire takes the lock, and has replicas confirm it if that is asked for. What they do not
+// acquireReplicated takes the lock, and has replicas confirm it if that is asked for. What they do not
 // confirm is released outside of the operation, because the observer of that may close the client.
-func (r *Ref) acquire(ctx context.Context, opts Options) (*Hold, error) {
-	h, err := r.confirmed(ctx, opts)
+func (r *Ref) acquireReplicated(ctx context.Context, opts *Options) (*Hold, error) {
+	h, err := r.replicated(ctx, opts)
 	if h != nil && err != nil {
+		r.dropLeast(h)
 		return nil, errors.Join(err, h.Unlock(ctx))
 	}
 	return h, err
 }
 
-// confirmed takes the lock. If there is a hold with an error, replicas have not confirmed it.
-func (r *Ref) confirmed(ctx context.Context, opts Options) (*Hold, error) {
+// replicated takes the lock. If there is a hold with an error, replicas have not confirmed it.
+func (r *Ref) replicated(ctx context.Context, opts *Options) (*Hold, error) {
 	m := r.manager
-	if !m.life.enter() {
+	if opts.Replicas == 0 || opts.Cohort > 0 {
+		return r.take(ctx, opts)
+	}
+	if !m.life.enter() { // one operation with the confirmation
 		return nil, r.lockError(lockerr.ErrClosed)
 	}
 	defer m.life.leave()
-	if ctx.Err() != nil {
-		return nil, r.notAcquired(ctx, outcome{})
-	}
-	h, err := r.acquireAs(ctx, opts)
-	if err != nil || opts.Replicas == 0 {
-		return h, err
+	h, err := r.take(ctx, opts)
+	if err != nil {
+		return nil, err
 	}
 	return h, h.replicate(ctx, opts)
 }
 
-// acquireAs finds out which owner asks.
-func (r *Ref) acquireAs(ctx context.Context, opts Options) (*Hold, error) {
-	m := r.manager
-	shared := m.ownerOf(ctx)
-	if err := r.deadlock(ctx, shared); err != nil {
-		return nil, err
+// take takes the lock for the owner that asks. It is small: a waiter's stack keeps its frame.
+func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
+	if opts.Cohort > 0 {
+		return r.acquireTurn(ctx, opts)
 	}
-	limited := ctx
-	if opts.Wait > 0 && opts.Wait != Forever {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, opts.Wait)
+	if !r.manager.life.enter() {
+		return nil, r.lockError(lockerr.ErrClosed)
+	}
+	defer r.manager.life.leave()
+	limited, cancel := opts.limit(ctx)
+	if cancel != nil {
 		defer cancel()
 	}
-	if m.session != nil && !opts.Fixed {
+	a, h, err := r.prepare(ctx, limited, opts)
+	if a == nil {
+		return h, err
+	}
+	last, err := a.begin(limited)
+	if err != nil || last.hold != nil {
+		return last.hold, err
+	}
+	return a.wait(limited, last) // as run does
+}
+
+// prepare finds out which owner asks, and returns its attempt. There is none if the caller has ended
+// by then, or if the owner is one that other acquisitions share.
+func (r *Ref) prepare(ctx, limited context.Context, opts *Options) (*attempt, *Hold, error) {
+	m := r.manager
+	if ctx.Err() != nil {
+		return nil, nil, r.notAcquired(ctx, outcome{})
+	}
+	shared := m.ownerOf(ctx)
+	if r.permits { // an owner may have several, and none of them is another's
+		shared = nil
+	} else if err := r.deadlock(ctx, shared); err != nil {
+		return nil, nil, err
+	}
+	if m.session != nil && !opts.Fixed && !r.permits {
 		m.session.Ready(limited)
 	}
 	if shared != nil {
-		return r.acquireShared(ctx, limited, shared, opts)
+		h, err := r.acquireShared(ctx, limited, shared, opts)
+		return nil, h, err
 	}
-	return m.newGrant(r, nil, attempt{ctx: ctx, opts: opts}).attempt.run(limited)
+	return &m.newGrant(r, nil, attempt{ctx: ctx, opts: opts}).attempt, nil, nil
 }
 
 // acquireShared takes the lock for an owner that may hold it already.
-func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts Options) (*Hold, error) {
+func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *Options) (*Hold, error) {
 	for {
 		g, made := shared.grant(r, func() *Grant { return r.manager.newGrant(r, shared, attempt{ctx: ctx, opts: opts}) })
 		if !made {
@@ -96,8 +114,13 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts Op
 		}
 		var h *Hold
 		var err error
-		ended := g.Expire()
+		ended := g.Expire() || !shared.has(g)
 		switch {
+		case made && opts.Cohort > 0:
+			if h, err = r.turn(ctx, limited, shared, opts); err == errAsking {
+				h, err = g.attempt.run(limited)
+			}
+			g.endAttempt() // unless it is held by now
 		case made:
 			if h, err = g.attempt.run(limited); err != nil {
 				g.endAttempt()
@@ -117,15 +140,16 @@ const maxHolds = 65536
 
 // reenter takes one more hold of a grant. A request whose outcome stays unknown needs no
 // compensation: every later request of the owner sets the counts anew.
-func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts Options) (*Hold, error) {
+func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*Hold, error) {
 	switch n := g.held(); {
 	case !r.read && g.reads():
 		return nil, r.upgradeError()
 	case n >= maxHolds:
 		return nil, fmt.Errorf("redlatch: lock %q: %w: its owner has %d holds of it", r.Name, lockerr.ErrUnsupported, n)
 	}
-	request := g.moreRequest(r.read, opts)
-	result, err := g.manager.send(limited, g.manager.runner, request)
+	var request request
+	g.moreRequest(&request, r.read, opts)
+	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
 		return nil, r.refusal(ctx, limited, outcome{err: err})
 	}
@@ -149,7 +173,7 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts Options) (*Ho
 type acquisition struct {
 	ctx   context.Context // of the caller
 	read  bool
-	opts  Options
+	opts  *Options
 	asked time.Time     // when the request left
 	lease time.Duration // that it asked for
 }

@@ -17,7 +17,7 @@ import (
 type attempt struct {
 	*Grant
 	ctx    context.Context // of the caller
-	opts   Options
+	opts   *Options
 	waiter *waitqueue.Waiter // nil if it never waited
 
 	// unknown: a request was sent and its outcome is not known, so the lock may stand in Redis.
@@ -25,6 +25,9 @@ type attempt struct {
 
 	// queued: the last answer was no, and left a waiter in the queue in Redis.
 	queued bool
+
+	// seen is the owner that it has waited for, if somebody observes.
+	seen *string
 
 	// released tells a waiter that left while others asked for it whether nothing is left of
 	// that.
@@ -35,52 +38,77 @@ type attempt struct {
 type outcome struct {
 	hold   *Hold         // granted
 	ttl    time.Duration // otherwise: of the holder, negative if it has none
-	holder string        // "" if none was seen
+	holder string        // "" if none was seen; with a hold, who released the lock for it
 	err    error         // or there was no answer
 }
 
 // run acquires the grant: it asks, and waits unless it is not to.
 func (a *attempt) run(limited context.Context) (*Hold, error) {
-	var last outcome
-	// Whoever comes while others wait stands behind them, and does not ask.
-	if a.opts.Wait == 0 || !a.manager.queues.HasWaiters(a.queueKey()) {
-		last = a.ask(limited, nil)
-		if last.hold != nil {
-			return last.hold, nil
-		}
-		if last.err != nil || a.opts.Wait == 0 {
-			return nil, a.cancel(limited, last)
-		}
+	last, err := a.begin(limited)
+	if err != nil || last.hold != nil {
+		return last.hold, err
 	}
 	return a.wait(limited, last)
+}
+
+// begin asks, unless others wait already: whoever comes then stands behind them. The error says that
+// the attempt has ended.
+func (a *attempt) begin(limited context.Context) (last outcome, err error) {
+	if !a.mustWait(limited) {
+		last = a.ask(limited)
+	}
+	if last.hold == nil && (last.err != nil || a.opts.Wait == 0) {
+		err = a.cancel(limited, last)
+	}
+	return last, err
+}
+
+// mustWait says that others come first. A cohort has had the lock for long. So a caller of a cohort
+// does not come before others for lack of time, and neither does TryLock.
+func (a *attempt) mustWait(limited context.Context) bool {
+	switch {
+	case a.opts.Cohort > 0:
+		limited = context.WithoutCancel(limited)
+	case a.opts.Wait == 0:
+		return false
+	}
+	return a.manager.queues.MustWait(limited, a.queueKey())
 }
 
 // queueKey is the key of the local wait queue. For a fair lock each owner has its own, with a
 // channel of its own: only the next in turn is told.
 func (a *attempt) queueKey() string {
 	if a.ref.fair {
-		return waitqueue.Key(a.ref.channel+":"+a.owner, a.ref.Name)
+		return waitqueue.Key(a.ref.channel+":"+a.owner, a.ref.Lock)
 	}
 	return a.ref.queue
 }
 
-// ask asks Redis for the lock once. The waiters of a batch can hold it together with this one, and
-// are asked for in the same request.
-func (a *attempt) ask(ctx context.Context, batch []*waitqueue.Waiter) outcome {
-	m, own := a.manager, a.acquireRequest()
+// ask asks Redis for the lock once.
+func (a *attempt) ask(ctx context.Context) outcome {
+	var own request
+	a.acquireRequest(&own)
+	result, err := a.manager.send(ctx, a.manager.runner, &own)
+	return a.read(own.lease, &result, err)
+}
+
+// askWith is ask. The waiters of a batch can hold the lock together with this one, and are asked for
+// in the same request.
+func (a *attempt) askWith(ctx context.Context, batch []*waitqueue.Waiter) outcome {
 	if len(batch) == 0 {
-		result, err := m.send(ctx, m.runner, own)
-		return a.read(own.lease, result, err)
+		return a.ask(ctx)
 	}
-	all := append([]request{own}, acquireRequests(batch)...)
+	m, all := a.manager, make([]request, 1, 1+len(batch))
+	a.acquireRequest(&all[0])
+	all = append(all, acquireRequests(batch)...)
 	results, _ := m.sendAll(ctx, m.runner, all...)
-	m.complete(batch, all[1:], results[1:])
-	return a.read(own.lease, results[0], results[0].Failed())
+	m.complete(batch, all[1:], results[1:], "")
+	return a.read(all[0].lease, &results[0], results[0].Failed())
 }
 
 // read takes the reply to a request. A grant that arrives when it can no longer be trusted is
 // none: the next request finds its own field and extends it.
-func (a *attempt) read(lease time.Duration, result script.Result, err error) outcome {
+func (a *attempt) read(lease time.Duration, result *script.Result, err error) outcome {
 	if err != nil {
 		_, unknown := errors.AsType[*script.UnknownError](err)
 		a.unknown = a.unknown || unknown
@@ -122,12 +150,12 @@ func (a *attempt) cancel(limited context.Context, o outcome) error {
 // verdict is the error that says how the attempt ended.
 func (a *attempt) verdict(limited context.Context, o outcome) error {
 	if !a.unknown {
-		o.err = bare(o.err)
+		o.err = Bare(o.err)
 		return a.ref.refusal(a.ctx, limited, o)
 	}
 	err := a.ref.lockError(lockerr.ErrUnknownOutcome)
 	if o.err != nil {
-		err = fmt.Errorf("%w: %w", err, bare(o.err))
+		err = fmt.Errorf("%w: %w", err, Bare(o.err))
 	}
 	return lockerr.WithCause(err, a.ctx)
 }
@@ -140,7 +168,7 @@ const Grace = 25 * time.Millisecond
 func (m *Manager) compensate(attempts ...*attempt) (confirmed bool) {
 	done := make(chan bool, 1)
 	m.life.background.Go(func() { done <- m.releaseUnknown(attempts...) == nil })
-	return within(Grace, done)
+	return Within(Grace, done)
 }
 
 // releaseUnknown releases what attempts without a reply may have taken, and leaves their queues
@@ -148,7 +176,9 @@ func (m *Manager) compensate(attempts ...*attempt) (confirmed bool) {
 func (m *Manager) releaseUnknown(attempts ...*attempt) (err error) {
 	requests := make([]request, len(attempts))
 	for i, a := range attempts {
-		requests[i] = a.releaseRequest(a.ref.read)
+		if !a.leaveRequest(&requests[i]) { // it may have been held, and its least time not be over
+			a.releaseRequest(&requests[i], a.ref.read)
+		}
 	}
 	results, _ := m.sendAll(context.Background(), m.releases, requests...)
 	for i, a := range attempts {

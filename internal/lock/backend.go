@@ -13,9 +13,10 @@ type Backend interface {
 	// Valid says that the local deadline has not passed.
 	Valid() bool
 	Deadline() time.Time
+	// Lease is how long it lasts without a renewal, measured from the last one.
+	Lease() time.Duration
 	Name() string
 	Owner() string
-	Token() int64
 	// Unlock releases the hold, and Detach ends it without telling Redis.
 	Unlock(ctx context.Context, h *Hold) error
 	Detach(h *Hold)
@@ -26,22 +27,26 @@ type Backend interface {
 
 var _ Backend = (*Grant)(nil)
 
-func (g *Grant) Valid() bool         { return !g.Term().Over(time.Now()) }
-func (g *Grant) Deadline() time.Time { return g.Term().Deadline() }
-func (g *Grant) Name() string        { return g.ref.Name }
-func (g *Grant) Owner() string       { return g.owner }
-func (g *Grant) Members() []*Hold    { return nil }
-
-func (g *Grant) Token() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.token
-}
+func (g *Grant) Valid() bool          { return !g.Term().Over(time.Now()) }
+func (g *Grant) Deadline() time.Time  { return g.Term().Deadline() }
+func (g *Grant) Lease() time.Duration { return g.Term().Span(g.first.since) }
+func (g *Grant) Name() string         { return g.ref.Name }
+func (g *Grant) Owner() string        { return g.owner }
+func (g *Grant) Members() []*Hold     { return nil }
 
 func (g *Grant) Detach(h *Hold) {
-	if remaining, err := g.endHold(h); err == nil && remaining == 0 {
+	if g.detach(h) {
+		g.manager.observe(h.parent, h.event(g.ref, EventDetached))
+	}
+}
+
+// detach reports whether the hold was held until then.
+func (g *Grant) detach(h *Hold) bool {
+	remaining, err := g.endHold(h)
+	if err == nil && remaining == 0 {
 		g.forget()
 	}
+	return err == nil
 }
 
 func (g *Grant) Holding(k *Key) *Grant {

@@ -18,7 +18,9 @@ func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error 
 	g.mu.Lock()
 	h.until = end
 	if whole.Fixed {
-		h.opts.Lease = whole.Lease
+		opts := *h.opts
+		opts.Lease = whole.Lease
+		h.opts = &opts
 	}
 	g.mu.Unlock()
 	var err error
@@ -26,7 +28,7 @@ func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error 
 		err = h.renew(ctx)
 	}
 	if err == nil && whole.Replicas > 0 {
-		err = h.replicate(ctx, whole)
+		err = h.replicate(ctx, &whole)
 	}
 	if err != nil {
 		return err
@@ -42,7 +44,9 @@ func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error 
 func (h *Hold) StopRenewal() {
 	g := h.grant()
 	g.mu.Lock()
-	h.opts.Fixed = true
+	opts := *h.opts
+	opts.Fixed = true
+	h.opts = &opts
 	if g.end == nil {
 		g.replan()
 	}
@@ -57,7 +61,9 @@ func (h *Hold) StopRenewal() {
 func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()
 	term := g.plan()
-	result, err := g.manager.send(ctx, g.manager.runner, g.renewRequest(term, h.read))
+	var request request
+	g.renewRequest(&request, term, h.read)
+	result, err := g.manager.send(ctx, g.manager.runner, &request)
 	return g.renewed(term, result, err)
 }
 
@@ -67,7 +73,7 @@ func (h *Hold) renew(ctx context.Context) error {
 // It renews the hold and asks for the replicas at once on one connection: a replica that has the
 // renewal has everything that the server did before, the grant included. So it does not matter
 // which connection took the hold, and repeating it changes nothing.
-func (h *Hold) replicate(ctx context.Context, opts Options) error {
+func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	g := h.grant()
 	life := g.manager.life.ctx
 	limited, cancel := context.WithCancel(ctx)
@@ -79,7 +85,7 @@ func (h *Hold) replicate(ctx context.Context, opts Options) error {
 	case err != nil && ctx.Err() == nil && life.Err() != nil:
 		return fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, lockerr.ErrClosed)
 	case err != nil:
-		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, bare(err)), ctx)
+		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, Bare(err)), ctx)
 	}
 	if err := g.renewed(term, result, nil); err != nil {
 		return err
@@ -97,7 +103,7 @@ func (g *Grant) renewed(term renew.Term, result script.Result, err error) error 
 	}
 	switch answer := readRenewed(result, err, 1)[0]; {
 	case answer.Err != nil:
-		return Failure("lock", g.ref.Name, bare(answer.Err))
+		return Failure("lock", g.ref.Name, Bare(answer.Err))
 	case !answer.Held:
 		g.Lost(renew.ErrGone)
 		return g.ref.lostError("lock", renew.ErrGone)

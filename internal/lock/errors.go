@@ -8,7 +8,6 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
-	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -52,13 +51,15 @@ func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
 func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 	err := r.lockError(lockerr.ErrNotAcquired)
 	switch {
+	case r.permits && o.ttl == script.NoPermits:
+		err = fmt.Errorf("%w: there is no such semaphore: TrySetPermits or AddPermits makes it", err)
 	case o.holder == "":
 	case o.ttl < 0 && r.fair: // only the next in turn is told
-		err = fmt.Errorf("%w: held by %s", err, protocol.Show(o.holder))
+		err = fmt.Errorf("%w: held by %s", err, r.manager.shown(o.holder))
 	case o.ttl < 0:
-		err = fmt.Errorf("%w: held by %s, which never expires", err, protocol.Show(o.holder))
+		err = fmt.Errorf("%w: held by %s, which never expires", err, r.manager.shown(o.holder))
 	default:
-		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, protocol.Show(o.holder), o.ttl)
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, r.manager.shown(o.holder), o.ttl)
 	}
 	return Refused{lockerr.WithCause(err, ctx), o}
 }
@@ -88,11 +89,18 @@ func (r *Ref) upgradeError() error {
 	return fmt.Errorf("redlatch: lock %q: %w, by the same owner", r.Name, lockerr.ErrUpgrade)
 }
 
-// bare strips the mark of an unknown outcome from an error, once the outcome is resolved or
+// Bare strips the mark of an unknown outcome from an error, once the outcome is resolved or
 // ErrUnknownOutcome says it.
-func bare(err error) error {
+func Bare(err error) error {
 	if unknown, ok := errors.AsType[*script.UnknownError](err); ok {
 		return unknown.Err
 	}
 	return err
+}
+
+// CutOff says that an error is neither an answer of a server nor the lack of a connection: the time of
+// the request was up.
+func CutOff(err error) bool {
+	_, refused := errors.AsType[*driver.ServerError](err)
+	return !refused && !errors.Is(err, driver.ErrNoConnection)
 }

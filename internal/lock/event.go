@@ -2,14 +2,25 @@ package lock
 
 import (
 	"context"
+	"errors"
+	"runtime/debug"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
 )
 
 // Event is one thing that happened to a lock. See redlatch.Event.
 type Event struct {
-	Kind, Lock, Owner string
-	Took              time.Duration
-	Err               error
+	Kind, Lock, LockKind, Owner string
+
+	Holder string
+	Since  time.Time
+	Took   time.Duration
+	Left   time.Duration
+	Late   bool
+	Loss   string
+	Err    error
 }
 
 // The kinds of events.
@@ -17,12 +28,155 @@ const (
 	EventAcquired    = "acquired"
 	EventNotAcquired = "not acquired"
 	EventReleased    = "released"
+	EventDetached    = "detached"
+	EventClosed      = "closed"
 	EventLost        = "lost"
+	EventRenewed     = "renewed"
+	EventForced      = "forced"
 )
 
-// observe tells the observer, with the context of the caller.
-func (m *Manager) observe(ctx context.Context, e Event) {
-	if m.settings.Observe != nil {
-		m.settings.Observe(ctx, e)
+// The kinds of locks.
+const (
+	KindMutex = "mutex"
+	KindFair  = "fair"
+	KindRead  = "read"
+	KindWrite = "write"
+
+	KindPermit = "permit"
+)
+
+// Why a hold was lost.
+const (
+	LossExpired = "expired"
+	LossEnded   = "ended"
+	LossGone    = "gone"
+)
+
+// kind is the kind of the lock.
+func (r *Ref) kind() string {
+	switch {
+	case r.permits:
+		return KindPermit
+	case r.read:
+		return KindRead
+	case r.key.lock.rw:
+		return KindWrite
+	case r.fair:
+		return KindFair
 	}
+	return KindMutex
+}
+
+// event is an event of a lock.
+func (r *Ref) event(kind string) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.kind()} }
+
+// event is an event of a hold.
+func (h *Hold) event(r *Ref, kind string) Event {
+	e := r.event(kind)
+	e.Owner, e.Since, e.Took = h.Owner(), h.since, time.Since(h.since)
+	if h.read {
+		e.LockKind = KindRead
+	}
+	return e
+}
+
+// observe tells the observer, with the context of the caller. A panic of the observer goes no
+// further than the log: it may happen while a lock is taken or given back.
+func (m *Manager) observe(ctx context.Context, e Event) {
+	if m.settings.Observe == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			m.settings.Logger.Error("redlatch: the observer panicked", "event", e.Kind, "lock", e.Lock, "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	m.settings.Observe(ctx, e)
+}
+
+// observeAcquired tells of an acquisition, with the owner that it waited for.
+func (r *Ref) observeAcquired(ctx context.Context, h *Hold, began time.Time, err error) {
+	if err != nil {
+		e := r.event(EventNotAcquired)
+		seen, _ := errors.AsType[Refused](err)
+		e.Holder, e.Took, e.Err = seen.holder, time.Since(began), err
+		r.manager.observe(ctx, e)
+		return
+	}
+	e := h.event(r, EventAcquired)
+	e.Holder, e.Took = h.waitedFor(), time.Since(began)
+	r.manager.observe(ctx, e)
+}
+
+// waitedFor is the owner that the acquisition of the hold has waited for, as far as it is known.
+func (h *Hold) waitedFor() string {
+	switch b := h.backend.(type) {
+	case *Grant:
+		if h == &b.first && b.attempt.seen != nil {
+			return *b.attempt.seen
+		}
+	case *turn:
+		switch base := b.base.hold; {
+		case b.told == nil && !b.asks:
+		case b.asks:
+			return base.waitedFor()
+		default:
+			return base.Owner()
+		}
+	}
+	return ""
+}
+
+// observeRenewals tells of the renewals of a batch. They are told together and aside: the observer
+// does not delay the next renewals.
+func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer) {
+	if m.settings.Observe == nil {
+		return
+	}
+	now := time.Now()
+	m.reporter.offer(func() {
+		for i, answer := range answers {
+			if answer.Err != nil || !answer.Held {
+				continue
+			}
+			term, g := batch[i].Term, batch[i].Item.Subject.(*Grant)
+			e := g.first.event(g.ref, EventRenewed)
+			e.Took, e.Left = now.Sub(answer.Asked), term.Deadline().Sub(now)
+			e.Late = now.Sub(term.Asked) > term.Lease/2
+			m.observe(g.first.parent, e)
+		}
+	})
+}
+
+// loss says why a hold is lost whose lease was renewed by that term.
+func loss(term renew.Term, why error) string {
+	switch {
+	case !errors.Is(why, renew.ErrExpired):
+		return LossGone
+	case term.Every == 0 || term.Final():
+		return LossEnded
+	}
+	return LossExpired
+}
+
+// observeClosed tells, aside, that closing the manager has released a grant, or why it has not.
+func (m *Manager) observeClosed(g *Grant, err error) {
+	if m.settings.Observe == nil {
+		return
+	}
+	e := g.first.event(g.ref, EventClosed)
+	e.Err = err
+	m.reporter.add(func() { m.observe(g.first.parent, e) })
+}
+
+// releaseEvent tells of the release of a hold, and of the loss that it found out.
+func (g *Grant) releaseEvent(h *Hold, err error) Event {
+	e := h.event(g.ref, EventReleased)
+	e.Err = err
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if errors.Is(err, lockerr.ErrLost) && g.end == lockerr.ErrReleased {
+		e.Loss = LossGone // otherwise an event of its own tells
+	}
+	return e
 }

@@ -29,12 +29,14 @@ type Grant struct {
 	attempt attempt       // to acquire it
 
 	mu          sync.Mutex
-	end         error   // nil until it ended
-	holds       []*Hold // those that are held, in the order of their acquisition
-	maxReads    int     // the highest count of read holds that Redis may have been told
-	token       int64   // 0 until a hold asked for one
-	writeEnded  bool    // the release of the write side was not answered, and read holds remain
-	unconfirmed bool    // its deadline had passed, unconfirmed, when its last hold was released
+	end         error     // nil until it ended
+	holds       []*Hold   // those that are held, in the order of their acquisition
+	maxReads    int       // the highest count of read holds that Redis may have been told
+	token       int64     // 0 until a hold asked for one
+	writeEnded  bool      // the release of the write side was not answered, and read holds remain
+	least       time.Time // the lock is not to be free before; zero: no limit
+	unconfirmed bool      // its deadline had passed, unconfirmed, when its last hold was released
+	again       bool      // it was re-entered
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -43,13 +45,20 @@ type Grant struct {
 
 // newGrant makes a grant that is not held yet.
 func (m *Manager) newGrant(r *Ref, shared *owner, a attempt) *Grant {
-	g := &Grant{manager: m, ref: r, owner: m.nextOwner(), shared: shared, attempt: a}
+	g := &Grant{manager: m, ref: r, owner: r.nextOwner(), shared: shared, attempt: a}
 	g.Subject, g.attempt.Grant = g, g
 	return g
 }
 
-// Shard names the server that has the lock.
-func (g *Grant) Shard() string { return g.manager.shard(g.ref.Name) }
+// Shard names the server that has the lock. Permits are renewed by a script of their own: they count
+// as on another server.
+func (g *Grant) Shard() string {
+	shard := g.manager.shard(g.ref.Lock)
+	if g.ref.permits {
+		shard += " permits"
+	}
+	return shard
+}
 
 // Expire says whether the grant has ended, and ends it if its time is over. A grant that is
 // unconfirmed has not ended, nor has one that is only asked for.
@@ -74,7 +83,7 @@ func (g *Grant) Expire() bool {
 // anew between two looks.
 func (g *Grant) mayBeRescued(term renew.Term, now time.Time) bool {
 	s := g.manager.session
-	return s != nil && term.Every > 0 && term.Over(now) && s.Guarded()
+	return s != nil && !g.ref.permits && term.Every > 0 && term.Over(now) && s.Guarded()
 }
 
 // held is how many holds there are: none before the grant, and none after its end.
@@ -82,6 +91,13 @@ func (g *Grant) held() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.holds)
+}
+
+// heldSince says that the oldest hold that is left was there at a moment.
+func (g *Grant) heldSince(at time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.holds) > 0 && !g.holds[0].since.After(at)
 }
 
 // reads says that the grant has read holds and no other.
@@ -113,14 +129,20 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	}
 	h := &g.first
 	if h.backend != nil {
-		h = new(Hold)
+		h, g.again = new(Hold), true
 	}
 	*h = Hold{backend: g, parent: a.ctx, read: a.read, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
 	if g.holds == nil {
 		g.holds = g.one[:0]
 	}
 	g.holds = append(g.holds, h)
+	if a.opts.MinHold > 0 {
+		g.keepUntil(h.since.Add(a.opts.MinHold))
+	}
 	g.token = max(g.token, token)
+	if a.opts.Fenced {
+		h.token = g.token
+	}
 	g.confirm(a.asked, a.lease)
 	return h
 }
@@ -164,7 +186,7 @@ func (g *Grant) term() renew.Term {
 }
 
 // with is a term that serves one more hold, which ends at until.
-func (m *Manager) with(term renew.Term, opts Options, until time.Time) renew.Term {
+func (m *Manager) with(term renew.Term, opts *Options, until time.Time) renew.Term {
 	if first := term.Lease == 0; first || !term.Until.IsZero() && (until.IsZero() || until.After(term.Until)) {
 		term.Until = until
 	}
@@ -247,12 +269,13 @@ func (g *Grant) forget() {
 // lose ends the grant with ErrLost. The mutex is held.
 func (g *Grant) lose(why error) {
 	m, first := g.manager, &g.first
-	err, took := g.ref.lostError("lock", why), time.Since(first.since)
+	err, event := g.ref.lostError("lock", why), first.event(g.ref, EventLost)
+	event.Err, event.Loss = err, loss(g.Term(), why)
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.endAll(err)
 	m.reporter.add(func() {
-		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", took, "reason", why)
-		m.observe(first.parent, Event{Kind: EventLost, Lock: g.ref.Name, Owner: g.owner, Took: took, Err: err})
+		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
+		m.observe(first.parent, event)
 	})
 }
 
@@ -279,6 +302,7 @@ func (g *Grant) endAttempt() {
 // remove takes an ended grant out of the renewal engine and from its owner.
 func (g *Grant) remove() {
 	g.manager.engine.Remove(&g.Item)
+	g.manager.life.ended()
 	if g.shared != nil {
 		g.shared.forget(g)
 	}

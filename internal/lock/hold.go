@@ -12,11 +12,12 @@ import (
 type Hold struct {
 	backend Backend
 	parent  context.Context
-	read    bool // of the read side of a read-write lock
-	opts    Options
+	opts    *Options // guarded by the backend's mutex
+	token   int64    // 0 if it was taken without; it stays when the grant serves another owner
 	since   time.Time
 	until   time.Time // when it ends at the latest; zero without a limit
 
+	read     bool        // of the read side of a read-write lock
 	unlocked atomic.Bool // it is to be released
 
 	mu     sync.Mutex
@@ -120,6 +121,9 @@ func (h *Hold) Unlock(ctx context.Context) error {
 // BeginUnlock says, once, that the hold is to be released.
 func (h *Hold) BeginUnlock() bool { return !h.unlocked.Swap(true) }
 
+// Unlocked says that its holder has unlocked it.
+func (h *Hold) Unlocked() bool { return h.unlocked.Load() }
+
 // Detach ends the hold without telling Redis.
 func (h *Hold) Detach() { h.backend.Detach(h) }
 
@@ -127,19 +131,15 @@ func (h *Hold) Detach() { h.backend.Detach(h) }
 func (h *Hold) Valid() bool { return h.Err() == nil && h.backend.Valid() }
 
 // Token is the fencing token, 0 if the hold was taken without.
-func (h *Hold) Token() int64 {
-	if !h.opts.Fenced {
-		return 0
-	}
-	return h.backend.Token()
-}
+func (h *Hold) Token() int64 { return h.token }
 
 // What the backend knows.
 
-func (h *Hold) Name() string        { return h.backend.Name() }
-func (h *Hold) Deadline() time.Time { return h.backend.Deadline() }
-func (h *Hold) Owner() string       { return h.backend.Owner() }
-func (h *Hold) Members() []*Hold    { return h.backend.Members() }
+func (h *Hold) Name() string         { return h.backend.Name() }
+func (h *Hold) Deadline() time.Time  { return h.backend.Deadline() }
+func (h *Hold) Lease() time.Duration { return h.backend.Lease() }
+func (h *Hold) Owner() string        { return h.backend.Owner() }
+func (h *Hold) Members() []*Hold     { return h.backend.Members() }
 
 // Holding is the grant by which the hold holds a lock, or nil.
 func (h *Hold) Holding(k *Key) *Grant { return h.backend.Holding(k) }

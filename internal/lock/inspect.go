@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -17,7 +18,7 @@ type Status struct {
 	Holders []Holder
 	TTL     time.Duration
 	Token   int64
-	Queue   []script.Queued
+	Queue   []Waiter
 }
 
 // Holder is one owner that holds a lock.
@@ -26,12 +27,21 @@ type Holder struct {
 	Count int
 	Write bool
 	TTL   time.Duration
+	Name  string // of its client, "" if unknown
+}
+
+// Waiter is one owner that waits for a fair lock.
+type Waiter struct {
+	Owner    string
+	Deadline time.Time
+	Name     string // of its client, "" if unknown
 }
 
 // Status reads who holds the lock and who waits for it.
 func (r *Ref) Status(ctx context.Context) (Status, error) {
 	const verb = "status of"
-	results, err := r.ask(ctx, verb, r.mode.Status()...)
+	began := time.Now()
+	results, err := r.Ask(ctx, verb, r.lockMode().Status()...)
 	if err != nil {
 		return Status{}, err
 	}
@@ -39,13 +49,14 @@ func (r *Ref) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, Failure(verb, r.Name, err)
 	}
+	r.manager.addNames(ctx, r.Lock, &status, began.Add(r.manager.settings.CommandTimeout))
 	return status, nil
 }
 
 // ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
-	results, err := r.ask(ctx, verb, r.mode.Force(owner))
+	results, err := r.Ask(ctx, verb, r.lockMode().Force(owner))
 	if err != nil {
 		return false, err
 	}
@@ -53,11 +64,24 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	if err != nil {
 		return false, Failure(verb, r.Name, err)
 	}
+	if !forced && results[0].Repeated { // perhaps because an earlier request has done it
+		return false, Failure(verb, r.Name, &script.UnknownError{Err: errRepeated})
+	}
+	if forced {
+		e := r.event(EventForced)
+		e.Owner = owner
+		r.manager.observe(ctx, e)
+	}
 	return forced, nil
 }
 
-// ask runs calls that acquire nothing, in one request.
-func (r *Ref) ask(ctx context.Context, verb string, calls ...script.Call) ([]script.Result, error) {
+var errRepeated = errors.New("the reply to an earlier request was lost")
+
+// lockMode is the mode of a lock. Permits can be neither read nor forced by it.
+func (r *Ref) lockMode() script.LockMode { return r.mode.(script.LockMode) }
+
+// Ask runs calls that acquire nothing, in one request.
+func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]script.Result, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
@@ -75,7 +99,7 @@ func (r *Ref) ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 
 // readStatus reads the replies of all modes.
 func (r *Ref) readStatus(results []script.Result) (Status, error) {
-	state, err := r.mode.ReadStatus(results[0].Reply)
+	state, err := r.lockMode().ReadStatus(results[0].Reply)
 	status := Status{Mode: state.Mode, Token: state.Token}
 	if err != nil {
 		return status, err
@@ -94,8 +118,12 @@ func (r *Ref) readStatus(results []script.Result) (Status, error) {
 		}
 		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1)})
 	}
-	if r.fair {
-		status.Queue, err = script.ReadQueue(results[1].Reply)
+	if !r.fair {
+		return status, nil
+	}
+	queue, err := script.ReadQueue(results[1].Reply)
+	for _, w := range queue {
+		status.Queue = append(status.Queue, Waiter{Owner: w.Owner, Deadline: w.Deadline})
 	}
 	return status, err
 }

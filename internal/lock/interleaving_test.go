@@ -38,18 +38,18 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				defer d.Close()
 				m, other := manager(), manager()
 				mine, its := m.Mutex("job"), other.Mutex("job")
-				renewed := Options{Lease: 30 * time.Second, Wait: Forever}
+				renewed := &Options{Lease: 30 * time.Second, Wait: Forever}
 				held, err := its.Acquire(ctx, renewed)
 				if err != nil {
 					t.Fatal(err)
 				}
 				// What attempt.wait does, line by line.
-				a := &m.newGrant(&mine, nil, attempt{ctx: ctx, opts: Options{Lease: 50 * time.Millisecond, Fixed: true, Wait: Forever}}).attempt
+				a := &m.newGrant(&mine, nil, attempt{ctx: ctx, opts: &Options{Lease: 50 * time.Millisecond, Fixed: true, Wait: Forever}}).attempt
 				w := m.queues.Join(a.queueKey(), a, a.ref.read)
 				if !w.Turn(time.Now()).Try {
 					t.Fatal("no turn")
 				}
-				a.ask(ctx, w.Batch())
+				a.askWith(ctx, w.Batch())
 				w.Tried(time.Now().Add(4 * time.Second))
 				time.Sleep(100 * time.Millisecond) // subscribed
 				if err := held.Unlock(ctx); err != nil {
@@ -59,12 +59,12 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				for !w.Turn(time.Now()).Try {
 					<-w.Woken()
 				}
-				got := a.ask(ctx, w.Batch())
+				got := a.askWith(ctx, w.Batch())
 				if got.hold == nil {
 					t.Fatal("not granted")
 				}
 				time.Sleep(pause) // here
-				w.Enter(a.nextLook())
+				w.Enter(a.nextLook(false))
 				_ = got.hold.Unlock(ctx) // nil, or ErrLost after the pause
 
 				for round := range 3 {
@@ -106,10 +106,10 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 		r := m.Mutex("job")
 		shared := m.ownerOf(ctx)
 		g, _ := shared.grant(&r, func() *Grant {
-			return m.newGrant(&r, shared, attempt{ctx: ctx, opts: Options{Lease: 30 * time.Second, Wait: Forever}})
+			return m.newGrant(&r, shared, attempt{ctx: ctx, opts: &Options{Lease: 30 * time.Second, Wait: Forever}})
 		})
 		g.attempt.released = make(chan bool, 1) // endWait
-		o := g.attempt.ask(ctx, nil)            // the releasing goroutine: complete, which finds that the waiter left
+		o := g.attempt.ask(ctx)                 // the releasing goroutine: complete, which finds that the waiter left
 		if o.hold == nil {
 			t.Fatal("not granted")
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/signal"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 const (
@@ -64,7 +65,7 @@ func (k *keepAlive) add(a *attempt) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	due := time.Now().Add(a.interval())
-	lock := k.locks[a.ref.Name]
+	lock := k.locks[a.ref.Lock]
 	if lock == nil {
 		lock = &awaited{
 			fair:    a.ref.mode.(script.Fair),
@@ -72,7 +73,7 @@ func (k *keepAlive) add(a *attempt) {
 			due:     due,
 			ghosts:  make(map[string]time.Time),
 		}
-		k.locks[a.ref.Name] = lock
+		k.locks[a.ref.Lock] = lock
 	}
 	lock.waiters[a.owner] = a
 	if due.Before(lock.due) {
@@ -92,10 +93,30 @@ func (k *keepAlive) add(a *attempt) {
 func (k *keepAlive) remove(a *attempt) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	lock := k.locks[a.ref.Name]
+	lock := k.locks[a.ref.Lock]
 	delete(lock.waiters, a.owner)
 	if len(lock.waiters) == 0 {
-		delete(k.locks, a.ref.Name)
+		delete(k.locks, a.ref.Lock)
+	}
+}
+
+// released wakes, after a release by this process, the oldest waiter that polls: it may be the next in
+// turn.
+func (k *keepAlive) released(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	lock := k.locks[name]
+	if lock == nil {
+		return
+	}
+	var oldest *waitqueue.Waiter
+	for _, a := range lock.waiters {
+		if w := a.waiter; w.Backoff.Polls() && (oldest == nil || w.Since().Before(oldest.Since())) {
+			oldest = w
+		}
+	}
+	if oldest != nil {
+		oldest.WakeAt(time.Now())
 	}
 }
 
@@ -123,8 +144,8 @@ func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
 	defer k.mu.Unlock()
 	k.next = now.Add(keepAliveInterval)
 	locks, calls := make(map[string][]*awaited), make(map[string][]script.Call)
-	for name, lock := range k.locks {
-		shard := k.manager.shard(name)
+	for _, name := range slices.Sorted(maps.Keys(k.locks)) { // so that a simulation can be repeated
+		lock, shard := k.locks[name], k.manager.shard(name)
 		_, busy := k.busy[shard]
 		switch {
 		case busy && !lock.due.After(now):
@@ -185,6 +206,8 @@ func (l *awaited) request(client string, now time.Time) script.Call {
 			gone = append(gone, owner)
 		}
 	}
+	slices.Sort(owners)
+	slices.Sort(gone)
 	return l.fair.KeepAlive(client, owners, gone)
 }
 
@@ -219,7 +242,12 @@ func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 	}
 }
 
-// interval is the longest time between two keep-alives for a waiter.
+// interval is the longest time between two keep-alives for a waiter. If it polls, a keep-alive is how it
+// learns that it is the next in turn.
 func (a *attempt) interval() time.Duration {
-	return min(max(a.opts.Lease/intervalsPerLease, shortestInterval), keepAliveInterval)
+	interval := a.opts.Lease / intervalsPerLease
+	if b := a.waiter.Backoff; b.Polls() {
+		interval = min(interval, b.Max)
+	}
+	return min(max(interval, shortestInterval), keepAliveInterval)
 }

@@ -1,17 +1,16 @@
 package lock
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/session"
@@ -20,6 +19,9 @@ import (
 
 // Settings are what a manager is made with. They are valid, and none is left out.
 type Settings struct {
+	ID             string // of NewID; "": a fresh one
+	Name           string // of the client, for people
+	Prefix         string // of the key of each lock
 	Driver         driver.Driver
 	CloseDriver    bool // with the manager
 	Messages       protocol.Messages
@@ -27,9 +29,11 @@ type Settings struct {
 	RenewInterval  time.Duration // of that lease
 	FairWait       time.Duration
 	PollCap        time.Duration
+	Backoff        waitqueue.Backoff // of all waiters that ask for none; zero: they wait for messages
 	CommandTimeout time.Duration
 	ReleaseTimeout time.Duration
 	TokenClock     bool
+	TokenKeep      time.Duration
 	Protect        bool
 	Logger         *slog.Logger
 	Observe        func(context.Context, Event) // nil: nobody observes
@@ -47,7 +51,11 @@ type Manager struct {
 	engine    *renew.Engine
 	queues    *waitqueue.Hub
 	keepAlive *keepAlive
+	cohorts   cohorts
+	names     names
 	session   *session.Session // nil without Settings.Protect
+
+	waiting, trying Options // of acquisitions without options
 
 	lastOwner atomic.Int64
 	losses    atomic.Int64
@@ -55,29 +63,39 @@ type Manager struct {
 
 	life      lifecycle
 	reporter  reporter
+	early     sync.Once // a shutdown whose time was over before the holds had ended
+	earlyErr  error     // once life.closed is closed
 	closeOnce sync.Once
 	closeErr  error // once life.closed is closed
 }
 
+// NewID is the ID of a manager that is to be made.
+func NewID() string { return random.UUID() }
+
 // New starts a manager. It sends nothing.
 func New(s Settings) *Manager {
 	m := &Manager{
-		id:       uuid.NewString(),
+		id:       cmp.Or(s.ID, NewID()),
 		settings: s,
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
 		queues:   waitqueue.NewHub(listen(s.Driver, s.Messages), s.Logger),
+		waiting:  Options{Lease: s.Lease, Wait: Forever},
+		trying:   Options{Lease: s.Lease},
 	}
+	m.queues.Backoff = s.Backoff
 	m.life.start()
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
 			Client: m.id, Listen: s.Driver.Listen, Runner: m.runner,
-			Lease: s.Lease, Timeout: s.CommandTimeout, Logger: s.Logger,
+			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Logger: s.Logger,
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())
+	m.life.held = m.engine.Len
 	m.keepAlive = newKeepAlive(m)
+	here.Store(m.id, s.Name)
 	return m
 }
 
@@ -114,6 +132,14 @@ func (m *Manager) ID() string { return m.id }
 // Lease is the lease of an acquisition that asks for none.
 func (m *Manager) Lease() time.Duration { return m.settings.Lease }
 
+// Plain are the options of an acquisition that asks for nothing else, and waits forever or not.
+func (m *Manager) Plain(wait time.Duration) *Options {
+	if wait == 0 {
+		return &m.trying
+	}
+	return &m.waiting
+}
+
 // PollCap is the longest time between two requests of a waiter.
 func (m *Manager) PollCap() time.Duration { return m.settings.PollCap }
 
@@ -122,6 +148,19 @@ func (m *Manager) RenewInterval(lease time.Duration) time.Duration { return m.se
 
 // Engine renews the grants. It is for tests that hold it up.
 func (m *Manager) Engine() *renew.Engine { return m.engine }
+
+// Key is the key of a name.
+func (m *Manager) Key(name string) string { return m.settings.Prefix + name }
+
+// Messages says how a client announces what others wait for.
+func (m *Manager) Messages() protocol.Messages { return m.settings.Messages }
+
+// Runner sends what acquires and asks, Releases what releases, each with its own bound.
+func (m *Manager) Runner() *script.Runner   { return m.runner }
+func (m *Manager) Releases() *script.Runner { return m.releases }
+
+// Queues are the wait queues of this process.
+func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
 
 // Sharded says that several servers divide the keys among themselves.
 func (m *Manager) Sharded() bool { return m.sharded != nil }
@@ -138,6 +177,13 @@ func (m *Manager) shard(name string) string {
 // is closing.
 func (m *Manager) Enter() bool { return m.life.enter() }
 
+// EnterRelease is Enter for an operation that releases. It is also admitted while closing waits for
+// what is under way.
+func (m *Manager) EnterRelease() bool { return m.life.enterRelease() }
+
+// Stopped says that nobody is to wait any more. Waiters are woken then.
+func (m *Manager) Stopped() bool { return m.life.ctx.Err() != nil }
+
 // Leave ends an operation.
 func (m *Manager) Leave() { m.life.leave() }
 
@@ -148,6 +194,7 @@ func (m *Manager) Go(work func()) { m.life.background.Go(work) }
 // Stats counts what a manager has done and does. See redlatch.Stats.
 type Stats struct {
 	Holds          int
+	Protected      int
 	Waiters        int
 	Subscriptions  int
 	Renewals       int64
@@ -163,7 +210,7 @@ func (m *Manager) Stats() Stats {
 	counts := m.engine.Counts()
 	stats := Stats{
 		Holds:          m.engine.Len(),
-		Waiters:        m.queues.Waiting(),
+		Waiters:        m.queues.Waiting() + int(m.cohorts.waiting.Load()),
 		Subscriptions:  m.queues.Subscribed(),
 		Renewals:       counts.Renewals,
 		LateRenewals:   counts.Late,
@@ -172,79 +219,19 @@ func (m *Manager) Stats() Stats {
 		Rescued:        counts.Rescued,
 	}
 	if m.session != nil {
-		stats.Watchdogs = m.session.Watchdogs()
+		stats.Watchdogs, stats.Protected = m.session.Watchdogs(), m.protected()
 	}
 	return stats
 }
 
-// Close releases every hold, cancels every wait, and ends every goroutine. It blocks until that
-// is done or ctx has ended. Then it goes on by itself, and a further call waits for it.
-func (m *Manager) Close(ctx context.Context) error {
-	m.closeOnce.Do(func() {
-		empty := m.life.close()
-		go m.shut(empty)
-	})
-	select {
-	case <-m.life.closed:
-		return m.closeErr
-	case <-ctx.Done():
-		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
-	}
-}
-
-func (m *Manager) shut(empty <-chan struct{}) {
-	<-empty
-	m.closeErr = m.releaseAll()
-	m.engine.Stop()
-	m.life.background.wait()
-	m.endSession()
-	m.queues.Stop()
-	m.reporter.wait(m.settings.ReleaseTimeout)
-	if m.settings.CloseDriver {
-		m.settings.Driver.Close()
-	}
-	close(m.life.closed)
-}
-
-// releaseAll releases everything that is held: many locks in one request, the servers of a
-// cluster side by side. One that cannot be released costs the others nothing.
-func (m *Manager) releaseAll() error {
-	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
-	defer cancel()
-	var ended []*Grant
+// protected is how many grants the session has entered.
+func (m *Manager) protected() (n int) {
 	for _, item := range m.engine.Items() {
-		if g := item.Subject.(*Grant); g.close() {
-			g.remove()
-			ended = append(ended, g)
+		if item.Term().Every > 0 && !item.Subject.(*Grant).ref.permits {
+			n++
 		}
 	}
-	calls := make([]script.Call, len(ended))
-	for i, g := range ended {
-		calls[i] = g.releaseCall()
-	}
-	var failed []error
-	for i, result := range m.releases.RunEach(ctx, calls...) {
-		if err := result.Reply.Err; err != nil {
-			failed = append(failed, Failure("unlock", ended[i].ref.Name, err))
-		}
-	}
-	if len(failed) > 0 {
-		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])
-	}
-	return nil
-}
-
-// endSession ends the session. If that fails, the watchdog removes what is left of it in Redis,
-// or it expires.
-func (m *Manager) endSession() {
-	if m.session == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
-	defer cancel()
-	if err := m.session.Stop(ctx); err != nil {
-		m.settings.Logger.Warn("redlatch: close: the session stays until it expires", "client", m.id, "error", err)
-	}
+	return n
 }
 
 // every is the renewal interval of a lease, in the proportion of the settings.

@@ -1,29 +1,49 @@
 package lock
 
 import (
+	"context"
 	"math"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
-// Options are what one acquisition asks for. They are valid.
+// Options are what one acquisition asks for. They are valid, and nobody changes them: acquisitions
+// share them.
 type Options struct {
 	Lease   time.Duration
 	Fixed   bool          // the lease is not renewed
 	Wait    time.Duration // Forever: the context alone bounds the wait; 0: none
 	Fenced  bool          // with a token
 	MaxHold time.Duration // the hold ends after it at the latest; 0: no limit
+	MinHold time.Duration // the lock stays for so long at least; 0: no limit. Of a mutex, fair or not
+	Cohort  time.Duration // the hold may be passed on in memory for so long; 0: not at all
+	Tokens  int64         // with Fenced, how many tokens are taken at once; 0: one
+
+	Backoff Backoff // of the wait; zero: as the manager's
 
 	Replicas       int           // that have to confirm the hold
 	ReplicaTimeout time.Duration // for how long to wait for them
 }
 
+// Backoff says how a wait polls.
+type Backoff = waitqueue.Backoff
+
 // Forever is a wait that only its context bounds.
 const Forever time.Duration = math.MaxInt64
 
 // Until is when a hold that was asked for at a moment ends at the latest; zero without a limit.
-func (o Options) Until(asked time.Time) time.Time {
+func (o *Options) Until(asked time.Time) time.Time {
 	if o.MaxHold == 0 {
 		return time.Time{}
 	}
 	return asked.Add(o.MaxHold)
+}
+
+// limit is a context that ends with the wait. The function is nil if ctx alone bounds that.
+func (o *Options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.Wait <= 0 || o.Wait == Forever {
+		return ctx, nil
+	}
+	return context.WithTimeout(ctx, o.Wait)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // owner is an identity that several acquisitions share: it re-enters the locks that it holds. In
@@ -25,9 +26,13 @@ func (m *Manager) WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{m}, &owner{grants: make(map[lockID]*Grant)})
 }
 
-// nextOwner makes a new owner's name. The number plays the part of Java's thread id.
-func (m *Manager) nextOwner() string {
-	return protocol.Owner(m.id, m.lastOwner.Add(1))
+// nextOwner makes a new owner's name: for a lock a number, which plays the part of Java's thread id,
+// and for a permit an id.
+func (r *Ref) nextOwner() string {
+	if r.permits {
+		return random.ID()
+	}
+	return protocol.Owner(r.manager.id, r.manager.lastOwner.Add(1))
 }
 
 // grant returns the owner's grant of a lock. If there is none it makes one, which is the
@@ -59,6 +64,23 @@ func (o *owner) forget(g *Grant) {
 	if o.grants[g.ref.key.lock] == g {
 		delete(o.grants, g.ref.key.lock)
 	}
+}
+
+// has says that g is the owner's grant of its lock.
+func (o *owner) has(g *Grant) bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.grants[g.ref.key.lock] == g
+}
+
+// adopt makes g the owner's grant of its lock, in the place of the one that was to be acquired.
+func (o *owner) adopt(g *Grant) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.grants[g.ref.key.lock] = g
 }
 
 // upgrades says that asking for r would be to ask for the write side of a lock that the owner
@@ -95,19 +117,19 @@ func (g *Grant) takeTurn(ctx, limited context.Context, wait bool) error {
 // takeTurnToRelease waits for the turn. It returns how to leave it, and a context that bounds
 // what follows, so that the release timeout is enough for both. If the owner's other request
 // hangs, the release goes on without: the hold has to end, and each request sets the counts anew.
-func (g *Grant) takeTurnToRelease(ctx context.Context) (limited context.Context, leave func()) {
+func (g *Grant) takeTurnToRelease(ctx context.Context) (limited context.Context, leave func(), inTurn bool) {
 	select {
 	case g.turn <- struct{}{}:
-		return ctx, func() { <-g.turn }
+		return ctx, func() { <-g.turn }, true
 	default:
 	}
 	timeout := g.manager.settings.ReleaseTimeout
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	select {
 	case g.turn <- struct{}{}:
-		return limited, func() { cancel(); <-g.turn }
+		return limited, func() { cancel(); <-g.turn }, true
 	case <-time.After(timeout / 2):
-		return limited, cancel
+		return limited, cancel, false
 	}
 }
 
@@ -120,7 +142,7 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 	}
 	g, _ := ctx.Value(&r.key).(*Grant)
 	switch {
-	case g == nil || shared != nil && g.shared == shared:
+	case g == nil || shared.has(g):
 		return nil
 	case !r.read && g.reads():
 		return r.upgradeError()
@@ -140,12 +162,15 @@ type holdContext struct {
 }
 
 // Value answers the key of a lock with the grant of the innermost hold of that lock that is
-// still held.
+// still held, and the key of the innermost holding with itself.
 func (c holdContext) Value(key any) any {
-	if k, ok := key.(*Key); ok {
+	switch k := key.(type) {
+	case *Key:
 		if g := c.hold.backend.Holding(k); g != nil && c.hold.Err() == nil {
 			return g
 		}
+	case heldKey:
+		return c
 	}
 	return c.Context.Value(key)
 }

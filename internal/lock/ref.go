@@ -13,8 +13,9 @@ import (
 // Ref refers to a lock by its name and mode. It holds no state: any number of them may refer to
 // one lock.
 type Ref struct {
-	Name string
-	Err  error // why the name cannot be used; nil if it can
+	Name string // as the user has it
+	Lock string // its key in Redis: the prefix and the name
+	Err  error  // why the name cannot be used; nil if it can
 
 	manager *Manager
 	mode    script.Mode
@@ -22,6 +23,7 @@ type Ref struct {
 	queue   string // the key of its local wait queue (waitqueue.Key)
 	key     Key
 	read    bool // the read side of a read-write lock
+	permits bool // one permit of a semaphore, not a lock: others may have permits too
 	fair    bool // waiters stand in a queue in Redis, which they have to leave
 }
 
@@ -34,70 +36,106 @@ type Key struct {
 
 // lockID is a lock among those of one manager. A mutex and a fair mutex of one name are one lock.
 type lockID struct {
-	name string
-	rw   bool
+	name    string
+	rw      bool
+	permits bool
 }
 
 // Mutex refers to a mutex.
 func (m *Manager) Mutex(name string) Ref {
-	return m.ref(script.NewMutex(name, m.settings.Messages))
+	return m.ref(name, script.NewMutex(m.settings.Prefix+name, m.settings.Messages))
 }
 
 // FairMutex refers to a fair mutex.
 func (m *Manager) FairMutex(name string) Ref {
-	fair := script.NewFair(name, m.settings.FairWait, m.settings.Messages)
-	r := m.ref(fair.Mutex)
+	fair := script.NewFair(m.settings.Prefix+name, m.settings.FairWait, m.settings.Messages)
+	r := m.ref(name, fair.Mutex)
 	r.mode, r.fair = fair, true
 	return r
 }
 
 // RWMutex refers to both sides of a read-write lock.
 func (m *Manager) RWMutex(name string) (read, write Ref) {
-	rw := script.NewRW(name, m.settings.Messages)
-	write = m.ref(rw.Mutex)
+	rw := script.NewRW(m.settings.Prefix+name, m.settings.Messages)
+	write = m.ref(name, rw.Mutex)
 	write.mode, write.key.lock.rw = rw, true
 	read = write
 	read.read = true
 	return read, write
 }
 
+// Permits refers to a semaphore with leased permits. Each acquisition takes one permit.
+func (m *Manager) Permits(name string) Ref {
+	permits := script.NewPermits(m.settings.Prefix+name, m.settings.Messages)
+	r := m.ref(name, script.Mutex{Lock: permits.Key, Channel: permits.Channel})
+	r.mode, r.permits, r.key.lock.permits = permits, true, true
+	r.queue = PermitQueue(permits)
+	return r
+}
+
+// PermitQueue is the key of the local wait queue for permits. An ownerless semaphore of the same name
+// has the same channel, and a queue of its own.
+func PermitQueue(p script.Permits) string { return waitqueue.Key(p.Channel, p.Key) + ":permits" }
+
 // ref refers to a lock as a mutex.
-func (m *Manager) ref(as script.Mutex) Ref {
+func (m *Manager) ref(name string, as script.Mutex) Ref {
 	r := Ref{
-		Name:    as.Lock,
+		Name:    name,
+		Lock:    as.Lock,
 		manager: m,
 		mode:    as,
 		channel: as.Channel,
 		queue:   waitqueue.Key(as.Channel, as.Lock),
 		key:     Key{m, lockID{name: as.Lock}},
 	}
-	if err := m.checkName(as.Lock); err != nil {
-		r.Err = fmt.Errorf("redlatch: %w: %w", lockerr.ErrInvalidName, err)
-	}
+	// All keys that derive from the name derive by one of these two rules.
+	r.Err = m.CheckName(name, protocol.LockChannel(as.Lock), protocol.ReadTimeoutKey(as.Lock, "", 1))
 	return r
 }
 
 // Manager is the one whose lock it is, nil for the zero value.
 func (r *Ref) Manager() *Manager { return r.manager }
 
+// Fair says that the lock is served in the order of arrival across processes.
+func (r *Ref) Fair() bool { return r.fair }
+
+// Read says that it is the read side of a read-write lock.
+func (r *Ref) Read() bool { return r.read }
+
+// Exclusive says that it is a mutex, fair or not.
+func (r *Ref) Exclusive() bool { return !r.key.lock.rw && !r.permits }
+
+// Permits says that it is a permit of a semaphore.
+func (r *Ref) Permits() bool { return r.permits }
+
 // Key identifies the lock.
 func (r *Ref) Key() *Key { return &r.key }
 
-// checkName says why no lock can have that name, or nil.
-func (m *Manager) checkName(name string) error {
+// CheckName says why a name cannot be used, or nil. In a cluster the names of keys and channels that
+// derive from it must be in its slot.
+func (m *Manager) CheckName(name string, derived ...string) error {
+	if err := m.checkName(name, m.settings.Prefix+name, derived); err != nil {
+		return fmt.Errorf("redlatch: %w: %w", lockerr.ErrInvalidName, err)
+	}
+	return nil
+}
+
+func (m *Manager) checkName(name, key string, derived []string) error {
 	if err := protocol.CheckName(name); err != nil {
 		return err
+	}
+	if err := protocol.CheckName(key); err != nil {
+		return fmt.Errorf("behind its prefix, %w", err)
 	}
 	if m.sharded == nil {
 		return nil
 	}
-	// All names that derive from it derive by one of these two rules.
-	slot := driver.Slot(name)
-	for _, derived := range []string{protocol.LockChannel(name), protocol.ReadTimeoutKey(name, "", 1)} {
+	slot := driver.Slot(key)
+	for _, derived := range derived {
 		if driver.Slot(derived) != slot {
 			return fmt.Errorf("the name %q is in slot %d of the cluster, and its key %q in slot %d: "+
 				"what stands between the first { and the next } decides, and Redisson adds braces to a name without {; "+
-				"leave braces out of the name, or put a part of it between { and }", name, slot, derived, driver.Slot(derived))
+				"leave braces out of the name, or put a part of it between { and }", key, slot, derived, driver.Slot(derived))
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 	released, err := g.release(detached(ctx), h)
 	if released {
-		g.manager.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(h.since), Err: err})
+		g.manager.observe(ctx, g.releaseEvent(h, err))
 	}
 	return err
 }
@@ -24,13 +24,13 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 // close the client.
 func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
 	last, shared, errs := m.releaseTogether(ctx, holds, outcomes)
-	for _, h := range shared { // each has to wait for its owner's turn
-		defer func() { outcomes <- h.grant().Unlock(ctx, h) }() // also when the observer panics
-	}
 	for i, err := range errs {
 		g := last[i].Grant
-		m.observe(ctx, Event{Kind: EventReleased, Lock: g.ref.Name, Owner: g.owner, Took: time.Since(g.first.since), Err: err})
+		m.observe(ctx, g.releaseEvent(&g.first, err))
 		outcomes <- err
+	}
+	for _, h := range shared { // each has to wait for its owner's turn
+		outcomes <- h.grant().Unlock(ctx, h)
 	}
 }
 
@@ -44,7 +44,7 @@ func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes c
 	}
 	for _, h := range holds {
 		g := h.grant()
-		if g.shared != nil {
+		if g.turn != nil {
 			shared = append(shared, h)
 		} else if _, err := g.endHold(h); err != nil {
 			outcomes <- err
@@ -70,8 +70,8 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 	} else {
 		defer life.leave()
 	}
-	if g.shared != nil && !g.Expire() {
-		limited, leave := g.takeTurnToRelease(ctx)
+	if g.turn != nil && !g.Expire() {
+		limited, leave, _ := g.takeTurnToRelease(ctx)
 		defer leave()
 		ctx = limited
 	}
@@ -91,14 +91,18 @@ func (g *Grant) releaseInTurn(ctx context.Context, h *Hold) (released bool, err 
 		return true, g.releaseOne(ctx, h)
 	}
 	g.remove()
+	if o := g.manager.ownerOf(h.parent); o != nil {
+		o.forget(g) // of a cohort's hold: it has an owner only as long as that has a turn
+	}
 	return true, g.releaseLast(ctx, h)
 }
 
 // releaseOne releases a hold that is not the owner's last. If that was its last write hold, it
 // reads on, and other readers may enter.
 func (g *Grant) releaseOne(ctx context.Context, h *Hold) error {
-	request := g.releaseRequest(h.read)
-	result, err := g.manager.send(ctx, g.manager.releases, request)
+	var request request
+	g.releaseRequest(&request, h.read)
+	result, err := g.manager.send(ctx, g.manager.releases, &request)
 	released, err := g.readReleased(result, err)
 	if err != nil {
 		g.oweRelease(h.read)
@@ -118,10 +122,15 @@ func (g *Grant) releaseOne(ctx context.Context, h *Hold) error {
 // releaseLast releases the last hold of a grant that has left the engine. If somebody waits for
 // the lock in this process, the request of the first of them goes along.
 func (g *Grant) releaseLast(ctx context.Context, h *Hold) error {
+	var request request
+	if g.leaveRequest(&request) {
+		return g.leave(ctx, &request)
+	}
 	if next := g.successors(h.read); next != nil {
 		return g.manager.handOver(ctx, []handover{{g, h.read, next}})[0]
 	}
-	result, err := g.manager.send(ctx, g.manager.releases, g.releaseRequest(h.read))
+	g.releaseRequest(&request, h.read)
+	result, err := g.manager.send(ctx, g.manager.releases, &request)
 	return g.ended(false, result, err)
 }
 
@@ -152,14 +161,15 @@ func (m *Manager) handOver(ctx context.Context, all []handover) []error {
 	}
 	var requests []request
 	for _, h := range all {
-		requests = append(requests, h.releaseRequest(h.read))
-		requests = append(requests, acquireRequests(h.next)...)
+		var release request
+		h.releaseRequest(&release, h.read)
+		requests = append(append(requests, release), acquireRequests(h.next)...)
 	}
 	results, _ := m.sendAll(ctx, m.releases, requests...)
 	errs := make([]error, len(all))
 	for i, h := range all {
 		n := 1 + len(h.next)
-		m.complete(h.next, requests[1:n], results[1:n])
+		m.complete(h.next, requests[1:n], results[1:n], h.owner)
 		errs[i] = h.ended(n > 1, results[0], results[0].Failed())
 		requests, results = requests[n:], results[n:]
 	}
@@ -173,18 +183,17 @@ func (m *Manager) handOver(ctx context.Context, all []handover) []error {
 func (g *Grant) ended(claimed bool, result script.Result, err error) error {
 	released, err := g.readReleased(result, err)
 	if released.Freed || !released.Held {
-		g.manager.queues.Released(g.ref.queue, claimed, released.Told, yield(result.Asked))
+		told := released.Told
+		if g.ref.fair {
+			told = 0 // the next in turn, who needs no offer
+			g.manager.keepAlive.released(g.ref.Lock)
+		}
+		g.manager.queues.Released(g.ref.queue, claimed, told, time.Since(result.Asked))
 	}
 	if err == nil && !released.Held && (!result.Repeated || g.unconfirmed) {
 		return g.ref.lostError("unlock", errGoneAtRelease)
 	}
 	return err
-}
-
-// yield is for how long the local waiters leave the lock to others to whom it has been offered:
-// time for a message and a request, each about as long as the release took.
-func yield(asked time.Time) time.Duration {
-	return min(max(2*time.Since(asked), time.Millisecond), 10*time.Millisecond)
 }
 
 // readReleased reads the reply to a release.
@@ -196,9 +205,14 @@ func (g *Grant) readReleased(result script.Result, err error) (released script.R
 		return released, Failure("unlock", g.ref.Name, err)
 	}
 	if released.PublishDenied {
-		g.manager.denied.Do(func() {
-			g.manager.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", g.ref.channel)
-		})
+		g.manager.PublishDenied(g.ref.channel)
 	}
 	return released, nil
+}
+
+// PublishDenied tells the log, once, that the server refused to publish.
+func (m *Manager) PublishDenied(channel string) {
+	m.denied.Do(func() {
+		m.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", channel)
+	})
 }

@@ -22,6 +22,7 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 		answers := readRenewed(result, err, len(batch))
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
+			m.observeRenewals(batch, answers)
 			return answers
 		}
 	}
@@ -33,6 +34,7 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 	for _, result := range m.runner.RunEach(ctx, calls...) {
 		answers = append(answers, readRenewed(result, result.Failed(), 1)...)
 	}
+	m.observeRenewals(batch, answers)
 	return answers
 }
 

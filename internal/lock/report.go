@@ -24,6 +24,20 @@ func (r *reporter) add(fn func()) {
 	}
 }
 
+// offer is add for what may be left out. It is left out if many reports wait, because a handler
+// hangs.
+func (r *reporter) offer(fn func()) {
+	r.mu.Lock()
+	full := len(r.reports) >= maxReports
+	r.mu.Unlock()
+	if !full {
+		r.add(fn)
+	}
+}
+
+// maxReports is how many reports may wait before some are left out.
+const maxReports = 1000
+
 // run goes on until nothing is left to report.
 func (r *reporter) run() {
 	for {
@@ -48,12 +62,12 @@ func (r *reporter) wait(d time.Duration) {
 	ended := r.ended
 	r.mu.Unlock()
 	if ended != nil {
-		within(d, ended)
+		Within(d, ended)
 	}
 }
 
-// within waits for a value for a while. It is zero if none came.
-func within[T any](d time.Duration, values <-chan T) (value T) {
+// Within waits for a value for a while. It is zero if none came.
+func Within[T any](d time.Duration, values <-chan T) (value T) {
 	select {
 	case value = <-values:
 	case <-time.After(d):

@@ -4,27 +4,30 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// request is a request of a grant to Redis. If the grant is protected, the client's session is
-// told along with it: of an entry before the request, of an entry's end behind it. A request that
-// was made is sent.
+// request is a request of a grant to Redis: one call, or two for a release in two commands. If the
+// grant is protected, the client's session is told along with it: of an entry before the request, of
+// an entry's end behind it. A request that was made is sent.
 type request struct {
-	calls [2]script.Call // in the order in which they are sent
-	n     int            // how many they are: one if the session is told nothing
+	calls [3]script.Call // in the order in which they are sent
+	n     int            // how many they are
 	own   int            // which of them is the grant's own
+	two   bool           // and so is the one behind it
+	told  int            // which of them tells the session, -1 for none
 	lease time.Duration  // that it asks for
-	entry string         // the key of the session's entry that the other call is about
+	entry string         // the key of the session's entry that it is told about
 }
 
 // acquireRequest asks for the first hold.
-func (g *Grant) acquireRequest() request { return g.moreRequest(g.ref.read, g.attempt.opts) }
+func (g *Grant) acquireRequest(r *request) { g.moreRequest(r, g.ref.read, g.attempt.opts) }
 
 // moreRequest asks for one more hold.
-func (g *Grant) moreRequest(read bool, opts Options) request {
+func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	counts := g.counts()
@@ -34,20 +37,23 @@ func (g *Grant) moreRequest(read bool, opts Options) request {
 	} else {
 		counts.Writes++
 	}
-	term := g.manager.with(g.term(), opts, opts.Until(time.Now()))
-	lease := opts.Lease
+	lease := max(opts.Lease, opts.MinHold)
 	if opts.MaxHold > 0 {
 		lease = min(lease, opts.MaxHold)
 	}
-	call := g.ref.mode.Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0)
+	r.is(g.ref.mode.Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
 	if opts.Fenced && g.token == 0 {
-		call = call.WithToken(protocol.TokenKey(g.ref.Name), g.manager.settings.TokenClock)
+		s := &g.manager.settings
+		tokens := script.Tokens{Clock: s.TokenClock, Keep: s.TokenKeep, Count: opts.Tokens}
+		r.calls[0] = r.calls[0].WithTokens(protocol.TokenKey(g.ref.Lock), tokens)
 	}
-	return g.request(call, lease, term, counts, read)
+	if g.manager.session != nil {
+		g.protect(r, g.manager.with(g.term(), opts, opts.Until(time.Now())), counts, read)
+	}
 }
 
 // releaseRequest leaves as many holds as there are, of which one of that side has ended.
-func (g *Grant) releaseRequest(read bool) request {
+func (g *Grant) releaseRequest(r *request, read bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	term, counts := g.term(), g.counts()
@@ -55,15 +61,35 @@ func (g *Grant) releaseRequest(read bool) request {
 	if len(g.holds) > 0 {
 		lease = remaining(term)
 	}
-	return g.request(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease, term, counts, read)
+	if free, announce, ok := g.free(); ok {
+		r.is(free, lease)
+		r.calls[1], r.two, r.n = announce, true, 2
+	} else {
+		r.is(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease)
+	}
+	g.protect(r, term, counts, read)
+}
+
+// free is the release of a mutex in two commands, which costs the server half as much as a script.
+// In a cluster the keys of a slot on the move are on two servers, and a script it is. So it is for
+// what was never held, which would wake waiters for nothing, and for a manager whose waiters poll: its
+// server, or a proxy, may not know the command that publishes.
+func (g *Grant) free() (free, announce script.Call, ok bool) {
+	mutex, ok := g.ref.mode.(script.Mutex)
+	m := g.manager
+	if !ok || g.end != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() {
+		return free, announce, false
+	}
+	return mutex.Free(g.owner)
 }
 
 // renewRequest renews the lease for the sake of a hold, and tells the session of its end.
-func (g *Grant) renewRequest(term renew.Term, read bool) request {
+func (g *Grant) renewRequest(r *request, term renew.Term, read bool) {
 	call := script.Renew([]script.Renewal{g.renewal(term)})
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.request(call, remaining(term), term, g.counts(), read)
+	r.is(call, remaining(term))
+	g.protect(r, term, g.counts(), read)
 }
 
 // releaseCall releases everything. The session is told nothing: it ends.
@@ -86,34 +112,39 @@ func remaining(term renew.Term) time.Duration {
 	return max(term.Span(time.Now()), time.Millisecond)
 }
 
-// request joins a call to what the session is to be told of one side of the lock: that the owner
+// is makes it a request of one call that asks for a lease.
+func (r *request) is(call script.Call, lease time.Duration) {
+	r.calls[0], r.n, r.told, r.lease = call, 1, -1, lease
+}
+
+// protect joins to a request what the session is to be told of one side of the lock: that the owner
 // has so many holds of it, one of which may only be wanted yet, or that it has none to be
 // renewed. The mutex is held, so that a grant that ends is not entered after it has left.
-func (g *Grant) request(call script.Call, lease time.Duration, term renew.Term, counts script.Counts, read bool) request {
-	r := request{calls: [2]script.Call{call}, n: 1, lease: lease}
+func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read bool) {
 	s := g.manager.session
-	if s == nil {
-		return r
+	if s == nil || g.ref.permits {
+		return
 	}
 	entry := g.sessionEntry(term, counts, read)
 	r.entry = entry.Key()
 	if g.end == nil && term.Every > 0 && entry.Count > 0 {
-		if note, tell := s.Enter(r.entry, entry); tell {
-			r.calls, r.n, r.own = [2]script.Call{note, call}, 2, 1
+		if note, tell := s.Enter(r.entry, entry, len(g.holds) == 0); tell {
+			r.calls[0], r.calls[1] = note, r.calls[0]
+			r.n, r.own, r.told = 2, 1, 0
 		}
 	} else if forget, tell := s.Leave(r.entry); tell {
-		r.calls[1], r.n = forget, 2
+		r.calls[r.n], r.told = forget, r.n
+		r.n++
 	}
 	if term.Every == 0 {
 		s.Drop(g.sessionEntry(term, counts, !read).Key()) // it was renewed for the sake of this side
 	}
-	return r
 }
 
 // sessionEntry is one side of the grant as the session speaks of it.
 func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
 	entry := script.SessionEntry{
-		Field: g.ref.mode.Field(g.owner, read), Lock: g.ref.Name, Read: read, Lease: term.Lease, Until: term.Until,
+		Field: g.ref.mode.Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
 	}
 	switch {
 	case !read:
@@ -126,7 +157,7 @@ func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) s
 
 // unprotect makes the session forget a grant that has ended without a request.
 func (g *Grant) unprotect() {
-	if s := g.manager.session; s != nil {
+	if s := g.manager.session; s != nil && !g.ref.permits {
 		for _, read := range []bool{false, true} {
 			s.Drop(g.sessionEntry(renew.Term{}, script.Counts{}, read).Key())
 		}
@@ -134,18 +165,28 @@ func (g *Grant) unprotect() {
 }
 
 // send sends one request until it is answered. See script.Runner.
-func (m *Manager) send(ctx context.Context, runner *script.Runner, r request) (script.Result, error) {
+func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (script.Result, error) {
 	if r.n == 1 {
 		return runner.Run(ctx, r.calls[0])
 	}
-	results, _ := m.sendAll(ctx, runner, r)
-	return results[0], results[0].Failed()
+	return m.sendMore(ctx, runner, r)
+}
+
+// sendMore is send for a request of several calls.
+func (m *Manager) sendMore(ctx context.Context, runner *script.Runner, r *request) (result script.Result, err error) {
+	if r.n == 2 && r.two {
+		result = script.Freed(runner.RunTwo(ctx, r.calls[0], r.calls[1]))
+	} else {
+		results, _ := m.sendAll(ctx, runner, *r)
+		result = results[0]
+	}
+	return result, result.Failed()
 }
 
 // sendAll sends requests, in order and in one write, until each is answered. It returns one
 // result for each.
 func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests ...request) ([]script.Result, error) {
-	calls := make([]script.Call, 0, 2*len(requests))
+	calls := make([]script.Call, 0, len(requests[0].calls)*len(requests))
 	for _, r := range requests {
 		calls = append(calls, r.calls[:r.n]...)
 	}
@@ -153,8 +194,11 @@ func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests .
 	results := make([]script.Result, len(requests))
 	for i, r := range requests {
 		results[i] = all[r.own]
-		if r.n == 2 {
-			m.session.Answered(r.entry, all[1-r.own])
+		if r.two {
+			results[i] = script.Freed(all[r.own], all[r.own+1])
+		}
+		if r.told >= 0 {
+			m.session.Answered(r.entry, all[r.told])
 		}
 		all = all[r.n:]
 	}

@@ -21,31 +21,23 @@ func (r *Ref) Plain(ctx context.Context) bool {
 //
 // After an error, holds are those that were granted nevertheless. The observer is told outside of
 // the operation, because it may close the client.
-func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opts Options) (holds []*Hold, blocked int, err error) {
-	began, told := time.Now(), false
+func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opts *Options) (holds []*Hold, blocked int, err error) {
+	began := time.Now()
 	holds, blocked, err = m.acquireTogether(ctx, limited, refs, opts)
-	defer func() {
-		for _, h := range holds {
-			if !told && h != nil { // the observer panics, and nobody will have the holds
-				defer func() { _ = h.Unlock(ctx) }() // also when it panics again
-			}
-		}
-	}()
 	if holds == nil && err != nil {
-		m.observe(ctx, Event{Kind: EventNotAcquired, Lock: refs[blocked].Name, Took: time.Since(began), Err: err})
+		refs[blocked].observeAcquired(ctx, nil, began, err)
 	}
-	for _, h := range holds {
+	for i, h := range holds {
 		if h != nil {
-			m.observe(ctx, Event{Kind: EventAcquired, Lock: h.Name(), Owner: h.Owner(), Took: time.Since(began)})
+			refs[i].observeAcquired(ctx, h, began, nil)
 		}
 	}
-	told = true
 	return holds, blocked, err
 }
 
-func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opts Options) (holds []*Hold, blocked int, err error) {
+func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opts *Options) (holds []*Hold, blocked int, err error) {
 	for i, r := range refs {
-		if opts.Wait != 0 && m.queues.HasWaiters(r.queue) {
+		if opts.Wait != 0 && m.queues.MustWait(limited, r.queue) {
 			return nil, i, nil // who comes later stands behind those of this process
 		}
 	}
@@ -73,12 +65,12 @@ func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opt
 }
 
 // callTogether makes a grant for each of several locks, and the call for all of them.
-func (m *Manager) callTogether(ctx context.Context, refs []*Ref, opts Options) ([]*attempt, script.Call) {
+func (m *Manager) callTogether(ctx context.Context, refs []*Ref, opts *Options) ([]*attempt, script.Call) {
 	attempts := make([]*attempt, len(refs))
 	locks, owners := make([]string, len(refs)), make([]string, len(refs))
 	for i, r := range refs {
 		g := m.newGrant(r, nil, attempt{ctx: ctx, opts: opts})
-		attempts[i], owners[i], locks[i] = &g.attempt, g.owner, r.Name
+		attempts[i], owners[i], locks[i] = &g.attempt, g.owner, r.Lock
 	}
 	return attempts, script.AcquireAll(locks, owners, opts.Lease)
 }
@@ -90,7 +82,7 @@ func (m *Manager) endTogether(limited context.Context, attempts []*attempt, each
 	var last outcome
 	var open []*attempt
 	for i, a := range attempts {
-		o := a.read(a.opts.Lease, each, err)
+		o := a.read(a.opts.Lease, &each, err)
 		if o.hold == nil {
 			last, open = o, append(open, a)
 			continue

@@ -1,28 +1,73 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // wait stands in the local wait queue until the lock is granted or the wait ends. Only the front
 // of the queue asks Redis. A release of this process may ask for it.
+//
+// A waiter sleeps in this function, and all else is done in others: what they need of the stack is
+// not needed while it sleeps.
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
-	m := a.manager
-	w := m.queues.Join(a.queueKey(), a, a.ref.read)
+	a.join(limited, last)
 	if a.queues() {
-		m.keepAlive.add(a)
-		defer m.keepAlive.remove(a)
+		defer a.manager.keepAlive.remove(a)
 	}
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	longest := a.pollCap()
+	for {
+		if a.manager.life.ctx.Err() != nil { // Shutdown and Close wake all waiters
+			return a.endWait(limited, last)
+		}
+		if over, err := a.step(limited, &last); over {
+			return last.hold, err
+		}
+		select {
+		case <-a.waiter.Woken():
+		case <-limited.Done():
+			return a.endWait(limited, last)
+		}
+	}
+}
+
+// join joins the local wait queue.
+func (a *attempt) join(limited context.Context, last outcome) {
+	var w *waitqueue.Waiter
+	if a.ref.permits {
+		w = a.manager.queues.JoinShared(a.queueKey(), a, false)
+	} else {
+		w = a.manager.queues.Join(a.queueKey(), a, a.ref.read)
+	}
+	w.Deadline, _ = limited.Deadline()
+	if a.queues() {
+		// It has just had a turn. The next one comes when its own channel is subscribed.
+		w.Turn(time.Now())
+		a.tried(last.ttl)
+		a.manager.keepAlive.add(a)
+	}
+}
+
+// tried ends an attempt that was refused. The ttl is negative for those in a queue in Redis that are
+// not the next in turn: they need not poll.
+func (a *attempt) tried(ttl time.Duration) {
+	until := time.Now().Add(Nap(ttl, a.pollCap()))
+	if a.queues() && ttl < 0 {
+		a.waiter.Stay(until)
+	} else {
+		a.waiter.Tried(until)
+	}
+}
+
+// step does what is to be done now. If the wait is not over, the waiter sleeps until it is woken.
+func (a *attempt) step(limited context.Context, last *outcome) (over bool, err error) {
+	w := a.waiter
 	for {
 		turn := w.Turn(time.Now())
 		var o outcome
@@ -30,33 +75,38 @@ func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 		case turn.Result != nil:
 			o = turn.Result.(outcome)
 		case turn.Try:
-			o = a.ask(limited, w.Batch())
-			if o.err != nil {
+			if o = a.askWith(limited, w.Batch()); o.err != nil {
 				w.Leave()
 				o.ttl, o.holder = last.ttl, last.holder
-				return nil, a.cancel(limited, o)
+				return true, a.cancel(limited, o)
 			}
 		default:
-			if err := m.sleep(limited, w, turn, timer); err != nil {
-				return a.endWait(limited, last)
-			}
-			continue
-		}
-		if o.hold != nil {
-			w.Enter(a.nextLook())
-			return o.hold, nil
+			return false, nil
 		}
 		if o.err != nil {
 			w.Tried(time.Time{}) // the hand-over failed: ask for oneself
 			continue
 		}
-		last = o
-		w.Tried(time.Now().Add(Nap(o.ttl, longest)))
+		if o.hold != nil {
+			a.see(cmp.Or(o.holder, last.holder))
+			w.Enter(a.nextLook(turn.Result != nil))
+		}
+		if *last = o; o.hold != nil {
+			return true, nil
+		}
+		a.tried(o.ttl)
+	}
+}
+
+// see notes which owner it has waited for, for the observer.
+func (a *attempt) see(owner string) {
+	if a.manager.settings.Observe != nil && owner != "" {
+		a.seen = &owner
 	}
 }
 
 // Joined makes the waiter known to whoever claims it.
-func (a *attempt) Joined(w *waitqueue.Waiter) { a.waiter = w }
+func (a *attempt) Joined(w *waitqueue.Waiter) { a.waiter, w.Backoff = w, a.opts.Backoff }
 
 // pollCap is the longest nap of a contender. Waiters in a queue in Redis are woken by the
 // keep-alive of their process as well, and would all be contenders: they ask more seldom.
@@ -68,9 +118,10 @@ func (a *attempt) pollCap() time.Duration {
 }
 
 // nextLook is when the waiter behind a grant is to ask for the lock: at once if both may hold
-// it, and otherwise when the lease is over or at the poll cap, as after an attempt of its own.
-func (a *attempt) nextLook() time.Time {
-	if a.ref.read {
+// it, and otherwise when the lease is over or at the poll cap, as after an attempt of its own. A
+// permit that was handed over was the only one that was known of.
+func (a *attempt) nextLook(handedOver bool) time.Time {
+	if a.ref.read || a.ref.permits && !handedOver {
 		return time.Time{}
 	}
 	return time.Now().Add(Nap(a.opts.Lease, a.manager.settings.PollCap))
@@ -80,18 +131,22 @@ func (a *attempt) nextLook() time.Time {
 func acquireRequests(claimed []*waitqueue.Waiter) []request {
 	all := make([]request, len(claimed))
 	for i, w := range claimed {
-		all[i] = w.Value.(*attempt).acquireRequest()
+		w.Value.(*attempt).acquireRequest(&all[i])
 	}
 	return all
 }
 
 // complete tells claimed waiters what their requests came to. What was taken for one that has
-// left meanwhile is released.
-func (m *Manager) complete(claimed []*waitqueue.Waiter, requests []request, results []script.Result) {
+// left meanwhile is released. From is the owner that released the lock for them.
+func (m *Manager) complete(claimed []*waitqueue.Waiter, requests []request, results []script.Result, from string) {
 	for i, w := range claimed {
 		a := w.Value.(*attempt)
-		if o := a.read(requests[i].lease, results[i], results[i].Failed()); !w.Complete(o, o.hold != nil) {
-			m.life.background.Go(func() { a.releaseLate(o) })
+		o := a.read(requests[i].lease, &results[i], results[i].Failed())
+		if o.hold != nil {
+			o.holder = from
+		}
+		if !w.Complete(o, o.hold != nil) {
+			a.abandon(o)
 		}
 	}
 }
@@ -107,15 +162,16 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 	}
 	if last.hold != nil {
 		if a.ctx.Err() == nil && a.manager.life.ctx.Err() == nil {
+			a.see(last.holder)
 			return last.hold, nil
 		}
-		a.manager.life.background.Go(func() { a.releaseLate(last) })
+		a.abandon(last)
 	}
 	var err error
 	switch {
 	case !claimed && last.hold == nil:
 		err = a.cancel(limited, last)
-	case within(Grace, a.released):
+	case Within(Grace, a.released):
 		err = a.ref.notAcquired(a.ctx, outcome{})
 	default:
 		err = lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", a.ref.Name, lockerr.ErrUnknownOutcome), a.ctx)
@@ -124,6 +180,15 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 		return nil, a.ref.lockError(lockerr.ErrClosed)
 	}
 	return nil, err
+}
+
+// abandon releases, aside, what was taken for a waiter that has left. Close may come before that: the
+// least time is dropped first.
+func (a *attempt) abandon(o outcome) {
+	if o.hold != nil {
+		a.ref.dropLeast(o.hold)
+	}
+	a.manager.life.background.Go(func() { a.releaseLate(o) })
 }
 
 // releaseLate releases what was taken for a waiter that has left, and tells it whether nothing
@@ -147,7 +212,7 @@ func (a *attempt) releaseLate(o outcome) {
 // Nap is for how long a contender sleeps when nobody wakes it: until the end of the holder's
 // ttl, a millisecond later because Redis rounds, or for the poll cap, whichever is first.
 func Nap(ttl, pollCap time.Duration) time.Duration {
-	pollCap -= rand.N(pollCap / 5)
+	pollCap -= random.Below(pollCap / 5)
 	if ttl < 0 {
 		return pollCap
 	}
@@ -159,35 +224,18 @@ const shortNap = 5 * time.Millisecond
 
 // Watch puts a waiter into the wait queue of the lock that asks for nothing. It only wants to
 // know when the lock may have changed.
-func (r *Ref) Watch() *waitqueue.Waiter { return r.manager.queues.Join(r.queue, nil, false) }
+func (r *Ref) Watch(b waitqueue.Backoff) *waitqueue.Waiter { return r.manager.queues.Watch(r.queue, b) }
 
 // AwaitChange waits with a waiter of Watch until the lock may have changed, ctx ends, or the
 // manager closes.
 func (m *Manager) AwaitChange(ctx context.Context, w *waitqueue.Waiter) {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		turn := w.Turn(time.Now())
-		if turn.Try || m.sleep(ctx, w, turn, timer) != nil {
+	for !w.Turn(time.Now()).Try {
+		select {
+		case <-w.Woken():
+		case <-ctx.Done():
+			return
+		case <-m.life.ctx.Done():
 			return
 		}
 	}
-}
-
-// sleep waits for the next thing to do. Only the contender goes by the clock.
-func (m *Manager) sleep(limited context.Context, w *waitqueue.Waiter, turn waitqueue.Turn, timer *time.Timer) error {
-	var alarm <-chan time.Time
-	if turn.Front {
-		timer.Reset(time.Until(turn.At))
-		alarm = timer.C
-	}
-	select {
-	case <-w.Woken():
-	case <-alarm:
-	case <-limited.Done():
-		return limited.Err()
-	case <-m.life.ctx.Done():
-		return lockerr.ErrClosed
-	}
-	return nil
 }

@@ -19,9 +19,6 @@ func (g *group) Name() string { return g.name }
 // Owner is empty: each member has its own.
 func (g *group) Owner() string { return "" }
 
-// Token is 0: each member has its own.
-func (g *group) Token() int64 { return 0 }
-
 // Unlock releases all members.
 func (g *group) Unlock(ctx context.Context, _ *lock.Hold) error { return g.release(ctx, g.close()) }
 
@@ -89,6 +86,18 @@ func (g *group) Deadline() time.Time {
 		return last
 	}
 	return g.end
+}
+
+// Lease is the shortest one of a member, or the longest time of the whole if that is shorter.
+func (g *group) Lease() time.Duration {
+	lease := g.whole.Lease
+	if g.whole.MaxHold > 0 {
+		lease = min(lease, g.whole.MaxHold)
+	}
+	for _, options := range g.each {
+		lease = min(lease, options.Lease)
+	}
+	return lease
 }
 
 // Holding is the grant by which a member holds the lock of that key, or nil.

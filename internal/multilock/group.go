@@ -62,7 +62,11 @@ const (
 func (o order) group(ctx context.Context) *group {
 	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members)), pause: firstRestore}
 	g.news = make(chan struct{}, 1)
-	g.under, g.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	under := context.WithoutCancel(ctx)
+	if g.kind == "Multi" { // it waits for one member while it holds others
+		under = lock.Below(under, g.alive)
+	}
+	g.under, g.cancel = context.WithCancelCause(under)
 	g.hold.Init(g, ctx)
 	for _, m := range g.Set.Members {
 		if g.kind == "Quorum" {

@@ -3,12 +3,12 @@ package multilock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // wait returns when it is time to vote again, and false when limited has ended.
 func (l *lookout) wait(limited context.Context, g *group) bool {
-	until, split := l.join(g)
+	until, split := l.join(limited, g)
 	any, cancel := context.WithDeadline(limited, until)
 	defer cancel()
 	var looks sync.WaitGroup
@@ -46,7 +46,7 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	looks.Wait()
 	if split {
 		l.pause = min(2*l.pause+splitPause, longestPause)
-		_ = pause.For(limited, rand.N(l.pause+1))
+		_ = pause.For(limited, random.Below(l.pause+1))
 	}
 	return limited.Err() == nil
 }
@@ -55,7 +55,7 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 // stood while it voted, it goes behind the others. Until is when to vote again whatever happens.
 // Split says that some members were granted or that nobody is known to hold one, so that others
 // may have voted at the same time.
-func (l *lookout) join(g *group) (until time.Time, split bool) {
+func (l *lookout) join(limited context.Context, g *group) (until time.Time, split bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -66,9 +66,11 @@ func (l *lookout) join(g *group) (until time.Time, split bool) {
 		refused := errors.As(e.why, &seen) && seen.HeldByOther()
 		switch {
 		case refused && w == nil:
-			l.waiters[i] = m.Ref.Watch()
+			l.waiters[i] = m.Ref.Watch(l.each[i].Backoff)
+			l.waiters[i].Deadline, _ = limited.Deadline()
 		case refused:
-			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap())))
+			// A nanosecond apart: at one moment, chance would decide how many of them have a turn.
+			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap()) + time.Duration(i)))
 		case w != nil:
 			w.Leave()
 			l.waiters[i] = nil
@@ -89,7 +91,7 @@ func (l *lookout) join(g *group) (until time.Time, split bool) {
 func (l *lookout) leave() {
 	for i, w := range l.waiters {
 		if w != nil {
-			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap())))
+			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap()) + time.Duration(i)))
 			w.Leave()
 		}
 	}

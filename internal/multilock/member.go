@@ -39,14 +39,14 @@ func (m Member) before(other Member) int {
 		strings.Compare(m.Address, other.Address),
 		cmp.Compare(m.Database, other.Database),
 		cmp.Compare(m.Slot, other.Slot),
-		strings.Compare(m.Ref.Name, other.Ref.Name),
+		strings.Compare(m.Ref.Lock, other.Ref.Lock),
 	)
 }
 
 // sameKey says that two members have one key in Redis, whatever their modes: they would wait for
 // each other.
 func (m Member) sameKey(other Member) bool {
-	return m.sameServer(other) && m.Database == other.Database && m.Ref.Name == other.Ref.Name
+	return m.sameServer(other) && m.Database == other.Database && m.Ref.Lock == other.Ref.Lock
 }
 
 // sameServer says that two members are known to be on one server.

@@ -42,7 +42,7 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 		}
 		// A member was lost while others were waited for, or it was time to let others go first.
 		again := errors.Is(err, lockerr.ErrNotAcquired) || errors.Is(err, lockerr.ErrLost) || errors.Is(err, lockerr.ErrReleased)
-		if !again || !o.waits() || limited.Err() != nil {
+		if !again || !o.waits() || limited.Err() != nil || o.timeIsUp() {
 			return nil, err
 		}
 		// Whoever asks again at once is there before those that were told: a message and a request
@@ -127,7 +127,7 @@ func (o *ordered) takeOne(i int) error {
 	if i > 0 && o.patience > 0 {
 		opts.Wait = min(opts.Wait, o.patience)
 	}
-	h, err := o.Set.Members[i].Ref.Acquire(o.under, opts)
+	h, err := o.Set.Members[i].Ref.Acquire(o.under, &opts)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (o *ordered) takeTogether(from, to int) (blocked int, err error) {
 	for i := range refs {
 		refs[i] = o.Set.Members[from+i].Ref
 	}
-	holds, blocked, err := o.Set.Members[from].Locks.AcquireTogether(o.under, limited, refs, o.each[from])
+	holds, blocked, err := o.Set.Members[from].Locks.AcquireTogether(o.under, limited, refs, &o.each[from])
 	for i, h := range holds {
 		if h != nil {
 			if over := o.keep(from+i, h); err == nil {

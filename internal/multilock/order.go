@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // order is what one call of Lock asks of several locks as one.
@@ -44,7 +44,7 @@ func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lo
 		if o.whole.MaxHold > 0 {
 			lease = min(lease, o.whole.MaxHold) // its key does not outlive the whole
 		}
-		o.each[i] = lock.Options{Lease: lease, Wait: o.whole.Wait, Fenced: o.whole.Fenced}
+		o.each[i] = lock.Options{Lease: lease, Wait: o.whole.Wait, Fenced: o.whole.Fenced, Backoff: o.whole.Backoff}
 	}
 	if o.waits() && o.whole.Wait != lock.Forever {
 		o.until = time.Now().Add(o.whole.Wait)
@@ -65,6 +65,9 @@ func (o order) limit(ctx context.Context) (context.Context, context.CancelFunc) 
 	}
 	return context.WithDeadline(ctx, o.until)
 }
+
+// timeIsUp says that the wait has ended. A context ends at a timer of its own, a moment later.
+func (o order) timeIsUp() bool { return !o.until.IsZero() && !time.Now().Before(o.until) }
 
 // timeUp is the error of an order whose context has ended.
 func (o order) timeUp(ctx context.Context, err error) error {
@@ -92,4 +95,4 @@ func (o order) failed(why error) error {
 }
 
 // jitter is up to twice d, so that two that wait for each other do not give way together.
-func jitter(d time.Duration) time.Duration { return d + rand.N(d+1) }
+func jitter(d time.Duration) time.Duration { return d + random.Below(d+1) }

@@ -86,7 +86,7 @@ func (g *group) vote(limited context.Context) bool {
 // that others make: then nobody else has one that it could have forgotten.
 func (g *group) ask(i int) {
 	m := g.Set.Members[i]
-	h, err := m.Ref.Acquire(g.under, g.each[i])
+	h, err := m.Ref.Acquire(g.under, &g.each[i])
 	if err != nil {
 		g.miss(i, err)
 		return

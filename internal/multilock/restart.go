@@ -39,7 +39,7 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	limited, cancel := context.WithTimeout(ctx, m.Restart.Timeout)
 	defer cancel()
 	asked := time.Now()
-	reply := m.Driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Name})
+	reply := m.Driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
 	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
 	var refused *driver.ServerError
 	switch {

@@ -31,6 +31,19 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckPrefix reports why text cannot stand in front of the names of locks, or nil. A whole hash tag
+// would put all locks into one slot, and hide the tags of their names. A part of one would put the
+// keys of a lock into several slots.
+func CheckPrefix(text string) error {
+	switch {
+	case text == "":
+		return nil
+	case strings.ContainsAny(text, "{}"):
+		return fmt.Errorf("%q has a brace, which decides on which server of a Cluster a lock is; a name may have a hash tag", text)
+	}
+	return CheckName(text)
+}
+
 // Prefixed derives a key or channel from a lock's name by a prefix. A name without an opening
 // brace is put in braces, so that in a cluster the derived key lies in the slot of the name. A
 // name with an opening brace is taken as it is, because it should have its own hash tag. As in
@@ -79,4 +92,21 @@ func ReadTimeoutPrefix(name string) string { return strings.TrimSuffix(Suffixed(
 // alive.
 func ReadTimeoutKey(name, owner string, n int) string {
 	return ReadTimeoutPrefix(name) + ":" + owner + ":rwlock_timeout:" + strconv.Itoa(n)
+}
+
+// SemaphoreChannel is the channel on which permits of a semaphore, leased or not, are announced.
+func SemaphoreChannel(name string) string { return Prefixed("redisson_sc", name) }
+
+// PermitsInUse is the sorted set of the leased permits of a semaphore that are in use: their ids,
+// and the moments at which they expire, in absolute milliseconds.
+func PermitsInUse(name string) string { return Suffixed(name, "timeout") }
+
+// LatchChannel is the channel on which a count-down latch is announced. Redisson adds braces to every
+// name here. So in a cluster a name with braces has its channel in another slot than its key.
+func LatchChannel(name string) string { return "redisson_countdownlatch__channel__{" + name + "}" }
+
+// RequestKey is the record of the last request of one slot of a client for a counter. Redisson does
+// not know it.
+func RequestKey(name, client string, slot int) string {
+	return Prefixed("redlatch:request", name) + ":" + client + ":" + strconv.Itoa(slot)
 }

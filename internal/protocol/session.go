@@ -41,8 +41,7 @@ func SessionField(field, lock string) string { return field + " " + lock }
 // may contain no other.
 func OwnField(client, field string) bool {
 	owner, _ := ParseField(field)
-	name, _, ok := ParseOwner(owner)
-	return ok && name == client
+	return OwnedBy(client, owner)
 }
 
 // ParseSessionField is the reverse of SessionField.

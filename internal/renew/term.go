@@ -36,8 +36,8 @@ func (t Term) Span(asked time.Time) time.Duration {
 	return min(t.Lease, t.Until.Sub(asked))
 }
 
-// final says that a renewal would add nothing to the term.
-func (t Term) final() bool {
+// Final says that a renewal would add nothing to the term.
+func (t Term) Final() bool {
 	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
 }
 
@@ -68,7 +68,7 @@ func (t Term) Over(now time.Time) bool {
 }
 
 // renewed says whether the term is to be followed by another.
-func (t Term) renewed() bool { return t.Every > 0 && !t.final() }
+func (t Term) renewed() bool { return t.Every > 0 && !t.Final() }
 
 // next is the moment at which something has to be done about the term: renew it,
 // or end it.

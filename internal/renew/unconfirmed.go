@@ -1,6 +1,10 @@
 package renew
 
-import "time"
+import (
+	"time"
+
+	"github.com/redlatch/redlatch/internal/signal"
+)
 
 // Guard is somebody who renews the items of an engine while its process is paused. The zero
 // value stands for nobody.
@@ -64,7 +68,7 @@ func (e *Engine) unconfirmedUntil(term Term) time.Time {
 // often, so that a late wake-up shows that the process was paused.
 func (e *Engine) tick() time.Duration {
 	if e.guard.Alive == nil {
-		return tick
+		return signal.Interval(tick)
 	}
 	return min(tick, e.guard.Gap/4)
 }

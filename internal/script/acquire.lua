@@ -6,10 +6,11 @@
 -- ARGV[2]  lease in milliseconds
 -- ARGV[3]  the owner's count after this call: 1, or one more than it holds
 -- ARGV[4]  the rule by which the token counts, when one is asked for
+-- ARGV[5]  how many tokens are issued at once
 --
 -- Replies
 --   1                acquired; the count is ARGV[3], the TTL is at least ARGV[2]
---   {token}          the same, with a token
+--   {token}          the same, with a token: the last one of a block
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); nothing changed
 --   error NOTLOCK    the key is a hash, but no mutex, or the counter of tokens cannot
@@ -33,7 +34,7 @@ if not found and count ~= '1' then
   return 0
 end
 
-local granted, refused = issue(KEYS[2], ARGV[4])
+local granted, refused = issue(KEYS[2], ARGV[4], ARGV[5])
 if refused then
   return refused
 end
@@ -41,6 +42,6 @@ redis.call('HSET', lock, owner, count)
 if found then
   raise(lock, lease)
 else
-  redis.call('PEXPIRE', lock, lease)
+  begin(lock, lease)
 end
 return granted

@@ -110,7 +110,7 @@ func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
 	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
 	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|keep|held|issue|bulky|last_token)\(`)
-	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|keepalives|set|counter|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
+	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
 			if !key.MatchString(match[2]) {
@@ -157,7 +157,7 @@ func oneOfEach(key string) []script.Call {
 	fair := script.NewFair(key, second, protocol.Plain)
 	return []script.Call{
 		script.Mutex{Lock: key}.Acquire("c:1", script.Counts{Writes: 1}, second, false), script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Release("c:1", 0, script.Counts{}, second),
-		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}),
+		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}), script.Mutex{Lock: key, Channel: key}.Leave("c:1", second, true),
 		script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Force(""), script.Mutex{Lock: key}.Status()[0],
 		script.NewRW(key, protocol.Plain).Acquire("c:1", script.Counts{Reads: 1}, second, false),
 		script.NewRW(key, protocol.Plain).Release("c:1", 1, script.Counts{}, second),
@@ -166,9 +166,25 @@ func oneOfEach(key string) []script.Call {
 		fair.Force(""), fair.Status()[1], script.AcquireAll([]string{key}, []string{"c:1"}, second),
 		script.SessionNote(key, second, script.SessionEntry{Field: "c:1", Lock: key, Count: 1, Lease: second}),
 		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second, "p"), script.SessionRead(key, "0"), script.SessionDrop(key),
+		script.SessionWaits(key, second), script.SessionsKnown(1),
 		script.SessionHeartbeat(key, second), script.SessionEnd(key), script.SessionsStalled(0, 1), script.WatchdogHeartbeat(key, second),
-		script.SessionKeep(key, "p", second), script.SessionRemove(key, "p"), renewed(script.SessionEntry{Field: "c:1", Lock: key, Lease: second}),
+		semaphore(key).Acquire(1, request(key)), semaphore(key).Cancel(1, request(key)), semaphore(key).Add(1, request(key)),
+		semaphore(key).Drain(request(key)), semaphore(key).Set(1, request(key)), script.NewLatch(key, protocol.Plain).CountDown(request(key)),
+		permits(key).Acquire(permit1, script.Counts{Writes: 1}, second, true), permits(key).Release(permit1, 0, script.Counts{}, second),
+		script.Renew([]script.Renewal{permits(key).Renewal(permit1, script.Counts{}, false, second)}), permits(key).Read(), script.InspectCounter(key, 9, false),
+		script.SessionKeep(key, "p", second), script.SessionRemove(key, "p"), script.Inspect(key, 10, false), renewed(script.SessionEntry{Field: "c:1", Lock: key, Lease: second}),
 	}
+}
+
+const permit1 = "00112233445566778899aabbccddeeff"
+
+func semaphore(key string) script.Semaphore { return script.NewSemaphore(key, protocol.Plain) }
+
+func permits(key string) script.Permits { return script.NewPermits(key, protocol.Plain) }
+
+// request is the first one of its slot.
+func request(key string) script.Request {
+	return script.Request{Record: "{" + key + "}:record", Number: 1, Keep: 10 * second}
 }
 
 // renewed is the call that renews an entry without an end.

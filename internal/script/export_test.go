@@ -9,7 +9,7 @@ func Files() fs.FS { return files }
 func (c Call) Script() string { return c.script.name }
 
 // Source is the text of that script.
-func (c Call) Source() string { return c.script.text }
+func (c Call) Source() string { return c.script.read().text }
 
 // Words is the command.
 func (c Call) Words() []string { return c.command.Words }

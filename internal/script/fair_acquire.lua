@@ -36,7 +36,7 @@ local holder, ttl, wrong = inspect(owner)
 
 -- grant sets the count. It raises the TTL and never lowers it.
 local function grant()
-  local granted, refused = issue(KEYS[5], ARGV[6])
+  local granted, refused = issue(KEYS[5], ARGV[6], 1)
   if refused then
     return refused
   end
@@ -51,7 +51,7 @@ local function grant()
     raise(lock, lease)
     lease = redis.call('PTTL', lock)
   else
-    redis.call('PEXPIRE', lock, lease)
+    begin(lock, lease)
   end
   set_deadlines(slot, tonumber(lease))
   return granted

@@ -19,8 +19,8 @@
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
--- Waiters at the front of the queue are given the deadlines that Java peers are to see. If the
--- lock is free, the next in turn is told: an earlier message may have been lost with a waiter
+-- Waiters at the front of the queue are given the deadlines that Java peers are to see, by the
+-- client of the head. If the lock is free, the next in turn is told: an earlier message may have been lost with a waiter
 -- that has died. A missing waiter is not queued here, because it may just have left. If it still
 -- waits, it queues itself.
 --
@@ -67,7 +67,11 @@ end
 
 local first = head(redis.call('LINDEX', queue, 0))
 local ttl = redis.call('PTTL', lock)
-set_deadlines(tonumber(ARGV[1]), ttl, true)
+-- The client of the head checks the deadlines of the window, and every client does if the head is
+-- foreign or new. So the work for a queue does not grow with the number of clients.
+if not first or not last_seen(first) or client_of(first) == client or removed > 0 or #ARGV > 5 + count then
+  set_deadlines(tonumber(ARGV[1]), ttl, window)
+end
 if first and ttl == -2 then
   announce(ARGV[2] .. ':' .. first, ARGV[3])
 end
@@ -80,8 +84,9 @@ for i, deadline in ipairs(redis.call('ZMSCORE', deadlines, unpack(ARGV, 6, 5 + c
     missing[#missing + 1] = owner
   end
 end
+local own = client .. ':'
 for _, owner in ipairs(front) do
-  if not named[owner] and client_of(owner) == client then
+  if string.sub(owner, 1, #own) == own and not named[owner] then
     unknown[#unknown + 1] = owner
   end
 end

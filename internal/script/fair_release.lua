@@ -53,7 +53,8 @@ if not held then
 end
 first = head(first)
 if not first or removed > 0 or was == owner or not last_seen(first) then
-  set_deadlines(tonumber(ARGV[4]), redis.call('PTTL', lock))
+  -- The grant that ends here checked the window behind a foreign head.
+  set_deadlines(tonumber(ARGV[4]), redis.call('PTTL', lock), held and first and removed == 0 and 1 or nil)
 end
 if wrong then
   return wrong

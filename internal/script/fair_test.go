@@ -304,22 +304,3 @@ func TestWhoQueuesIsHeard(t *testing.T) {
 		s.run(t, fair.Release(other, 0, script.Counts{}, lease))
 	})
 }
-
-func TestWhoLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		key := redistest.Name(t)
-		fair := script.NewFair(key, time.Minute, protocol.Plain)
-		const third = "9a0c7d52-0b5e-4d5c-8f0a-3f1d2c4b5a69:8"
-		s.run(t, fair.Acquire("holder:1", script.Counts{Writes: 1}, lease, false))
-		s.run(t, fair.Acquire(me, script.Counts{Writes: 1}, lease, true))
-		s.run(t, fair.Acquire(third, script.Counts{Writes: 1}, lease, true))
-		next := s.listen(t, protocol.LockChannel(key)+":"+third)
-		s.must(t, "DEL", key) // it expired
-		s.run(t, fair.Release(me, 0, script.Counts{}, lease))
-		if got := next.received(t); !slices.Equal(got, []string{"0"}) {
-			t.Errorf("the next was told %q", got)
-		}
-		s.run(t, fair.Release(third, 0, script.Counts{}, lease))
-	})
-}

@@ -125,7 +125,29 @@ func FuzzReaders(f *testing.F) {
 			}
 		}
 		readOthers(t, r)
+		readCounters(t, r)
 	})
+}
+
+// readCounters calls the readers of counters and permits.
+func readCounters(t *testing.T, r driver.Reply) {
+	t.Helper()
+	taken, err1 := script.ReadTaken(r)
+	_, err2 := script.ReadCancelled(r)
+	_, err3 := script.ReadSet(r)
+	added, err4 := script.ReadAdded(r)
+	left, err5 := script.ReadCountedDown(r)
+	_, err6 := script.ReadCounter(r)
+	drained, err7 := script.ReadDrained(r)
+	if err7 == nil && drained < 0 || err1 == nil && taken < -1 || err4 == nil && added.Told < 0 || err5 == nil && left < 0 {
+		t.Errorf("of %v it makes %d, %+v, %d, %d", r, taken, added, left, drained)
+	}
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
+		var refused *driver.ServerError
+		if r.Err != nil && !errors.As(err, &refused) {
+			t.Errorf("reader %d of counters makes %v of an error", i+1, err)
+		}
+	}
 }
 
 // readOthers calls the readers of which nothing more is promised than an end.

@@ -3,7 +3,9 @@ package script_test
 import (
 	"testing"
 
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Goal: a request that arrives late, on a connection that its client has given up and after
@@ -77,5 +79,32 @@ func TestALateRequestOfAStayThatIsOverTouchesNobody(t *testing.T) {
 				t.Errorf("an attempt to write made %q of %q", got, there)
 			}
 		}
+	})
+}
+
+// A renewal left before its owner took a read hold inside its write hold, and arrives after the
+// release of the write side. It names no timeout key, so it confirms nothing of the read hold.
+func TestARenewalConfirmsNoReadHoldOfWhichItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		for _, c := range []struct {
+			there     string
+			reads     int
+			confirmed bool
+		}{
+			{"write A:write=1 old", 0, true},
+			{"write A:write=1 A=1 old / A1old", 0, true},
+			{"read A=1 old / A1old", 0, false},
+			{"read A=1 old / A1old", 1, true},
+		} {
+			s.putRW(t, key, c.there)
+			renewal := script.NewRW(key, protocol.Plain).Renewal(me, script.Counts{Writes: 1, Reads: c.reads}, false, lease)
+			got, err := script.ReadRenewed(s.run(t, script.Renew([]script.Renewal{renewal})), 1)
+			if err != nil || !got[0].Held || (got[0].Err == nil) != c.confirmed {
+				t.Errorf("a renewal of %d read holds of %q is answered %+v, %v", c.reads, c.there, got, err)
+			}
+		}
+		s.clearRW(t, key)
 	})
 }

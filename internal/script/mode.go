@@ -7,8 +7,8 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-// Mode builds the calls for one lock of one kind. All kinds answer alike: ReadAcquired,
-// ReadReleased, ReadRenewed and ReadForced read the replies.
+// Mode builds the calls for one lock of one kind, or for the permits of one semaphore. All kinds
+// answer alike: ReadAcquired, ReadReleased, ReadRenewed and ReadForced read the replies.
 type Mode interface {
 	// Acquire makes owner's counts be these. Wait says that the owner will wait if it does not
 	// get the lock.
@@ -20,6 +20,11 @@ type Mode interface {
 	Renewal(owner string, counts Counts, over bool, lease time.Duration) Renewal
 	// Field is the owner's in the lock's hash, on one side.
 	Field(owner string, read bool) string
+}
+
+// LockMode is a Mode whose locks can be read and forced.
+type LockMode interface {
+	Mode
 	// Force frees the lock, whoever holds it; with an owner, if that owner does.
 	Force(owner string) Call
 	// Status reads the lock, and ReadStatus the first reply.

@@ -27,7 +27,10 @@ for i = 1, #KEYS do
 end
 
 for i = 1, #KEYS do
-  redis.call('HSET', KEYS[i], ARGV[i + 1], 1)
-  raise(KEYS[i], ARGV[1])
+  if redis.call('HSET', KEYS[i], ARGV[i + 1], 1) == 1 then
+    begin(KEYS[i], ARGV[1])
+  else
+    raise(KEYS[i], ARGV[1])
+  end
 end
 return 1

@@ -85,3 +85,34 @@ func TestSeveralMutexesAreTakenTogetherOrNotAtAll(t *testing.T) {
 		}
 	})
 }
+
+// Goal: each member has its own owner. Method: the same table with another owner for each lock,
+// so that an owner that is looked up in the wrong place is a stranger.
+func TestEachMemberIsLookedUpByItsOwnOwner(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		owners := []string{me, me + "1", me + "2"}
+		for at := range owners {
+			var keys []string
+			for i := range owners {
+				keys = append(keys, redistest.Name(t))
+				if i == at {
+					s.put(t, keys[i], held(owners[i], 1, old))
+				}
+			}
+			if reply := s.run(t, script.AcquireAll(keys, owners, lease)); reply.Int != 1 {
+				t.Errorf("lock %d was held by its own owner before: %+v", at, reply)
+			}
+			for i, key := range keys {
+				if left, want := s.state(t, key), held(owners[i], 1, lease); !left.is(want) {
+					t.Errorf("lock %d is left as %v, want %v", i, left, want)
+				}
+				s.must(t, "DEL", key)
+			}
+			s.put(t, keys[at], held(owners[(at+1)%3], 1, old))
+			if reply := s.run(t, script.AcquireAll(keys, owners, lease)); len(reply.Array) != 3 {
+				t.Errorf("lock %d was held by the owner of another: %+v", at, reply)
+			}
+		}
+	})
+}

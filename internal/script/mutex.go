@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -13,6 +14,7 @@ import (
 var (
 	acquireScript = load("acquire", "shape", "exclusive", "token")
 	releaseScript = load("release", "shape", "announce")
+	leaveScript   = load("leave", "announce")
 	renewScript   = load("renew", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
 	statusScript  = load("status", "shape", "exclusive", "last")
@@ -68,6 +70,46 @@ func (m Mutex) Release(owner string, _ int, counts Counts, lease time.Duration) 
 	return releaseScript.call(1, m.Lock, owner, strconv.Itoa(counts.Writes), millis(lease), m.Channel, m.Via.Unlocked())
 }
 
+// Leave ends the last hold of a mutex, which stays locked for a rest of time. ReadReleased reads the
+// reply. Waiters for a fair lock ask by themselves.
+func (m Mutex) Leave(owner string, rest time.Duration, tell bool) Call {
+	channel := ""
+	if tell {
+		channel = m.Channel
+	}
+	return leaveScript.call(1, m.Lock, owner, millis(rest), channel, m.Via.Unlocked())
+}
+
+// Free is Release of the last hold in two commands, if the announcement is one: the owner's field
+// goes, and the key with it, and then waiters are told. Freed reads the replies.
+//
+// Between the two another client may take the lock. The message then wakes waiters for nothing, as
+// one does that comes late. Should the second command not arrive, it is sent again. If the process
+// dies at that very moment, waiters look for themselves at their poll cap.
+func (m Mutex) Free(owner string) (free, announce Call, ok bool) {
+	verb, payload, _ := strings.Cut(m.Via.Unlocked(), " ")
+	words := []string{"HDEL", m.Lock, owner, verb, m.Channel, payload} // one piece of memory
+	free = Call{command: driver.Command{Words: words[:3:3], Key: m.Lock}}
+	announce = Call{command: driver.Command{Words: words[3:], Key: m.Lock}}
+	return free, announce, verb == "PUBLISH"
+}
+
+// Freed is the result of a release in the form of the script, made from those of Free.
+func Freed(free, announce Result) Result {
+	switch {
+	case free.Reply.Err != nil:
+	case number(free.Reply) == 0:
+		free.Reply.Int = -1
+	case announce.Reply.Err == nil:
+		free.Reply.Int = announce.Reply.Int
+	case announce.Failed() == nil:
+		free.Reply.Int = -2 // refused
+	default:
+		free.Reply.Int = 0 // not answered
+	}
+	return free
+}
+
 // Released is what Release found.
 type Released struct {
 	// Held says that the owner held the lock until this call.
@@ -98,6 +140,7 @@ func ReadReleased(r driver.Reply) (Released, error) {
 // Renewal is one lock of a batch.
 type Renewal struct {
 	Lock  string        // its key
+	InUse string        // of a permit: the key of the permits in use
 	Field string        // of the owner
 	Write string        // the field of its write side; "" if it has none
 	Over  bool          // the write hold has ended, and Redis may not know that yet
@@ -113,8 +156,11 @@ func (m Mutex) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Rene
 // Field is the owner's, in the lock's hash.
 func (m Mutex) Field(owner string, _ bool) string { return owner }
 
-// Renew extends all locks of the batch, each only for its owner.
+// Renew extends all locks of the batch, each only for its owner. A batch has permits alone, or none.
 func Renew(batch []Renewal) Call {
+	if batch[0].InUse != "" {
+		return renewPermits(batch)
+	}
 	words := make([]string, 0, 6*len(batch))
 	for _, one := range batch {
 		words = append(words, one.Lock)

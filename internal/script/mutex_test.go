@@ -64,6 +64,13 @@ var table = []row{
 	{"release what another holds", held(other, 1, old), release(me, 0), "-1", "not held", held(other, 1, old), 0, ""},
 	{"release a string", state{"=x", none}, release(me, 0), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
 
+	{"leave for less than is left", held(me, 1, 2*lease), leave(me), "-3", "holds remain", held(me, 1, lease), 1, ""},
+	{"leave for more than is left", held(me, 1, old), leave(me), "-3", "holds remain", held(me, 1, lease), 0, ""},
+	{"leave what has no expiry", held(me, 1, none), leave(me), "-3", "holds remain", held(me, 1, lease), 1, ""},
+	{"leave what is free", state{}, leave(me), "-1", "not held", state{ttl: missing}, 0, ""},
+	{"leave what another holds", held(other, 1, old), leave(me), "-1", "not held", held(other, 1, old), 0, ""},
+	{"leave a string", state{"=x", none}, leave(me), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+
 	{"renew", held(me, 2, old), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
 	{"renew for less than is left", held(me, 2, 2*lease), renew(me), "1", "kept", held(me, 2, 2*lease), 0, ""},
 	{"renew what has no expiry", held(me, 2, none), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
@@ -111,6 +118,12 @@ func acquire(owner string, count int) func(string) script.Call {
 func release(owner string, remaining int) func(string) script.Call {
 	return func(key string) script.Call {
 		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Release(owner, 0, script.Counts{Writes: remaining}, lease)
+	}
+}
+
+func leave(owner string) func(string) script.Call {
+	return func(key string) script.Call {
+		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Leave(owner, lease, true)
 	}
 }
 

@@ -18,7 +18,9 @@ func TestWithoutMemoryNothingIsConfirmedThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	s := connect(t, redistest.Start(t).Addr())
 	fenced := func(call rwCall) rwCall {
-		return func(key string) script.Call { return call(key).WithToken(protocol.TokenKey(key), true) }
+		return func(key string) script.Call {
+			return call(key).WithTokens(protocol.TokenKey(key), script.Tokens{Clock: true})
+		}
 	}
 	for _, c := range []struct {
 		what, given string
@@ -71,7 +73,7 @@ func TestWithoutMemoryNothingIsConfirmedThatIsNotThere(t *testing.T) {
 		then  state
 	}{
 		{"acquire", state{}, acquire(me, 1)("mutex"), "error OOM", state{ttl: missing}},
-		{"acquire, fenced", state{}, acquire(me, 1)("mutex").WithToken("counter", true), "error OOM", state{ttl: missing}},
+		{"acquire, fenced", state{}, acquire(me, 1)("mutex").WithTokens("counter", script.Tokens{Clock: true}), "error OOM", state{ttl: missing}},
 		{"re-enter", held(me, 1, old), acquire(me, 2)("mutex"), "error OOM", held(me, 1, old)},
 		{"acquire all", state{}, script.AcquireAll([]string{"mutex", "mutex2"}, []string{me, me}, lease), "error OOM", state{ttl: missing}},
 		{"renew", held(me, 1, old), renew(me)("mutex"), "1", held(me, 1, lease)},
@@ -129,7 +131,7 @@ func TestARenewalThatChangesNothingIsNotConfirmedByAServerThatMayNotWrite(t *tes
 		s.putRW(t, "job", "read A=1 long / A1long")
 		redis.CLI(t, set[0]...)
 		for _, call := range []script.Call{renew(me)("mutex"), rwRenew("A", 0, 1)("job"), acquire(me, 1)("mutex"), rwAcquire("A", 0, 1)("job")} {
-			result, err := script.NewRunner(s, 100*ms).Run(context.Background(), call)
+			result, err := script.NewRunner(s, 400*ms).Run(context.Background(), call)
 			if err == nil {
 				err = result.Reply.Err
 			}

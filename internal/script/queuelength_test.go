@@ -15,7 +15,7 @@ func TestAHolderIsNotKeptByAQueueThatIsNone(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, redistest.Start(t).Addr())
 	fair := script.NewFair("job", 5*time.Minute, protocol.Plain)
-	const many = "for i = 1, 70000 do redis.call('RPUSH', KEYS[1], i) end"
+	const many = "local all = {} for i = 1, 7000 do all[i] = i end for i = 1, 10 do redis.call('RPUSH', KEYS[1], unpack(all)) end"
 	conn.must(t, "EVAL", many, "1", "redisson_lock_queue:{job}")
 	for what, free := range map[string]script.Call{
 		"release": fair.Release(me, 0, script.Counts{}, lease), "force": fair.Force(""), "force from its owner": fair.Force(me),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -94,8 +95,10 @@ func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
+	embedded.Quicken(d.Miniredis())
 	for name, d := range map[string]driver.Driver{"redis": connect(t, redistest.Shared(t).Addr()), "memory": d} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
 				b := &bench{Driver: d, t: rt, model: model{{}, {}}, runner: script.NewRunner(d, 3*second)}
 				for i := range b.locks {

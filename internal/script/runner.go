@@ -79,14 +79,14 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{Reply: reply, Asked: asked}, nil
 	}
 	// The slow path is a function of its own, which keeps this one cheap.
-	return r.runOn(ctx, call, reply, asked)
+	return r.runOn(ctx, &call, &reply, asked)
 }
 
 // runOn is Run after a first request that was not answered.
-func (r *Runner) runOn(ctx context.Context, call Call, reply driver.Reply, asked time.Time) (Result, error) {
+func (r *Runner) runOn(ctx context.Context, call *Call, reply *driver.Reply, asked time.Time) (Result, error) {
 	s := sending{driver: r.driver, bound: asked.Add(r.bound)}
-	open, results := pend([]Call{call})
-	unknown, left := s.take(open, []driver.Reply{reply}, asked)
+	open, results := pend([]Call{*call})
+	unknown, left := s.take(open, []driver.Reply{*reply}, asked)
 	err := s.repeat(ctx, unknown, left)
 	return results[0], err
 }
@@ -95,11 +95,37 @@ func (r *Runner) runOn(ctx context.Context, call Call, reply driver.Reply, asked
 // returns one result for each. The error is nil if all were answered. It is an *UnknownError if
 // any unanswered call may have taken effect (Result.Failed).
 func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
-	s := sending{driver: r.driver, bound: time.Now().Add(r.bound)}
+	asked := time.Now()
+	commands := make([]driver.Command, len(calls))
+	for i, call := range calls {
+		commands[i] = call.command
+	}
+	return r.runAllOn(ctx, calls, r.first(ctx, asked, commands), asked)
+}
+
+// RunTwo is RunAll for two calls. If both are answered at once, it takes less memory.
+func (r *Runner) RunTwo(ctx context.Context, one, two Call) (Result, Result) {
+	asked := time.Now()
+	replies := r.first(ctx, asked, []driver.Command{one.command, two.command})
+	if answered(replies[0].Err) && answered(replies[1].Err) {
+		return Result{Reply: replies[0], Asked: asked}, Result{Reply: replies[1], Asked: asked}
+	}
+	results, _ := r.runAllOn(ctx, []Call{one, two}, replies, asked)
+	return results[0], results[1]
+}
+
+// first sends commands for the first time.
+func (r *Runner) first(ctx context.Context, asked time.Time, commands []driver.Command) []driver.Reply {
+	limited, cancel := r.limit(ctx, asked.Add(r.bound))
+	defer cancel()
+	return r.driver.Pipeline(limited, commands...)
+}
+
+// runAllOn is RunAll after a first request.
+func (r *Runner) runAllOn(ctx context.Context, calls []Call, replies []driver.Reply, asked time.Time) ([]Result, error) {
+	s := sending{driver: r.driver, bound: asked.Add(r.bound)}
 	open, results := pend(calls)
-	limited, cancel := r.limit(ctx, s.bound)
-	unknown, left := s.send(limited, open)
-	cancel()
+	unknown, left := s.take(open, replies, asked)
 	return results, s.repeat(ctx, unknown, left)
 }
 

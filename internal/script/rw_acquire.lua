@@ -10,17 +10,20 @@
 -- ARGV[5]   lease in milliseconds
 -- ARGV[6]   what the timeout keys of all readers begin with
 -- ARGV[7]   the rule by which the token counts, when one is asked for
+-- ARGV[8]   how many tokens are issued at once
 --
 -- Replies
 --   1                acquired; the counts are as asked for; the lock and the timeout keys
 --                    live for at least the lease
---   {token}          the same, with a token
+--   {token}          the same, with a token: the last one of a block
 --   0                the counts asked for build on a hold that is gone; nothing changed
 --   {ttl, holder}    another holds it; milliseconds until it may end unless it is renewed
---                    (-1: never)
---   error NOTLOCK    the key is a hash, but no read-write lock, or one without expiry that
---                    a reader would have to join, or the counter of tokens cannot count;
---                    nothing changed, but dead readers may be removed
+--                    (-1: never; 0 to ask again at once, because many dead readers were
+--                    removed and there may be more)
+--   error NOTLOCK    the key is a hash, but no read-write lock, or one that a reader would
+--                    have to join and cannot, because it has no expiry or too many readers,
+--                    or the counter of tokens cannot count; nothing changed, but dead
+--                    readers may be removed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
 -- A writer may also read. A reader may not write. A writer removes dead readers: a reader whose
@@ -28,6 +31,8 @@
 --
 -- Redisson: tryLockInnerAsync of RedissonReadLock and RedissonWriteLock. The latter adds the
 -- lease of a re-entry to the TTL, and leaves dead readers to the next reader's release.
+
+local many = 100 -- dead readers that are worth another call at once
 
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -53,19 +58,23 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
   if mode and not upgrade and lock_ttl() == -1 then
     return notlock('the key has no expiry, so it may be no lock')
   end
+  if mode and not upgrade and redis.call('HLEN', lock) == max_fields then
+    return notlock('it has as many readers as a lock can have')
+  end
   if upgrade then
-    local left, holder = find_living(prefix)
+    local left, holder, dead = find_living(prefix)
     if holder then
-      return {left, holder}
+      return {budget < 0 and dead >= many and 0 or left, holder}
     end
     redis.call('UNLINK', lock)
   end
 end
 
-local granted, refused = issue(KEYS[reads + 2], ARGV[7])
+local granted, refused = issue(KEYS[reads + 2], ARGV[7], ARGV[8])
 if refused then
   return refused
 end
+local before = redis.call('PTTL', lock) -- first: a lock that this is refused for would never end
 if writes > 0 then
   redis.call('HSET', lock, 'mode', 'write', writer, writes)
 end
@@ -75,7 +84,11 @@ end
 if writes == 0 and reads > 1 then
   redis.call('HDEL', lock, writer) -- if its release was lost
 end
-raise(lock, lease)
+if before == -2 then
+  begin(lock, lease)
+else
+  raise(lock, lease)
+end
 if mode == 'write' and writes == 0 then
   lease = ms(redis.call('PTTL', lock)) -- what was confirmed to the writer
 end

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -17,19 +18,26 @@ import (
 //go:embed *.lua *.inc
 var files embed.FS
 
-// source is one script: its text, and the digest by which the server knows it.
+// source is one script. It is read when it is needed first: reading all of them would take
+// longer than everything else at the start of a program.
 type source struct {
-	name, text, digest string
+	name string
+	read func() body
 }
 
-// load loads a script, which begins with what it has in common with others.
+// body is the text of a script, and the digest by which the server knows it.
+type body struct{ text, digest string }
+
+// load names a script, which begins with what it has in common with others.
 func load(name string, common ...string) *source {
-	var text string
-	for _, part := range common {
-		text += read(part + ".inc")
-	}
-	text = trim(text + read(name+".lua"))
-	return &source{name: name, text: text, digest: protocol.Digest(text)}
+	return &source{name, sync.OnceValue(func() body {
+		var text string
+		for _, part := range common {
+			text += read(part + ".inc")
+		}
+		text = trim(text + read(name+".lua"))
+		return body{text, protocol.Digest(text)}
+	})}
 }
 
 // trim removes the functions that no later code calls. The server creates all functions anew at
@@ -68,37 +76,69 @@ func (c Call) Piggybacked() Call {
 	return c
 }
 
+// Sourced is the same call, always sent with its source. A server that stands still may carry it out
+// when nobody waits for the answer any more, so it could not ask for the source.
+func (c Call) Sourced() Call {
+	c.command = c.WithSource()
+	return c
+}
+
 // call builds EVALSHA digest numkeys key… arg….
 func (s *source) call(keys int, words ...string) Call {
 	all := make([]string, 0, 3+len(words))
-	all = append(all, "EVALSHA", s.digest, strconv.Itoa(keys))
+	all = append(all, "EVALSHA", s.read().digest, strconv.Itoa(keys))
 	all = append(all, words...)
 	return Call{script: s, command: driver.Command{Words: all, Key: words[0]}}
 }
 
-// WithToken makes a call that acquires also issue a fencing token from the counter. If clock is
-// set, the token is never below the server's time in microseconds.
-func (c Call) WithToken(counter string, clock bool) Call {
+// Tokens says how an acquisition issues fencing tokens.
+type Tokens struct {
+	Clock bool          // a token is at least the server's time in microseconds
+	Keep  time.Duration // with Clock: so long after the last token the counter expires. 0: never.
+	Count int64         // how many are issued. The last one is the answer. 0 is 1.
+}
+
+// WithTokens is the same call, which also issues tokens if it acquires.
+func (c Call) WithTokens(counter string, t Tokens) Call {
 	rule := "count"
-	if clock {
+	switch {
+	case t.Clock && t.Keep > 0:
+		rule = millis(t.Keep)
+	case t.Clock:
 		rule = "clock"
 	}
 	words := c.command.Words
 	keys, _ := strconv.Atoi(words[2])
 	words = slices.Insert(words, 3+keys, counter)
 	words[2] = strconv.Itoa(keys + 1)
-	c.command.Words = append(words, rule)
+	c.command.Words = append(words, rule, strconv.FormatInt(max(t.Count, 1), 10))
 	return c
 }
 
 // WithSource is the same call for a server that does not know the script.
 func (c Call) WithSource() driver.Command {
-	words := append([]string{"EVAL", c.script.text}, c.command.Words[2:]...)
+	words := append([]string{"EVAL", c.script.read().text}, c.command.Words[2:]...)
 	return driver.Command{Words: words, Key: c.command.Key}
 }
 
 // millis writes a duration in milliseconds, as the scripts expect it.
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+func millis(d time.Duration) string {
+	if n := int(d / time.Second); d%time.Second == 0 && n >= 0 && n < common {
+		return seconds()[n]
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10)
+}
+
+// seconds are the whole seconds as millis writes them. Most leases are among them.
+var seconds = sync.OnceValue(func() []string {
+	all := make([]string, common)
+	for n := range all {
+		all[n] = strconv.Itoa(1000 * n)
+	}
+	return all
+})
+
+const common = 61
 
 // flag writes a bool as the scripts expect it.
 func flag(on bool) string {

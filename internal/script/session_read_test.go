@@ -139,7 +139,7 @@ func TestAnEntryIsRenewedUpwardsForItsOwnerAlone(t *testing.T) {
 			s.must(t, "DEL", name)
 		}
 		// A read hold all of whose keys have expired is gone, whatever the lock says.
-		s.put(t, name, state{"mode=read," + me + "=1", old})
+		s.put(t, name, state{"mode=read " + me + "=1", old})
 		e.Read = true
 		renew(e, 0)
 	})

@@ -124,7 +124,7 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 	})
 }
 
-func (s *server) now(t *testing.T) time.Time {
+func (s *server) now(t testing.TB) time.Time {
 	t.Helper()
 	words := s.must(t, "TIME").Array
 	var sec, micro int64
@@ -144,4 +144,18 @@ func (s *server) score(t *testing.T, key, member string) time.Time {
 	var ms int64
 	fmt.Sscan(s.must(t, "ZSCORE", key, member).Str, &ms)
 	return time.UnixMilli(ms)
+}
+
+// Watchdogs that are dead, or whose time never ends, protect nobody.
+func TestAHeartbeatCountsNoWatchdogThatIsDead(t *testing.T) {
+	t.Parallel()
+	s := connect(t, redistest.Start(t).Addr())
+	past := fmt.Sprint(s.now(t).Add(-time.Millisecond).UnixMilli())
+	s.must(t, "ZADD", protocol.Watchdogs, past, "dead", "-inf", "never", "+inf", "endless")
+	s.run(t, script.WatchdogHeartbeat("alive", 5*time.Second))
+	s.must(t, "ZADD", protocol.Watchdogs, past, "dead", "-inf", "never", "+inf", "endless")
+	found, err := script.ReadHeartbeat(s.run(t, script.SessionHeartbeat("client", lease)))
+	if err != nil || found.Watchdogs != 1 {
+		t.Errorf("with one that is alive, %d are counted, %v", found.Watchdogs, err)
+	}
 }

@@ -18,7 +18,7 @@ import (
 // token acquires the lock and returns what came of it.
 func (s *server) token(t *testing.T, key, owner string, count int, clock bool) script.Acquired {
 	t.Helper()
-	got, err := script.ReadAcquired(s.run(t, acquire(owner, count)(key).WithToken(protocol.TokenKey(key), clock)))
+	got, err := script.ReadAcquired(s.run(t, acquire(owner, count)(key).WithTokens(protocol.TokenKey(key), script.Tokens{Clock: clock})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestAnAcquisitionWhoseTokenCannotBeIssuedTakesNothing(t *testing.T) {
 				script.NewFair(key, time.Minute, protocol.Plain).Acquire(me, script.Counts{Writes: 1}, lease, true),
 			} {
 				s.must(t, "DEL", key)
-				reply := s.run(t, call.WithToken(protocol.TokenKey(key), false))
+				reply := s.run(t, call.WithTokens(protocol.TokenKey(key), script.Tokens{}))
 				if reply.Err == nil {
 					t.Errorf("%s with the counter %q: %+v", call.Script(), spoil[2], reply)
 				}
@@ -134,7 +134,7 @@ func TestACounterThatCannotCountRefusesTheLock(t *testing.T) {
 				if value != "none" {
 					s.must(t, "SET", counter, value)
 				}
-				reply := s.run(t, call.WithToken(counter, false))
+				reply := s.run(t, call.WithTokens(counter, script.Tokens{}))
 				got := label(call, reply)
 				if acquired, err := script.ReadAcquired(reply); err == nil && acquired.Granted {
 					got = fmt.Sprintf("{%d}", acquired.Token)
@@ -171,7 +171,7 @@ func TestEveryGrantOfAReadWriteLockCountsTheSameCounter(t *testing.T) {
 			if i > 4 {
 				want--
 			}
-			got, err := script.ReadAcquired(s.run(t, call(key).WithToken(protocol.TokenKey(key), false)))
+			got, err := script.ReadAcquired(s.run(t, call(key).WithTokens(protocol.TokenKey(key), script.Tokens{})))
 			if err != nil || !got.Granted || got.Token != want {
 				t.Errorf("grant %d is %+v, %v; want the token %d", i, got, err, want)
 			}

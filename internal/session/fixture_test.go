@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +35,12 @@ type stage struct {
 	runner *script.Runner
 	client string
 	log    *log
+	waits  atomic.Pointer[[]script.Wait] // that the client has
+	looked atomic.Pointer[time.Time]     // when it was last asked for them
 }
+
+// wait makes the client have these waits, and no other.
+func (s *stage) wait(waits ...script.Wait) { s.waits.Store(&waits) }
 
 // bubble plays on a server in memory and in fake time.
 func bubble(t *testing.T, play func(t *testing.T, s *stage)) {
@@ -70,9 +76,15 @@ func on(t *testing.T, server *redistest.Server) *stage {
 
 func newStage(t *testing.T, d driver.Driver) *stage {
 	s := &stage{T: t, driver: &flaky{Driver: d}, client: redistest.Name(t), log: new(log)}
+	s.wait()
 	s.runner = script.NewRunner(s.driver, second)
 	s.Session = session.New(session.Settings{
 		Client: s.client, Listen: s.driver.Listen, Runner: s.runner, Lease: lease, Timeout: second,
+		Waits: func(_ int, before time.Time) []script.Wait {
+			now := time.Now()
+			s.looked.Store(&now)
+			return slices.DeleteFunc(slices.Clone(*s.waits.Load()), func(w script.Wait) bool { return !w.Since.Before(before) })
+		},
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	return s
@@ -137,7 +149,7 @@ func (s *stage) wantInRedis(what string, want ...string) {
 // enter and leave do what a client does with an acquisition and a release.
 func (s *stage) enter(lock string) {
 	e := entryOf(lock)
-	if note, send := s.Enter(e.Key(), e); send {
+	if note, send := s.Enter(e.Key(), e, false); send {
 		s.along(e.Key(), note)
 	}
 }
@@ -165,7 +177,8 @@ type flaky struct {
 	lose func() (request, reply bool)
 	// before is called with what is about to be sent.
 	before   func(commands []driver.Command)
-	refusing bool // it opens no listener
+	refused  func(command driver.Command) bool // for lack of a right
+	refusing bool                              // it opens no listener
 	events   driver.Events
 	heard    string
 }
@@ -228,6 +241,11 @@ func (d *flaky) Pipeline(ctx context.Context, commands ...driver.Command) []driv
 	replies := make([]driver.Reply, len(commands))
 	if !request {
 		replies = d.Driver.Pipeline(ctx, commands...)
+	}
+	for i, c := range commands {
+		if d.refused != nil && d.refused(c) {
+			replies[i] = driver.Reply{Err: &driver.ServerError{Message: "NOPERM no permissions"}}
+		}
 	}
 	if request || reply {
 		for i := range replies {

@@ -2,6 +2,8 @@ package session
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
@@ -12,20 +14,28 @@ const maxTold = 500
 
 // loop sends heartbeats, and tells Redis of unconfirmed keys, until the session ends.
 func (s *Session) loop() {
-	interval := s.settings.Lease / 6
+	interval := s.interval()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
+		due := false
 		select {
 		case <-timer.C:
-			timer.Reset(interval)
-			s.heartbeat()
+			due = true
 		case <-s.kick:
-			if pulse, _ := s.currentPulse(); pulse != s.told {
-				s.heartbeat()
+			select { // both may be there: it does not matter which is seen first
+			case <-timer.C:
+				due = true
+			default:
 			}
 		case <-s.ctx.Done():
 			return
+		}
+		if due {
+			timer.Reset(interval)
+		}
+		if pulse, _ := s.currentPulse(); due || pulse != s.told {
+			s.heartbeat()
 		}
 		s.tell()
 	}
@@ -37,10 +47,20 @@ func (s *Session) heartbeat() {
 	since := s.registry.mark()
 	reachable := s.reachable.Load()
 	pulse, why := s.currentPulse()
-	results, _ := s.settings.Runner.RunAll(s.ctx,
+	calls := []script.Call{
 		script.SessionHeartbeat(s.settings.Client, s.settings.Lease/4),
-		script.SessionTouch(s.settings.Client, s.ttl(), pulse))
+		script.SessionTouch(s.settings.Client, s.ttl(), pulse),
+	}
+	waits, tell := s.waitsCall()
+	if tell {
+		calls = append(calls, waits)
+	}
+	asked := time.Now()
+	results, _ := s.settings.Runner.RunAll(s.ctx, calls...)
 	arrived := time.Now()
+	if tell {
+		s.waitsAnswered(results[2])
+	}
 	found, err := script.ReadHeartbeat(results[0].Reply)
 	size, failed := script.ReadCount(results[1].Reply)
 	if err = cmp.Or(err, failed); err != nil {
@@ -48,7 +68,7 @@ func (s *Session) heartbeat() {
 		return
 	}
 	s.mu.Lock()
-	s.now, s.nowAt = found.Now, arrived
+	s.now, s.nowAt, s.asked = found.Now, arrived, asked
 	s.mu.Unlock()
 	s.reachable.Store(true)
 	s.told = pulse
@@ -159,8 +179,8 @@ func (s *Session) tell() {
 func (s *Session) send(said map[string]entry, calls ...script.Call) error {
 	var notes []script.SessionEntry
 	var forgets []string
-	for key, e := range said {
-		if e.version > 0 {
+	for _, key := range slices.Sorted(maps.Keys(said)) { // so that a simulation can be repeated
+		if e := said[key]; e.version > 0 {
 			notes = append(notes, s.byServerClock(e.SessionEntry))
 		} else {
 			forgets = append(forgets, key)

@@ -15,7 +15,7 @@ func TestWhatWasLeftInAnOutageIsForgottenByABusyClient(t *testing.T) {
 		s.enter("kept")
 		s.enter("left")
 		busy := entryOf("busy")
-		note, _ := s.Enter(busy.Key(), busy)
+		note, _ := s.Enter(busy.Key(), busy, false)
 		s.driver.set(func() (request, reply bool) { return true, false })
 		time.Sleep(3 * second) // a heartbeat was missed
 		s.leave("left")

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"crypto/rand"
 	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
@@ -47,7 +47,7 @@ func (s *Session) openPulse(former driver.Listener) (open driver.Listener, err e
 	if err != nil {
 		return former, err
 	}
-	name := rand.Text()
+	name := random.Text()
 	if err := listener.Subscribe(s.ctx, protocol.PulseChannel(s.settings.Client, name)); err != nil {
 		listener.Close()
 		return former, err

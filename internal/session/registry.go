@@ -20,11 +20,11 @@ type entry struct {
 	version             int // from 1
 }
 
-// enter adds an entry. It reports false if the registry has it already.
-func (r *registry) enter(key string, e script.SessionEntry) bool {
+// enter adds an entry. It reports false if the registry has it already and it is not told again.
+func (r *registry) enter(key string, e script.SessionEntry, again bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old, ok := r.entries[key]; ok && old.SessionEntry == e {
+	if old, ok := r.entries[key]; ok && old.SessionEntry == e && !again {
 		return false
 	}
 	r.version++

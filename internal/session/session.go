@@ -35,11 +35,13 @@ type Session struct {
 	// Of the loop.
 	unguarded int    // heartbeats in a row after which no watchdog would renew
 	told      string // the pulse that Redis knows of
+	waits     waits
 	state     string // what was logged last
 
 	mu        sync.Mutex
 	now       time.Time // by the server's clock,
-	nowAt     time.Time // at this moment or before it
+	nowAt     time.Time // at this moment or before it,
+	asked     time.Time // but after this one
 	pulseName string    // of the pulse that is acknowledged, "" if there is none
 	pulseErr  error     // why there is none
 }
@@ -49,8 +51,9 @@ type Settings struct {
 	Client  string // its id
 	Listen  func(ctx context.Context, events driver.Events) (driver.Listener, error)
 	Runner  *script.Runner
-	Lease   time.Duration // of the holds
-	Timeout time.Duration // the longest wait of the first acquisition
+	Lease   time.Duration                                   // of the holds
+	Waits   func(limit int, before time.Time) []script.Wait // that began before, with Since by the local clock, the longest first
+	Timeout time.Duration                                   // the longest wait of the first acquisition
 	Logger  *slog.Logger
 }
 
@@ -110,15 +113,21 @@ func (s *Session) Stop(ctx context.Context) error {
 	if s.limit.IsZero() { // it never began
 		return nil
 	}
-	_, err := s.settings.Runner.RunAll(ctx, script.SessionDrop(s.settings.Client), script.SessionEnd(s.settings.Client))
+	calls := []script.Call{script.SessionDrop(s.settings.Client), script.SessionEnd(s.settings.Client)}
+	if s.waits.told {
+		calls = append(calls, script.SessionWaits(s.settings.Client, s.ttl()))
+	}
+	_, err := s.settings.Runner.RunAll(ctx, calls...)
 	return err
 }
 
 // Enter adds an entry, whose Until is by the local clock. If send is true, the caller sends the
-// note before the request that the entry is about, and calls Answered with its result.
-func (s *Session) Enter(key string, e script.SessionEntry) (note script.Call, send bool) {
+// note before the request that the entry is about, and calls Answered with its result. An entry
+// that is there already is told only again: while an owner waits for its lock, a watchdog takes its
+// entry for one that has ended.
+func (s *Session) Enter(key string, e script.SessionEntry, again bool) (note script.Call, send bool) {
 	e = e.Bounded()
-	if !s.registry.enter(key, e) || !s.tellable(key) {
+	if !s.registry.enter(key, e, again) || !s.tellable(key) {
 		return note, false
 	}
 	return script.SessionNote(s.settings.Client, s.ttl(), s.byServerClock(e)).Piggybacked(), true
@@ -164,6 +173,9 @@ func (s *Session) Watchdogs() int { return int(s.watchdogs.Load()) }
 // shortly before: one was alive, and Redis knew the pulse.
 func (s *Session) Guarded() bool { return s.guarded.Load() }
 
+// interval is the time between two heartbeats.
+func (s *Session) interval() time.Duration { return s.settings.Lease / 6 }
+
 // ttl is how long the session outlives the last heartbeat.
 func (s *Session) ttl() time.Duration { return 2 * s.settings.Lease }
 
@@ -171,9 +183,14 @@ func (s *Session) ttl() time.Duration { return 2 * s.settings.Lease }
 // too late: the server's clock was read before its answer arrived.
 func (s *Session) byServerClock(e script.SessionEntry) script.SessionEntry {
 	if !e.Until.IsZero() {
-		s.mu.Lock()
-		e.Until = s.now.Add(e.Until.Sub(s.nowAt))
-		s.mu.Unlock()
+		e.Until = s.serverTime(e.Until)
 	}
 	return e
+}
+
+// serverTime is a moment by the server's clock.
+func (s *Session) serverTime(local time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now.Add(local.Sub(s.nowAt))
 }

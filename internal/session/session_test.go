@@ -57,7 +57,7 @@ func TestTheSessionSaysWhatIsEnteredAndNotWhatHasLeft(t *testing.T) {
 		s.enter("a")
 		s.enter("b")
 		s.wantInRedis("after two were entered", "c:1 a", "c:1 b")
-		if _, send := s.Enter("c:1 a", entryOf("a")); send {
+		if _, send := s.Enter("c:1 a", entryOf("a"), false); send {
 			t.Error("what Redis knows is told again")
 		}
 		s.leave("a")
@@ -146,7 +146,7 @@ func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 		s.enter("a")
 		s.driver.set(func() (bool, bool) { return true, false })
 		time.Sleep(3 * second) // a heartbeat fails
-		if _, send := s.Enter("c:1 b", entryOf("b")); send {
+		if _, send := s.Enter("c:1 b", entryOf("b"), false); send {
 			t.Error("a note is to be sent to a server that does not answer")
 		}
 		if _, send := s.Leave("c:1 a"); send {
@@ -248,7 +248,7 @@ func TestTheEndOfAnEntryIsToldByTheServersClock(t *testing.T) {
 		s.Ready(t.Context())
 		e := entryOf("a")
 		e.Until = time.Now().Add(10 * second)
-		note, _ := s.Enter(e.Key(), e)
+		note, _ := s.Enter(e.Key(), e, false)
 		s.along(e.Key(), note)
 		words := strings.Fields(s.do("HGET", protocol.SessionKey(s.client), e.Key()).Str)
 		ms, _ := strconv.ParseInt(words[3], 10, 64)

@@ -245,7 +245,7 @@ func (a *asking) Enabled(context.Context, slog.Level) bool { return true }
 func (a *asking) Handle(context.Context, slog.Record) error {
 	a.hub.Waiting()
 	a.hub.Subscribed()
-	a.hub.HasWaiters("forbidden")
+	a.hub.MustWait(context.Background(), "forbidden")
 	a.asked.Add(1)
 	return nil
 }

@@ -1,9 +1,12 @@
 package waitqueue_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Hand-over within the process.
@@ -176,6 +179,58 @@ func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testi
 		w.Tried(far())
 		if turn := w.Turn(time.Now()); !turn.Try {
 			t.Errorf("the lock is free, and the contender sleeps for another %v", time.Until(turn.At))
+		}
+	})
+}
+
+// Readers enter together with the reader in front of them, up to the first who cannot.
+func TestABatchEndsAtTheFirstWriter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		var ws []*waitqueue.Waiter
+		for i, reader := range []bool{true, true, true, false, true} {
+			ws = append(ws, h.Join(channel, i, reader))
+		}
+		if turn := ws[0].Turn(time.Now()); !turn.Try {
+			t.Fatal("it is not its turn")
+		}
+		batch := ws[0].Batch()
+		if !slices.Equal(batch, ws[1:3]) {
+			t.Errorf("a batch of %d, want the two readers behind", len(batch))
+		}
+		for _, w := range batch {
+			w.Complete(true, true)
+		}
+		for _, w := range ws {
+			w.Leave()
+		}
+	})
+}
+
+// A waiter is told its result a moment before it enters. Who asked for it once more in between would
+// release what it holds, because it has left.
+func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		join := func(value string) *waitqueue.Waiter { return h.JoinShared(channel, value, true) }
+		first, second := join("first"), join("second")
+		for _, w := range []*waitqueue.Waiter{first, second} {
+			if w == first && h.Release(channel, nil, true) != first || w == second && len(first.Batch()) != 1 {
+				t.Fatal("not claimed")
+			}
+			w.Complete("refused", false)
+			if w.Turn(time.Now()).Result == nil {
+				t.Fatal("no result")
+			}
+			if w == first && h.Release(channel, nil, true) != nil || w == second && first.Batch() != nil {
+				t.Errorf("the %v waiter was claimed before it went on", w.Value)
+			}
+			w.Tried(far())
+		}
+		if h.Release(channel, nil, true) != first || len(first.Batch()) != 1 {
+			t.Error("a waiter that goes on waiting is not claimed")
 		}
 	})
 }

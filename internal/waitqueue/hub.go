@@ -1,14 +1,17 @@
 package waitqueue
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // Listen opens a subscription connection.
@@ -17,6 +20,9 @@ type Listen func(ctx context.Context, events driver.Events) (driver.Listener, er
 // Hub keeps the wait queues of one process and its subscription connection. It opens the
 // connection when somebody waits for the first time.
 type Hub struct {
+	// Backoff is that of waiters that bring none. It is set before the first of them joins.
+	Backoff Backoff
+
 	listen Listen
 	logger *slog.Logger
 	kick   chan struct{} // capacity one: the loop has something to do
@@ -34,6 +40,7 @@ type Hub struct {
 	queues   map[string]*queue   // by key; changed by open and drop only
 	channels map[string]*channel // by name; those of the queues
 	waiting  int
+	pruning  bool // prune is to run
 }
 
 // NewHub returns a hub that has no connection yet.
@@ -60,12 +67,54 @@ func (h *Hub) Stop() {
 	h.done.Wait()
 }
 
+// Close wakes all waiters, so that they find that nobody is to wait any more. Whoever joins later
+// has to look for that first.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, q := range h.queues {
+		for _, w := range q.waiters {
+			signal.Send(w.woken)
+		}
+	}
+}
+
 // Waiting is the number of waiters in all queues.
 func (h *Hub) Waiting() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.waiting
 }
+
+// Oldest returns waiters with such a value that have waited since before a moment, the longest wait
+// first. It looks at some waiters only, so that nobody has to wait for it: 4096, and no more than limit in
+// one queue.
+func (h *Hub) Oldest(limit int, before time.Time, such func(value any) bool) []*Waiter {
+	if h.idle.Load() {
+		return nil
+	}
+	h.mu.Lock()
+	var found []*Waiter
+	looked := 0
+	for _, q := range h.queues {
+		for _, w := range q.waiters[:min(len(q.waiters), limit)] {
+			if looked++; such(w.Value) && w.since.Before(before) {
+				found = append(found, w)
+			}
+		}
+		if looked >= maxLooked {
+			break
+		}
+	}
+	h.mu.Unlock()
+	slices.SortFunc(found, func(a, b *Waiter) int { // so that a simulation can be repeated
+		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.queue.key, b.queue.key))
+	})
+	return found[:min(len(found), limit)]
+}
+
+// maxLooked is how many waiters Oldest looks at, roughly.
+const maxLooked = 4096
 
 // Subscribed is the number of channels with an acknowledged subscription.
 func (h *Hub) Subscribed() int {
@@ -87,113 +136,67 @@ func Key(channel, lock string) string { return channel + keySeparator + lock }
 // keySeparator is in no name of a lock.
 const keySeparator = "\x00"
 
-// HasWaiters says whether anybody waits in a queue.
-func (h *Hub) HasWaiters(key string) bool {
+// MustWait says whether whoever asks for the lock joins its queue first: others wait in it, or
+// the lock is offered to other processes. A caller without the time to hold back does not.
+func (h *Hub) MustWait(ctx context.Context, key string) bool {
 	if h.idle.Load() {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q := h.queues[key]
-	return q != nil && len(q.waiters) > 0
+	if q == nil || len(q.waiters) > 0 || !q.offers.heldBack(time.Now()) {
+		return q != nil && len(q.waiters) > 0
+	}
+	end, limited := ctx.Deadline()
+	return !limited || end.After(q.offers.until)
 }
 
 // Join adds a waiter to the end of a queue. If value has a method Joined, it is called with the
 // waiter before anybody can claim it. A reader can hold the lock together with the readers next to
 // it.
 func (h *Hub) Join(key string, value any, reader bool) *Waiter {
+	return h.join(key, value, reader, false, Backoff{})
+}
+
+// JoinShared is Join for what has several places, such as the permits of a semaphore: a holder does
+// not keep others out, so messages count while this process holds some.
+func (h *Hub) JoinShared(key string, value any, reader bool) *Waiter {
+	return h.join(key, value, reader, true, Backoff{})
+}
+
+// Watch adds a waiter that asks for nothing. It only wants to know when the lock may have changed.
+func (h *Hub) Watch(key string, b Backoff) *Waiter {
+	return h.join(key, nil, false, false, b)
+}
+
+func (h *Hub) join(key string, value any, reader, shared bool, b Backoff) *Waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q := h.queues[key]
 	if q == nil {
 		q = h.open(key)
 	}
-	w := &Waiter{Value: value, reader: reader, hub: h, queue: q, woken: make(chan struct{}, 1)}
+	q.shared = shared
+	w := &Waiter{Value: value, Backoff: b, reader: reader, hub: h, queue: q, woken: make(chan struct{}, 1), since: time.Now()}
 	if v, ok := value.(interface{ Joined(w *Waiter) }); ok {
 		v.Joined(w)
 	}
+	w.Backoff = h.backoff(w.Backoff)
 	q.waiters = append(q.waiters, w)
 	h.waiting++
+	if q.offers.open {
+		h.subscribe(q) // to hear whether others take the lock
+	}
 	return w
 }
 
-// Release notes that a holder is about to release the lock, and claims the contender of a
-// queue for a hand-over. The holder is nil if it never waited. Release returns nil if there is
-// no contender, if the contender is trying by itself, or if the lock is to be offered to other
-// processes. Released must follow, unless others still hold the lock.
-func (h *Hub) Release(key string, holder *Waiter, handOver bool) *Waiter {
-	if h.idle.Load() {
-		return nil
+// backoff is that of the hub for who brings none.
+func (h *Hub) backoff(b Backoff) Backoff {
+	if b.Polls() {
+		return b
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	holder.holdEnded()
-	q := h.queues[key]
-	if q == nil {
-		return nil
-	}
-	q.ignored = false // Released wakes the contender in any case
-	w := q.front()
-	switch {
-	case !handOver || w == nil || w.Value == nil || w.trying || w.claimed || w.result != nil || q.holding > 0:
-		return nil
-	case q.offerDue():
-		// The message of this release may arrive before its reply. It must not wake w before
-		// Released has said for how long the others come first.
-		w.yield(offerTime)
-		return nil
-	}
-	w.claimed = true
-	w.startHolding()
-	q.streak++
-	return w
-}
-
-// Released notes the outcome of a release: how many subscribers were told of a free lock. It
-// wakes a contender that was not claimed. If others were offered the lock, the contender holds
-// back for the time of yield.
-func (h *Hub) Released(key string, claimed bool, told int, yield time.Duration) {
-	if h.idle.Load() {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	q := h.queues[key]
-	if q == nil {
-		return
-	}
-	if q.channel.state == subscribed {
-		told-- // one of them is this process
-	}
-	q.others = max(told, 0)
-	if claimed {
-		return
-	}
-	w := q.front()
-	offered := q.offerDue()
-	q.streak = 0
-	switch {
-	case w == nil:
-	case offered && !w.trying:
-		w.yield(yield)
-	default:
-		w.yielding = false
-		q.wake()
-	}
-}
-
-// Wake makes the contender of a queue try now, because a holder has lost the lock or lets
-// others in beside itself from now on. The holder is nil if it never waited.
-func (h *Hub) Wake(key string, holder *Waiter) {
-	if h.idle.Load() {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	holder.holdEnded()
-	if q := h.queues[key]; q != nil {
-		q.wake()
-	}
+	return h.Backoff
 }
 
 // open adds a queue. The mutex is held.
@@ -213,11 +216,54 @@ func (h *Hub) open(key string) *queue {
 
 // emptied notes that the last waiter of a queue has left. The last queue of a channel stays
 // while the channel is subscribed, or asked for: otherwise a late acknowledgement would be
-// taken for the answer to a later request. The mutex is held.
+// taken for the answer to a later request. A queue stays for a while if other processes
+// listened: it knows when to offer them the lock. The mutex is held.
 func (h *Hub) emptied(q *queue) {
 	ch := q.channel
 	ch.emptied = time.Now()
-	if len(ch.queues) > 1 || ch.state != asked && ch.state != subscribed {
+	q.used = ch.emptied
+	switch {
+	case q.offers.wanted():
+		h.pruneLater()
+	case len(ch.queues) > 1 || ch.state != asked && ch.state != subscribed:
+		h.drop(q)
+	}
+}
+
+// pruneLater makes sure that queues without waiters are dropped some time. The mutex is held.
+func (h *Hub) pruneLater() {
+	if !h.pruning {
+		h.pruning = true
+		time.AfterFunc(linger, h.prune)
+	}
+}
+
+// prune drops the queues that have been unused for a while. It leaves the last queue of a
+// subscribed channel to changes.
+func (h *Hub) prune() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pruning = false
+	now, left := time.Now(), false
+	for _, q := range h.queues {
+		ch := q.channel
+		switch {
+		case len(q.waiters) > 0:
+		case len(ch.queues) == 1 && (ch.state == asked || ch.state == subscribed):
+		case q.unused(now):
+			h.drop(q)
+		default:
+			left = true
+		}
+	}
+	if left {
+		h.pruneLater()
+	}
+}
+
+// dropAll removes the queues of a channel that nobody waits for. The mutex is held.
+func (h *Hub) dropAll(ch *channel) {
+	for _, q := range slices.Clone(ch.queues) {
 		h.drop(q)
 	}
 }

@@ -225,3 +225,33 @@ func TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain(t 
 		}
 	})
 }
+
+// The connection breaks before the server has acknowledged a subscription: it is asked for again
+// on the next one.
+func TestASubscriptionThatWasAskedForWhenTheConnectionBrokeIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		s.set(func() { s.latency = time.Second })
+		w := h.Join(channel, 1, false)
+		tried(t, w, far())
+		time.Sleep(100 * ms)
+		if !s.isSubscribed(channel) || h.Subscribed() != 0 {
+			t.Fatal("want a request without an acknowledgement")
+		}
+		s.set(func() { s.latency = time.Millisecond })
+		s.disconnect()
+		quiet(w)
+		time.Sleep(100 * ms)
+		if h.Subscribed() != 1 {
+			t.Fatal("not subscribed after the reconnect")
+		}
+		w.Turn(time.Now())
+		w.Tried(far())
+		s.publish(channel)
+		time.Sleep(10 * ms)
+		if !woken(w) || !w.Turn(time.Now()).Try {
+			t.Error("not woken by a message")
+		}
+	})
+}

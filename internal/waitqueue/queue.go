@@ -12,45 +12,74 @@ type queue struct {
 	key        string
 	channel    *channel
 	waiters    []*Waiter // [0] is the contender
+	shared     bool      // a holder does not keep others out (Hub.JoinShared)
 	subscribed bool      // the contender was woken after the channel was subscribed
 
 	holding int  // waiters that hold the lock, or for which a release asks
 	ignored bool // a message came while holding was above zero
-	others  int  // subscribers of other processes that the last release reached
-	streak  int  // local hand-overs in a row
+
+	offers  offers
+	counted bool      // the release under way counts in offers
+	used    time.Time // when the lock was last released, or its last waiter left
 }
 
-// maxStreak is how often the lock is handed over within this process before it is offered to
-// other processes.
-const maxStreak = 16
+// unused says that a queue is of no use any more: nobody waits here, and nobody elsewhere is to be
+// offered the lock.
+func (q *queue) unused(now time.Time) bool {
+	return len(q.waiters) == 0 && (!q.offers.wanted() || now.Sub(q.used) >= max(linger, q.offers.longestPollRest()))
+}
 
-// offerTime is how long the contender waits at most for the reply to a release that offers the
-// lock to other processes.
-const offerTime = 100 * time.Millisecond
+// granted notes that this process holds the lock, which ends an offer.
+func (q *queue) granted() {
+	if q.offers.open {
+		q.offers.granted(time.Now())
+	}
+}
 
-// offerDue says that it is time to offer the lock to other processes, and that some listen.
-func (q *queue) offerDue() bool { return q.others > 0 && q.streak >= maxStreak }
+// freed notes how many subscribers a release has reached, and how long it took.
+func (q *queue) freed(told int, took time.Duration) {
+	q.offers.trip = took
+	ch := q.channel
+	if ch.state == subscribed {
+		told-- // one of them is this process
+		if told < 0 {
+			ch.noEcho()
+		}
+	}
+	q.offers.listened(max(told, 0))
+}
+
+// offer offers the lock to other processes: the waiters of this one hold back until the release
+// is answered, and then for as long as answered says.
+func (q *queue) offer(now time.Time) {
+	q.offers.begin(now, q.channel.state == subscribed)
+	q.wake()
+}
 
 // onSubscribed notes that the queue's channel is subscribed. Messages before that are lost.
 func (q *queue) onSubscribed() {
 	q.subscribed = true
-	q.onMessage()
+	q.onMessage(false)
 }
 
-// onMessage notes a message, which is of no use to a process that holds the lock.
-func (q *queue) onMessage() {
+// onMessage notes a message, which is of no use to a process that holds the lock. If it is
+// foreign, another process released the lock.
+func (q *queue) onMessage(foreign bool) {
 	if q.holding > 0 {
 		q.ignored = true
 		return
 	}
+	if foreign {
+		q.offers.heard(time.Now())
+	}
 	q.wake()
 }
 
-// wake makes the contender try now.
+// wake makes the contender try now, or as soon as it need not hold back any more.
 func (q *queue) wake() {
 	q.ignored = false
 	w := q.front()
-	if w == nil || w.yielding {
+	if w == nil {
 		return
 	}
 	w.tryAt = time.Time{}

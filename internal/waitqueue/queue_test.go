@@ -1,6 +1,7 @@
 package waitqueue_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -28,8 +29,8 @@ func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
 		if turn := a.Turn(time.Now()); turn.Try {
 			t.Error("the first is to try while it tries")
 		}
-		if h.Waiting() != 3 || !h.HasWaiters(channel) || h.HasWaiters("another") {
-			t.Errorf("%d wait, with waiters: %v and %v", h.Waiting(), h.HasWaiters(channel), h.HasWaiters("another"))
+		if h.Waiting() != 3 || !h.MustWait(context.Background(), channel) || h.MustWait(context.Background(), "another") {
+			t.Errorf("%d wait, with waiters: %v and %v", h.Waiting(), h.MustWait(context.Background(), channel), h.MustWait(context.Background(), "another"))
 		}
 	})
 }
@@ -51,8 +52,8 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 			}
 			w.Leave()
 		}
-		if h.Waiting() != 0 || h.HasWaiters(channel) {
-			t.Errorf("%d wait, with waiters: %v", h.Waiting(), h.HasWaiters(channel))
+		if h.Waiting() != 0 || h.MustWait(context.Background(), channel) {
+			t.Errorf("%d wait, with waiters: %v", h.Waiting(), h.MustWait(context.Background(), channel))
 		}
 	})
 }

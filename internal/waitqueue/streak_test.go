@@ -19,39 +19,31 @@ func handOver(t *testing.T, h *waitqueue.Hub, s *station, holder *waitqueue.Wait
 	}
 	told := s.publish(channel) + others
 	w.Complete("granted", true)
-	h.Released(channel, true, told, time.Second)
+	h.Released(channel, true, told, 0)
 	w.Turn(time.Now())
 	w.Enter(far())
 	return w
 }
 
-func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
+func TestTheLockIsOfferedToOthersAtTheSixteenthReleaseInARow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 20)
-		var holder *waitqueue.Waiter
-		for i := range 16 {
-			if holder = handOver(t, h, s, holder, 1); holder != ws[i] {
-				t.Fatalf("hand-over %d went wrong", i)
-			}
-		}
-		quiet(ws...)
+		holder := handedOver(t, h, s, ws[:15])
 		if h.Release(channel, holder, true) != nil {
-			t.Fatal("a seventeenth in a row, though others wait")
+			t.Fatal("handed over at the sixteenth release, though others wait")
 		}
-		const yield = 5 * time.Millisecond
-		h.Released(channel, false, s.publish(channel)+1, yield)
+		const took = 2 * ms
+		h.Released(channel, false, s.publish(channel)+1, took)
 		released := time.Now()
-		w := ws[16]
-		if turn := w.Turn(released); !woken(w) || turn.Try || !turn.At.Equal(released.Add(yield)) {
+		w := ws[15]
+		if turn := w.Turn(released); !woken(w) || turn.Try || !turn.At.Equal(released.Add(2*took)) {
 			t.Errorf("the contender does not hold back: %+v", turn)
 		}
-		s.publish(channel) // the others' messages do not shorten it
-		s.publish(channel)
-		time.Sleep(yield - 1)
+		time.Sleep(2*took - 1)
 		if w.Turn(time.Now()).Try {
-			t.Error("a message ended the yielding")
+			t.Error("our own message ended that")
 		}
 		time.Sleep(time.Nanosecond)
 		tried(t, w, far())
@@ -60,11 +52,22 @@ func TestTheLockIsOfferedToOthersAfterSixteenHandOversInARow(t *testing.T) {
 		if !w.Turn(time.Now()).Try {
 			t.Error("messages are still ignored afterwards")
 		}
-		w.Tried(far())
-		if handOver(t, h, s, nil, 1) != w {
+		w.Enter(far())
+		if handOver(t, h, s, w, 1) != ws[16] {
 			t.Error("the row does not begin anew")
 		}
 	})
+}
+
+// handedOver hands the lock over to each of these waiters, and returns the last of them.
+func handedOver(t *testing.T, h *waitqueue.Hub, s *station, ws []*waitqueue.Waiter) (holder *waitqueue.Waiter) {
+	t.Helper()
+	for i := range ws {
+		if holder = handOver(t, h, s, holder, 1); holder != ws[i] {
+			t.Fatalf("hand-over %d went wrong", i)
+		}
+	}
+	return holder
 }
 
 func TestTheLockIsNotOfferedWhereNobodyElseListens(t *testing.T) {
@@ -106,19 +109,16 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		ws := asleep(t, h, 18)
-		var holder *waitqueue.Waiter
-		for range 16 {
-			holder = handOver(t, h, s, holder, 1)
-		}
+		holder := handedOver(t, h, s, ws[:15])
 		h.Release(channel, holder, true)
 		told := s.publish(channel) + 1
 		time.Sleep(10 * ms)
-		w := ws[16]
+		w := ws[15]
 		if w.Turn(time.Now()).Try {
 			t.Fatal("the contender tries before Released")
 		}
-		h.Released(channel, false, told, 5*ms)
-		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != 5*ms {
+		h.Released(channel, false, told, 3*ms)
+		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != 6*ms {
 			t.Errorf("after Released it has the turn %+v", turn)
 		}
 	})
@@ -133,13 +133,10 @@ func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, s := open(t)
 			ws := asleep(t, h, 18)
-			var holder *waitqueue.Waiter
-			for range 16 {
-				holder = handOver(t, h, s, holder, 1)
-			}
+			holder := handedOver(t, h, s, ws[:15])
 			quiet(ws...)
 			h.Release(channel, holder, true)
-			w := ws[16]
+			w := ws[15]
 			if !woken(w) {
 				t.Error("it goes by its old moment")
 			}

@@ -23,11 +23,12 @@ const (
 
 var errGone = errors.New("the subscription connection is gone")
 
-// subscribe makes sure that the queue's channel is subscribed, or asked for. It starts the loop
-// when it is called for the first time. The mutex is held.
+// subscribe makes sure that the queue's channel is subscribed, or asked for, unless its contender
+// polls. It starts the loop when it is called for the first time. The mutex is held.
 func (h *Hub) subscribe(q *queue) {
-	switch ch := q.channel; {
+	switch ch, w := q.channel, q.front(); {
 	case h.ctx.Err() != nil:
+	case w != nil && w.Backoff.Polls():
 	case ch.state == subscribed && !q.subscribed:
 		q.onSubscribed()
 	case ch.state == unwanted:
@@ -73,13 +74,18 @@ func (h *Hub) loop() {
 func (h *Hub) needed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.queues) > 0
+	for _, ch := range h.channels {
+		if ch.state != unwanted {
+			return true
+		}
+	}
+	return false
 }
 
 // serve keeps the subscriptions up to date on one connection. It returns when the connection is
 // gone, or when nobody has waited for a while.
 func (h *Hub) serve(listener driver.Listener) error {
-	tick := time.NewTicker(linger / 2)
+	tick := time.NewTicker(signal.Interval(linger / 2))
 	defer tick.Stop()
 	for {
 		if err := h.update(listener); err != nil {
@@ -125,11 +131,24 @@ func (h *Hub) changes(now time.Time) (add, remove []string) {
 			ch.state = asked
 			add = append(add, ch.name)
 		case ch.state == subscribed && !ch.hasWaiters() && now.Sub(ch.emptied) >= linger:
-			h.drop(ch.queues[0])
+			h.unsubscribed(ch, now)
 			remove = append(remove, ch.name)
 		}
 	}
 	return add, remove
+}
+
+// unsubscribed notes that a channel without waiters is not subscribed any more. Queues of locks
+// that this process takes without waiting stay. The mutex is held.
+func (h *Hub) unsubscribed(ch *channel, now time.Time) {
+	ch.state = unwanted
+	for _, q := range slices.Clone(ch.queues) {
+		if q.subscribed = false; q.unused(now) {
+			h.drop(q)
+		} else {
+			h.pruneLater()
+		}
+	}
 }
 
 // subscribeTo asks for channels. A server that refuses one of them refuses the whole request.
@@ -164,7 +183,7 @@ func (h *Hub) refuse(name string) (first bool) {
 	}
 	ch.refuse(time.Now())
 	if !ch.hasWaiters() {
-		h.drop(ch.queues[0])
+		h.dropAll(ch)
 	}
 	return ch.refusals == 1
 }
@@ -178,7 +197,7 @@ func (h *Hub) acknowledged(name string) {
 	if ch == nil || ch.state != asked && ch.state != subscribed {
 		return // it answers a request on an earlier connection
 	}
-	ch.state, ch.refusals = subscribed, 0
+	ch.state, ch.refusals, ch.echoes = subscribed, 0, 0
 	for _, q := range ch.queues {
 		q.onSubscribed()
 	}
@@ -188,8 +207,11 @@ func (h *Hub) message(name, _ string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if ch := h.channels[name]; ch != nil {
+		foreign := !ch.isEcho(time.Now())
 		for _, q := range ch.queues {
-			q.onMessage()
+			if foreign || !q.shared { // the release itself has woken who waits here
+				q.onMessage(foreign)
+			}
 		}
 	}
 }
@@ -200,7 +222,7 @@ func (h *Hub) disconnected() {
 	defer h.mu.Unlock()
 	for _, ch := range h.channels {
 		if !ch.hasWaiters() {
-			h.drop(ch.queues[0])
+			h.dropAll(ch)
 		} else if ch.state != unwanted {
 			ch.state = wanted
 		}

@@ -12,33 +12,49 @@ type Waiter struct {
 	// a value only watches the lock: nobody claims it.
 	Value any
 
-	reader bool // it can hold the lock together with the readers next to it
+	// Backoff says how the waiter polls. A value sets it in its method Joined, or it is that of
+	// the hub. It does not change later.
+	Backoff Backoff
+
+	// Deadline is the end of the wait; zero without one. Only a waiter that polls needs it.
+	Deadline time.Time
 
 	hub   *Hub
 	queue *queue
 	woken chan struct{} // capacity one
+	since time.Time
+
+	refusals int           // of its attempts, or of those of a waiter before it; of one that polls
+	asked    time.Time     // when its last attempt began; zero if it was told a result since
+	took     time.Duration // for how long that was under way
 
 	// Guarded by the hub's mutex.
-	tryAt    time.Time // not to try before; zero is at once
-	yielding bool      // messages do not change tryAt
-	trying   bool      // the waiter's own attempt is under way
-	claimed  bool      // somebody else's attempt for it is under way
-	holding  bool      // it counts in queue.holding
-	ended    bool      // its hold has ended
-	left     bool
-	result   any // of the last completed claim
+	tryAt   time.Time   // not to try before; zero is at once
+	alarm   *time.Timer // wakes the contender; nil if none was needed
+	reader  bool        // it can hold the lock together with the readers next to it; never changes
+	trying  bool        // the waiter's own attempt is under way, or it has been told a result
+	claimed bool        // somebody else's attempt for it is under way
+	holding bool        // it counts in queue.holding
+	ended   bool        // its hold has ended
+	left    bool
+	result  any // of the last completed claim
 }
 
-// Woken delivers a signal when the waiter is to ask for its Turn again.
+// Since is when the waiter joined its queue.
+func (w *Waiter) Since() time.Time { return w.since }
+
+// Woken delivers a signal when the waiter is to ask for its Turn again. It also does so now and then
+// when there is nothing to do.
 func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 
 // Turn is what a waiter may do at a moment.
 type Turn struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
-	// Result is that of a claim that was completed since the last Turn; nil if none was.
+	// Result is that of a claim that was completed since the last Turn; nil if none was. The waiter
+	// calls Tried after it as well, or leaves.
 	Result any
-	// Front says that the waiter is the contender: it wakes up by itself at At.
+	// Front says that the waiter is the contender, which is woken at At.
 	Front bool
 	At    time.Time
 }
@@ -47,15 +63,23 @@ type Turn struct {
 func (w *Waiter) Turn(now time.Time) Turn {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	turn := Turn{Result: w.result}
+	q, turn := w.queue, Turn{Result: w.result}
 	w.result = nil
-	if turn.Result != nil || w.claimed || w.queue.front() != w {
+	if turn.Result != nil {
+		w.trying = true // until it has entered or goes on waiting: nobody asks for it once more
+		w.asked = time.Time{}
+	}
+	if turn.Result != nil || w.claimed || q.front() != w {
 		return turn
 	}
 	turn.Front, turn.At = true, w.tryAt
-	if !w.tryAt.After(now) {
-		turn.Try = true
-		w.trying, w.yielding = true, false
+	if until := w.heldBack(); until.After(w.tryAt) {
+		turn.At = until
+	}
+	if turn.At.After(now) {
+		w.wakeAfter(turn.At.Sub(now))
+	} else {
+		turn.Try, w.trying, w.asked = true, true, now
 		w.tryAt = never // a message from here on asks for another attempt
 	}
 	return turn
@@ -65,17 +89,43 @@ func (w *Waiter) Turn(now time.Time) Turn {
 var never = time.Unix(1<<40, 0)
 
 // Tried ends an attempt that failed. The contender need not try again before until, unless it
-// is woken. Tried makes sure that the channel is subscribed.
+// is woken. Tried makes sure that the channel is subscribed. A waiter that polls subscribes to
+// nothing. It tries again after its next pause, if that is over before until.
 func (w *Waiter) Tried(until time.Time) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	w.tried(w.poll(until))
+}
+
+// Stay is Tried for a waiter that does not have to poll, because others come first.
+func (w *Waiter) Stay(until time.Time) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
 	w.tried(until)
+}
+
+// poll is when the waiter is to try again, at until or before.
+func (w *Waiter) poll(until time.Time) time.Time {
+	if !w.Backoff.Polls() {
+		return until
+	}
+	now := time.Now()
+	if w.trying && !w.asked.IsZero() {
+		w.took = now.Sub(w.asked)
+	}
+	if at := w.nextPoll(now); at.Before(until) {
+		return at
+	}
+	return until
 }
 
 func (w *Waiter) tried(until time.Time) {
 	w.trying = false
 	if until.Before(w.tryAt) {
 		w.tryAt = until
+	}
+	if w.Value != nil {
+		w.queue.offers.refused()
 	}
 	w.hub.subscribe(w.queue)
 }
@@ -85,9 +135,15 @@ func (w *Waiter) tried(until time.Time) {
 func (w *Waiter) Requeue(until time.Time) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.tried(until)
+	w.tried(w.poll(until))
 	if q := w.queue; len(q.waiters) > 1 {
-		q.remove(w, w.tryAt)
+		next := w.tryAt
+		if behind := q.waiters[1]; q.front() == w && behind.Backoff.Polls() {
+			if at := time.Now().Add(behind.Backoff.pause(0)); at.Before(next) {
+				next = at
+			}
+		}
+		q.remove(w, next)
 		q.waiters = append(q.waiters, w)
 	}
 }
@@ -118,9 +174,13 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	}
 	w.left = true
 	w.hub.waiting--
+	if w.alarm != nil {
+		w.alarm.Stop()
+	}
 	q := w.queue
 	if granted {
 		w.startHolding()
+		q.granted()
 	}
 	if w.tryAt.Before(until) {
 		// A message came during the attempt, or the next attempt was due sooner. The next
@@ -128,6 +188,9 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 		until = w.tryAt
 	}
 	q.remove(w, until)
+	if next := q.front(); next != nil && !granted {
+		next.refusals = max(next.refusals, w.refusals) // it goes on where w was
+	}
 	if len(q.waiters) > 0 {
 		w.hub.subscribe(q)
 	} else {
@@ -149,7 +212,7 @@ func (w *Waiter) Batch() []*Waiter {
 	}
 	var batch []*Waiter
 	for _, next := range w.queue.waiters[1:] {
-		if !next.reader || next.Value == nil || next.claimed || next.result != nil || len(batch) == maxBatch {
+		if !next.reader || next.Value == nil || next.trying || next.claimed || next.result != nil || len(batch) == maxBatch {
 			break
 		}
 		next.claimed = true
@@ -190,12 +253,6 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 
 // The hub's mutex is held in all that follows.
 
-// yield makes the contender hold back. Messages do not end that.
-func (w *Waiter) yield(d time.Duration) {
-	w.tryAt, w.yielding = time.Now().Add(d), true
-	signal.Send(w.woken)
-}
-
 // holdEnded notes that the waiter's hold has ended. That may be before the waiter knows that it
 // was granted. A holder that never waited is nil.
 func (w *Waiter) holdEnded() {
@@ -207,9 +264,18 @@ func (w *Waiter) holdEnded() {
 
 // startHolding notes that the waiter holds the lock, or that it may.
 func (w *Waiter) startHolding() {
-	if !w.holding && !w.ended {
+	if !w.holding && !w.ended && !w.queue.shared {
 		w.holding = true
 		w.queue.holding++
+	}
+}
+
+// wakeAfter wakes w once after d. A channel of the timer would be one more thing to wait for.
+func (w *Waiter) wakeAfter(d time.Duration) {
+	if w.alarm == nil {
+		w.alarm = time.AfterFunc(d, func() { signal.Send(w.woken) })
+	} else {
+		w.alarm.Reset(d)
 	}
 }
 

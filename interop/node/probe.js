@@ -65,10 +65,27 @@ class Worker {
       case 'holdCount': // node-redisson has none
         answer.value = Number(await this.redisson.redis.hget(command.name, answer.owner));
         return;
+      case 'contend':
+        return this.contend(command, answer);
       case 'section':
         return this.section(command, answer.owner);
     }
     throw new Error(`no verb ${command.verb}`);
+  }
+
+  // contend takes the lock again and again, for a section each time, and counts the sections.
+  async contend(command, answer) {
+    const end = microseconds() + command.span;
+    answer.longest = 0;
+    for (let asked = microseconds(); asked < end; asked = microseconds()) {
+      await this.current.lock(true);
+      answer.longest = Math.max(answer.longest, microseconds() - asked);
+      answer.value++;
+      if (command.each > 0) {
+        await timers.setTimeout(command.each / 1000);
+      }
+      await this.current.unlock();
+    }
   }
 
   // section is what a lock is to guard: a counter that is read, slept on and written, between

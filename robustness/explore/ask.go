@@ -10,13 +10,14 @@ import (
 
 // question is everything that determines a client's request.
 type question struct {
-	op           op
-	who          int
-	number       uint8
-	counts       script.Counts
-	most         uint8
-	lease        int32
-	fenced, over bool
+	op     op
+	who    int
+	number uint8
+	counts script.Counts
+	most   uint8
+	lease  int32
+	tokens int64
+	over   bool
 }
 
 // ask puts a request of a client under way.
@@ -32,7 +33,9 @@ func (w *world) ask(s *state, i int, op op, k uint8) {
 		} else {
 			q.counts.Writes++
 		}
-		q.lease, q.fenced, q.most = want.lease, want.fenced && !c.fenced, 0
+		if q.lease, q.most = want.lease, 0; !c.fenced {
+			q.tokens = want.tokens
+		}
 	case opLower:
 		q.lease = w.lease(c)
 	case opFree, opCancel:
@@ -72,8 +75,8 @@ func (w *world) call(q question) script.Call {
 	switch q.op {
 	case opLock, opRaise:
 		call := w.kinds[q.who].Acquire(owner, q.counts, lease, true)
-		if q.fenced {
-			call = call.WithToken(protocol.TokenKey(lockName), false)
+		if q.tokens > 0 {
+			call = call.WithTokens(protocol.TokenKey(lockName), script.Tokens{Count: q.tokens})
 		}
 		return call
 	case opRenew:
@@ -163,6 +166,10 @@ func read(op op, done *outcome) (answer, string) {
 		}
 	case opGuard:
 		err = nil
+	case opResize:
+		if done.reply.Int != late {
+			_, err = script.ReadAdded(done.reply)
+		}
 	case opRenew:
 		var got []script.Renewed
 		switch got, err = script.ReadRenewed(done.reply, 1); {

@@ -26,6 +26,12 @@
 //     lock.
 //   - A watchdog renews any field of a protected client at any time, by any session entry.
 //   - Fair waiters send keep-alives at any time or not at all.
+//   - An administrator changes how many leased permits there are. A request of its may be repeated, or
+//     be late.
+//
+// The numbered requests for a counter are a space of their own (counters.go), because they have neither an
+// owner nor a lease: two slots that acquire, release, drain, set or count down, and a thread of Redisson that
+// changes the counter between them. A sender repeats a request, cancels it, or leaves its outcome unknown.
 //
 // # What is checked
 //
@@ -44,14 +50,24 @@
 //   - It refuses an owner only if another one bars it.
 //   - It sets the requested count.
 //   - A Multi that is refused changes nothing.
-//   - Tokens grow.
+//   - Tokens grow, and all tokens of a block are new.
 //   - A request that frees a lock, or downgrades, tells those who wait.
 //   - It neither overtakes a live waiter in a queue nor removes it.
 //
+// Of leased permits, in every state:
+//
+//   - The counter and the permits in use are together as many as were made.
+//   - A client that believes that it holds a permit is among those in use.
+//   - Nobody is refused a permit that is available, and nobody gets one where more are held than there are.
+//
+// Of a counter: each request happens once or not at all, as its sender is told. It changes nothing after its
+// sender was told that it has ended.
+//
 // # What is not checked
 //
-// Messages are checked where they are sent, but wake nobody: each client may ask at any time.
-// Other tests cover the session records, the quorum, forced unlocks, hostile keys, clocks that
+// Messages are checked where locks and leased permits send them, but wake nobody: each client may ask at any time.
+// A Quorum (quorum.go) is a space of its own: the scripts of three servers, and a model of how its votes
+// count. Other tests cover the session records, forced unlocks, hostile keys, clocks that
 // jump, and servers that restart, fail over or migrate slots.
 //
 // A renewal or a re-entry may find a write hold whose release was lost. It ends that hold without

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
+	"github.com/redlatch/redlatch/internal/embedded"
 )
 
 // keys are the keys in Redis, with times that count from now on. They never change.
 type keys struct {
-	id     int32
-	items  []item // by name
-	locks  map[string]*lock
-	queue  *fairQueue
-	future *string // what is wrong with the future of the keys
-	served bool    // a new client would get the fair lock in the end
+	id      int32
+	items   []item // by name
+	locks   map[string]*lock
+	queue   *fairQueue
+	future  *string // what is wrong with the future of the keys
+	served  bool    // a new client would get the fair lock in the end
+	permits *semaphore
 }
 
 // item is one key.
@@ -32,27 +33,15 @@ type item struct {
 const none = int32(-1)
 
 // dump reads all keys of a server.
-func dump(m *miniredis.Miniredis) []item {
+func dump(s *embedded.Server) []item {
 	var items []item
-	for _, name := range m.Keys() {
-		it := item{name: name, kind: m.Type(name), ttl: none}
-		if ttl := m.TTL(name); ttl > 0 {
-			it.ttl = int32(ttl.Milliseconds())
+	for _, k := range s.Keys() {
+		it := item{name: k.Name, kind: k.Kind, words: k.Words, ttl: none}
+		if k.TTL != embedded.None {
+			it.ttl = int32(k.TTL.Milliseconds())
 		}
-		switch it.kind {
-		case "string":
-			it.words = []string{must(m.Get(name))}
-		case "list":
-			it.words = slices.Clone(must(m.List(name)))
-		case "hash":
-			for _, field := range must(m.HKeys(name)) {
-				it.words = append(it.words, field, m.HGet(name, field))
-			}
-		case "zset":
-			it.words = must(m.ZMembers(name))
-			for _, member := range it.words {
-				it.scores = append(it.scores, must(m.ZScore(name, member))-float64(epoch.UnixMilli()))
-			}
+		for _, score := range k.Scores {
+			it.scores = append(it.scores, score-float64(epoch.UnixMilli()))
 		}
 		items = append(items, it)
 	}
@@ -60,25 +49,19 @@ func dump(m *miniredis.Miniredis) []item {
 }
 
 // load replaces the keys of a server by these.
-func (k *keys) load(m *miniredis.Miniredis) {
-	m.FlushAll()
+func (k *keys) load(s *embedded.Server) {
+	var all []embedded.Key
 	for _, it := range k.items {
-		switch it.kind {
-		case "string":
-			check(m.Set(it.name, it.words[0]))
-		case "list":
-			must(m.Push(it.name, slices.Clone(it.words)...))
-		case "hash":
-			m.HSet(it.name, it.words...)
-		case "zset":
-			for i, member := range it.words {
-				must(m.ZAdd(it.name, it.scores[i]+float64(epoch.UnixMilli()), member))
-			}
-		}
+		one := embedded.Key{Name: it.name, Kind: it.kind, Words: it.words, TTL: embedded.None}
 		if it.ttl != none {
-			m.SetTTL(it.name, time.Duration(it.ttl)*time.Millisecond)
+			one.TTL = time.Duration(it.ttl) * time.Millisecond
 		}
+		for _, score := range it.scores {
+			one.Scores = append(one.Scores, score+float64(epoch.UnixMilli()))
+		}
+		all = append(all, one)
 	}
+	s.Replace(all)
 }
 
 // longAgo is the earliest time that is told apart from earlier ones.

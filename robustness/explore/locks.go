@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -143,20 +144,21 @@ func kept(was, is *lock, r *request) string {
 	return ""
 }
 
-// tokens says what is wrong with the issued token.
+// tokens says what is wrong with the issued tokens: all of a block are new.
 func tokens(before *keys, r *request, done *outcome) string {
-	was, issued := 0, 0
+	was, issued, size := 0, 0, 0
 	if before.find(counter) != nil {
 		was = 1
 	}
 	if (r.op == opLock || r.op == opRaise) && len(done.reply.Array) == 1 {
 		issued = int(done.reply.Array[0].Int)
+		size, _ = strconv.Atoi(r.words[len(r.words)-1])
 	}
 	switch {
 	case done.token < was:
 		return "the counter of tokens has gone back"
-	case issued != 0 && (issued <= was || issued != done.token):
-		return fmt.Sprintf("token %d is issued after %d, and the counter says %d", issued, was, done.token)
+	case issued != 0 && (issued-size < was || issued != done.token):
+		return fmt.Sprintf("%d tokens up to %d are issued after %d, and the counter says %d", size, issued, was, done.token)
 	}
 	return ""
 }
@@ -192,16 +194,21 @@ func (w *world) check(s *state) string {
 		if fault := kind.checkBelief(w, k, i, c); fault != "" {
 			return name(i) + ": " + fault
 		}
-		if fault := addHolder(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" {
+		if fault := addHolder(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" && w.start.permits == 0 {
+			return fault
+		}
+	}
+	if w.start.permits > 0 {
+		if fault := w.checkPermits(s, k); fault != "" {
 			return fault
 		}
 	}
 	for i, p := range s.peers[:len(w.peers)] {
 		who := firstPeer + i
 		switch {
-		case p.count == 0:
+		case p.count == 0 || w.start.permits > 0:
 			continue
-		case k.lock(lockName).field(owners[who][1]+w.peers[i].field) == nil:
+		case k.lock(lockName).field(owners[who][1]+w.peers[i].Field) == nil:
 			return name(who) + ": it believes to hold the lock, and is not in it"
 		}
 		if fault := addHolder(&sides, lockName, who, p.reads); fault != "" {
@@ -238,7 +245,7 @@ func addHolder(sides *[2][6]string, lock string, who int, reads bool) string {
 func (w *world) remains(k *keys) string {
 	for _, it := range k.items {
 		switch {
-		case strings.Contains(it.name, "_queue:") || strings.Contains(it.name, "_timeout:") || strings.Contains(it.name, ":fair:"):
+		case strings.Contains(it.name, "_queue:") || strings.Contains(it.name, "_timeout:") || strings.Contains(it.name, ":fair:") || w.lasting(it.name):
 		case it.ttl != none && it.name == counter:
 			return "the counter of tokens would go"
 		case it.ttl == none && it.name != counter:

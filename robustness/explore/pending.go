@@ -132,6 +132,6 @@ func (w *world) readGrant(c *client, f pending) {
 
 func (w *world) granted(c *client, f pending) {
 	c.add(f.want)
-	c.fenced = c.fenced || w.wants[f.want].fenced
+	c.fenced = c.fenced || w.wants[f.want].tokens > 0
 	c.confirm(f)
 }

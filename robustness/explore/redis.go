@@ -1,18 +1,16 @@
 package explore
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -45,9 +43,7 @@ type outcome struct {
 // redis is the embedded server. It carries out requests on keys. Both are interned, so each pair
 // is run once.
 type redis struct {
-	mini      *miniredis.Miniredis
-	peer      *server.Peer
-	buffer    bytes.Buffer
+	mini      *embedded.Server
 	mutations []Mutation
 	mutated   map[Mutation]bool // those that changed something
 
@@ -66,16 +62,15 @@ type redis struct {
 type Mutation struct{ Script, Old, New string }
 
 func newRedis(mutations []Mutation) (*redis, error) {
-	s := &redis{
-		mini: miniredis.NewMiniRedis(), mutations: mutations, mutated: map[Mutation]bool{},
-		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{nil},
-		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
-	}
-	conn, err := s.mini.Dial() // which starts it
+	mini, err := embedded.New()
 	if err != nil {
 		return nil, err
 	}
-	_ = conn.Close()
+	s := &redis{
+		mini: mini, mutations: mutations, mutated: map[Mutation]bool{},
+		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{nil},
+		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
+	}
 	s.mini.SetTime(epoch)
 	s.mini.Server().SetPreHook(func(_ *server.Peer, command string, words ...string) bool {
 		if command == "PUBLISH" {
@@ -83,7 +78,6 @@ func newRedis(mutations []Mutation) (*redis, error) {
 		}
 		return false
 	})
-	s.peer = server.NewPeer(bufio.NewWriter(&s.buffer))
 	s.intern(nil)
 	return s, nil
 }
@@ -131,7 +125,7 @@ func (s *redis) run(k *keys, r *request) *outcome {
 		k.load(s.mini)
 	}
 	s.said = nil
-	done := &outcome{reply: s.eval(r)}
+	done := &outcome{reply: s.mini.Do(slices.Concat([]string{"EVAL", r.text, strconv.Itoa(len(r.keys))}, r.keys, r.words)...)}
 	done.said = s.said
 	items := dump(s.mini)
 	done.token = recount(items)
@@ -162,33 +156,4 @@ func (s *redis) intern(items []item) *keys {
 	s.all = append(s.all, k)
 	s.contents[text] = k
 	return k
-}
-
-// eval runs the script of a request.
-func (s *redis) eval(r *request) driver.Reply {
-	words := slices.Concat([]string{"EVAL", r.text, strconv.Itoa(len(r.keys))}, r.keys, r.words)
-	s.mini.Server().Dispatch(s.peer, words)
-	s.peer.Flush()
-	defer s.buffer.Reset()
-	found, err := server.ParseReply(bufio.NewReader(&s.buffer))
-	if err != nil {
-		return driver.Reply{Err: &driver.ServerError{Message: err.Error()}}
-	}
-	return reply(found)
-}
-
-func reply(found any) driver.Reply {
-	switch v := found.(type) {
-	case int:
-		return driver.Reply{Int: int64(v)}
-	case string:
-		return driver.Reply{Str: v}
-	case []any:
-		r := driver.Reply{Array: []driver.Reply{}}
-		for _, one := range v {
-			r.Array = append(r.Array, reply(one))
-		}
-		return r
-	}
-	return driver.Reply{IsNil: true}
 }

@@ -58,41 +58,59 @@ type node struct {
 	move   uint16 // which of the parent's moves led here
 }
 
+// space is what can be searched: states, and the moves between them.
+type space[S comparable] interface {
+	begin() S
+	moves(from S, yield func(to S, fault string, say func() string))
+	check(at *S) string // what is wrong with it
+	show(at S) string   // the keys
+	like(at *S) S       // the one state that stands for all that differ in nothing that matters
+}
+
 // search is one breadth-first search.
-type search struct {
-	world *world
+type search[S comparable] struct {
+	space space[S]
 	bound Bound
 	seeds [2]maphash.Seed
 	seen  map[[2]uint64]struct{}
 	nodes []node
-	next  []visit
+	next  []visit[S]
 	Result
 }
 
-type visit struct {
-	state state
+type visit[S comparable] struct {
+	state S
 	node  int32
 }
 
 // explore visits every state of a world, the nearest first, until one violates a promise.
 func (w *world) explore(bound Bound) Result {
+	r := explore[state](w, bound)
+	r.Kind, r.Scripts = w.name, len(w.redis.outcomes)
+	return r
+}
+
+func (w *world) like(at *state) state { return *at }
+func (w *world) begin() state         { return w.start }
+func (w *world) show(at state) string { return w.redis.all[at.keys].String() }
+
+func explore[S comparable](of space[S], bound Bound) Result {
 	began := time.Now()
-	s := &search{
-		world: w, bound: bound, seen: map[[2]uint64]struct{}{},
-		seeds:  [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		Result: Result{Kind: w.name},
+	s := &search[S]{
+		space: of, bound: bound, seen: map[[2]uint64]struct{}{},
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 	}
-	s.visit(w.start, -1, 0)
+	s.visit(of.begin(), -1, 0)
 	for s.level() {
 		s.Depth++
 	}
-	s.States, s.Took, s.Scripts = len(s.seen), time.Since(began), len(w.redis.outcomes)
+	s.States, s.Took = len(s.seen), time.Since(began)
 	return s.Result
 }
 
 // level makes every move from the states of one depth. It reports false if that was not
 // completed, or led nowhere.
-func (s *search) level() bool {
+func (s *search[S]) level() bool {
 	from := s.next
 	s.next = nil
 	if s.Depth == s.bound.Depth {
@@ -103,7 +121,7 @@ func (s *search) level() bool {
 			return false
 		}
 		move := uint16(0)
-		s.world.moves(from[i].state, func(to state, fault string, _ func() string) {
+		s.space.moves(from[i].state, func(to S, fault string, _ func() string) {
 			s.Transitions++
 			if s.Violation == nil {
 				s.arrive(to, fault, from[i].node, move)
@@ -118,39 +136,40 @@ func (s *search) level() bool {
 	return !s.Whole
 }
 
-func (s *search) arrive(to state, fault string, parent int32, move uint16) {
+func (s *search[S]) arrive(to S, fault string, parent int32, move uint16) {
 	fresh := s.visit(to, parent, move)
 	if fault == "" && fresh {
-		fault = s.world.check(&to)
+		fault = s.space.check(&to)
 	}
 	if fault != "" {
 		s.nodes = append(s.nodes, node{parent, move})
-		s.Violation = &Violation{fault, s.trace(int32(len(s.nodes) - 1)), s.world.redis.all[to.keys].String()}
+		s.Violation = &Violation{fault, s.trace(int32(len(s.nodes) - 1)), s.space.show(to)}
 	}
 }
 
 // visit notes a state to go on from, unless it was reached before.
-func (s *search) visit(at state, parent int32, move uint16) bool {
-	hash := [2]uint64{maphash.Comparable(s.seeds[0], at), maphash.Comparable(s.seeds[1], at)}
+func (s *search[S]) visit(at S, parent int32, move uint16) bool {
+	like := s.space.like(&at)
+	hash := [2]uint64{maphash.Comparable(s.seeds[0], like), maphash.Comparable(s.seeds[1], like)}
 	if _, seen := s.seen[hash]; seen {
 		return false
 	}
 	s.seen[hash] = struct{}{}
 	s.nodes = append(s.nodes, node{parent, move})
-	s.next = append(s.next, visit{at, int32(len(s.nodes) - 1)})
+	s.next = append(s.next, visit[S]{at, int32(len(s.nodes) - 1)})
 	return true
 }
 
 // trace describes the moves that lead to a node.
-func (s *search) trace(at int32) (lines []string) {
+func (s *search[S]) trace(at int32) (lines []string) {
 	var path []uint16
 	for ; s.nodes[at].parent >= 0; at = s.nodes[at].parent {
 		path = append(path, s.nodes[at].move)
 	}
-	now := s.world.start
+	now := s.space.begin()
 	for i := len(path) - 1; i >= 0; i-- {
 		move, before := uint16(0), now
-		s.world.moves(before, func(to state, _ string, say func() string) {
+		s.space.moves(before, func(to S, _ string, say func() string) {
 			if move == path[i] {
 				now = to
 				lines = append(lines, say())

@@ -15,6 +15,8 @@ type state struct {
 	peers   [2]peer
 	late    [2]int32 // requests that may still be carried out
 	faults  uint8    // that may still happen
+	permits int8     // that were made
+	resizes uint8    // changes of their number that may still happen
 }
 
 // client is one redlatch owner of one lock: the model of a grant.
@@ -65,6 +67,9 @@ const (
 	opGuard
 	opKeepAlive
 	opPeer
+	opResize
+	opCount
+	opUndo
 )
 
 // answer is what a reply says.
@@ -85,7 +90,7 @@ type want struct {
 	read   bool
 	lease  int32
 	fixed  bool
-	fenced bool
+	tokens int64 // how many it takes at once, 0: none
 }
 
 // underWay is how many requests of clients are.

@@ -19,6 +19,7 @@ type world struct {
 	queues   bool  // a refusal leaves a waiter in a queue
 	guarded  bool  // by a watchdog
 	tick     int32 // by which time passes
+	ttl      int32 // of the semaphore, 0: it stays
 	peers    []thread
 	cached   map[question]*request
 }
@@ -41,7 +42,7 @@ type kind interface {
 
 // move takes one thing that may happen next: the state after it, what is wrong with it, and its
 // description.
-type move func(to state, fault string, say func() string)
+type move = func(to state, fault string, say func() string)
 
 // moves yields everything that may happen next.
 func (w *world) moves(s state, yield move) {
@@ -59,6 +60,7 @@ func (w *world) moves(s state, yield move) {
 	for i := range w.peers {
 		w.peers[i].moves(w, s, i, yield)
 	}
+	w.resize(s, yield)
 	for i, id := range s.late {
 		if id != 0 {
 			to := s
@@ -184,7 +186,7 @@ func (w *world) describe(r *request, format string, args ...any) string {
 
 func (o op) String() string {
 	return [...]string{
-		"", "lock", "lock of both", "re-entry", "partial release", "release", "cancelling release", "renewal", "renewal by a watchdog", "keep-alive", "request",
+		"", "lock", "lock of both", "re-entry", "partial release", "release", "cancelling release", "renewal", "renewal by a watchdog", "keep-alive", "request", "resizing", "request", "cancellation",
 	}[o]
 }
 

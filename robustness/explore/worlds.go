@@ -1,6 +1,10 @@
 package explore
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/redlatch/redlatch/robustness/internal/redisson"
+)
 
 const second = 1000
 
@@ -17,6 +21,9 @@ var (
 	fairs = world{
 		kinds: []kind{newFair(), newFair()}, wants: []want{{lease: 3500}}, maxHolds: 1, tick: 1750, queues: true,
 	}
+	onePermit = world{
+		kinds: []kind{leased, leased}, wants: mutexes.wants, maxHolds: 1, start: state{permits: 1},
+	}
 )
 
 // worlds are all that can be explored, and to what depth the tests do so.
@@ -28,14 +35,20 @@ var worlds = []struct {
 	peers   []thread
 }{
 	{"mutex, two clients", 8, mutexes, false, nil},
-	{"mutex, two clients and Redisson", 7, mutexes, false, []thread{javaMutex}},
+	{"mutex, two clients and Redisson", 7, mutexes, false, []thread{{redisson.Mutex}}},
 	{"fenced mutex, two clients", 7, world{
-		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, fenced: true}, {lease: second, fixed: true}},
+		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 1}, {lease: second, fixed: true}},
+	}, false, nil},
+	{"fenced mutex, two clients, blocks of tokens", 7, world{
+		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 3}, {lease: 2 * second, tokens: 1}},
+	}, false, nil},
+	{"fenced read-write, two clients, blocks of tokens", 6, world{
+		kinds: readWrites.kinds, wants: []want{{lease: 2 * second, tokens: 2}, {read: true, lease: 2 * second, tokens: 1}},
 	}, false, nil},
 	{"read-write, two clients", 7, readWrites, false, nil},
 	{"read-write, one client and Redisson", 7, world{
 		kinds: readWrites.kinds[:1], wants: readWrites.wants,
-	}, false, []thread{javaReader, javaWriter}},
+	}, false, []thread{{redisson.Reader}, {redisson.Writer}}},
 	{"multi of two, twice", 7, world{
 		kinds: []kind{mutex(lockName), mutex("M"), mutex(lockName), mutex("M")},
 		wants: []want{{lease: 2 * second}}, maxHolds: 1, pair: true,
@@ -43,7 +56,18 @@ var worlds = []struct {
 	{"mutex, two clients, a watchdog", 8, mutexes, true, nil},
 	{"read-write, two clients, a watchdog", 6, readWrites, true, nil},
 	{"fair mutex, two clients", 8, fairs, false, nil},
-	{"fair mutex, two clients and Redisson", 7, fairs, false, []thread{javaFair}},
+	{"fair mutex, two clients and Redisson", 7, fairs, false, []thread{{redisson.Fair}}},
+	{"a permit, two clients", 7, onePermit, false, nil},
+	{"a permit, two clients and Redisson", 6, onePermit, false, []thread{{redisson.Permit}}},
+	{"two permits, three clients", 5, world{
+		kinds: []kind{leased, leased, leased}, wants: onePermit.wants, maxHolds: 1, start: state{permits: 2},
+	}, false, nil},
+	{"permits, two clients, resized", 6, world{
+		kinds: onePermit.kinds, wants: onePermit.wants[:1], maxHolds: 1, start: state{permits: 1, resizes: 2},
+	}, false, nil},
+	{"a semaphore with a TTL, two clients", 7, world{
+		kinds: onePermit.kinds, wants: onePermit.wants, maxHolds: 1, start: state{permits: 1}, ttl: second,
+	}, false, nil},
 }
 
 // newWorld makes the world of a name, with some scripts changed.
@@ -61,6 +85,8 @@ func newWorld(name string, mutations ...Mutation) (*world, error) {
 	}
 	w.name, w.redis, w.cached = name, server, map[question]*request{}
 	w.maxHolds, w.tick = cmp.Or(w.maxHolds, 2), cmp.Or(w.tick, second)
-	w.start.faults = 2
+	if w.start.faults = 2; w.start.permits > 0 {
+		w.makePermits(w.start.permits, cmp.Or(w.ttl, none))
+	}
 	return &w, nil
 }

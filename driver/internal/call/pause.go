@@ -2,10 +2,10 @@ package call
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // The pause between two attempts to connect doubles from the first to the last.
@@ -30,7 +30,7 @@ func (b *Backoff) Reset() { b.pause = 0 }
 
 // Jittered is a pause that is up to half shorter, at random, so that the clients of a
 // server that restarts do not all return at the same moment.
-func Jittered(pause time.Duration) time.Duration { return pause - rand.N(pause/2+1) }
+func Jittered(pause time.Duration) time.Duration { return pause - random.Below(pause/2+1) }
 
 // Rest waits for a Jittered pause, or until ctx ends.
 func Rest(ctx context.Context, longest time.Duration) { _ = pause.For(ctx, Jittered(longest)) }

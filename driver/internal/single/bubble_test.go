@@ -317,7 +317,7 @@ func TestServerThatHangsUpIsNotStormed(t *testing.T) {
 			synctest.Wait()
 			d.Do(ctx, command("PING"))
 		}
-		if got := n.dials.Load(); got > 15 {
+		if got := n.dials.Load(); got > 30 { // the pauses are random; without any it would be thousands
 			t.Errorf("%d connections within a second, want a few, with growing pauses", got)
 		}
 	})

@@ -12,6 +12,9 @@
 // at once with an error that says so. The driver closes the link, and one goroutine makes
 // the next link while the callers wait for it.
 //
+// rueidis writes as soon as no further command waits. The driver lets other goroutines run after each
+// write, so that their commands share the next one (yielder).
+//
 // Dedicated pipelines have links of their own: few, used by one call at a time, kept for a
 // while. A call that ends before its replies are there closes its link, so that no later
 // call gets those replies.

@@ -80,6 +80,12 @@ func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 			return reply
 		}
 	}
+	return d.doLater(ctx, command)
+}
+
+// doLater is Do if there was no link, or no place in its queue. It is a function of its own, which
+// keeps Do small.
+func (d *Driver) doLater(ctx context.Context, command driver.Command) driver.Reply {
 	return d.pipelineLater(ctx, []driver.Command{command})[0]
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -20,13 +21,17 @@ type guard struct {
 	replies  replyScanner
 	requests requestScanner
 	paired   bool // there is at most one reply to each request
+	yields   *yielder
 	sent     atomic.Int64
 	broken   error
 }
 
-func newGuard(conn net.Conn, paired bool) *guard {
-	g := &guard{Conn: conn, paired: paired}
-	if !paired {
+// newGuard returns a guard for a connection with a queue of calls, or with none for subscriptions.
+func newGuard(conn net.Conn, calls *queue) *guard {
+	g := &guard{Conn: conn, paired: calls != nil}
+	if g.paired {
+		g.yields = &yielder{calls: calls.len, ended: calls.left.Load, pass: runtime.Gosched}
+	} else {
 		var p pending
 		g.requests.report, g.replies.report = p.sent, p.received
 	}
@@ -49,8 +54,12 @@ func (g *guard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write counts the requests.
+// Write counts the requests, and lets callers add more to the next write.
 func (g *guard) Write(p []byte) (int, error) {
 	g.sent.Store(g.requests.scan(p))
-	return g.Conn.Write(p)
+	n, err := g.Conn.Write(p)
+	if g.paired {
+		g.yields.yield()
+	}
+	return n, err
 }

@@ -32,7 +32,8 @@ type link struct {
 // newLink connects, logs in, selects the database and asks whether the server
 // is ready. It ends with ctx, and leaves nothing behind when it fails.
 func newLink(ctx context.Context, s Options) (*link, error) {
-	socket := socket{options: s, paired: true}
+	queue := &queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
+	socket := socket{options: s, queue: queue}
 	socket.allow(ctx)
 	options := s.client(&socket)
 	// In RESP2, replies look the same from every server and from every script. RESP3
@@ -56,7 +57,6 @@ func newLink(ctx context.Context, s Options) (*link, error) {
 		end(client, socket.conn)
 		return nil, err
 	}
-	queue := &queue{taken: make(chan struct{}, places), gone: make(chan struct{})}
 	return &link{client: client, conn: socket.conn, began: time.Now(), queue: queue}, nil
 }
 

@@ -50,6 +50,13 @@ func (d *Driver) own(l *listener) {
 	})
 }
 
+const (
+	// listenerScale makes room for 64 requests under way. The 1024 of a link take 700 kB.
+	listenerScale = 6
+	// listenerBytes is the size of the read and write buffers: messages are short.
+	listenerBytes = 8 << 10
+)
+
 // newListener connects and logs in. It ends with ctx, and leaves nothing
 // behind when it fails.
 func newListener(ctx context.Context, s Options, events driver.Events) (*listener, error) {
@@ -58,6 +65,7 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 	// The reader must run from the start. Setting the hooks starts it as well,
 	// but not if it happens in the middle of a PING of rueidis.
 	options.AlwaysPipelining = true
+	options.RingScaleEachConn, options.ReadBufferEachConn, options.WriteBufferEachConn = listenerScale, listenerBytes, listenerBytes
 	// The client dials for commands at once, which is refused, and its error
 	// ignored: the only connection wanted is the one that Dedicate makes.
 	client, err := rueidis.NewClient(options)

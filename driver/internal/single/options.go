@@ -1,11 +1,13 @@
 package single
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
 	"math"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -32,6 +34,8 @@ type Options struct {
 	AddressMap func(address string) string
 	// Explain, when set, may add advice to an error reply. Its result wraps the reply.
 	Explain func(*driver.ServerError) error
+	// ClientName is the name of the connections in CLIENT LIST. Default: "redlatch".
+	ClientName string
 	// DB is the number of the database. Default: 0.
 	DB int
 	// CommandTimeout bounds every call, including its wait for a connection. It does not
@@ -61,6 +65,9 @@ func (o Options) complete() (Options, error) {
 	if o.DB < 0 {
 		return o, &driver.OptionError{Option: "DB", Reason: fmt.Sprintf("%d is negative", o.DB)}
 	}
+	if strings.ContainsFunc(o.ClientName, func(r rune) bool { return r < '!' || r > '~' }) {
+		return o, &driver.OptionError{Option: "ClientName", Reason: fmt.Sprintf("%q is not visible ASCII alone", o.ClientName)}
+	}
 	if o.Dial == nil {
 		o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -88,7 +95,7 @@ func (o Options) client(socket *socket) rueidis.ClientOption {
 		Username:    o.Username,
 		Password:    o.Password,
 		SelectDB:    o.DB,
-		ClientName:  "redlatch",
+		ClientName:  cmp.Or(o.ClientName, "redlatch"),
 		// The form that CLIENT LIST expects of software on top of a client.
 		ClientSetInfo: []string{rueidis.LibName + "(redlatch)", rueidis.LibVer},
 
@@ -114,11 +121,11 @@ func (o Options) client(socket *socket) rueidis.ClientOption {
 }
 
 // unknown reports a command that may have reached the server.
-func (o Options) unknown(reason error) error {
+func (o *Options) unknown(reason error) error {
 	return fmt.Errorf("redis %s: %w", o.Address, reason)
 }
 
 // notSent reports a command that certainly has not.
-func (o Options) notSent(reason error) error {
+func (o *Options) notSent(reason error) error {
 	return fmt.Errorf("redis %s: %w: %w", o.Address, driver.ErrNotSent, reason)
 }

@@ -31,6 +31,9 @@ type queue struct {
 	reclaiming bool
 }
 
+// len is the number of calls under way.
+func (q *queue) len() int { return len(q.taken) }
+
 // tryEnter takes a place if there is one.
 func (q *queue) tryEnter() bool {
 	select {

@@ -117,6 +117,9 @@ func TestFullQueueLeavesContextsTheirSay(t *testing.T) {
 	cancel()
 	callers.Wait()
 	wantTook(t, begin, time.Second, "the return of all callers")
+	if n := single.Queued(d); n != single.Places {
+		t.Errorf("%d places are taken while the server has answered none of %d commands", n, single.Places)
+	}
 	server.Thaw()
 	do(t, d, "PING")
 	redistest.Eventually(t, soon, func() bool { return single.Queued(d) == 0 }, "the queue is empty")
@@ -289,16 +292,20 @@ func TestErrorsAreRightWhenConnectionsBreak(t *testing.T) {
 
 	var outcomes [40][]error // of each caller's commands, in order
 	key := func(caller, command int) string { return fmt.Sprint(name, "-", caller, "-", command) }
-	var stop atomic.Bool
+	var stop, succeeded atomic.Bool
 	var callers sync.WaitGroup
 	for caller := range outcomes {
 		callers.Go(func() {
 			for i := 0; !stop.Load(); i++ {
 				err := d.Do(context.Background(), command("INCR", key(caller, i))).Err
 				outcomes[caller] = append(outcomes[caller], err)
+				if err == nil {
+					succeeded.Store(true)
+				}
 			}
 		})
 	}
+	redistest.Eventually(t, 10*time.Second, succeeded.Load, "a command succeeds before the disturbance")
 	disturb(t, proxy)
 	stop.Store(true)
 	callers.Wait()

@@ -17,8 +17,8 @@ import (
 // connect in the middle of a caller's command.
 type socket struct {
 	options Options
-	// paired says that there is one reply to each command.
-	paired bool
+	// queue has the calls of a link. Each of their commands has one reply. A listener has none.
+	queue *queue
 
 	ctx     context.Context // of the caller that allowed; nil while forbidden
 	address string          // of the server, before AddressMap
@@ -47,7 +47,7 @@ func (s *socket) dial() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn = newGuard(conn, s.paired)
+	conn = newGuard(conn, s.queue)
 	// rueidis logs in without a context of ours. Closing the connection ends
 	// that as well.
 	s.conn, s.release = conn, context.AfterFunc(ctx, func() { conn.Close() })

@@ -47,13 +47,14 @@ func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (e
 			}
 		}
 	}()
-	a.client, err = redlatch.Open(ctx, a.task.URL, redlatch.Config{
+	client, end, err := connect(ctx, a.task.Driver, a.task.URL, redlatch.Config{
 		LeaseTime: a.task.Lease, Protect: a.task.Protect, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return dismissed(ctx, err)
 	}
-	defer func() { err = errors.Join(err, a.client.Close(context.Background())) }()
+	defer func() { err = errors.Join(err, end()) }()
+	a.client = client
 	a.lock = makeLock(a.client, a.task.Lock, a.task.Fair)
 	file, err := os.OpenFile(a.task.Counter, os.O_RDWR, 0)
 	if err != nil {

@@ -69,11 +69,12 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 	} else if u, err := url.Parse(r.url); err == nil {
 		r.address = u.Scheme + "://" + u.Host
 	}
-	r.client, err = redlatch.Open(ctx, r.url, redlatch.Config{LeaseTime: settings.Lease, Logger: slog.New(slog.DiscardHandler)})
+	client, end, err := connect(ctx, settings.Driver, r.url, redlatch.Config{LeaseTime: settings.Lease, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return true, err
 	}
-	defer r.client.Close(context.Background())
+	defer end()
+	r.client = client
 	program, err := os.Executable()
 	if err != nil {
 		return true, fmt.Errorf("find this program to start it again: %w", err)
@@ -91,6 +92,14 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 	r.counter = counter{file}
 	if err := r.counter.write(0); err != nil {
 		return true, err
+	}
+	if settings.Console {
+		page, end, err := serveConsole(r.client, r.address)
+		if err != nil {
+			return true, err
+		}
+		defer end()
+		r.address += "   console " + page
 	}
 	if settings.Pause {
 		r.screen = newScreen(out, pauseHeight)
@@ -161,7 +170,7 @@ func (r *runner) play(ctx context.Context, look func(context.Context) error, hea
 
 // start starts an actor for a lock.
 func (r *runner) start(g *gauge, t task) (*process, error) {
-	t.URL, t.Lock, t.Lease, t.Counter = r.url, g.name, r.settings.Lease, r.counter.Name()
+	t.URL, t.Driver, t.Lock, t.Lease, t.Counter = r.url, r.settings.Driver, g.name, r.settings.Lease, r.counter.Name()
 	return r.processes.start(t)
 }
 

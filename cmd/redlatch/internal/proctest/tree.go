@@ -37,14 +37,11 @@ func NewTree(t testing.TB) *Tree {
 	}
 	go tree.read()
 	t.Cleanup(func() {
-		// If nobody ever came, the reader still waits for the first.
-		if f, err := os.OpenFile(tree.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-			f.Close()
+		if tree.released(100 * time.Millisecond) {
+			return
 		}
 		tree.kill()
-		select {
-		case <-tree.Gone:
-		case <-time.After(5 * time.Second):
+		if !tree.released(5 * time.Second) {
 			t.Errorf("somebody is left over; they said %q", tree.Said())
 		}
 	})
@@ -123,13 +120,27 @@ func (tree *Tree) AwaitGone(within time.Duration) time.Time {
 	return tree.At
 }
 
+// released waits for the end of the pipe. If nobody ever came, the reader still waits for the
+// first, and is released here. That is tried again and again: a signal to this process, such as
+// the end of a child, makes the reader open the pipe anew, and who comes between is missed.
+func (tree *Tree) released(within time.Duration) bool {
+	limit := time.After(within)
+	for {
+		if f, err := os.OpenFile(tree.Path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			f.Close()
+		}
+		select {
+		case <-tree.Gone:
+			return true
+		case <-limit:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // kill ends who is left of a test that failed: all that have told their number.
 func (tree *Tree) kill() {
-	select {
-	case <-tree.Gone:
-		return
-	case <-time.After(100 * time.Millisecond):
-	}
 	for _, line := range tree.Said() {
 		words := strings.Fields(line)
 		if pid, err := strconv.Atoi(words[len(words)-1]); err == nil && pid > 1 {

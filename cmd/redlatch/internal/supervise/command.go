@@ -1,6 +1,10 @@
 package supervise
 
-import "time"
+import (
+	"errors"
+	"syscall"
+	"time"
+)
 
 // Command is what to run. Its first three files are those of this process.
 type Command struct {
@@ -22,6 +26,9 @@ type Limits struct {
 	Lease     time.Duration // of the hold
 	KillAfter time.Duration // from SIGTERM to SIGKILL, see CheckKillAfter
 	Grace     time.Duration // for processes that are just ending. Default: 250ms
+	// Protect says that a watchdog may renew the hold while this process is paused. The
+	// command is then stopped with SIGSTOP until the hold is confirmed or lost.
+	Protect bool
 }
 
 // End is how a command ended.
@@ -29,8 +36,16 @@ type End struct {
 	// Code is the exit code as a shell would give it: the command's own, or 128 and
 	// the number of the signal that ended it.
 	Code int
+	// Signal ended the command. It is 0 if the command exited.
+	Signal syscall.Signal
+	// Foreground says that the command had the terminal when it ended. Ctrl-C was then for
+	// its process group alone.
+	Foreground bool
 	// Why the command was stopped, if it did not end by itself.
 	Why Reason
+	// Paused is for how long this process had been standing still since the deadline last
+	// moved on before the command was stopped. It is 0 if that was too short to be the reason.
+	Paused time.Duration
 	// LeftBehind is how many processes the command had left behind in its group that
 	// had to be stopped.
 	LeftBehind int
@@ -38,11 +53,16 @@ type End struct {
 	Left []int
 }
 
+// ErrSwitch says that not even the switch could be started.
+var ErrSwitch = errors.New("the process that stops the command in time cannot be started")
+
 // Reason is why a command had to be stopped.
 type Reason string
 
 // The reasons.
 const (
-	Lost      Reason = "lost"        // the hold was gone
-	OutOfTime Reason = "out of time" // the hold was about to end and not renewed
+	Lost       Reason = "lost"        // the hold was gone
+	OutOfTime  Reason = "out of time" // the hold was about to end and not renewed
+	SwitchDied Reason = "switch died" // somebody killed the process between this one and the command
+	alone      Reason = "holder died" // told by the switch to nobody
 )

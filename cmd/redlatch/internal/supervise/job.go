@@ -2,32 +2,25 @@
 
 package supervise
 
-import (
-	"time"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// Job control: a command that was stopped with Ctrl-Z takes this process with it, so that
-// the shell gets its prompt back. Nothing renews the hold then. That is why everything is
-// stopped before, and nothing goes on afterwards before the hold was looked at.
+// Job control: a command that was stopped with Ctrl-Z takes the holder with it, so that the
+// shell gets its prompt back. Nothing renews the hold then. That is why everything is stopped
+// before, and nothing goes on afterwards before the hold was looked at. The switch itself stays
+// awake: it stops the tree for good when its time comes.
 
 // leaderStopped finds out why the command stopped.
 func (s *supervisor) leaderStopped(number unix.Signal) {
 	switch {
-	case s.terminal == nil:
-		// Somebody stopped the command on its own. It keeps the lock.
+	case s.terminal == nil || s.asleep || s.frozen:
+		// Somebody stopped the command on its own, which keeps the lock, or it was us.
 	case number == unix.SIGTTIN || number == unix.SIGTTOU:
 		s.terminal.wanted = true
 		s.lendOnDemand()
 	case s.terminal.lent:
 		// The kernel has told only the command's group. Others of this job, such as
 		// the reader of a pipe, are to stop with it.
-		unix.Kill(0, unix.SIGTSTP)
-		select {
-		case <-s.paused: // one of them is this process
-		case <-time.After(time.Second):
-		}
+		unix.Kill(-s.terminal.ours, unix.SIGTSTP)
 		s.pause()
 	}
 }
@@ -40,23 +33,21 @@ func (s *supervisor) lendOnDemand() {
 	}
 }
 
-// pause stops everything, and then this process. It returns when it is continued.
+// pause stops everything, and has the holder stop itself.
 func (s *supervisor) pause() {
-	if s.stopping {
+	if s.stopping || s.asleep {
 		return
 	}
-	s.tree.signal(anywhere, unix.SIGSTOP)
+	s.asleep = true
+	s.tree.stop(s.times.margin / 2)
 	s.terminal.takeBack()
-	// SIGTSTP is no use: the runtime does not give up a signal that it has once
-	// listened to. SIGSTOP would stop a process that no shell can continue. SIGTTIN
-	// has no effect there, and otherwise the one that is wanted.
-	s.stopSelf(unix.SIGTTIN)
-	s.goOn()
+	s.report(report{Paused: true})
 }
 
 // goOn continues what was stopped, unless its time is over: then it never wakes up.
 func (s *supervisor) goOn() {
-	if s.stopping || s.due() != "" {
+	s.asleep = false
+	if s.stopping || s.frozen || s.due() != "" {
 		return
 	}
 	if s.terminal != nil && s.terminal.lent {

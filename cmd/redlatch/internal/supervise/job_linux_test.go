@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -98,7 +100,7 @@ func TestCtrlZStopsEverythingAndFgContinuesIt(t *testing.T) {
 		terminal.Type(proctest.CtrlZ)
 		awaitState(t, leader, "T")
 		awaitState(t, apart, "T")
-		awaitState(t, parentOf(t, leader), "T") // nobody renews, nobody works
+		awaitState(t, holderOf(t, leader), "T") // nobody renews, nobody works
 		terminal.Type("fg; echo the code is $?\n")
 		s.awaitBeat()
 		awaitState(t, apart, "S")
@@ -110,28 +112,33 @@ func TestCtrlZStopsEverythingAndFgContinuesIt(t *testing.T) {
 	s.want(End{Code: 9})
 }
 
-// Goal: what was stopped while its time ran out does not wake up to work for even a
-// moment without the lock.
-func TestFgAfterTheDeadlineKillsTheCommandInItsSleep(t *testing.T) {
+// Goal: what was stopped with Ctrl-Z while its time runs out is gone in time, although the
+// holder is stopped, too. Before, it may end in good order.
+func TestWhatWasStoppedWithCtrlZIsGoneBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
-	s, terminal := atShell(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, beating)
+	s, terminal := atShell(t, Limits{Lease: time.Second, KillAfter: 300 * time.Millisecond}, beating)
 	terminal.Type("$S bash script\n")
 	leader := s.tree.Pid("leader")
 	s.tree.Await("apart")
 	s.awaitBeat()
 	deadline := s.tell("deadline 1500ms").Add(1500 * time.Millisecond)
 	s.awaitBeat() // time for the order to be read
+	redistest.Eventually(t, 5*time.Second, func() bool { return time.Until(deadline) < 1300*time.Millisecond }, "the switch knows, too")
 	terminal.Type(proctest.CtrlZ)
 	awaitState(t, leader, "T")
 	asleep := s.beats()
-	redistest.Eventually(t, 10*time.Second, func() bool { return time.Now().After(deadline) }, "the deadline has passed")
-	terminal.Type("fg; echo the code is $?\n")
-	s.tree.AwaitGone(5 * time.Second)
-	terminal.Await("the code is 137")
-	terminal.Type("exit\n")
-	s.want(End{Code: 137, Why: OutOfTime})
+	if gone := s.tree.AwaitGone(5 * time.Second); !gone.Before(deadline) {
+		t.Errorf("all were gone %v after the deadline", gone.Sub(deadline))
+	}
 	if n := s.beats() - asleep; n > 1 { // one may have been on its way
 		t.Errorf("it woke up for %d beats", n)
+	}
+	terminal.Type("fg; echo the code is $?\n")
+	terminal.Await("the code is 143") // SIGTERM came first
+	terminal.Type("exit\n")
+	end := s.end()
+	if end.Code != 143 || end.Why != OutOfTime || end.Paused == 0 {
+		t.Errorf("the end is %+v", end)
 	}
 }
 
@@ -148,7 +155,7 @@ func TestACommandInTheBackgroundLeavesTheTerminalToTheShell(t *testing.T) {
 	terminal.Type("kill -9 " + s.tree.Await("apart") + "; echo now at the $((40+2))th prompt\n")
 	terminal.Await(`42th prompt\r\nready> $`)
 	// The shell is reading when the command ends.
-	supervisor, _ := os.FindProcess(parentOf(t, leader))
+	supervisor, _ := os.FindProcess(holderOf(t, leader))
 	supervisor.Signal(os.Interrupt)
 	s.tree.AwaitGone(5 * time.Second)
 	redistest.Eventually(t, 5*time.Second, func() bool {
@@ -202,6 +209,50 @@ func TestWhoeverStartedASupervisorHasTheTerminalAfterwards(t *testing.T) {
 		})
 	}
 }
+
+// A shell under the lock has lent the terminal to one of its jobs, and all are killed.
+func TestWhoeverStartedASupervisorHasTheTerminalAfterAShellUnderIt(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"lost", "switch died"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: 0}, `
+				echo leader $$ >&9; set -m; bash -c 'echo job $$ >&9; n=0; while [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done'`)
+			terminal.Type("sh -c '$S bash script; echo the code is $?; read x; echo the word is $x'\n")
+			awaitState(t, s.tree.Pid("job"), "S+")
+			if how == "lost" {
+				s.tell("lost")
+			} else {
+				unix.Kill(parentOf(t, s.tree.Pid("leader")), unix.SIGKILL)
+			}
+			terminal.Await("the code is 137")
+			terminal.Type("hello\n")
+			terminal.Await("the word is hello")
+			terminal.Type("exit\n")
+			s.end()
+		})
+	}
+}
+
+// The switch had lent the terminal to the command, and cannot take it back.
+func TestWhoeverStartedAHolderHasTheTerminalAfterTheDeathOfItsSwitch(t *testing.T) {
+	t.Parallel()
+	s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		echo leader $$ >&9; n=0; while [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done`)
+	terminal.Type("sh -c '$S sh script; echo the code is $?; read x; echo the word is $x'\n")
+	leader := s.tree.Pid("leader")
+	awaitState(t, leader, "S+")
+	swtch, _ := os.FindProcess(parentOf(t, leader))
+	swtch.Kill()
+	terminal.Await("the code is 137")
+	terminal.Type("hello\n")
+	terminal.Await("the word is hello")
+	terminal.Type("exit\n")
+	s.want(End{Code: 137, Why: SwitchDied})
+}
+
+// holderOf is the holder of a command: the parent of the switch, which is its parent.
+func holderOf(t *testing.T, leader int) int { return parentOf(t, parentOf(t, leader)) }
 
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()

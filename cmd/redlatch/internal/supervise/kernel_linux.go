@@ -1,18 +1,38 @@
 package supervise
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// tellOfParentsDeath has the kernel send the command a SIGTERM when this process ends
-// without having been able to. It is not a SIGKILL: only the command itself could stop
-// what it has started.
-func tellOfParentsDeath(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGTERM }
+// dieWithParent has the kernel kill the command when its parent's thread ends without having
+// been able to. The kernel forgets this when a program with more privileges is started.
+func dieWithParent(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGKILL }
+
+// self is this program, also after its file was replaced. It is an error if /proc is missing, or
+// numbers the processes of another namespace: then nobody could find what the command starts.
+func self() (string, error) {
+	number, err := os.Readlink("/proc/self")
+	if err == nil && number != strconv.Itoa(os.Getpid()) {
+		err = fmt.Errorf("/proc is that of another PID namespace (unshare has --mount-proc)")
+	}
+	return "/proc/self/exe", err
+}
+
+// nameProcess gives the process the name that ps and pkill show. It is for the main thread.
+func nameProcess(name string) {
+	text, err := unix.BytePtrFromString(name)
+	if err == nil {
+		unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(text)), 0, 0, 0)
+	}
+}
 
 // stopSelf stops this process with a signal that does so, and returns when it is
 // continued, or at once if the kernel ignores the signal. It is meant for this thread:
 // one for the process could take effect on another, and this one would run on for a while.
-func (s *supervisor) stopSelf(number unix.Signal) { unix.Tgkill(os.Getpid(), unix.Gettid(), number) }
+func (h *holder) stopSelf(number unix.Signal) { unix.Tgkill(os.Getpid(), unix.Gettid(), number) }

@@ -10,19 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellOfParentsDeath does nothing: only Linux has such a setting.
-func tellOfParentsDeath(*syscall.SysProcAttr) {}
+// dieWithParent does nothing: only Linux has such a setting.
+func dieWithParent(*syscall.SysProcAttr) {}
+
+// self is this program.
+func self() (string, error) { return os.Executable() }
+
+// nameProcess does nothing: the name is that of the program's file.
+func nameProcess(string) {}
 
 // stopSelf stops this process with a signal that does so, and returns when it is
 // continued, or after a moment if the kernel ignores the signal.
-func (s *supervisor) stopSelf(number unix.Signal) {
+func (h *holder) stopSelf(number unix.Signal) {
 	select {
-	case <-s.continued: // from before
+	case <-h.continued: // from before
 	default:
 	}
 	unix.Kill(os.Getpid(), number)
 	select {
-	case <-s.continued:
+	case <-h.continued:
 	case <-time.After(time.Second):
 	}
 }

@@ -3,7 +3,6 @@ package supervise
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +14,9 @@ type process struct {
 	parent int
 	group  int
 	ended  bool // and not waited for yet
+	// stopped says that it stands still: by a signal, in the hands of a debugger, or in the kernel,
+	// where a signal to stop takes effect before it goes on.
+	stopped bool
 }
 
 // identity tells a process from a later one with the same number.
@@ -60,7 +62,13 @@ func readDescendants(of int) ([]process, error) {
 			return nil, err
 		}
 		for _, pid := range children {
-			if p, err := readProcess(pid); err == nil {
+			p, err := readProcess(pid)
+			if err != nil && open[0] == of {
+				// It is there until we wait for it. Somebody hides it, or there is no file to be had.
+				p, err = process{identity: identity{pid: pid}, parent: of}, nil
+				p.group, _ = syscall.Getpgid(pid)
+			}
+			if err == nil {
 				found, open = append(found, p), append(open, pid)
 			}
 		}
@@ -70,18 +78,24 @@ func readDescendants(of int) ([]process, error) {
 
 // readChildren reads the numbers of a process's children. Each thread has its own.
 func readChildren(pid int) ([]int, error) {
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil || len(lists) == 0 {
-		return nil, fmt.Errorf("process %d: no list of its children", pid)
+	folder := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
 	}
 	var children []int
-	for _, list := range lists {
-		text, _ := os.ReadFile(list) // the thread may have ended
+	known := false // older kernels have no such lists
+	for _, thread := range threads {
+		text, err := os.ReadFile(folder + "/" + thread.Name() + "/children") // it may have ended
+		known = known || err == nil
 		for _, word := range strings.Fields(string(text)) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				children = append(children, pid)
 			}
 		}
+	}
+	if !known {
+		return nil, fmt.Errorf("process %d: no list of its children", pid)
 	}
 	return children, nil
 }
@@ -97,12 +111,15 @@ func readProcess(pid int) (process, error) {
 // parseProcess reads the line that stands in /proc/PID/stat. The second field is a name
 // in parentheses, in which anything may stand, also spaces and parentheses.
 func parseProcess(pid int, line string) (process, error) {
-	_, rest, found := cutLast(line, ")")
-	fields := strings.Fields(rest)
-	if !found || len(fields) < 20 {
+	end := strings.LastIndex(line, ")")
+	fields := strings.Fields(line[end+1:])
+	if end < 0 || len(fields) < 20 {
 		return process{}, fmt.Errorf("process %d: its state is unreadable: %q", pid, line)
 	}
-	p := process{identity: identity{pid: pid}, ended: fields[0] == "Z" || fields[0] == "X"}
+	state, threads := fields[0], fields[17]
+	p := process{identity: identity{pid: pid}, stopped: strings.Contains("TtD", state)}
+	// Of a process whose first thread has ended, and others have not, the first line says Z.
+	p.ended = state == "X" || state == "Z" && threads == "1"
 	var err error
 	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
 		return process{}, err
@@ -114,19 +131,16 @@ func parseProcess(pid int, line string) (process, error) {
 	return p, err
 }
 
-// cutLast is strings.Cut at the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(text, separator)
-	if i < 0 {
-		return text, "", false
+// signal sends signals to the process, and to none that has got its number since. A child of ours
+// keeps its number until we wait for it. For another, what is opened here stands for one process,
+// so it is enough to see that it is still the one meant.
+func (p process) signal(ours int, numbers []syscall.Signal) {
+	if p.parent == ours {
+		for _, number := range numbers {
+			syscall.Kill(p.pid, number)
+		}
+		return
 	}
-	return text[:i], text[i+len(separator):], true
-}
-
-// signal sends signals to the process, and to none that has got its number since. What is
-// opened here stands for one process, so it is enough to see that it is still the one
-// meant.
-func (p process) signal(numbers []syscall.Signal) {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {
 		return

@@ -8,12 +8,13 @@ import (
 // schedule says when a command has to be stopped to be gone before the deadline of its
 // hold.
 type schedule struct {
+	lease     time.Duration
 	killAfter time.Duration // from SIGTERM to SIGKILL
 	margin    time.Duration // from SIGKILL to the deadline
 }
 
 func newSchedule(lease, killAfter time.Duration) schedule {
-	return schedule{killAfter: killAfter, margin: min(lease/10, maxMargin)}
+	return schedule{lease: lease, killAfter: killAfter, margin: min(lease/10, maxMargin)}
 }
 
 const (
@@ -44,6 +45,36 @@ func (s schedule) term(deadline time.Time) time.Time { return s.kill(deadline).A
 
 // kill is the moment of SIGKILL for a hold with this deadline.
 func (s schedule) kill(deadline time.Time) time.Time { return deadline.Add(-s.margin) }
+
+// last is the moment at which the holder stops what the switch should have stopped before.
+func (s schedule) last(deadline time.Time) time.Time { return deadline.Add(-s.margin / 2) }
+
+// late is the moment at which the switch should have begun.
+func (s schedule) late(deadline time.Time) time.Time { return deadline.Add(-s.margin * 7 / 8) }
+
+// tick is how often the holder looks for a new deadline. A fiftieth of the lease leaves a renewal
+// that is due after a third of it its time, with any kill-after that is allowed.
+func (s schedule) tick() time.Duration { return min(max(s.lease/50, 5*time.Millisecond), time.Second) }
+
+// pause is how late a tick is that means a pause of the process.
+func (s schedule) pause() time.Duration { return s.lease / 10 }
+
+// slack is the time between a renewal that is due and SIGTERM. A pause that is shorter does not explain
+// why a hold was not renewed.
+func (s schedule) slack() time.Duration { return s.lease*2/3 - s.margin - s.killAfter }
+
+// due says whether it is time to stop a command.
+func due(hold Hold, times schedule) Reason {
+	select {
+	case <-hold.Done():
+		return Lost
+	default:
+	}
+	if passed(times.term(hold.Deadline()), time.Now()) {
+		return OutOfTime
+	}
+	return ""
+}
 
 // killLost is the moment of SIGKILL for a hold that is known to be lost now.
 func (s schedule) killLost(deadline, now time.Time) time.Time {

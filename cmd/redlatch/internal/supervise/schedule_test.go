@@ -85,3 +85,15 @@ func wallOn(t time.Time, d time.Duration) time.Time {
 	*seconds += uint64(int64(d/time.Second)) << 30
 	return t
 }
+
+// Goal: a machine that is short of time for a moment is not taken for the reason why a hold was not
+// renewed. A pause that lasts from the renewal to SIGTERM is.
+func TestAShortPauseExplainsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSchedule(2*time.Second, 400*time.Millisecond)
+	asked := time.Now()
+	deadline := asked.Add(s.lease)
+	if slack := s.term(deadline).Sub(asked.Add(s.lease / 3)); slack < s.slack() || slack > s.slack()+time.Millisecond {
+		t.Errorf("the slack is %v, want %v", s.slack(), slack)
+	}
+}

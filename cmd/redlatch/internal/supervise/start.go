@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// start starts the command in a process group of its own, of which it is the leader.
+// start starts the command in a process group of its own, of which it is the leader. It is
+// for the thread that lasts as long as this process.
 func (c Command) start(t *terminal) (leader int, err error) {
 	attributes := &syscall.ProcAttr{
 		Env:   c.Env,
@@ -21,14 +22,14 @@ func (c Command) start(t *terminal) (leader int, err error) {
 		attributes.Sys.Foreground, attributes.Sys.Ctty = true, t.fd
 		t.lent = true
 	}
-	tellOfParentsDeath(attributes.Sys)
+	dieWithParent(attributes.Sys)
 	leader, err = syscall.ForkExec(c.Path, c.Args, attributes)
 	if err == unix.ENOEXEC {
 		c = c.byShell()
 		leader, err = syscall.ForkExec(c.Path, c.Args, attributes)
 	}
 	if err != nil {
-		return 0, &os.PathError{Op: "start", Path: c.Path, Err: err}
+		return 0, err
 	}
 	if t != nil {
 		t.command = leader

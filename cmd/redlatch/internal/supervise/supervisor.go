@@ -4,62 +4,62 @@ package supervise
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/signal"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// supervisor is one run of a command.
+// supervisor is what the switch does during one run of a command.
 type supervisor struct {
-	hold     Hold
+	hold     *orders
 	times    schedule
-	grace    time.Duration
+	limits   Limits
 	tree     *processTree
 	terminal *terminal
+	reports  *json.Encoder
 
-	passOn    <-chan os.Signal // for the command
-	children  chan os.Signal   // something about a child changed
-	paused    chan os.Signal   // Ctrl-Z
-	continued chan os.Signal
+	children chan os.Signal // something about a child changed
 
 	ended    bool // the command; status says how
 	status   unix.WaitStatus
 	stopping bool
+	asleep   bool // the tree is stopped, since Ctrl-Z
+	frozen   bool // the tree is stopped, since a deadline that a watchdog may have moved on
 	end      End
 }
 
-// Run runs a command under a hold. It blocks until the command has ended, by itself or
-// because the hold did, and until what it had started is gone as the package comment
-// says. The hold is not released. Signals are passed on to the command.
-//
-// The error says that the command could not be started; it matches what os.StartProcess
-// returns. Run is for the one thing that a process does: it reaps every child, whoever
-// started it, and leaves SIGTTOU ignored.
-func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	s := &supervisor{
-		hold:      hold,
-		times:     newSchedule(limits.Lease, limits.KillAfter),
-		grace:     cmp.Or(limits.Grace, defaultGrace),
-		terminal:  findTerminal(),
-		passOn:    signals,
-		children:  make(chan os.Signal, 1),
-		paused:    make(chan os.Signal, 1),
-		continued: make(chan os.Signal, 1),
+func newSupervisor(hold *orders, a assignment, reports *json.Encoder) *supervisor {
+	limits := a.Limits
+	limits.Grace = cmp.Or(limits.Grace, defaultGrace)
+	return &supervisor{
+		hold:     hold,
+		times:    newSchedule(limits.Lease, limits.KillAfter),
+		limits:   limits,
+		tree:     newTree(),
+		terminal: findTerminal(a.Group),
+		reports:  reports,
+		children: make(chan os.Signal, 1),
 	}
-	if why := s.due(); why != "" {
+}
+
+// report tells the holder, which may be gone.
+func (s *supervisor) report(r report) { s.reports.Encode(r) }
+
+// run runs the command until it has ended, by itself or because the hold did, and until what it
+// had started is gone. The error says that it could not be started.
+func (s *supervisor) run(c Command) (End, error) {
+	if why := due(s.hold, s.times); why != "" {
 		return End{Why: why}, nil // too late to begin
 	}
-	defer s.listen()()
+	s.listen()
 	if err := s.start(c); err != nil {
 		return End{}, err
 	}
-	defer s.terminal.takeBack()
+	s.report(report{Leader: s.tree.leader})
 
 	why := s.guard(func() bool { return s.ended })
 	if why == "" {
@@ -68,46 +68,49 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 	if why != "" {
 		s.stop(why)
 	}
-	s.end.Code = exitCode(s.status)
+	s.end.Code, s.end.Foreground = exitCode(s.status), s.terminal.isLent()
+	if s.status.Signaled() {
+		s.end.Signal = s.status.Signal()
+	}
+	s.terminal.takeBack()
 	return s.end, nil
 }
 
-// listen subscribes to the signals of job control, and returns what undoes it.
-func (s *supervisor) listen() (undo func()) {
+// listen subscribes to the end of children. Signals that somebody sends to all processes of a
+// service reach the command by themselves, and by the holder: the switch drops them. Those that it
+// was started to ignore, as by nohup, stay ignored, also for the command.
+func (s *supervisor) listen() {
 	signal.Notify(s.children, unix.SIGCHLD)
-	signal.Notify(s.continued, unix.SIGCONT)
-	if !signal.Ignored(unix.SIGTSTP) {
-		signal.Notify(s.paused, unix.SIGTSTP)
-	}
-	return func() {
-		for _, c := range []chan os.Signal{s.children, s.continued, s.paused} {
-			signal.Stop(c)
+	dropped := make(chan os.Signal, 1)
+	for _, number := range append([]os.Signal{unix.SIGTSTP}, Signals...) {
+		if !signal.Ignored(number) {
+			signal.Notify(dropped, number)
 		}
 	}
 }
 
 func (s *supervisor) start(c Command) error {
-	s.tree = newTree()
 	leader, err := c.start(s.terminal)
 	// Whoever is not in the foreground is stopped for moving the terminal on. Only
 	// now, because the command would inherit it.
 	signal.Ignore(unix.SIGTTOU)
 	if err != nil {
-		s.terminal.reclaim()
+		s.terminal.takeBack()
 		return err
 	}
 	s.tree.leader = leader
 	return nil
 }
 
-// due says whether it is time to stop the command.
+// due says whether it is time to stop the command. For a protected hold the deadline does not:
+// see freeze.
 func (s *supervisor) due() Reason {
 	select {
 	case <-s.hold.Done():
-		return Lost
+		return s.hold.reason()
 	default:
 	}
-	if passed(s.times.term(s.hold.Deadline()), time.Now()) {
+	if !s.limits.Protect && passed(s.times.term(s.hold.Deadline()), time.Now()) {
 		return OutOfTime
 	}
 	return ""
@@ -119,15 +122,29 @@ func (s *supervisor) guard(over func() bool) Reason {
 		if why := s.due(); why != "" {
 			return why
 		}
-		s.attend(s.times.term(s.hold.Deadline()), s.hold.Done())
+		if s.limits.Protect {
+			s.freeze()
+		}
+		s.attend(s.next(), s.hold.Done())
 	}
 	return ""
+}
+
+// next is the moment at which the guard has to do something.
+func (s *supervisor) next() time.Time {
+	switch {
+	case s.frozen:
+		return time.Now().Add(longTick)
+	case s.limits.Protect:
+		return s.times.kill(s.hold.Deadline())
+	}
+	return s.times.term(s.hold.Deadline())
 }
 
 // stopLeftBehind stops what is left of the command's group after its end. The hold goes on
 // meanwhile.
 func (s *supervisor) stopLeftBehind() Reason {
-	over := time.Now().Add(s.grace)
+	over := time.Now().Add(s.limits.Grace)
 	if why := s.guard(func() bool { return s.gone(inGroup) || passed(over, time.Now()) }); why != "" {
 		return why
 	}
@@ -148,9 +165,11 @@ func (s *supervisor) stopLeftBehind() Reason {
 // stop ends everything that descends from the command.
 func (s *supervisor) stop(why Reason) {
 	s.stopping, s.end.Why = true, why
+	s.report(report{Stopping: bootTime()})
+	hurry()
 	now := time.Now()
 	kill := s.times.kill(s.hold.Deadline())
-	if why == Lost {
+	if why != OutOfTime {
 		kill = s.times.killLost(s.hold.Deadline(), now)
 	}
 	// Past that moment nobody is asked any more: a process that was stopped with
@@ -167,30 +186,19 @@ func (s *supervisor) stop(why Reason) {
 // ask tells processes to end. One that is stopped hears of it when it goes on.
 func (s *supervisor) ask(where scope) { s.tree.signal(where, unix.SIGTERM, unix.SIGCONT) }
 
-// kill kills until nobody is left: a process may be starting another just now.
-func (s *supervisor) kill(where scope) {
-	for limit := time.Now().Add(patience); !passed(limit, time.Now()); s.attend(limit, nil) {
-		s.tree.signal(where, unix.SIGKILL) // first: looking takes time that is short
-		if s.gone(where) {
-			return
-		}
-	}
-	s.end.Left = s.tree.left(where)
-}
+// kill ends processes without asking them.
+func (s *supervisor) kill(where scope) { s.end.Left = s.tree.kill(where, s.reap) }
 
-// gone says whether the command has ended, and nobody else is left. A process that is
-// dead and not reaped yet is gone, but the command's own end has to be known.
+// gone says whether the command has ended, and nobody else is left.
 func (s *supervisor) gone(where scope) bool {
 	s.reap()
-	return s.ended && len(s.tree.left(where)) == 0
+	return s.ended && s.tree.gone(where)
 }
 
 const (
 	// defaultGrace is for processes that are just ending by themselves, such as the reader
 	// at the end of a pipe.
 	defaultGrace = 250 * time.Millisecond
-	// patience bounds the wait for a process that does not die of SIGKILL.
-	patience = 3 * time.Second
 	// longTick bounds how late the end of a suspension is noticed.
 	longTick = time.Second
 	// shortTick is the time between two checks whether processes are gone. Only
@@ -213,12 +221,21 @@ func (s *supervisor) attend(until time.Time, lost <-chan struct{}) {
 	case <-lost:
 	case <-s.children:
 		s.reap()
-	case number := <-s.passOn:
-		s.tree.signal(inGroup, number.(unix.Signal))
-	case <-s.paused:
+	case <-s.hold.news:
+	case number := <-s.hold.signals:
+		s.take(number)
+	}
+}
+
+// take handles a signal that reached the holder.
+func (s *supervisor) take(number unix.Signal) {
+	switch number {
+	case unix.SIGTSTP:
 		s.pause()
-	case <-s.continued:
+	case unix.SIGCONT:
 		s.goOn()
+	default:
+		s.tree.signal(inGroup, number)
 	}
 }
 

@@ -25,6 +25,25 @@ func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
 	s.tree.AwaitGone(5 * time.Second)
 }
 
+// Goal: a pause is told as one, also if the hold is confirmed again at the moment of waking up, when
+// the switch has stopped the command already.
+func TestAPauseIsTheReasonAlsoIfTheHoldIsConfirmedAfterwards(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		s := supervise(t, Limits{Lease: time.Second, KillAfter: 100 * time.Millisecond}, `echo leader $$ >&9; exec sleep 30`)
+		s.tree.Await("leader")
+		deadline := s.tell("deadline 2s").Add(2 * time.Second)
+		redistest.Eventually(t, 5*time.Second, func() bool { return time.Until(deadline) < time.Second }, "the switch knows, too")
+		s.command.Process.Signal(syscall.SIGSTOP)
+		s.tell("deadline 1h") // is carried out when it goes on
+		s.tree.AwaitGone(5 * time.Second)
+		s.command.Process.Signal(syscall.SIGCONT)
+		if end := s.end(); end.Why != OutOfTime || end.Paused == 0 {
+			t.Errorf("the end is %+v", end)
+		}
+	}
+}
+
 // A shell that becomes the supervisor by exec leaves it the children that it had.
 func TestChildrenThatWereThereBeforeAreLeftAlone(t *testing.T) {
 	t.Parallel()
@@ -49,9 +68,10 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 	t.Parallel()
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
 		i=0; while [ $i -lt 20 ]; do (sleep 0 &); i=$((i+1)); done
-		echo spawned >&9
+		echo leader $$ >&9; echo spawned >&9
 		while :; do sleep 0.05; done`)
 	s.tree.Await("spawned")
+	parent := parentOf(t, s.tree.Pid("leader"))
 	redistest.Eventually(t, 5*time.Second, func() bool {
 		all, err := readProcesses()
 		if err != nil {
@@ -59,12 +79,12 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 		}
 		n := 0
 		for _, p := range all {
-			if p.parent == s.command.Process.Pid {
+			if p.parent == parent {
 				n++
 			}
 		}
 		return n == 1
-	}, "the supervisor has one child")
+	}, "the switch has one child")
 	s.command.Process.Signal(syscall.SIGTERM)
 	s.want(End{Code: 143})
 }
@@ -135,11 +155,11 @@ func TestASignalReachesNobodyElse(t *testing.T) {
 	}
 	earlier := p
 	earlier.started--
-	earlier.signal([]syscall.Signal{syscall.SIGKILL})
+	earlier.signal(0, []syscall.Signal{syscall.SIGKILL})
 	if state := processState(p.pid); strings.HasPrefix(state, "Z") {
 		t.Fatalf("a signal for an earlier process reached it: %q", state)
 	}
-	p.signal([]syscall.Signal{syscall.SIGKILL})
+	p.signal(0, []syscall.Signal{syscall.SIGKILL})
 	awaitState(t, p.pid, "Z")
 }
 

@@ -3,6 +3,8 @@
 package supervise
 
 import (
+	"os/signal"
+
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
@@ -11,7 +13,7 @@ import (
 // process group: that group may read, and Ctrl-C and Ctrl-Z are for it.
 type terminal struct {
 	fd      int
-	ours    int // the process group of this process
+	ours    int // the process group of the holder, which the shell knows
 	command int // that of the command
 	// lent says that the command has the foreground, or shall have it again when
 	// this job comes back to the front.
@@ -21,12 +23,12 @@ type terminal struct {
 	wanted bool
 }
 
-// findTerminal returns the terminal at stdin.
-func findTerminal() *terminal {
+// findTerminal returns the terminal at stdin, for a holder in that process group.
+func findTerminal(ours int) *terminal {
 	if !term.IsTerminal(unix.Stdin) {
 		return nil
 	}
-	return &terminal{fd: unix.Stdin, ours: unix.Getpgrp()}
+	return &terminal{fd: unix.Stdin, ours: ours}
 }
 
 // lendable says whether the command gets the foreground from the start. Not if stdout is
@@ -49,18 +51,29 @@ func (t *terminal) lend() {
 	}
 }
 
-// takeBack moves this process to the foreground, if the command has it. Otherwise the
-// shell has taken it, for another job.
+// isLent says whether the command has the foreground now.
+func (t *terminal) isLent() bool { return t != nil && t.lent && t.has(t.command) }
+
+// takeBack moves the holder to the foreground if the command has it, or nobody who is alive: a shell
+// under the lock may have lent it to a job of its own. Otherwise the shell around this job has taken
+// it, for another job.
 func (t *terminal) takeBack() {
-	if t != nil && t.lent && t.has(t.command) {
+	if t != nil && (t.has(t.command) || t.isAbandoned()) {
 		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.ours)
 	}
 }
 
-// reclaim moves this process to the foreground after the command took it and could not
-// be started.
-func (t *terminal) reclaim() {
-	if t != nil && t.lent {
-		unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, t.ours)
+// isAbandoned says that the group that has the foreground is gone.
+func (t *terminal) isAbandoned() bool {
+	now, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	return err == nil && unix.Kill(-now, 0) == unix.ESRCH
+}
+
+// recover moves the holder to the foreground after the switch has died that had lent it.
+func (t *terminal) recover(command int) {
+	if t != nil {
+		t.command = command
+		signal.Ignore(unix.SIGTTOU)
+		t.takeBack()
 	}
 }

@@ -3,7 +3,7 @@
 package supervise
 
 import (
-	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,12 +26,78 @@ const (
 	anywhere scope = true  // every descendant that can be found
 )
 
-// newTree is called before the command is started.
-func newTree() *processTree { return &processTree{root: newRoot(os.Getpid())} }
+// newTree is called before the command is started, or the switch.
+func newTree() *processTree { return &processTree{root: newRoot()} }
+
+// kill kills until nobody is left, as a process may be starting another just now. It returns who
+// cannot be killed. If nobody can say who they are, the leader stands for them.
+func (t *processTree) kill(where scope, reap func()) (left []int) {
+	limit := time.Now().Add(patience)
+	for pause := pollTick; !passed(limit, time.Now()); pause = min(2*pause, shortTick) {
+		t.signal(where, unix.SIGKILL) // first: looking takes time that is short
+		reap()
+		if t.gone(where) {
+			return nil
+		}
+		time.Sleep(pause)
+	}
+	if left = t.left(where); len(left) == 0 {
+		left = []int{t.leader}
+	}
+	return left
+}
+
+// gone says that nobody is left. The kernel knows that of all whose orphans become children of
+// this process. A list of processes is no proof: one that starts another and ends, again and again,
+// is never where somebody looks.
+func (t *processTree) gone(where scope) bool {
+	if where == anywhere && t.root.adoptsAll() {
+		return t.childless
+	}
+	return len(t.left(where)) == 0
+}
+
+// stop stops everybody for a while, as a process may be starting another just now.
+func (t *processTree) stop(within time.Duration) {
+	for limit := time.Now().Add(within); ; time.Sleep(pollTick) {
+		t.signal(anywhere, unix.SIGSTOP)
+		if !t.running() || passed(limit, time.Now()) {
+			return
+		}
+	}
+}
+
+// hurry gets this thread the processor before others, where that is permitted, as to root. What it
+// has still to do has to be done in time, and it starts no process any more.
+func hurry() { unix.Setpriority(unix.PRIO_PROCESS, 0, -20) }
+
+const (
+	// patience bounds the wait for a process that does not die of SIGKILL.
+	patience = 3 * time.Second
+	// pollTick is the time between the first two rounds of a kill.
+	pollTick = 2 * time.Millisecond
+)
+
+// reapAll takes note of the end of every child.
+func (t *processTree) reapAll() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		t.childless = err == unix.ECHILD
+		if err != nil || pid == 0 {
+			return
+		}
+	}
+}
 
 // signalGroup sends signals to the group as one, so that no process can slip out of it by
 // forking.
 func (t *processTree) signalGroup(numbers []unix.Signal) {
+	if t.leader == 0 {
+		return // its number is not known yet
+	}
 	for _, number := range numbers {
 		unix.Kill(-t.leader, number)
 	}
@@ -39,7 +105,7 @@ func (t *processTree) signalGroup(numbers []unix.Signal) {
 
 // groupLeft is the leader if the group has any process left. It stands for the group.
 func (t *processTree) groupLeft() []int {
-	if err := unix.Kill(-t.leader, 0); err == unix.ESRCH {
+	if t.leader == 0 || unix.Kill(-t.leader, 0) == unix.ESRCH {
 		return nil
 	}
 	return []int{t.leader}

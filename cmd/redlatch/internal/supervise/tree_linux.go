@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -14,19 +15,25 @@ type root struct {
 	others map[identity]bool
 }
 
-// newRoot makes this process the reaper of its descendants: when one of them ends, its
-// children become ours, and not those of process 1, where nobody could find them.
-func newRoot(self int) root {
+// newRoot makes this process the reaper of its descendants: when one of them ends that is no
+// reaper itself, its children become ours, and not those of process 1, where nobody could find them.
+func newRoot() root {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	r := root{self: self, others: map[identity]bool{}}
+	r := root{self: os.Getpid(), others: map[identity]bool{}}
+	if _, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err == unix.ECHILD {
+		return r
+	}
 	all, _ := readProcesses()
 	for _, p := range all {
-		if p.parent == self {
+		if p.parent == r.self {
 			r.others[p.identity] = true
 		}
 	}
 	return r
 }
+
+// adoptsAll says that every child of this process is of the tree.
+func (r root) adoptsAll() bool { return len(r.others) == 0 }
 
 // descendants are those of all that are alive.
 func (r root) descendants(all []process) []process {
@@ -88,7 +95,7 @@ func (t *processTree) signal(where scope, numbers ...unix.Signal) {
 	}
 	for _, p := range members {
 		if !asGroup || p.group != t.leader {
-			p.signal(numbers)
+			p.signal(t.root.self, numbers)
 		}
 	}
 }
@@ -104,4 +111,10 @@ func (t *processTree) left(where scope) []int {
 		pids = append(pids, p.pid)
 	}
 	return pids
+}
+
+// running says that a member runs: one that is alive and not stopped.
+func (t *processTree) running() bool {
+	all, err := readProcesses()
+	return err != nil || slices.ContainsFunc(t.pick(all, anywhere), func(p process) bool { return !p.stopped })
 }

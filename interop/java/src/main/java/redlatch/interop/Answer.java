@@ -6,6 +6,9 @@ final class Answer {
     boolean ok;
     long value;
 
+    /** contend: the longest wait, in microseconds. */
+    long longest;
+
     /** The owner under which the thread stands in Redis. */
     String owner;
 

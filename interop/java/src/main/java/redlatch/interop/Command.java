@@ -9,7 +9,10 @@ final class Command {
     String client;
     int thread;
 
-    /** The lock: its kind is one of mutex, fenced, fair, read, write, multi. */
+    /** Of a semaphore or a latch: how many permits, or the count. */
+    int count;
+
+    /** The lock: its kind is one of mutex, spin, fenced, fair, read, write, multi; or semaphore, permits, latch. */
     String kind;
 
     /** Of a multi-lock, the names of its members with a + between them. */
@@ -31,6 +34,10 @@ final class Command {
     boolean shared;
     String op;
     long token;
+
+    /** contend: for how long to go on, and how long a section takes, in microseconds. */
+    long span;
+    long each;
 
     String[] names() {
         return name.split("\\+");

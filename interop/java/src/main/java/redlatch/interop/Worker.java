@@ -8,6 +8,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.redisson.api.RLock;
@@ -18,6 +19,7 @@ final class Worker {
     private final RedissonClient redisson;
     private final ExecutorService queue;
     private final Section section;
+    private final Counters counters;
 
     // One object for each lock, as a program would have it in a field.
     private final Map<String, RLock> locks = new HashMap<>();
@@ -27,6 +29,7 @@ final class Worker {
     Worker(RedissonClient redisson) {
         this.redisson = redisson;
         this.section = new Section(redisson);
+        this.counters = new Counters(redisson);
         this.queue = Executors.newSingleThreadExecutor(task -> {
             thread = new Thread(task);
             thread.setDaemon(true);
@@ -66,10 +69,15 @@ final class Worker {
             section.run(command, answer.owner);
             return;
         }
+        if (Counters.has(command.kind)) {
+            counters.apply(command, answer);
+            return;
+        }
         RLock lock = locks.computeIfAbsent(command.kind + " " + command.name, key -> lock(command));
         switch (command.verb) {
             case "lock", "tryLock" -> acquire(lock, command, answer);
             case "unlock" -> lock.unlock();
+            case "contend" -> contend(lock, command, answer);
             case "forceUnlock" -> answer.ok = lock.forceUnlock();
             case "isLocked" -> answer.ok = lock.isLocked();
             case "holdCount" -> answer.value = countable(lock, command).getHoldCount();
@@ -95,9 +103,24 @@ final class Worker {
         }
     }
 
+    /** Takes the lock again and again, for a section each time, and counts the sections. */
+    private static void contend(RLock lock, Command command, Answer answer) {
+        long end = now() + command.span;
+        for (long asked = now(); asked < end; asked = now()) {
+            lock.lock();
+            answer.longest = Math.max(answer.longest, now() - asked);
+            answer.value++;
+            if (command.each > 0) {
+                LockSupport.parkNanos(command.each * 1000);
+            }
+            lock.unlock();
+        }
+    }
+
     private RLock lock(Command command) {
         return switch (command.kind) {
             case "mutex" -> redisson.getLock(command.name);
+            case "spin" -> redisson.getSpinLock(command.name);
             case "fair" -> redisson.getFairLock(command.name);
             case "read" -> redisson.getReadWriteLock(command.name).readLock();
             case "write" -> redisson.getReadWriteLock(command.name).writeLock();

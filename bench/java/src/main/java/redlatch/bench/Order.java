@@ -1,0 +1,14 @@
+package redlatch.bench;
+
+/** One line of input: what this process is to do. Times are nanoseconds; see helper.go. */
+final class Order {
+    String Task;
+    String Address;
+    String Name;
+    long For;
+    long WarmUp;
+    int Process;
+    int Workers;
+    int Locks;
+    long Section;
+}

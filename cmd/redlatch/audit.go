@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+func newAudit() *cobra.Command {
+	var f inspecting
+	var permits bool
+	cmd := &cobra.Command{
+		Use:   "audit [PATTERN]",
+		Short: "Find what is wrong with the locks",
+		Long: `audit reads all locks as ls does, and prints what is wrong with them. For each
+finding it prints a line, with its code and what to do. It also finds timeout
+keys of readers that do not hold the lock. audit changes nothing.
+
+audit finds a holder without a connection only if the holder is a redlatch
+client with a session (--protect). Redis does not know whether any other process
+lives.
+
+With --permits audit looks at semaphores with leased permits instead of locks.
+
+With --json audit prints one object a line for each lock or semaphore that has
+findings.
+
+Exit code:
+  0   nothing is wrong
+  1   there are findings
+  2   the command line is wrong
+  70  Redis failed, or refused a part. audit prints what it has found`,
+		Example:           "  redlatch audit\n  redlatch audit --json 'orders:*'",
+		Args:              onePattern,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {
+			if permits {
+				return f.auditPermits(cmd, i.Permits(ctx, patternOf(args)))
+			}
+			return f.audit(cmd, i.Audit(ctx, patternOf(args)))
+		})
+	}
+	f.register(cmd)
+	permitsVar(cmd, &permits)
+	return cmd
+}
+
+// audit prints findings. An error is worse than a finding: it decides the exit code.
+func (f *inspecting) audit(cmd *cobra.Command, found func(yield func(inspect.Lock, error) bool)) error {
+	any := false
+	for l, err := range found {
+		any = any || len(l.Findings) > 0
+		if err != nil && len(l.Findings) == 0 {
+			f.fail(err)
+			continue
+		}
+		if err := f.printFindings(cmd, l.Name, l.Findings, l); err != nil {
+			return err
+		}
+	}
+	if any && f.failure == nil {
+		return &exitError{code: exitFindings}
+	}
+	return nil
+}
+
+// printFindings prints the findings about a name, or the whole that has them as JSON.
+func (f *inspecting) printFindings(cmd *cobra.Command, name string, findings []inspect.Finding, whole any) error {
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), whole)
+	}
+	for _, one := range findings {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", protocol.Show(name), one.Code, one.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/renew"
+)
+
+// cause says in words why a command was stopped, and whether that was the user's plan: then it
+// does not matter who has the lock now.
+func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) (why string, planned bool) {
+	expired := end.Why == supervise.OutOfTime || errors.Is(hold.Err(), renew.ErrExpired)
+	outlived := t.protect && end.Paused > t.config.LeaseTime // the watchdog did not keep it for so long
+	switch {
+	case expired && t.fixed:
+		return fmt.Sprintf("its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.config.LeaseTime), true
+	case expired && t.heldToTheEnd(hold):
+		return fmt.Sprintf("--max-hold %v was over: the command was stopped before", t.maxHold), true
+	case (expired || outlived) && end.Paused > 0:
+		return fmt.Sprintf("redlatch stood still for %v and did not renew the hold: the command was stopped", end.Paused.Round(100*time.Millisecond)), false
+	case expired:
+		return "Redis did not confirm the hold in time: the command was stopped before the lease ended", false
+	}
+	return "hold lost: " + t.loss(client) + ": the command was stopped", false
+}
+
+// heldToTheEnd says that the hold was renewed for as long as --max-hold allows.
+func (t *task) heldToTheEnd(hold *redlatch.Hold) bool {
+	end := t.acquired.Add(t.maxHold)
+	return t.maxHold > 0 && !hold.Deadline().Before(end.Add(-t.limits.Lease/20))
+}
+
+// loss says what is known of how Redis came to have no such hold any more.
+func (t *task) loss(client *redlatch.Client) string {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	return lossOf(client.Driver().Do(ctx, driver.Command{Words: []string{"INFO"}, Key: t.name}).Str, time.Since(t.acquired))
+}
+
+// lossOf is loss by the server's reply to INFO, for a lock that was held for a time.
+func lossOf(info string, held time.Duration) string {
+	seconds, err := strconv.Atoi(infoField(info, "uptime_in_seconds"))
+	up := time.Duration(seconds) * time.Second
+	switch {
+	case err == nil && up+time.Second < held:
+		return "the server was restarted, and has lost its data"
+	case up < held || infoField(info, "second_repl_offset") != "-1":
+		return "it was forced, or Redis lost it"
+	}
+	return "somebody freed it (unlock --force, DEL or FLUSHALL)"
+}
+
+// infoField is one field of the reply to INFO, "" if it is not there.
+func infoField(info, name string) string {
+	_, rest, _ := strings.Cut(info, "\n"+name+":")
+	text, _, _ := strings.Cut(rest, "\r")
+	return text
+}

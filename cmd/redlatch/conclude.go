@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
+	"github.com/redlatch/redlatch/internal/renew"
+)
+
+// conclude ends the hold and says how it went.
+func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end supervise.End, signals <-chan os.Signal) error {
+	switch {
+	case len(end.Left) > 0:
+		// They may still work under the lock. They keep it until its lease ends.
+		hold.Detach()
+		return exit(exitLost, "lock %q: processes %v could not be killed; the lock is left to them until its lease ends", t.name, end.Left)
+	case end.Why != "" && end.Why != supervise.SwitchDied:
+		return t.stopped(client, hold, end)
+	}
+	if end.LeftBehind > 0 && !t.quiet {
+		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.LeftBehind))
+	}
+	if end.Why == "" {
+		t.stay(client, hold, signals)
+	}
+	err := hold.Unlock(context.Background())
+	switch {
+	case end.Why == supervise.SwitchDied:
+		return exit(exitFailure, "lock %q: the process that stops the command in time was killed: the command was killed as well", t.name)
+	case errors.Is(err, renew.ErrExpired):
+		// The switch saw the command end before the deadline, and this process was paused then.
+	case errors.Is(err, redlatch.ErrLost):
+		return exit(exitLost, "%w; the command had ended by then; %s", err, t.holderNow(client))
+	case err != nil:
+		tell(fmt.Errorf("%w; the lock ends with its lease, within %v", err, t.config.LeaseTime))
+	}
+	return asCommandEnded(end)
+}
+
+// stopped says why a command was stopped, and releases what is left of the hold. It does not wait
+// for a release if Redis does not answer: the lease ends in a moment.
+func (t *task) stopped(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) error {
+	why, planned := t.cause(client, hold, end)
+	now := t.holderNow(client)
+	if t.unanswered = now == unanswered; t.unanswered {
+		hold.Detach()
+	} else if hold.Err() == nil && hold.Unlock(context.Background()) == nil {
+		now = t.holderNow(client)
+	}
+	if planned {
+		return exit(exitLost, "lock %q: %s", t.name, why)
+	}
+	return exit(exitLost, "lock %q: %s; %s", t.name, why, now)
+}
+
+const unanswered = "Redis does not answer"
+
+// holderNow says who has the lock after it was lost.
+func (t *task) holderNow(client *redlatch.Client) string {
+	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
+	defer cancel()
+	status, err := readStatus(ctx, client, t.name)
+	switch {
+	case err != nil:
+		return unanswered
+	case !status.Locked:
+		return "it is free now"
+	}
+	if len(status.Holders) == 0 { // of very many fields the server may name none
+		return "it is held now"
+	}
+	return "it is held by " + shown(status.Holders[0].Owner, status.Holders[0].Name) + " now"
+}
+
+// answerWithin bounds a question at the end of a hold.
+const answerWithin = 500 * time.Millisecond

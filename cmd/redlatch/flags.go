@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// durationVar adds a flag that is a number of seconds, as flock(1) has it, or a duration such
+// as 1m30s.
+func durationVar(flags *pflag.FlagSet, d *time.Duration, name, short string, usual time.Duration, usage string) {
+	*d = usual
+	flags.VarP(durationFlag{d}, name, short, usage)
+}
+
+type durationFlag struct{ *time.Duration }
+
+func (f durationFlag) Type() string { return "duration" }
+
+// String is the default in the help, where no default is empty.
+func (f durationFlag) String() string {
+	if *f.Duration == 0 {
+		return ""
+	}
+	return f.Duration.String()
+}
+
+func (f durationFlag) Set(text string) (err error) {
+	if strings.Trim(text, "+-.0123456789") == "" {
+		text += "s"
+	}
+	*f.Duration, err = time.ParseDuration(text)
+	return err
+}
+
+// wrongValue says what a flag takes, after it was given something else, as in "--wait soon".
+func wrongValue(f *pflag.Flag, given string) error {
+	takes := map[string]string{
+		"bool": "true or false", "int": "a whole number", "duration": "seconds or a duration, such as 5, 500ms or 1m30s",
+	}
+	return exit(exitUsage, "%s: it takes %s", given, takes[f.Value.Type()])
+}
+
+// readFile reads the file that a flag names. It is read for each connection, so a pipe would be
+// waited for without end.
+func readFile(flag, path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, exit(exitUsage, "--%s %s: only a regular file can be read for each connection", flag, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, exit(exitUsage, "--%s: %w", flag, err)
+	}
+	return text, nil
+}
+
+// asked are the flags that a command line alone can set: what they do has to be meant each time.
+var asked = []string{"force", "yes", "allow-unlock", "help"}
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "REDLATCH_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readEnvironment sets the flags that the command line does not set, from their variables. A
+// flag of the command line is stronger than the variable of a rival.
+func readEnvironment(cmd *cobra.Command, _ []string) (wrong error) {
+	flags := cmd.Flags()
+	typed := pflag.NewFlagSet("", pflag.ContinueOnError) // the flags of the command line
+	flags.Visit(typed.AddFlag)
+	if err := check(typed, func(flag string) string { return "--" + flag }); err != nil {
+		return err
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		text := os.Getenv(variable(f.Name))
+		if text == "" || f.Changed || slices.Contains(asked, f.Name) || rivalOf(typed, f.Name) != "" {
+			return
+		}
+		if err := flags.Set(f.Name, text); err != nil {
+			wrong = cmp.Or(wrong, wrongValue(f, variable(f.Name)+"="+text))
+		}
+	})
+	return cmp.Or(wrong, check(flags, variable))
+}
+
+// check refuses rivals, and a flag that is empty: its value is often a shell variable that is
+// not set. Without that flag another server may be used, or another login.
+func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if rival := rivalOf(flags, f.Name); rival != "" && isOn(f) {
+			wrong = cmp.Or(wrong, exit(exitUsage, "%s and %s exclude each other", show(f.Name), show(rival)))
+		}
+		if f.Changed && f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "listen" { // of the watchdog: nowhere
+			wrong = cmp.Or(wrong, exit(exitUsage, "%s is empty", show(f.Name)))
+		}
+	})
+	return wrong
+}
+
+// rivals are flags of which a command line has one at most.
+var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
+
+// rivalOf returns another flag that is on, or "".
+func rivalOf(flags *pflag.FlagSet, name string) string {
+	for _, group := range rivals {
+		for _, other := range group {
+			if other != name && slices.Contains(group, name) && isOn(flags.Lookup(other)) {
+				return other
+			}
+		}
+	}
+	return ""
+}
+
+// isOn says that a flag was set, and not to false.
+func isOn(f *pflag.Flag) bool { return f != nil && f.Changed && f.Value.String() != "false" }

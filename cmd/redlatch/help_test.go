@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Goal: whoever has an exit code finds what to do.
+func TestTheHelpOnErrorsHasEveryExitCode(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{0, exitHeld, exitUsage, exitFailure, exitLost, exitCannotRun, exitNotFound} {
+		if !strings.Contains(errorsHelp, fmt.Sprintf("\n  %-4d  ", code)) {
+			t.Errorf("the help on errors lacks %d", code)
+		}
+	}
+}
+
+// Goal: the help is readable at a terminal of 80 columns.
+func TestTheHelpFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	root := newRoot(io.Discard)
+	for _, verb := range append(documented(root), root, newErrors()) {
+		for line := range strings.Lines(verb.Long + "\n" + verb.UsageString()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s: %d columns: %s", verb.Name(), n, line)
+			}
+		}
+	}
+}
+
+// Goal: a flag's variable is not one that run sets for its command: a redlatch below it would
+// read that as a flag.
+func TestNoFlagReadsAVariableOfTheCommand(t *testing.T) {
+	t.Parallel()
+	told := []string{lockVariable, ownerVariable, deadlineVariable, tokenVariable, holdsVariable}
+	for _, verb := range documented(newRoot(io.Discard)) {
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			if slices.Contains(told, variable(f.Name)) {
+				t.Errorf("%s --%s is read from %s, which run sets", verb.Name(), f.Name, variable(f.Name))
+			}
+		})
+	}
+}
+
+// Goal: every flag of these verbs can be set by its variable, but for those that have to be meant.
+func TestEachFlagHasAVariable(t *testing.T) {
+	for _, name := range []string{"run", "status", "wait", "unlock", "ls", "show", "top", "audit", "watch", "watchdog", "console", "doctor", "deadlocks"} {
+		verb := verbOf(t, name)
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			value := map[string]string{"bool": "true", "int": "5", "duration": "5"}[f.Value.Type()]
+			if value == "" {
+				value = "some"
+			}
+			t.Setenv(variable(f.Name), value)
+			fresh := verbOf(t, name)
+			if err := fresh.PreRunE(fresh, nil); err != nil {
+				t.Errorf("%s: %v", variable(f.Name), err)
+			}
+			if changed := fresh.Flags().Changed(f.Name); changed == slices.Contains(asked, f.Name) {
+				t.Errorf("%s --%s: set by its variable: %v", name, f.Name, changed)
+			}
+			t.Setenv(variable(f.Name), "")
+		})
+	}
+}
+
+func verbOf(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	verb, _, err := newRoot(io.Discard).Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verb
+}

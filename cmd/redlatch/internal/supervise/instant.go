@@ -1,0 +1,27 @@
+//go:build unix
+
+package supervise
+
+import "time"
+
+// instant is a moment that two processes of one machine understand, also after one of them
+// was paused or the machine was suspended.
+type instant struct {
+	Boot int64 // nanoseconds on a clock that goes on during a suspension, where there is one
+	Wall int64 // nanoseconds since 1970
+}
+
+// instantOf is the instant of a moment. The clocks are read in this order: a pause between the
+// two makes the instant too early, never too late.
+func instantOf(moment time.Time) instant {
+	boot := bootTime()
+	now := time.Now()
+	left := min(moment.Sub(now), moment.Round(0).Sub(now.Round(0)))
+	return instant{boot + int64(left), moment.UnixNano()}
+}
+
+// time is the moment of an instant, as both clocks see it now.
+func (i instant) time() time.Time {
+	now := time.Now()
+	return now.Add(time.Duration(min(i.Boot-bootTime(), i.Wall-now.UnixNano())))
+}

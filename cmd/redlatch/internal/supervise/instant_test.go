@@ -1,0 +1,55 @@
+//go:build unix
+
+package supervise
+
+import (
+	"encoding/json"
+	"io"
+	"testing"
+	"time"
+)
+
+// What one process writes is the same moment for another, however late it is read.
+func TestALateOrderProlongsNothing(t *testing.T) {
+	t.Parallel()
+	deadline := time.Now().Add(time.Minute)
+	reader, writer := io.Pipe()
+	o := &orders{done: make(chan struct{}), news: make(chan struct{}, 1)}
+	go o.read(json.NewDecoder(reader))
+	late := order{Deadline: instantOf(deadline)}
+	time.Sleep(50 * time.Millisecond) // the writer is paused
+	json.NewEncoder(writer).Encode(late)
+	<-o.news
+	if got := o.Deadline(); got.After(deadline) || got.Before(deadline.Add(-10*time.Millisecond)) {
+		t.Errorf("the deadline moved by %v", got.Sub(deadline))
+	}
+	writer.Close()
+	<-o.done
+	if o.reason() != alone {
+		t.Errorf("the end of the pipe means %q", o.reason())
+	}
+}
+
+// A suspension stops the clock of the process, and not the two of an instant. One of them may
+// have been set.
+func TestAnInstantIsOverWhenEitherClockSaysSo(t *testing.T) {
+	t.Parallel()
+	now := instantOf(time.Now())
+	for what, c := range map[string]struct {
+		instant
+		left time.Duration
+	}{
+		"both later":    {instant{now.Boot + int64(time.Hour), now.Wall + int64(time.Hour)}, time.Hour},
+		"boot is over":  {instant{now.Boot - int64(time.Second), now.Wall + int64(time.Hour)}, -time.Second},
+		"wall is over":  {instant{now.Boot + int64(time.Hour), now.Wall - int64(time.Second)}, -time.Second},
+		"wall set back": {instant{now.Boot + int64(time.Second), now.Wall + int64(time.Hour)}, time.Second},
+	} {
+		if left := time.Until(c.time()); left > c.left || left < c.left-5*time.Second {
+			t.Errorf("%s: %v are left, want %v", what, left, c.left)
+		}
+	}
+	moved := wallOn(time.Now(), -time.Hour) // the deadline of a hold whose machine was suspended since
+	if left := time.Until(instantOf(moved).time()); left > -time.Hour {
+		t.Errorf("by the wall clock it was over an hour ago: %v are left", left)
+	}
+}

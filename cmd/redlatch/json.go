@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+)
+
+// jsonVar adds the flag of a verb that prints.
+func jsonVar(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, one object a line")
+}
+
+// printJSON prints a report on one line.
+func printJSON(out io.Writer, report any) error {
+	text, err := json.Marshal(report)
+	if err == nil {
+		_, err = fmt.Fprintln(out, printable(text))
+	}
+	return err
+}
+
+// printable is JSON with control characters escaped, so that a terminal does not obey them.
+// Outside of its strings JSON has no such characters.
+func printable(text []byte) string {
+	var out strings.Builder
+	for _, r := range string(text) {
+		if strconv.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
+}
+
+// statusReport is a status for scripts. Times are in milliseconds, -1 is no end. docs/cli.md
+// describes the fields, which stay.
+type statusReport struct {
+	Lock      string         `json:"lock"`
+	Locked    bool           `json:"locked"`
+	Mode      string         `json:"mode"`
+	TTLMillis int64          `json:"ttl_ms"`
+	Token     int64          `json:"token"`
+	Holders   []holderReport `json:"holders"`
+	Queue     []waiterReport `json:"queue"` // of a fair lock, the next first
+}
+
+type waiterReport struct {
+	Owner    string    `json:"owner"`
+	Deadline time.Time `json:"deadline"` // until when it counts as alive, by the server's clock
+	Name     string    `json:"name"`     // of its client, "" if unknown
+}
+
+type holderReport struct {
+	Owner     string `json:"owner"`
+	Count     int    `json:"count"`
+	Write     bool   `json:"write"`
+	TTLMillis int64  `json:"ttl_ms"`
+	Name      string `json:"name"` // of its client, "" if unknown
+}
+
+func newStatusReport(name string, status redlatch.Status) statusReport {
+	report := statusReport{
+		Lock: name, Locked: status.Locked, Mode: string(status.Mode),
+		TTLMillis: millis(status.TTL), Token: status.Token,
+		Holders: []holderReport{}, Queue: []waiterReport{},
+	}
+	for _, w := range status.Queue {
+		report.Queue = append(report.Queue, waiterReport{w.Owner, w.Deadline.UTC(), w.Name})
+	}
+	for _, h := range status.Holders {
+		report.Holders = append(report.Holders, holderReport{h.Owner, h.Count, h.Write, millis(h.TTL), h.Name})
+	}
+	return report
+}
+
+func millis(ttl time.Duration) int64 {
+	if ttl < 0 {
+		return -1
+	}
+	return ttl.Milliseconds()
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// What the verbs print of semaphores and latches.
+
+// permitsVar adds the flag of the verbs that find locks, or semaphores instead.
+func permitsVar(cmd *cobra.Command, permits *bool) {
+	cmd.Flags().BoolVar(permits, "permits", false, "instead of locks: semaphores whose leased permits are in use")
+}
+
+// listPermits prints semaphores as they are found, or all of them as a table.
+func (f *inspecting) listPermits(cmd *cobra.Command, found func(yield func(inspect.Counter, error) bool)) error {
+	var all []inspect.Counter
+	for c, err := range found {
+		if err != nil {
+			f.fail(err)
+			continue
+		}
+		if !f.asJSON {
+			all = append(all, c)
+		} else if err := printJSON(cmd.OutOrStdout(), c); err != nil {
+			return err
+		}
+	}
+	if f.asJSON {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b inspect.Counter) int { return cmp.Compare(a.Name, b.Name) })
+	text := permitTable(all)
+	switch {
+	case len(all) == 0 && f.failure != nil:
+		return nil // nobody knows
+	case len(all) == 0:
+		text = "no permits in use\n"
+	}
+	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+	return err
+}
+
+// permitTable is a table of semaphores.
+func permitTable(all []inspect.Counter) string {
+	rows := [][]string{{"NAME", "AVAILABLE", "USED", "SIZE", "TTL", "WAITING", "FINDINGS"}}
+	for _, c := range all {
+		used, size, ttl, waiting := "-", "-", "-", "?"
+		if c.Kind == inspect.KindPermits {
+			used, size = strconv.Itoa(c.InUse), strconv.Itoa(c.Size())
+		}
+		if len(c.Permits) > 0 {
+			ttl = ttlText(c.Permits[0].TTL)
+		}
+		if c.Waiting >= 0 {
+			waiting = strconv.Itoa(c.Waiting)
+		}
+		rows = append(rows, []string{short(protocol.Show(c.Name)), strconv.Itoa(c.Available), used, size, ttl, waiting, cmp.Or(codesOf(c.Findings), "-")})
+	}
+	return aligned(rows)
+}
+
+// auditPermits prints findings, as audit does.
+func (f *inspecting) auditPermits(cmd *cobra.Command, found func(yield func(inspect.Counter, error) bool)) error {
+	any := false
+	for c, err := range found {
+		switch {
+		case err != nil:
+			f.fail(err)
+			continue
+		case len(c.Findings) == 0:
+			continue
+		}
+		any = true
+		if err := f.printFindings(cmd, c.Name, c.Findings, c); err != nil {
+			return err
+		}
+	}
+	if any && f.failure == nil {
+		return &exitError{code: exitFindings}
+	}
+	return nil
+}
+
+// everythingOf is a semaphore or a latch in words, a line for each thing.
+func everythingOf(c inspect.Counter) string {
+	var text strings.Builder
+	add := func(title, format string, args ...any) {
+		fmt.Fprintf(&text, "  %-9s %s\n", title, fmt.Sprintf(format, args...))
+	}
+	if c.Kind == inspect.KindCounter {
+		fmt.Fprintf(&text, "%s: %d\n", protocol.Show(c.Name), c.Available)
+		add("kind", "counter: the available permits of a semaphore, or the count of a latch")
+	} else {
+		fmt.Fprintf(&text, "%s: %d of %d permits available\n", protocol.Show(c.Name), c.Available, c.Size())
+		add("kind", "permits")
+	}
+	for _, p := range c.Permits {
+		add("permit", "%s, %s", p.ID, left(p.TTL))
+	}
+	if more := c.InUse - len(c.Permits); more > 0 {
+		add("", "and %d more", more)
+	}
+	if len(c.Permits) > 0 {
+		add("holders", "unknown: a permit has an id, and Redis does not know whose it is")
+	}
+	if c.Expired > 0 {
+		add("expired", "%d permits, which the next acquisition puts back", c.Expired)
+	}
+	if c.TTL > 0 {
+		add("expires", "%s", left(c.TTL))
+	}
+	if c.Waiting >= 0 {
+		add("waiting", "%s", processes(c.Waiting))
+	}
+	for _, one := range c.Findings {
+		add("finding", "%s: %s", one.Code, one.Text)
+	}
+	return text.String()
+}

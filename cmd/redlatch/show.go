@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+func newShow() *cobra.Command {
+	var f inspecting
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print everything that is known about one lock or semaphore",
+		Long: `show prints everything that is known about the lock NAME. It changes nothing.
+Beside what status prints, it prints:
+
+  - the process of each holder, and its address
+  - the remaining time of each hold of a reader
+  - how many processes wait
+  - what the watchdogs know about a holder
+  - what is wrong with the lock
+
+show knows the process of an owner if that is a redlatch client with a
+connection. Java processes do not name their connections.
+
+If NAME is a semaphore or a latch, show prints its number: the permits that are
+available, or the count. Of a semaphore with leased permits it also prints how
+many permits there are, the id and the remaining time of each permit in use, and
+how many processes wait. Redis does not know who has a permit. An open latch has
+no key, so it looks like a free lock.
+
+With --json show prints one object, with the fields of status --json and others.
+A semaphore or a latch has other fields: see docs/inspect.md.
+
+Exit code:
+  0   the lock is held or free, or NAME is a semaphore or a latch
+  2   the command line is wrong
+  70  Redis failed, or the key has other data`,
+		Example:           "  redlatch show nightly-report\n  redlatch show --json encoders | jq .available",
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error { return f.show(ctx, cmd, i, args[0]) })
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *inspecting) show(ctx context.Context, cmd *cobra.Command, i *inspect.Inspector, name string) error {
+	l, err := i.Lock(ctx, name)
+	other := errors.Is(err, redlatch.ErrWrongType)
+	if err != nil && !other {
+		return failed(err)
+	}
+	if l.Mode == "" {
+		c, failure := i.Counter(ctx, name)
+		switch {
+		case failure == nil && c.Kind != "":
+			return f.print(cmd, c, everythingOf(c))
+		case other && failure != nil && !errors.Is(failure, redlatch.ErrWrongType):
+			return failed(failure)
+		}
+	}
+	if err := f.print(cmd, l, everything(l)); err != nil {
+		return err
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// print prints an object, or a text instead.
+func (f *inspecting) print(cmd *cobra.Command, object any, text string) error {
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), object)
+	}
+	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+	return err
+}
+
+// everything is a lock in words, a line for each thing.
+func everything(l inspect.Lock) string {
+	var text strings.Builder
+	add := func(title, format string, args ...any) {
+		fmt.Fprintf(&text, "  %-9s %s\n", title, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&text, "%s: %s\n", protocol.Show(l.Name), headline(l))
+	if l.Kind != "" {
+		add("kind", "%s", l.Kind)
+	}
+	for _, h := range l.Holders {
+		add(map[bool]string{true: "writer", false: "holder"}[h.Write], "%s", holderLine(h))
+	}
+	if more := l.Owners - len(l.Holders); more > 0 {
+		add("", "and %d more", more)
+	}
+	for n, w := range l.Queue {
+		add(fmt.Sprintf("waits %d.", n+1), "%s, counts as alive until %s", process(w.Owner, w.Process), w.Deadline.UTC().Format(time.RFC3339))
+	}
+	if more := l.Queued - len(l.Queue); more > 0 {
+		add("", "and %d more", more)
+	}
+	if l.Waiting >= 0 {
+		add("waiting", "%s", processes(l.Waiting))
+	}
+	if l.Token > 0 {
+		add("token", "%d", l.Token)
+	}
+	for _, one := range l.Findings {
+		add("finding", "%s: %s", one.Code, one.Text)
+	}
+	return text.String()
+}
+
+// headline says in a few words how a lock is.
+func headline(l inspect.Lock) string {
+	switch {
+	case len(l.Findings) > 0 && l.Findings[0].Code == inspect.CodeWrongType:
+		return "no lock"
+	case l.Mode == "":
+		return "free"
+	case l.Owners > 1 && l.Mode == "read":
+		return fmt.Sprintf("held by %d readers, %s", l.Owners, left(l.TTL))
+	}
+	return fmt.Sprintf("held, %s, %s", l.Mode, left(l.TTL))
+}
+
+func holderLine(h inspect.Holder) string {
+	text := fmt.Sprintf("%s, count %d, %s", process(h.Owner, h.Process), h.Count, left(h.TTL))
+	if len(h.Holds) > 1 {
+		var all []string
+		for _, one := range h.Holds {
+			all = append(all, one.Round(100*time.Millisecond).String())
+		}
+		text += " (of each hold: " + strings.Join(all, ", ") + ")"
+	}
+	return text + protectionOf(h.Protection)
+}
+
+func protectionOf(p *inspect.Protection) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Alive:
+		return ", protected"
+	case p.Dead:
+		return ", dead since " + p.PausedSince.UTC().Format(time.RFC3339)
+	case p.Watchdog == "":
+		return ", paused since " + p.PausedSince.UTC().Format(time.RFC3339) + ", and no watchdog renews it"
+	}
+	return ", paused since " + p.PausedSince.UTC().Format(time.RFC3339) + ", renewed by watchdog " + protocol.Show(p.Watchdog)
+}
+
+// process is an owner with its process.
+func process(owner string, p *inspect.Process) string {
+	if p == nil {
+		return protocol.Show(owner)
+	}
+	return fmt.Sprintf("%s (%s at %s)", protocol.Show(owner), protocol.Show(p.Name), protocol.Show(p.Addr))
+}

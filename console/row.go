@@ -1,0 +1,182 @@
+package console
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// row is a lock as the page gets it. Times are milliseconds since 1970 by the clock of this machine.
+type row struct {
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Kind     string    `json:"kind"`
+	Mode     string    `json:"mode"`
+	Ends     int64     `json:"ends"` // when its time is over; -1 without expiry, 0 while free
+	Full     int64     `json:"full"` // the longest time that was seen to be left
+	Holders  []holder  `json:"holders"`
+	Held     int       `json:"held"` // how many holders there are; more than are listed, perhaps
+	Queue    []waiter  `json:"queue"`
+	Queued   int       `json:"queued"`         // likewise
+	Told     []waiter  `json:"told,omitempty"` // who else says that it waits
+	Waiting  int       `json:"waiting"`        // processes that listen; -1 if unknown
+	Token    int64     `json:"token,string"`   // a number of JavaScript has 53 bits
+	Findings []finding `json:"findings"`
+}
+
+type holder struct {
+	party
+	Count  int    `json:"count"`
+	Write  bool   `json:"write"`
+	Ends   int64  `json:"ends"`
+	Full   int64  `json:"full"`
+	Since  int64  `json:"since"`            // when it was seen first
+	Paused int64  `json:"paused,omitempty"` // since when its heartbeat is overdue
+	Dog    string `json:"watchdog,omitempty"`
+	Guard  bool   `json:"protected"`
+	Dead   bool   `json:"dead,omitempty"`  // its heartbeat is overdue, and its process is gone
+	Least  bool   `json:"least,omitempty"` // it held the lock before anybody looked
+	found  bool   // there was one before
+}
+
+type waiter struct {
+	party
+	Deadline int64    `json:"deadline,omitempty"`
+	Under    []string `json:"under,omitempty"`   // the digests of owners whose holds end after its wait
+	Certain  bool     `json:"certain,omitempty"` // it is part of a certain cycle
+}
+
+type finding struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// The bounds of one row.
+const (
+	maxHolders = 100
+	maxQueue   = 200
+	maxUnder   = 20
+)
+
+// newRow makes a row of what was read at a time. It keeps the times of the old row where they differ
+// only by how long reading took: a lease that just runs down is no change. Walked says that a holder
+// that is new has just come.
+func newRow(id string, lock inspect.Lock, at time.Time, old *row, walked bool) row {
+	r := row{
+		ID: id, Name: protocol.Show(lock.Name), Kind: string(lock.Kind), Mode: string(lock.Mode),
+		Held: max(lock.Owners, len(lock.Holders)), Queued: max(lock.Queued, len(lock.Queue)), Waiting: lock.Waiting, Token: lock.Token,
+		Holders: []holder{}, Queue: []waiter{}, Findings: []finding{},
+	}
+	seen := lock.Seen
+	if seen.IsZero() {
+		seen = at
+	}
+	for _, h := range lock.Holders[:min(maxHolders, len(lock.Holders))] {
+		r.Holders = append(r.Holders, newHolder(h, seen, old, walked))
+	}
+	r.Ends, r.Full = endOf(lock.TTL, seen, old.Ends), 0
+	if lock.Mode == "" {
+		r.Ends = 0
+	}
+	if sameHolders(r.Holders, old.Holders) {
+		r.Full = old.Full
+	}
+	r.Full = max(r.Full, lock.TTL.Milliseconds())
+	for _, w := range lock.Queue[:min(maxQueue, len(lock.Queue))] {
+		r.Queue = append(r.Queue, newWaiter(w, seen, old))
+	}
+	for _, f := range lock.Findings {
+		r.Findings = append(r.Findings, finding{f.Code, shownText(f.Text)})
+	}
+	return r
+}
+
+func newHolder(h inspect.Holder, seen time.Time, old *row, walked bool) holder {
+	n := holder{party: newParty(h.Owner), Count: h.Count, Write: h.Write, Since: seen.UnixMilli(), Least: !walked}
+	n.setProcess(h.Process)
+	before := findHolder(old.Holders, n.Key, n.Write)
+	if before.found {
+		n.Since, n.Full, n.Least = before.Since, before.Full, before.Least
+	}
+	n.Ends = endOf(h.TTL, seen, before.Ends)
+	n.Full = max(n.Full, h.TTL.Milliseconds())
+	if p := h.Protection; p != nil {
+		n.Guard, n.Dead, n.Dog = true, p.Dead, shownName(p.Watchdog)
+		if !p.Alive && !p.PausedSince.IsZero() {
+			n.Paused = p.PausedSince.UnixMilli()
+		}
+	}
+	return n
+}
+
+func findHolder(holders []holder, key string, write bool) holder {
+	for _, h := range holders {
+		if h.Key == key && h.Write == write {
+			h.found = true
+			return h
+		}
+	}
+	return holder{}
+}
+
+// sameHolders says that the owners are those of before.
+func sameHolders(now, before []holder) bool {
+	if len(now) != len(before) {
+		return false
+	}
+	for i := range now {
+		if now[i].Key != before[i].Key {
+			return false
+		}
+	}
+	return true
+}
+
+// newWaiter keeps the deadline of before if it is about the same, for it moves with each keep-alive. But
+// one that is over soon would look as if nobody kept it.
+func newWaiter(w inspect.Waiter, seen time.Time, old *row) waiter {
+	n := waiter{party: newParty(w.Owner), Deadline: w.Deadline.UnixMilli()}
+	n.setProcess(w.Process)
+	for _, before := range old.Queue {
+		if before.Key == n.Key && near(n.Deadline, before.Deadline, 10*time.Second) && before.Deadline > seen.Add(10*time.Second).UnixMilli() {
+			n.Deadline = before.Deadline
+		}
+	}
+	return n
+}
+
+// tell adds what processes say of their waits: of those in the queue, and of others.
+func (r *row) tell(waits []Wait, queue []inspect.Waiter) {
+	for _, w := range waits[:min(maxQueue, len(waits))] {
+		n := waiter{party: newParty(w.Owner), Certain: w.Certain}
+		n.Name = shownName(w.Name)
+		for _, owner := range w.Under[:min(maxUnder, len(w.Under))] {
+			n.Under = append(n.Under, idOf(owner))
+		}
+		switch place := slices.IndexFunc(queue, func(q inspect.Waiter) bool { return q.Owner == w.Owner }); {
+		case place < 0:
+			r.Told = append(r.Told, n)
+		case place < len(r.Queue):
+			r.Queue[place].Under, r.Queue[place].Certain = n.Under, n.Certain
+		}
+	}
+}
+
+// jitter is by how much two readings of the same end may differ.
+const jitter = 250 * time.Millisecond
+
+// endOf is when a time to live is over. It is what it was before, if that is about the same.
+func endOf(ttl time.Duration, seen time.Time, before int64) int64 {
+	if ttl < 0 {
+		return -1
+	}
+	end := seen.Add(ttl).UnixMilli()
+	if near(end, before, jitter) {
+		return before
+	}
+	return end
+}
+
+func near(a, b int64, within time.Duration) bool { return max(a-b, b-a) <= within.Milliseconds() }

@@ -1,0 +1,94 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/inspect/blocked"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// Goal: the page knows the waits that a protected client reports, each once, also behind several
+// holders. Method: a writer waits behind two readers until its client's heartbeat has reported it.
+func TestReportedWaitsHaveEachWaiterOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client, err := redlatch.Open(ctx, server.URL(), redlatch.Config{Protect: true, LeaseTime: time.Second, Name: "writer"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := client.RWMutex("catalog")
+	for range 2 {
+		if _, err := lock.RLock(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	under, err := client.Mutex("outer").Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, stop := context.WithCancel(under.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = lock.Lock(waiting) // nobody lets it in
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		_ = client.Close(context.WithoutCancel(ctx))
+	})
+
+	read := ReportedWaits(client.Driver())
+	var waits []Wait
+	redistest.Eventually(t, 10*time.Second, func() bool {
+		waits, err = read(ctx)
+		return err != nil || len(waits) > 0
+	}, "the wait is reported")
+	if err != nil || len(waits) != 1 || waits[0].Lock != "catalog" || waits[0].Name != "writer" || !slices.Equal(waits[0].Under, []string{under.Owner()}) {
+		t.Errorf("got %+v, %v", waits, err)
+	}
+}
+
+// Goal: the page calls a deadlock certain only if its waits went on at one moment.
+func TestWaitsOfACertainCycleSaySo(t *testing.T) {
+	t.Parallel()
+	edge := func(waiter, lock, holder, under string, since, confirmed int64) blocked.Edge {
+		return blocked.Edge{Waiter: blocked.Party{Owner: waiter, Client: waiter[:1]}, Lock: lock, Holder: blocked.Party{Owner: holder, Client: holder[:1]},
+			Under: []string{under}, Since: time.UnixMilli(since), Confirmed: time.UnixMilli(confirmed), Told: true}
+	}
+	for _, c := range []struct {
+		second int64 // when the second wait began
+		want   bool
+	}{{15, true}, {25, false}} {
+		for _, w := range waitsOf(blocked.Graph{Edges: []blocked.Edge{
+			edge("a2", "x", "b1", "a1", 10, 20), edge("b2", "y", "a1", "b1", c.second, 30), edge("c1", "x", "b1", "c2", 10, 20),
+		}}) {
+			if want := c.want && w.Owner != "c1"; w.Certain != want {
+				t.Errorf("the second wait began at %d: the wait of %s is part of a certain cycle: %v", c.second, w.Owner, w.Certain)
+			}
+		}
+	}
+}
+
+// Goal: a user who may not read what clients report sees the page all the same.
+func TestWaitsThatMayNotBeReadAreNone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "-@all", "+ping", "+hello", "+client|setname")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	client, err := redlatch.Open(ctx, "redis://blind:secret@"+server.Addr(), redlatch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(context.WithoutCancel(ctx)) })
+	if waits, err := ReportedWaits(client.Driver())(ctx); len(waits) != 0 || err != nil {
+		t.Errorf("got %v, %v", waits, err)
+	}
+}

@@ -1,0 +1,143 @@
+package goredis_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/goredis"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// stream is a caller who increments a key without a break.
+type stream struct {
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu       sync.Mutex
+	written  int // successes
+	readonly int // refusals by a replica
+}
+
+func startStream(t *testing.T, d driver.Driver) *stream {
+	s := &stream{}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.stop = cancel
+	s.done.Go(func() {
+		for ctx.Err() == nil {
+			err := d.Do(ctx, command("INCR", "stream")).Err
+			var refused *driver.ServerError
+			s.mu.Lock()
+			switch {
+			case err == nil:
+				s.written++
+			case errors.As(err, &refused) && refused.Code() == "READONLY":
+				s.readonly++
+			}
+			s.mu.Unlock()
+			time.Sleep(time.Millisecond) // no more load than the test needs
+		}
+	})
+	t.Cleanup(func() { s.stop(); s.done.Wait() })
+	return s
+}
+
+// awaitMore waits for further successes.
+func (s *stream) awaitMore(t *testing.T, n int) {
+	t.Helper()
+	count := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.written }
+	before := count()
+	redistest.Eventually(t, 3*soon, func() bool { return count() >= before+n }, "commands are carried out")
+}
+
+// failoverClient is a client of the primary that sentinels know.
+func failoverClient(t *testing.T, s *redistest.Sentinels, dial func(context.Context, string, string) (net.Conn, error)) *redis.Client {
+	return until(t, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: s.Name, SentinelAddrs: s.Addrs(), Dialer: dial, MaxRetries: 10}))
+}
+
+// Goal: commands and listeners follow to the new primary when the old one dies.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	first := s.Primary(t)
+	d := open(t, failoverClient(t, s, nil), goredis.WithCommandTimeout(time.Second))
+	calls := startStream(t, d)
+	calls.awaitMore(t, 50)
+	l := listen(t, d, driver.Events{})
+	first.Kill()
+	within(t, l.Done(), "the end of the listener")
+	second := s.AwaitFailover(t, first)
+	calls.awaitMore(t, 50)
+	if second.CLI(t, "GET", "stream") == nil {
+		t.Error("the new primary has seen nothing")
+	}
+	if reply := d.DedicatedPipeline(t.Context(), command("SET", "dedicated", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
+		t.Errorf("the new primary's replica did not confirm: %+v", reply)
+	}
+	received := make(chan struct{})
+	l = listen(t, d, driver.Events{Message: func(string, string) { close(received) }})
+	if err := l.Subscribe(t.Context(), "channel"); err != nil {
+		t.Fatal(err)
+	}
+	second.CLI(t, "PUBLISH", "channel", "hello")
+	within(t, received, "a message of the new primary")
+}
+
+// Goal: a primary that is cut off from everybody but the client is left, by its listeners as well,
+// although nothing breaks. Method: the client has a way of its own to the first primary.
+func TestAPartitionOfSentinels(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	first := s.Primary(t)
+	front, back := first.Addr(), first.Server.Addr()
+	client := failoverClient(t, s, func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == front {
+			address = back
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	})
+	d := open(t, client, goredis.WithCommandTimeout(time.Second))
+	calls := startStream(t, d)
+	calls.awaitMore(t, 50)
+	l := listen(t, d, driver.Events{})
+	first.Front.Blackhole(true)
+	defer first.Front.Blackhole(false)
+	second := s.AwaitFailover(t, first)
+	within(t, l.Done(), "the end of the listener at the former primary")
+	if text, _ := first.Try("PING"); text != "PONG" {
+		t.Errorf("the former primary is not there any more: %v", text)
+	}
+	redistest.Eventually(t, soon, func() bool {
+		reply, _ := second.Try("GET", "stream")
+		before, _ := reply.(string)
+		calls.awaitMore(t, 20)
+		reply, _ = second.Try("GET", "stream")
+		after, _ := reply.(string)
+		return after != before
+	}, "the commands have moved")
+	l = listen(t, d, driver.Events{})
+	if list, _ := second.CLI(t, "CLIENT", "LIST").(string); !strings.Contains(list, "cmd=ping") {
+		t.Errorf("the new listener is not at the new primary: %s", list)
+	}
+	if err := l.Subscribe(t.Context(), "channel"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Goal: a client that was told to use replicas only is refused.
+func TestAClientOfReplicasIsRefused(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	client := until(t, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: s.Name, SentinelAddrs: s.Addrs(), ReplicaOnly: true}))
+	var wrong *driver.OptionError
+	if _, err := goredis.New(client); !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "replica") {
+		t.Errorf("error %v, want an OptionError", err)
+	}
+}

@@ -1,0 +1,103 @@
+package goredis_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+// hook does something around commands, alone or several.
+type hook func(ctx context.Context, cmds []redis.Cmder, next func() error) error
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return h(ctx, []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h(ctx, cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
+// hooked is a driver whose client has a hook by now.
+func hooked(t *testing.T, h hook) driver.Driver {
+	t.Helper()
+	client := dial(t, eager(redistest.Shared(t).Addr()))
+	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
+		if strings.HasPrefix(cmds[0].FullName(), "role") || cmds[0].Name() == "hello" || cmds[0].Name() == "client" {
+			return next() // that of New, or of a connection
+		}
+		return h(ctx, cmds, next)
+	}))
+	return open(t, client)
+}
+
+func TestHooksSeeTheCommandsAndTheCallersContext(t *testing.T) {
+	t.Parallel()
+	type trace struct{}
+	key := redistest.Name(t)
+	var seen []string
+	d := hooked(t, func(ctx context.Context, cmds []redis.Cmder, next func() error) error {
+		err := next()
+		for _, cmd := range cmds {
+			if ctx.Value(trace{}) == "mine" {
+				seen = append(seen, cmd.Name()+"|"+cmd.String())
+			}
+		}
+		return err
+	})
+	ctx := context.WithValue(t.Context(), trace{}, "mine")
+	d.Do(ctx, command("SET", key, "value"))
+	d.Do(ctx, command("PING"))
+	d.Pipeline(ctx, command("GET", key), command("GET", "no"+key))
+	want := []string{"set|SET " + key + " value: OK", "ping|PING: PONG", "get|GET " + key + ": value", "get|GET no" + key + ": redis: nil"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("the hook has seen %q, want %q", seen, want)
+	}
+}
+
+var errBreaker = errors.New("the circuit is open")
+
+// Goal: what a hook does to an error never becomes a reply of the server. A nil reply would mean that a
+// lock was taken.
+func TestHooksForgeNoReplies(t *testing.T) {
+	t.Parallel()
+	key := redistest.Name(t)
+	for _, c := range []struct {
+		name string
+		hook hook
+		want func(testing.TB, error)
+	}{
+		{"it refuses", func(context.Context, []redis.Cmder, func() error) error { return errBreaker }, wantNotSent},
+		{"it drops the call", func(context.Context, []redis.Cmder, func() error) error { return nil }, wantUnknown},
+		{"it hides errors", func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+			_ = next()
+			for _, cmd := range cmds {
+				cmd.SetErr(nil)
+			}
+			return nil
+		}, wantUnknown},
+		{"it panics before", func(context.Context, []redis.Cmder, func() error) error { panic("hook") }, wantNotSent},
+	} {
+		d := hooked(t, c.hook)
+		for way, send := range ways(d) {
+			if strings.HasPrefix(way, "Dedicated") {
+				continue // go-redis leaves the hooks out of a client with another timeout
+			}
+			reply := send(t.Context(), command("GET", key)) // there is none
+			t.Logf("%s, %s: %v", c.name, way, reply)
+			c.want(t, reply.Err)
+		}
+	}
+}

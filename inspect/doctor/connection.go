@@ -1,0 +1,114 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What ends connections, or refuses them.
+
+func connections(p *server, _ Config) []Check {
+	return append(keepAlive(p), idle(p)...)
+}
+
+// usualKeepAlive is the default of tcp-keepalive, in seconds.
+const usualKeepAlive = 300
+
+func keepAlive(p *server) []Check {
+	c := Check{Code: "tcp-keepalive", Why: "the server takes a machine that is lost for one that is paused: with Config.Protect its locks stay until --max-pause"}
+	c.Mend = "CONFIG SET tcp-keepalive 300, and the same line in redis.conf"
+	switch n := number(p.config, "tcp-keepalive"); {
+	case n < 0:
+		return []Check{c.unknown("tcp-keepalive", "tcp-keepalive 300 or less")}
+	case n == 0:
+		c.Severity, c.Seen = Warning, "tcp-keepalive is 0: connections of lost machines stay open"
+	case n > usualKeepAlive:
+		c.Severity, c.Seen = Note, fmt.Sprintf("tcp-keepalive is %d s", n)
+	default:
+		return []Check{c.fine(fmt.Sprintf("tcp-keepalive is %d s", n))}
+	}
+	return []Check{c}
+}
+
+// shortestIdle is the timeout in seconds from which clients' own PINGs keep connections open.
+const shortestIdle = 60
+
+func idle(p *server) []Check {
+	c := Check{Code: "timeout", Why: "the server closes idle connections: each is opened anew, and a request at that moment may fail"}
+	c.Mend = "CONFIG SET timeout 0, and the same line in redis.conf"
+	switch n := number(p.config, "timeout"); {
+	case n < 0:
+		return []Check{c.unknown("timeout", "timeout 0")}
+	case n > 0 && n < shortestIdle:
+		c.Severity, c.Seen = Warning, fmt.Sprintf("timeout is %d s", n)
+	case n > 0:
+		c.Severity, c.Seen = Note, fmt.Sprintf("timeout is %d s; the clients send a PING before that", n)
+	default:
+		return []Check{c.fine("timeout is 0: idle connections stay open")}
+	}
+	return []Check{c}
+}
+
+// smallestBuffer is what some thousand messages take.
+const smallestBuffer = 1 << 20
+
+// buffers looks at the buffer for subscribers: "normal 0 0 0 slave … pubsub hard soft seconds".
+func buffers(p *server, _ Config) []Check {
+	c := Check{Code: "pubsub-buffer", Why: "the server drops a subscriber whose buffer is full: its waiters are told late, and its pulse ends"}
+	c.Mend = `CONFIG SET client-output-buffer-limit "pubsub 33554432 8388608 60", and the same line in redis.conf`
+	_, rest, _ := strings.Cut(p.config["client-output-buffer-limit"], "pubsub ")
+	limits := strings.Fields(rest)
+	if len(limits) < 3 {
+		return []Check{c.unknown("client-output-buffer-limit pubsub", "32mb 8mb 60")}
+	}
+	for _, limit := range limits[:2] {
+		if n, err := strconv.ParseInt(limit, 10, 64); err == nil && n > 0 && n < smallestBuffer {
+			c.Severity, c.Seen = Warning, "client-output-buffer-limit pubsub is "+strings.Join(limits[:3], " ")
+			return []Check{c}
+		}
+	}
+	return []Check{c.fine("client-output-buffer-limit pubsub is " + strings.Join(limits[:3], " "))}
+}
+
+func clients(p *server, _ Config) []Check {
+	c := Check{Code: "maxclients", Why: "a server that is full refuses connections: no lock is granted, and a client that has lost its connection loses its locks"}
+	most, now := number(p.info, "maxclients"), number(p.info, "connected_clients")
+	if most < 0 {
+		most = number(p.config, "maxclients")
+	}
+	seen := fmt.Sprintf("%d of %d connections are open", now, most)
+	switch {
+	case most < 0 || now < 0:
+		return []Check{c.unknown("maxclients", "")}
+	case now >= most/10*9:
+		c.Severity, c.Seen = Warning, seen
+		c.Mend = fmt.Sprintf("CONFIG SET maxclients %d, and the same line in redis.conf", 2*most)
+	case number(p.info, "rejected_connections") > 0:
+		c.Severity, c.Seen = Note, seen+"; since its start it has refused "+p.info["rejected_connections"]
+		c.Mend = "look for the time at which there were too many clients"
+	default:
+		return []Check{c.fine(seen)}
+	}
+	return []Check{c}
+}
+
+func hugePages(p *server, _ Config) []Check {
+	c := Check{Code: "huge-pages", Why: "with transparent huge pages, a fork for a snapshot makes the server slow"}
+	if p.config["disable-thp"] != "no" {
+		return nil // it disables them for itself, or does not tell
+	}
+	c.Severity, c.Seen, c.Mend = Note, "disable-thp is no", "disable-thp yes in redis.conf, and a restart"
+	return []Check{c}
+}
+
+func modules(p *server, _ Config) []Check {
+	if len(p.modules) == 0 {
+		return nil
+	}
+	return []Check{{
+		Code: "modules", Severity: Note, Seen: "it has the modules " + strings.Join(p.modules, ", "),
+		Why:  "a command of a module can keep the server from all others for long",
+		Mend: "give the locks a server of their own if SLOWLOG shows such commands",
+	}}
+}

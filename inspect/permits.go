@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// Permits walks through the keys of all masters and yields each semaphore with leased permits that has permits
+// in use, in no order. It does not find a semaphore without permits in use, nor any other counter: each is only
+// a number in Redis.
+//
+// Pattern is that of Locks. A pattern without a special character is the name of one counter of any kind, and
+// Permits yields nothing if there is none. Errors are those of Locks.
+func (i *Inspector) Permits(ctx context.Context, pattern string) iter.Seq2[Counter, error] {
+	return func(yield func(Counter, error) bool) {
+		if !isGlob(pattern) {
+			if c, err := i.Counter(ctx, pattern); err != nil || c.Kind != "" {
+				yield(c, err)
+			}
+			return
+		}
+		w, err := i.newWalk(ctx, pattern, scan{kind: "zset", match: "*" + permitsSuffix})
+		if err != nil {
+			yield(Counter{}, err)
+			return
+		}
+		for !w.over() {
+			counters, err := i.advancePermits(ctx, w)
+			for _, c := range counters {
+				if !yield(c, nil) {
+					return
+				}
+			}
+			if err != nil && !yield(Counter{}, err) {
+				return
+			}
+		}
+	}
+}
+
+// advancePermits takes one step of such a walk.
+func (i *Inspector) advancePermits(ctx context.Context, w *walk) ([]Counter, error) {
+	s := w.scans[0]
+	keys, err := i.step(ctx, s)
+	if err != nil || s.cursor == "0" {
+		w.scans = w.scans[1:]
+	}
+	var counters []Counter
+	if err == nil {
+		counters, err = i.readPermits(ctx, w, keys)
+		i.countWaiters(ctx, counters)
+	}
+	return counters, i.after(ctx, w, err)
+}
+
+// readPermits reads the semaphores to which the keys of one step may belong.
+func (i *Inspector) readPermits(ctx context.Context, w *walk, keys []string) (counters []Counter, failure error) {
+	var names, all []string
+	for _, key := range keys {
+		if name, ok := parsePermits(key); ok && !w.seen[key] {
+			w.seen[key] = true // a SCAN may name a key twice
+			names, all = append(names, name), append(all, name, twin(name))
+		}
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return name == "" })
+	readings, err := i.readCounters(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]counterReading)
+	for _, one := range readings {
+		found[one.Name] = one
+	}
+	for _, name := range names {
+		one := found[name]
+		if other, ok := found[twin(name)]; ok && other.there {
+			one = other // "x" and "{x}" have the same sorted set, and only one of them has a counter
+		}
+		switch _, hidden := forbidden(one.err); {
+		case hidden:
+			i.notices.add(leftOut)
+		case one.err != nil && !errors.Is(one.err, redlatch.ErrWrongType):
+			failure = fmt.Errorf("inspect: semaphore %q: %w", one.Name, one.err)
+		case one.err == nil && one.Kind == KindPermits && match(w.pattern, one.Name):
+			counters = append(counters, one.Counter)
+		}
+	}
+	return counters, failure
+}
+
+const permitsSuffix = ":timeout"
+
+// parsePermits returns the semaphore to which a sorted set of permits belongs.
+func parsePermits(key string) (name string, ok bool) {
+	front, ok := strings.CutSuffix(key, permitsSuffix)
+	name = unbraced(front)
+	return name, ok && name != "" && protocol.PermitsInUse(name) == key
+}

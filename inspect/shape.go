@@ -1,0 +1,126 @@
+package inspect
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// A key has no mark that says that it is a lock. The script refuses a hash that cannot be one. What
+// it lets pass may still be data, such as a hash with one small number. So a walk also looks at the
+// names of the owners.
+
+// isLock says that what a walk has found is a lock: every owner has a name that a client of the
+// protocol writes.
+func isLock(found script.Inspected) bool {
+	if found.Mode == "" {
+		return false
+	}
+	for _, h := range found.Holders {
+		if !isOwner(ownerOf(found.Mode, h.Name)) {
+			return false
+		}
+	}
+	return len(found.Holders) > 0
+}
+
+// ownerOf is the owner of a field.
+func ownerOf(mode, field string) string {
+	if mode == "exclusive" {
+		return field
+	}
+	owner, _ := protocol.ParseField(field)
+	return owner
+}
+
+// isOwner says that redlatch, Redisson or node-redisson writes such an owner: a UUID and a number, or
+// two UUIDs.
+func isOwner(owner string) bool {
+	if len(owner) < uuidLen+2 || owner[uuidLen] != ':' || !isUUID(owner[:uuidLen]) {
+		return false
+	}
+	rest := owner[uuidLen+1:]
+	_, err := strconv.ParseInt(strings.TrimPrefix(rest, "-"), 10, 64)
+	return isUUID(rest) || err == nil && rest[0] != '+'
+}
+
+const uuidLen = 36
+
+func isUUID(text string) bool {
+	if len(text) != uuidLen {
+		return false
+	}
+	for i := range len(text) {
+		switch dash := i == 8 || i == 13 || i == 18 || i == 23; {
+		case dash && text[i] == '-', !dash && strings.IndexByte("0123456789abcdefABCDEF", text[i]) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// clientOf is the client of an owner, "" if the owner has none.
+func clientOf(owner string) string {
+	client, _, ok := protocol.ParseOwner(owner)
+	if !ok {
+		return ""
+	}
+	return client
+}
+
+// A lock "x" and a lock "{x}" have the same keys besides the lock itself. The names that follow from
+// such a key are without braces: see twin.
+
+// unbraced is a name without the braces that keys of a lock have around it.
+func unbraced(name string) string {
+	inner, braced := strings.CutPrefix(name, "{")
+	if inner, closed := strings.CutSuffix(inner, "}"); braced && closed && inner != "" && !strings.Contains(inner, "{") {
+		return inner
+	}
+	return name
+}
+
+// twin is the other lock that has the same keys besides the lock itself, "" if there is none.
+func twin(name string) string {
+	if strings.Contains(name, "{") {
+		return ""
+	}
+	return "{" + name + "}"
+}
+
+// parseQueue returns the lock to which the key of a queue belongs.
+func parseQueue(key string) (name string, ok bool) {
+	rest, ok := strings.CutPrefix(key, queuePrefix)
+	name = unbraced(rest)
+	return name, ok && name != "" && protocol.FairQueue(name) == key
+}
+
+const queuePrefix = "redisson_lock_queue:"
+
+// parseTimeout splits the timeout key of a reader into its lock, the owner and the number of the hold.
+func parseTimeout(key string) (name, owner string, hold int, ok bool) {
+	at := strings.LastIndex(key, timeoutInfix)
+	if at < 0 {
+		return "", "", 0, false
+	}
+	hold, err := strconv.Atoi(key[at+len(timeoutInfix):])
+	front := key[:at] // {name}:UUID:number
+	colon := strings.LastIndexByte(front, ':')
+	if err != nil || colon < uuidLen+1 {
+		return "", "", 0, false
+	}
+	start := colon - uuidLen
+	if front[start-1] != ':' {
+		start = strings.LastIndexByte(front[:colon], ':') - uuidLen // two UUIDs
+	}
+	if start < 2 || front[start-1] != ':' || !isOwner(front[start:]) {
+		return "", "", 0, false
+	}
+	name, owner = unbraced(front[:start-1]), front[start:]
+	return name, owner, hold, name != "" && protocol.ReadTimeoutKey(name, owner, hold) == key
+}
+
+const timeoutInfix = ":rwlock_timeout:"

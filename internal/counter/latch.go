@@ -1,0 +1,114 @@
+package counter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// Latch is a count that opens a latch when it is zero.
+type Latch struct {
+	named
+	calls script.Latch
+}
+
+// Latch refers to the latch of a name.
+func (c *Counters) Latch(name string) Latch {
+	calls := script.NewLatch(c.manager.Key(name), c.manager.Messages())
+	return Latch{c.named(name, calls.Key, calls.Channel, waitqueue.Key(calls.Channel, calls.Key)), calls}
+}
+
+// TrySet closes the latch with a count, if it is open.
+func (l Latch) TrySet(ctx context.Context, count int) (bool, error) {
+	return l.trySet(ctx, "set count of", func(r script.Request) script.Call { return l.calls.Set(count, r) })
+}
+
+// CountDown lowers the count by one.
+func (l Latch) CountDown(ctx context.Context) error {
+	const verb = "count down"
+	result, err := l.change(ctx, verb, l.calls.CountDown)
+	if err != nil {
+		return err
+	}
+	left, err := script.ReadCountedDown(result.Reply)
+	if err != nil {
+		return l.failure(ctx, verb, err)
+	}
+	if left == 0 {
+		l.manager.Queues().Wake(l.queue, nil)
+	}
+	return nil
+}
+
+// Count is how often the latch has to be counted down.
+func (l Latch) Count(ctx context.Context) (int, error) {
+	n, err := l.count(ctx, "count of", l.calls.Read())
+	return max(n, 0), err
+}
+
+const waiting = "wait for"
+
+// Wait waits until the latch is open, or ctx ends.
+func (l Latch) Wait(ctx context.Context) error {
+	if err := l.enter(waiting, l.manager.Enter); err != nil {
+		return err
+	}
+	defer l.manager.Leave()
+	if ctx.Err() != nil {
+		return l.notAcquired(ctx, waiting)
+	}
+	w := l.manager.Queues().JoinShared(l.queue, seen(false), true)
+	w.Deadline, _ = ctx.Deadline()
+	defer w.Leave()
+	for {
+		open, err := l.step(ctx, w)
+		switch {
+		case open || err != nil:
+			return err
+		case !sleep(ctx, w):
+			return l.notAcquired(ctx, waiting)
+		}
+	}
+}
+
+// seen says whether the latch was open when somebody asked for a waiter.
+type seen bool
+
+// step does what a waiter is to do now. If the latch is not open, the waiter sleeps until it is woken.
+func (l Latch) step(ctx context.Context, w *waitqueue.Waiter) (open bool, err error) {
+	for {
+		if l.manager.Stopped() {
+			return false, fmt.Errorf("redlatch: %s %q: %w", waiting, l.name, lockerr.ErrClosed)
+		}
+		turn := w.Turn(time.Now())
+		switch {
+		case turn.Result != nil:
+			open = bool(turn.Result.(seen))
+		case turn.Try:
+			open, err = l.askFor(ctx, w.Batch())
+		default:
+			return false, nil
+		}
+		if open || err != nil {
+			return open, err
+		}
+		w.Tried(l.nap())
+	}
+}
+
+// askFor asks whether the latch is open, and tells all who wait already.
+func (l Latch) askFor(ctx context.Context, batch []*waitqueue.Waiter) (open bool, err error) {
+	n, err := l.count(ctx, waiting, l.calls.Read())
+	open = err == nil && n <= 0
+	for _, w := range batch {
+		w.Complete(seen(open), open)
+	}
+	if err != nil && ctx.Err() != nil {
+		err = l.notAcquired(ctx, waiting)
+	}
+	return open, err
+}

@@ -1,0 +1,263 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// Semaphore is a number of permits.
+type Semaphore struct {
+	named
+	calls script.Semaphore
+}
+
+// Semaphore refers to the semaphore of a name.
+func (c *Counters) Semaphore(name string) Semaphore {
+	calls := script.NewSemaphore(c.manager.Key(name), c.manager.Messages())
+	return Semaphore{c.named(name, calls.Key, calls.Channel, waitqueue.Key(calls.Channel, calls.Key)), calls}
+}
+
+// Permits is the number of leased permits of a semaphore.
+type Permits struct {
+	Semaphore
+	permits script.Permits
+}
+
+// Permits refers to the semaphore of a name.
+func (c *Counters) Permits(name string) Permits {
+	permits := script.NewPermits(c.manager.Key(name), c.manager.Messages())
+	n := c.named(name, permits.Key, permits.Channel, lock.PermitQueue(permits), protocol.PermitsInUse(permits.Key))
+	return Permits{Semaphore{n, permits.Semaphore}, permits}
+}
+
+// Available is how many permits can be taken, with those that have expired.
+func (p Permits) Available(ctx context.Context) (int, error) {
+	return p.count(ctx, available, p.permits.Read())
+}
+
+const available = "available permits of"
+
+// Available is how many permits can be taken.
+func (s Semaphore) Available(ctx context.Context) (int, error) {
+	return s.count(ctx, available, s.calls.Read())
+}
+
+// count reads the counter.
+func (n named) count(ctx context.Context, verb string, call script.Call) (int, error) {
+	reply, err := n.read(ctx, verb, call)
+	if err != nil {
+		return 0, err
+	}
+	count, err := script.ReadCounter(reply)
+	if err != nil {
+		return 0, n.failure(ctx, verb, err)
+	}
+	return count, nil
+}
+
+// TrySet makes the semaphore with so many permits, if there is none.
+func (s Semaphore) TrySet(ctx context.Context, permits int) (bool, error) {
+	return s.trySet(ctx, "set permits of", func(r script.Request) script.Call { return s.calls.Set(permits, r) })
+}
+
+func (n named) trySet(ctx context.Context, verb string, call func(script.Request) script.Call) (bool, error) {
+	result, err := n.change(ctx, verb, call)
+	if err != nil {
+		return false, err
+	}
+	set, err := script.ReadSet(result.Reply)
+	if err != nil {
+		return false, n.failure(ctx, verb, err)
+	}
+	n.manager.Queues().Wake(n.queue, nil)
+	return set, nil
+}
+
+// Drain takes all permits that are available.
+func (s Semaphore) Drain(ctx context.Context) (int, error) {
+	const verb = "drain"
+	result, err := s.change(ctx, verb, s.calls.Drain)
+	if err != nil {
+		return 0, err
+	}
+	n, err := script.ReadDrained(result.Reply)
+	if err != nil {
+		return 0, s.failure(ctx, verb, err)
+	}
+	return n, nil
+}
+
+// Add changes by n how many permits there are.
+func (s Semaphore) Add(ctx context.Context, n int) error {
+	const verb = "add permits to"
+	if err := s.enter(verb, s.manager.Enter); err != nil {
+		return err
+	}
+	defer s.manager.Leave()
+	return s.add(ctx, verb, n, s.manager.Runner())
+}
+
+// Release puts n permits back, also if ctx has ended.
+func (s Semaphore) Release(ctx context.Context, n int) error {
+	const verb = "release permits of"
+	if err := s.enter(verb, s.manager.EnterRelease); err != nil {
+		return err
+	}
+	defer s.manager.Leave()
+	return s.add(context.WithoutCancel(ctx), verb, n, s.manager.Releases())
+}
+
+// add adds permits, and wakes a local waiter when that was answered. The message of it is an echo.
+func (s Semaphore) add(ctx context.Context, verb string, n int, runner *script.Runner) error {
+	queues := s.manager.Queues()
+	queues.Freeing(s.queue)
+	began := time.Now()
+	result, err := s.send(ctx, verb, runner, func(r script.Request) script.Call { return s.calls.Add(n, r) })
+	var added script.Added
+	if err == nil {
+		if added, err = script.ReadAdded(result.Reply); err != nil {
+			err = s.failure(ctx, verb, err)
+		}
+	}
+	queues.Released(s.queue, false, added.Told, time.Since(began))
+	switch {
+	case err != nil:
+		return err
+	case added.TooMany:
+		return fmt.Errorf("redlatch: %s %q: %w: it would have more than %d permits, or fewer than %d", verb, s.name, lockerr.ErrUnsupported, script.MaxCount, -script.MaxCount-1)
+	case added.PublishDenied:
+		s.manager.PublishDenied(s.channel)
+	}
+	return nil
+}
+
+// TryAcquire takes n permits, if they are available.
+func (s Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
+	if err := s.enter(acquiring, s.manager.Enter); err != nil {
+		return false, err
+	}
+	defer s.manager.Leave()
+	if ctx.Err() != nil {
+		return false, s.notAcquired(ctx, acquiring)
+	}
+	left, err := s.take(ctx, n)
+	return err == nil && left >= 0, err
+}
+
+const acquiring = "acquire permits of"
+
+// Acquire waits until it has taken n permits, or ctx ends.
+func (s Semaphore) Acquire(ctx context.Context, n int) error {
+	if err := s.enter(acquiring, s.manager.Enter); err != nil {
+		return err
+	}
+	defer s.manager.Leave()
+	if ctx.Err() != nil {
+		return s.notAcquired(ctx, acquiring)
+	}
+	if !s.manager.Queues().MustWait(ctx, s.queue) {
+		if left, err := s.take(ctx, n); err != nil || left >= 0 {
+			return err
+		}
+	}
+	w := s.manager.Queues().JoinShared(s.queue, nil, false)
+	w.Deadline, _ = ctx.Deadline()
+	for {
+		switch taken, err := s.step(ctx, w, n); {
+		case taken:
+			return nil
+		case err == nil && sleep(ctx, w):
+			continue
+		case err == nil:
+			err = s.notAcquired(ctx, acquiring)
+			fallthrough
+		default:
+			w.Leave() // the next one asks
+			return err
+		}
+	}
+}
+
+// step does what a waiter is to do now. If nothing was taken, the waiter sleeps until it is woken.
+func (s Semaphore) step(ctx context.Context, w *waitqueue.Waiter, n int) (taken bool, err error) {
+	for {
+		if s.manager.Stopped() {
+			return false, fmt.Errorf("redlatch: %s %q: %w", acquiring, s.name, lockerr.ErrClosed)
+		}
+		if !w.Turn(time.Now()).Try {
+			return false, nil
+		}
+		switch left, err := s.take(ctx, n); {
+		case err != nil:
+			return false, err
+		case left > 0:
+			w.Enter(time.Time{})
+			return true, nil
+		case left == 0:
+			w.Enter(s.nap())
+			return true, nil
+		}
+		w.Tried(s.nap())
+	}
+}
+
+// take asks for n permits once. It returns how many are left, a negative number if it got none. After
+// an error nothing was taken, unless it is ErrUnknownOutcome.
+func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
+	r := s.begin(s.key)
+	result, err := s.manager.Runner().Run(ctx, s.calls.Acquire(n, r.Request))
+	if err == nil {
+		left, err = script.ReadTaken(result.Reply)
+	}
+	_, unknown := errors.AsType[*script.UnknownError](err)
+	if err == nil && left >= 0 || !unknown && !result.Repeated {
+		s.end(r)
+		return left, s.refusal(ctx, err)
+	}
+	undone := s.cancel(n, r)
+	if err == nil || !unknown || lock.Within(lock.Grace, undone) {
+		return left, s.refusal(ctx, lock.Bare(err))
+	}
+	return 0, s.failure(ctx, acquiring, err)
+}
+
+// cancel undoes, aside, a request that was given up, or that was sent more than once and refused. It
+// tells whether nothing is left of it. After a long pause of the process nobody knows that, because the
+// record may have expired.
+func (s Semaphore) cancel(n int, r request) <-chan bool {
+	undone := make(chan bool, 1)
+	s.manager.Go(func() {
+		defer s.end(r)
+		call, ctx := s.calls.Cancel(n, r.Request).Sourced(), context.Background()
+		result, err := s.manager.Releases().Run(ctx, call)
+		for err != nil && !s.manager.Stopped() && time.Since(r.began) < s.keep { // nobody else would put them back
+			result, err = s.manager.Releases().Run(ctx, call)
+		}
+		putBack := false
+		if err == nil {
+			putBack, err = script.ReadCancelled(result.Reply)
+		}
+		s.manager.Queues().Wake(s.queue, nil)
+		undone <- err == nil && (putBack || time.Since(r.began) < s.keep)
+	})
+	return undone
+}
+
+// refusal is the error of a request that has taken nothing.
+func (s Semaphore) refusal(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && lock.CutOff(err):
+		return s.notAcquired(ctx, acquiring)
+	}
+	return s.failure(ctx, acquiring, err)
+}

@@ -1,0 +1,107 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// Shutdown admits no acquisition any more and cancels every wait. It waits until nothing is held, or
+// ctx has ended, and then closes. Until then holds are renewed, and may be released.
+func (m *Manager) Shutdown(ctx context.Context) error {
+	m.life.stop()
+	m.queues.Close()
+	m.cohorts.close()
+	select {
+	case <-m.life.quiet:
+	case <-m.life.closed:
+	case <-ctx.Done():
+		m.early.Do(func() {
+			if n := m.engine.Len(); n > 0 {
+				m.earlyErr = fmt.Errorf("redlatch: shutdown: locks that were still held: %d: %w", n, context.Cause(ctx))
+			}
+		})
+	}
+	err := m.Close(context.WithoutCancel(ctx))
+	return errors.Join(m.earlyErr, err)
+}
+
+// Close releases every hold, cancels every wait, and ends every goroutine. It blocks until that
+// is done or ctx has ended. Then it goes on by itself, and a further call waits for it.
+func (m *Manager) Close(ctx context.Context) error {
+	m.closeOnce.Do(func() {
+		empty := m.life.close()
+		m.queues.Close()
+		m.cohorts.close()
+		go m.shut(empty)
+	})
+	select {
+	case <-m.life.closed:
+	case <-ctx.Done():
+	}
+	select {
+	case <-m.life.closed: // also if ctx has ended as well
+		return m.closeErr
+	default:
+		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
+	}
+}
+
+func (m *Manager) shut(empty <-chan struct{}) {
+	<-empty
+	m.closeErr = m.releaseAll()
+	m.engine.Stop()
+	m.life.background.wait()
+	m.endSession()
+	m.queues.Stop()
+	m.reporter.wait(m.settings.ReleaseTimeout)
+	if m.settings.CloseDriver {
+		m.settings.Driver.Close()
+	}
+	here.Delete(m.id)
+	close(m.life.closed)
+}
+
+// releaseAll releases everything that is held: many locks in one request, the servers of a
+// cluster side by side. One that cannot be released costs the others nothing.
+func (m *Manager) releaseAll() error {
+	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
+	defer cancel()
+	var ended []*Grant
+	for _, item := range m.engine.Items() {
+		if g := item.Subject.(*Grant); g.close() {
+			g.remove()
+			ended = append(ended, g)
+		}
+	}
+	calls := make([]script.Call, len(ended))
+	for i, g := range ended {
+		calls[i] = g.closeCall()
+	}
+	var failed []error
+	for i, result := range m.releases.RunEach(ctx, calls...) {
+		if err := result.Reply.Err; err != nil {
+			failed = append(failed, Failure("unlock", ended[i].ref.Name, err))
+		}
+		m.observeClosed(ended[i], result.Reply.Err)
+	}
+	if len(failed) > 0 {
+		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])
+	}
+	return nil
+}
+
+// endSession ends the session. If that fails, the watchdog removes what is left of it in Redis,
+// or it expires.
+func (m *Manager) endSession() {
+	if m.session == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
+	defer cancel()
+	if err := m.session.Stop(ctx); err != nil {
+		m.settings.Logger.Warn("redlatch: close: the session stays until it expires", "client", m.id, "error", err)
+	}
+}

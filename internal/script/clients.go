@@ -1,0 +1,53 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// Clients lists the connections of the server that has a key. Each client of redlatch that uses the
+// key has a connection there.
+func Clients(key string) Call {
+	return Call{command: driver.Command{Words: []string{"CLIENT", "LIST", "TYPE", "normal"}, Key: key}}
+}
+
+// ReadClients reads the reply of Clients: the names of those clients of redlatch that are wanted, by
+// their ids.
+func ReadClients(r driver.Reply, wanted func(client string) bool) (map[string]string, error) {
+	connections, err := ReadConnections(r, wanted)
+	names := make(map[string]string)
+	for client, c := range connections {
+		names[client] = c.Name
+	}
+	return names, err
+}
+
+// Connection is a connection of a client.
+type Connection struct {
+	Name string // of the client
+	Addr string // the client's end, "host:port"
+}
+
+// ReadConnections reads the reply of Clients: a connection of each client of redlatch that is wanted,
+// by their ids.
+func ReadConnections(r driver.Reply, wanted func(client string) bool) (map[string]Connection, error) {
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	found := make(map[string]Connection)
+	for line := range strings.Lines(r.Str) {
+		if client, name, ok := protocol.ParseConnectionName(attribute(line, "name")); ok && wanted(client) {
+			found[client] = Connection{name, attribute(line, "addr")}
+		}
+	}
+	return found, nil
+}
+
+// attribute is the value of an attribute in a line of CLIENT LIST.
+func attribute(line, name string) string {
+	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
+	value, _, _ := strings.Cut(rest, " ")
+	return value
+}

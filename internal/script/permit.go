@@ -1,0 +1,68 @@
+package script
+
+import (
+	"encoding/hex"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"time"
+)
+
+var (
+	permitAcquireScript = load("permit_acquire", "shape", "announce", "counter", "permit")
+	permitReleaseScript = load("permit_release", "shape", "announce", "counter", "permit")
+	permitRenewScript   = load("permit_renew", "shape", "permit")
+)
+
+// NoPermits is the TTL in the reply of Permits.Acquire if there is no semaphore.
+const NoPermits = -2 * time.Millisecond
+
+// Permits builds the calls for one semaphore with leased permits. The owner of a permit is its id in
+// hexadecimal digits.
+type Permits struct {
+	Semaphore // its counter, and the permits in use
+}
+
+// NewPermits returns the semaphore of a name.
+func NewPermits(name string, via protocol.Messages) Permits {
+	s := NewSemaphore(name, via)
+	s.InUse = protocol.PermitsInUse(name)
+	return Permits{s}
+}
+
+// id is the id of a permit as it stands in Redis.
+func id(owner string) string {
+	raw, _ := hex.DecodeString(owner)
+	return string(raw)
+}
+
+// Acquire takes one permit.
+func (p Permits) Acquire(owner string, _ Counts, lease time.Duration, _ bool) Call {
+	return permitAcquireScript.call(2, p.Key, p.InUse, id(owner), millis(lease), p.Channel, p.Via.Unlocked())
+}
+
+// Release puts the permit back.
+func (p Permits) Release(owner string, _ int, _ Counts, _ time.Duration) Call {
+	return permitReleaseScript.call(2, p.Key, p.InUse, id(owner), p.Channel, p.Via.Unlocked())
+}
+
+// Renewal is that of a permit. Renew takes it together with renewals of permits alone.
+func (p Permits) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Renewal {
+	return Renewal{Lock: p.Key, InUse: p.InUse, Field: id(owner), Lease: lease}
+}
+
+// Field is the permit's member of the sorted set.
+func (p Permits) Field(owner string, _ bool) string { return id(owner) }
+
+// renewPermits extends permits, each only for its id.
+func renewPermits(batch []Renewal) Call {
+	words := make([]string, 0, 4*len(batch))
+	for _, one := range batch {
+		words = append(words, one.Lock, one.InUse)
+	}
+	for _, one := range batch {
+		words = append(words, one.Field, millis(one.Lease))
+	}
+	return permitRenewScript.call(2*len(batch), words...)
+}
+
+// Read counts the permits that have expired as well. ReadCounter reads the reply.
+func (p Permits) Read() Call { return counterReadScript.call(2, p.Key, p.InUse) }

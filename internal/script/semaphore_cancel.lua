@@ -1,0 +1,40 @@
+-- semaphore_cancel: undo a request for permits that was not answered, or keep it from being carried
+-- out later.
+--
+-- KEYS[1]  the counter of available permits
+-- KEYS[2]  the record of the request
+-- ARGV[1]  how many permits it asked for
+-- ARGV[2]  its number
+-- ARGV[3]  how long the record is kept, in milliseconds
+-- ARGV[4]  the channel on which waiters listen
+-- ARGV[5]  the plan that announces permits
+--
+-- Replies
+--   1                the permits had been taken and were put back
+--   0                nothing had been taken, and this request takes nothing any more
+--   error NOTLOCK    the key is no counter; nothing changed
+--   error WRONGTYPE  the key is no string; nothing changed
+--
+-- If the counter is gone, so are its permits. Announces by ARGV[5] on ARGV[4] how many are available
+-- when permits were put back.
+--
+-- Redisson has no such thing.
+
+local counter = KEYS[1]
+
+local before = answered(KEYS[2], ARGV[2])
+if before == too_late then
+  return 0
+end
+local permits, refused = count(counter)
+if refused then
+  return refused
+end
+if not before or before < 0 or not permits then
+  remember(KEYS[2], ARGV[2], -1, ARGV[3])
+  return 0
+end
+local left = permits + ARGV[1]
+write(counter, left, KEYS[2], ARGV[2], -1, ARGV[3])
+announce_count(ARGV[4], ARGV[5], left)
+return 1

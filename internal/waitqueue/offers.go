@@ -1,0 +1,201 @@
+package waitqueue
+
+import "time"
+
+// offers decides when a queue offers the lock to other processes, and for how long the waiters
+// of this process hold back. The package comment defines the terms. The hub's mutex guards it.
+type offers struct {
+	others  int           // subscribers of other processes that the last release reached
+	streak  int           // releases since this process got the lock from others
+	began   time.Time     // when the streak began
+	trip    time.Duration // how long the last release took
+	ordered bool          // the next release offers the lock in any case
+	pause   time.Duration // for which processes that poll may sleep; 0: nobody polls
+
+	// What earlier offers taught.
+	turn     int           // releases of each of the others between two streaks of this process
+	quota    int           // a streak of this length is over; zero is maxStreak
+	patience time.Duration // how long others need to come
+	rest     time.Duration // the pause after an offer that nobody takes
+	next     time.Time     // no long offer begins before this
+	short    time.Time     // no short offer begins before this; it lasts for the least patience
+	pollRest time.Duration // rest, after an offer to those who poll
+	polledAt time.Time     // when the last offer to them ended, or when the first of this process polled
+
+	// The last offer.
+	open      bool      // until the lock is granted to this process again
+	listening bool      // its channel was subscribed from the beginning
+	brief     bool      // it is a short one
+	polled    bool      // it is for processes that poll
+	unclear   bool      // the release has not been answered yet
+	until     time.Time // the waiters hold back until then
+	releases  int       // of other processes that this one heard
+	taken     bool      // another process held the lock
+}
+
+const (
+	// maxStreak is how often this process releases the lock at most before it offers it to others.
+	maxStreak = 16
+	// minStreak is the same if others release the lock after one critical section.
+	minStreak = 2
+	// maxStreakTime bounds a streak of long critical sections. With a slow server the bound is
+	// maxStreakTrips times the duration of a release.
+	maxStreakTime  = 10 * time.Millisecond
+	maxStreakTrips = 8
+
+	// minPatience to maxPatience is how long the waiters of this process hold back.
+	minPatience  = time.Millisecond
+	maxPatience  = 20 * time.Millisecond
+	slowPatience = 10 * time.Millisecond // the most that it begins with
+	// minRest to maxRest is the pause between long offers that nobody takes. In between there are
+	// short offers, with pauses of shortPause times their length.
+	minRest    = 200 * time.Millisecond
+	maxRest    = time.Second
+	shortPause = 50
+	// maxPollRest is the longest pause between offers to processes that poll, if nobody takes
+	// them, in lengths of such an offer.
+	maxPollRest = 8
+	// answerTime is how long the waiters hold back at most for the reply to the release.
+	answerTime = 100 * time.Millisecond
+)
+
+// wanted says that others listen or poll, or may: the answer to an offer is still to come.
+func (o *offers) wanted() bool { return o.others > 0 || o.pause > 0 || o.ordered || o.unclear }
+
+// count counts a release of this process.
+func (o *offers) count(now time.Time) {
+	if o.began.IsZero() {
+		o.began = now
+	}
+	o.streak++
+}
+
+// due says that the lock is to be offered to other processes, and that some listen.
+func (o *offers) due(now time.Time) bool {
+	if o.ordered || o.duePolled(now) {
+		return true
+	}
+	if o.others == 0 || now.Before(o.next) && now.Before(o.short) {
+		return false
+	}
+	quota := o.quota
+	if quota == 0 {
+		quota = maxStreak
+	}
+	return o.streak >= quota || now.Sub(o.began) >= max(maxStreakTime, maxStreakTrips*o.trip)
+}
+
+// duePolled says that the lock is to be offered to processes that poll. Nobody knows whether there
+// are any.
+func (o *offers) duePolled(now time.Time) bool {
+	if o.pause == 0 {
+		return false
+	}
+	return now.Sub(o.polledAt) >= min(max(o.pollRest, o.pause), maxPollRest*o.pause)
+}
+
+// polls notes that the contender of a release sleeps for up to pause; 0 if it waits for messages, or if
+// there is none. An offer that was ordered is also one to those who poll.
+func (o *offers) polls(now time.Time, pause time.Duration) {
+	if o.pause = pause; pause > 0 && o.polledAt.IsZero() && !o.ordered {
+		o.polledAt = now
+	}
+}
+
+// longestPollRest is for how long it matters when the last offer to those who poll was.
+func (o *offers) longestPollRest() time.Duration { return min(maxPollRest*o.pause, time.Minute) }
+
+// begin begins an offer. The channel is subscribed if listening.
+func (o *offers) begin(now time.Time, listening bool) {
+	o.polled = o.duePolled(now)
+	o.ordered, o.brief = false, now.Before(o.next) && !o.ordered
+	o.open, o.listening, o.unclear = true, listening, true
+	o.releases, o.taken = 0, false
+	o.until = now.Add(answerTime)
+}
+
+// answered notes that a release was answered. If the release is an offer, the patience begins now.
+func (o *offers) answered(now time.Time) {
+	switch {
+	case !o.open || !o.unclear:
+		return
+	case o.polled && o.releases == 0:
+		o.until = now.Add(o.pause) // by then each of the others has asked
+	case o.polled:
+	case o.others == 0:
+		o.open, o.until = false, time.Time{}
+		o.restart(now)
+	case o.releases == 0:
+		o.until = now.Add(o.leastPatience())
+		if !o.brief {
+			o.patience = max(o.patience, o.leastPatience())
+			o.until = now.Add(o.patience)
+		}
+	}
+	o.unclear = false
+}
+
+// leastPatience is the time for a message and a request, each about as long as a release.
+func (o *offers) leastPatience() time.Duration {
+	return min(max(2*o.trip, minPatience), slowPatience)
+}
+
+// heldBack says that the waiters hold back.
+func (o *offers) heldBack(now time.Time) bool { return now.Before(o.until) }
+
+// heard notes a release of another process. The waiters hold back until the others had half of
+// their last turn. Earlier attempts would be in vain, and would slow the others down.
+func (o *offers) heard(now time.Time) {
+	if !o.open {
+		return
+	}
+	if o.releases++; o.releases >= o.turn/2 {
+		o.until = time.Time{}
+	} else {
+		o.until = now.Add(o.patience)
+	}
+}
+
+// refused notes that another process held the lock when this one asked.
+func (o *offers) refused() { o.taken = o.open }
+
+// granted notes that this process holds the lock again after an offer, and learns from it.
+func (o *offers) granted(now time.Time) {
+	o.open, o.until = false, time.Time{}
+	o.restart(now)
+	switch {
+	case o.polled && (o.releases > 0 || o.taken):
+		o.polledAt = now
+		o.pollRest = 0
+		return
+	case o.polled:
+		o.polledAt, o.pollRest = now, min(max(2*o.pollRest, o.pause), maxPollRest*o.pause)
+		return
+	case o.releases > 0 || o.taken:
+		if o.listening {
+			o.turn = (o.releases + o.others - 1) / max(o.others, 1)
+			o.quota = min(max(2*o.turn, minStreak), maxStreak)
+		}
+		o.patience -= o.patience / 16
+		o.rest = 0
+	case !o.listening || o.brief: // others may need longer
+	case o.patience < maxPatience:
+		o.patience = min(2*o.patience, maxPatience)
+	default:
+		o.rest = min(max(2*o.rest, minRest), maxRest)
+	}
+	if o.short = now.Add(shortPause * o.leastPatience()); !o.brief || o.rest == 0 {
+		o.next = now.Add(o.rest)
+	}
+}
+
+// restart begins a new streak.
+func (o *offers) restart(now time.Time) { o.streak, o.began = 0, now }
+
+// listened notes how many subscribers of other processes a release has reached. New ones may need
+// the lock sooner, so a changed number ends the pause between offers.
+func (o *offers) listened(others int) {
+	if others != o.others {
+		o.others, o.rest, o.next = others, 0, time.Time{}
+	}
+}

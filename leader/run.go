@@ -1,0 +1,99 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/random"
+)
+
+// Run stands for election until ctx ends, Started resigns, or an error occurs that another attempt cannot
+// mend. It blocks. Each time that Run acquires l, with a fencing token, it calls cb.Started, and at the end
+// cb.Stopped. If the leadership is lost, Run stands again.
+//
+// Lock l must be exclusive: a Mutex, a FairMutex, the write side of an RWMutex, or a Multi or Quorum, whose
+// tokens are those of its members. WithLease and WithMaxHold limit each leadership. With WithWait, Run gives
+// up if it was not elected in time.
+//
+// When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then
+// it releases the lock, and another process can lead at once.
+//
+// Run returns:
+//
+//   - nil, if Started returned while it led. To stand again, call Run again.
+//   - The error of ctx, if ctx has ended.
+//   - ErrStillRunning, if Started did not return in time.
+//   - redlatch.ErrNotAcquired, with WithWait.
+//   - redlatch.ErrClosed, ErrInvalidName, ErrWrongType, ErrReentry, ErrUpgrade, ErrUnsupported or a
+//     *redlatch.ConfigError, from the acquisition.
+//   - The error of the release, if Started resigned. It matches redlatch.ErrLost if the lease had ended
+//     before.
+//
+// If Started panics, Run releases the lock, and then panics with a *PanicError. Run passes other errors of an
+// acquisition to cb.Failed, and tries again after a pause of 0.1 to 5 s.
+func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.LockOption) error {
+	cb, err := cb.withDefaults()
+	if err != nil {
+		return err
+	}
+	if err := lockerr.Missing("lock", l); err != nil {
+		return err
+	}
+	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing())
+	for wait := firstPause; ; {
+		h, err := l.Lock(ctx, opts...)
+		switch {
+		case err == nil:
+			wait = firstPause
+			if over, err := cb.lead(ctx, h); over {
+				return err
+			}
+		case ctx.Err() != nil:
+			return ended(ctx, err)
+		case final(err):
+			return fmt.Errorf("leader: %w", err)
+		default:
+			cb.Failed(err)
+			_ = pause.For(ctx, wait/2+random.Below(wait/2))
+			wait = min(2*wait, longestPause)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// The pauses after attempts that failed.
+const (
+	firstPause   = 200 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// ended is the error of Run if ctx ended during an acquisition.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, redlatch.ErrNotAcquired) {
+		return ctx.Err()
+	}
+	return errors.Join(ctx.Err(), err) // the lock may be held for a lease
+}
+
+// final says whether another attempt cannot help.
+func final(err error) bool {
+	if _, wrong := errors.AsType[*redlatch.ConfigError](err); wrong {
+		return true
+	}
+	for _, one := range []error{
+		redlatch.ErrNotAcquired, redlatch.ErrClosed, redlatch.ErrInvalidName, redlatch.ErrWrongType,
+		redlatch.ErrReentry, redlatch.ErrUpgrade, redlatch.ErrUnsupported,
+	} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package redlatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/counter"
+	"github.com/redlatch/redlatch/internal/lock"
+)
+
+// PermitSemaphore has a number of permits. Each has a lease, as a lock has. The client renews the permit while its
+// Hold is held. If the holder dies, the permit is available after the lease. It is the semaphore that Redisson calls
+// RPermitExpirableSemaphore, and shares it with Java processes.
+//
+// The permits in use are never more than TrySetPermits and AddPermits have made, provided that all
+// clocks run at about the same rate. Java clients compare expiries with their own clock, so their clocks
+// must also show about the same time as that of the server.
+//
+// Two holders that each wait for a second permit can wait for each other. Bound such waits by WithWait.
+type PermitSemaphore struct {
+	client *Client
+	ref    lock.Ref
+	count  counter.Permits
+}
+
+// PermitSemaphore returns the semaphore called name. It does not touch Redis. Its methods report a
+// name that is not valid as ErrInvalidName.
+func (c *Client) PermitSemaphore(name string) *PermitSemaphore {
+	return &PermitSemaphore{c, c.locks.Permits(name), c.counters.Permits(name)}
+}
+
+// Name is the name the semaphore was made with.
+func (s *PermitSemaphore) Name() string { return s.ref.Name }
+
+// TrySetPermits makes the semaphore with n permits, from 0 to 2^31-1. It reports false, and changes
+// nothing, if there is one already. See Semaphore.TrySetPermits.
+func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
+	return trySetPermits(ctx, s.count.Semaphore, n)
+}
+
+// AddPermits changes by n how many permits the semaphore has. A negative n removes permits. Holders keep
+// theirs, and nobody gets a permit until enough have been released. See
+// Semaphore.AddPermits.
+func (s *PermitSemaphore) AddPermits(ctx context.Context, n int) error {
+	return addPermits(ctx, s.count.Semaphore, n)
+}
+
+// Available is how many permits can be taken now. It is negative if more are in use than
+// the semaphore has. Permits whose lease is over count as available. It changes nothing. See Semaphore.Available.
+func (s *PermitSemaphore) Available(ctx context.Context) (int, error) { return s.count.Available(ctx) }
+
+// Acquire waits until a permit is held, ctx ends, or the time of WithWait has passed. Nothing else bounds
+// the wait, also if nobody has called TrySetPermits yet.
+//
+// In Redis the counter named after the semaphore is then lower by one. A sorted set has the id of the
+// permit, with the time at which it expires. Hold.Owner is the id in hexadecimal digits. Each
+// acquisition takes a permit of its own, even with Client.WithOwner or under Hold.Context. Waiters of one
+// process are served in the order of arrival. Between processes there is no order.
+//
+// The options are WithLease, WithWait, WithMaxHold, WithReplicas and WithBackoff. Acquire refuses the
+// others with a *ConfigError. The watchdog (Config.Protect) does not renew permits: a permit is lost if the process
+// is paused for longer than its lease.
+//
+// Errors: those of Mutex.Lock, except ErrReentry and ErrLost.
+//
+// Source: RPermitExpirableSemaphore.acquire and tryAcquire of Redisson; docs/wire-format.md, "Semaphore
+// with leased permits".
+func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return s.acquire(ctx, forever, opts)
+}
+
+// TryAcquire takes a permit if one is available, and does not wait. It asks Redis once and may
+// overtake waiters. For errors and effects see Acquire.
+func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return s.acquire(ctx, 0, opts)
+}
+
+func (s *PermitSemaphore) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
+	for _, opt := range opts {
+		if field := opt.onlyForLocks(); field != "" {
+			return nil, &ConfigError{Field: field, Reason: "a PermitSemaphore has several holders"}
+		}
+	}
+	return acquire(ctx, &s.ref, wait, opts)
+}
+
+// onlyForLocks names an option that a permit cannot have, "" for any other.
+func (o LockOption) onlyForLocks() string {
+	switch o.kind {
+	case fencingOption:
+		return "WithFencing"
+	case cohortOption:
+		return "WithCohort"
+	case minHoldOption:
+		return "WithMinHold"
+	}
+	return ""
+}
+
+// Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one
+// permit. A Multi and a Quorum refuse it.
+func (s *PermitSemaphore) Locker() Lock { return permitLock{s} }
+
+type permitLock struct{ *PermitSemaphore }
+
+func (l permitLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return l.Acquire(ctx, opts...)
+}
+
+func (l permitLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return l.TryAcquire(ctx, opts...)
+}

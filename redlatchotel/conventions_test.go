@@ -1,0 +1,52 @@
+package redlatchotel
+
+import (
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/redlatch/redlatch"
+)
+
+// The attributes of databases are those of the semantic conventions.
+func TestAttributesAreThoseOfTheConventions(t *testing.T) {
+	for got, want := range map[attribute.Key]attribute.Key{
+		databaseKey:  semconv.DBSystemNameKey,
+		operationKey: semconv.DBOperationNameKey,
+		errorKey:     semconv.ErrorTypeKey,
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if system := semconv.DBSystemNameRedis.Value.AsString(); system != "redis" {
+		t.Errorf("the conventions call Redis %q", system)
+	}
+}
+
+// Goal: holders of the past are forgotten, the oldest first.
+func TestHoldersOfThePastAreForgotten(t *testing.T) {
+	tel, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, span := noop.NewTracerProvider().Tracer("").Start(t.Context(), "")
+	event := func(i int) redlatch.Event {
+		return redlatch.Event{Lock: "job", Owner: string(rune('a' + i)), Since: time.Unix(int64(i), 0)}
+	}
+	for i := range 3 * mostEnded {
+		tel.holds.put(event(i), span)
+		if tel.holds.take(event(i)) == nil {
+			t.Fatalf("hold %d is not known", i)
+		}
+	}
+	if len(tel.holds.live) > 0 || len(tel.holds.ended) != mostEnded {
+		t.Errorf("%d live, %d ended", len(tel.holds.live), len(tel.holds.ended))
+	}
+	if _, known := tel.holds.ended[holder{"job", event(3*mostEnded - 1).Owner}]; !known {
+		t.Error("the last one is forgotten")
+	}
+}

@@ -1,0 +1,198 @@
+package redlatchotel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clientstats"
+)
+
+// scope names the instrumentation.
+const scope = "github.com/redlatch/redlatch/redlatchotel"
+
+// Options change what is exported. The zero value is ready to use.
+type Options struct {
+	// TracerProvider makes the spans. Default: the global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the metrics. Default: the global one.
+	MeterProvider metric.MeterProvider
+	// Attributes stand on every span and every metric, for example server.address.
+	Attributes []attribute.KeyValue
+	// ByName adds redlatch.lock.name to the metrics. It returns its value for the name of a lock,
+	// such as "order" for "order:4711". The SDK bounds the number of values. Default: metrics have
+	// no names.
+	ByName func(lock string) string
+}
+
+// Telemetry is an observer of any number of clients. It is safe for concurrent use.
+type Telemetry struct {
+	options Options
+	tracer  trace.Tracer
+	instruments
+	holds   holds
+	clients clientstats.Clients
+}
+
+var _ redlatch.Observer = (*Telemetry)(nil)
+
+// New returns telemetry to be the observer of clients. The error is that of a MeterProvider which
+// refuses an instrument.
+func New(o Options) (*Telemetry, error) {
+	if o.TracerProvider == nil {
+		o.TracerProvider = otel.GetTracerProvider()
+	}
+	if o.MeterProvider == nil {
+		o.MeterProvider = otel.GetMeterProvider()
+	}
+	t, meter := &Telemetry{options: o, tracer: o.TracerProvider.Tracer(scope)}, o.MeterProvider.Meter(scope)
+	t.holds.live, t.holds.ended = make(map[holder][]hold), make(map[holder]ended)
+	var err error
+	if t.instruments, err = newInstruments(meter); err != nil {
+		return nil, err
+	}
+	return t, export(&t.clients, meter, metric.WithAttributes(o.Attributes...))
+}
+
+// Watch exports the Stats of a client, from now on for as long as t lives. Those of several clients
+// are added up. The gauges are zero without it.
+func (t *Telemetry) Watch(c *redlatch.Client) { t.clients.Add(c) }
+
+// The attributes. Those of databases are as the semantic conventions name them.
+const (
+	lockName   = attribute.Key("redlatch.lock.name")
+	lockKind   = attribute.Key("redlatch.lock.kind")
+	ownerKey   = attribute.Key("redlatch.owner")
+	holderKey  = attribute.Key("redlatch.holder")
+	outcomeKey = attribute.Key("redlatch.outcome")
+	endKey     = attribute.Key("redlatch.end")
+	reasonKey  = attribute.Key("redlatch.loss.reason")
+	leftKey    = attribute.Key("redlatch.renewal.margin")
+
+	databaseKey  = attribute.Key("db.system.name")
+	operationKey = attribute.Key("db.operation.name")
+	errorKey     = attribute.Key("error.type")
+)
+
+// Observe takes note of an event. It does not block.
+func (t *Telemetry) Observe(ctx context.Context, e redlatch.Event) {
+	t.measure(ctx, e)
+	switch e.Kind {
+	case redlatch.EventAcquired:
+		t.traceWait(ctx, e)
+		t.beginHold(ctx, e)
+	case redlatch.EventNotAcquired:
+		t.traceWait(ctx, e)
+	case redlatch.EventReleased, redlatch.EventDetached:
+		t.endHold(t.holds.take(e), e)
+	case redlatch.EventClosed, redlatch.EventLost:
+		for _, span := range t.holds.takeAll(e) {
+			t.endHold(span, e)
+		}
+	case redlatch.EventRenewed:
+		if e.Late {
+			for _, span := range t.holds.of(e) {
+				span.AddEvent("late renewal", trace.WithAttributes(leftKey.Float64(e.Left.Seconds())))
+			}
+		}
+	}
+}
+
+// traceWait makes the span of a wait that is over.
+func (t *Telemetry) traceWait(ctx context.Context, e redlatch.Event) {
+	now := time.Now()
+	attributes := append(t.ofLock(e), databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(outcome(e.Err)))
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(now.Add(-e.Took))}
+	if e.Holder != "" {
+		attributes = append(attributes, holderKey.String(e.Holder))
+		if waitedFor := t.holds.span(e.Lock, e.Holder); waitedFor.IsValid() {
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: waitedFor, Attributes: []attribute.KeyValue{holderKey.String(e.Holder)}}))
+		}
+	}
+	_, span := t.tracer.Start(ctx, "redlatch.wait", append(options, trace.WithAttributes(attributes...))...)
+	if kind := errorType(e.Err); kind != "" {
+		span.SetAttributes(errorKey.String(kind))
+		span.SetStatus(codes.Error, e.Err.Error())
+	}
+	span.End(trace.WithTimestamp(now))
+}
+
+// beginHold begins the span of a hold.
+func (t *Telemetry) beginHold(ctx context.Context, e redlatch.Event) {
+	_, span := t.tracer.Start(ctx, "redlatch.hold", trace.WithTimestamp(e.Since), trace.WithAttributes(t.ofLock(e)...))
+	if why, over := t.holds.put(e, span); over {
+		t.endHold(span, why)
+	}
+}
+
+// endHold ends the span of a hold, if there is one.
+func (t *Telemetry) endHold(span trace.Span, e redlatch.Event) {
+	if span == nil {
+		return
+	}
+	span.SetAttributes(endKey.String(end(e)))
+	if e.Err != nil {
+		span.SetAttributes(errorKey.String(errorType(e.Err)))
+		span.SetStatus(codes.Error, e.Err.Error())
+	}
+	span.End()
+}
+
+// ofLock are the attributes of a span of a lock.
+func (t *Telemetry) ofLock(e redlatch.Event) []attribute.KeyValue {
+	all := append(t.options.Attributes[:len(t.options.Attributes):len(t.options.Attributes)], lockName.String(e.Lock), lockKind.String(string(e.LockKind)))
+	if e.Owner != "" {
+		all = append(all, ownerKey.String(e.Owner))
+	}
+	return all
+}
+
+// outcomes are the values for what became of a wait.
+var outcomes = []struct {
+	err   error
+	value string
+}{
+	{nil, "acquired"},
+	{redlatch.ErrUnknownOutcome, "unknown"},
+	{redlatch.ErrNotAcquired, "not_acquired"},
+	{redlatch.ErrNotReplicated, "not_replicated"},
+	{redlatch.ErrClosed, "closed"},
+}
+
+// outcome is the value for what became of a wait.
+func outcome(err error) string {
+	for _, known := range outcomes {
+		if errors.Is(err, known.err) {
+			return known.value
+		}
+	}
+	return "failed"
+}
+
+// errorType is the low-cardinality name of an error. It is empty for a lock that somebody else
+// holds, which is no error.
+func errorType(err error) string {
+	switch name := outcome(err); {
+	case name == "acquired" || name == "not_acquired":
+		return ""
+	case errors.Is(err, redlatch.ErrLost):
+		return "lost"
+	default:
+		return name
+	}
+}
+
+// end is the value for the end of a hold.
+func end(e redlatch.Event) string {
+	if e.Loss != "" {
+		return "lost"
+	}
+	return string(e.Kind)
+}

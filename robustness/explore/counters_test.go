@@ -1,0 +1,113 @@
+package explore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// counted are the counters that can be explored, and to what depth the tests do so.
+var counted = []struct {
+	name  string
+	depth int
+	of    counters
+}{
+	{"a semaphore, two slots and Redisson", 6, counters{verbs: []ask{{take, 1}, {put, 1}, {drain, 0}}, start: 1}},
+	{"a semaphore that is full", 7, counters{verbs: []ask{{put, 1}}, start: script.MaxCount - 1, had: 2}},
+	{"a latch, two slots and Redisson", 6, counters{verbs: []ask{{set, 2}, {countDown, 0}}, start: absent, latch: true}},
+}
+
+func exploringCounter(t *testing.T, name string, bound Bound, change func(c *counters), mutations ...Mutation) Result {
+	t.Helper()
+	server, err := newRedis(mutations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.mini.Close()
+	var c counters
+	for _, one := range counted {
+		if one.name == name {
+			c = one.of
+		}
+	}
+	c.world = &world{redis: server}
+	change(&c)
+	r := explore[tally](&c, bound)
+	r.Kind, r.Scripts = name, len(server.outcomes)
+	for _, m := range mutations {
+		if !server.mutated[m] {
+			t.Fatalf("script %s has no %q, or was not run", m.Script, m.Old)
+		}
+	}
+	return r
+}
+
+// Goal: a numbered request for a counter happens once, or not at all, as its sender is told. Method:
+// everything that may happen to two requests at a time, up to a depth: they are lost, repeated, late, and
+// given up.
+func TestEveryInterleavingOfCountersKeepsThePromises(t *testing.T) {
+	t.Parallel()
+	for _, one := range counted {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
+			if underRace || testing.Short() {
+				depth--
+				bound.Depth = depth
+			} else if times := redistest.Stretch(1); times > 1 {
+				bound.Depth, bound.States = 1000, 500_000*times
+			}
+			r := exploringCounter(t, one.name, bound, func(*counters) {})
+			if t.Log(r); r.Violation != nil {
+				t.Fatal(r.Violation)
+			}
+			if r.Depth < depth && !r.Whole {
+				t.Errorf("depth %d was not completed", depth)
+			}
+		})
+	}
+}
+
+// Goal: what would be a defect of a numbered request is found. Method: each mutation is put into the text of
+// its script. One changes what a client does.
+func TestDefectsOfCountersAreFound(t *testing.T) {
+	t.Parallel()
+	const semaphore, full, latch = "a semaphore, two slots and Redisson", "a semaphore that is full", "a latch, two slots and Redisson"
+	for _, m := range []struct {
+		what, counter string
+		change        func(c *counters)
+		Mutation
+	}{
+		{"a refusal that was sent twice is not cancelled", semaphore, func(c *counters) { c.hasty = true }, Mutation{}},
+		{"a repeated acquisition takes twice", semaphore, nil, Mutation{"semaphore_acquire", "if before then", "if false then"}},
+		{"a repeated release puts back twice", semaphore, nil, Mutation{"semaphore_add", "if before then", "if false then"}},
+		{"a repeated draining finds nothing", semaphore, nil, Mutation{"semaphore_drain", "if before then", "if false then"}},
+		{"a repeated count-down counts twice", latch, nil, Mutation{"latch_count_down", "if before then", "if false then"}},
+		{"a repeated setting is refused", latch, nil, Mutation{"counter_set", "if before then", "if false then"}},
+		{"a late copy takes permits", semaphore, nil, Mutation{"semaphore_acquire", "and tonumber(answer) or too_late", "and tonumber(answer) or nil"}},
+		{"a late copy of a draining takes permits", semaphore, nil, Mutation{"semaphore_drain", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0"}},
+		{"a late copy of a refused release puts back", full, nil, Mutation{"semaphore_add", "return remember(KEYS[2], ARGV[2], -4, ARGV[3])", "return -4"}},
+		{"a late copy closes a latch", latch, nil, Mutation{"counter_set", "return remember(KEYS[2], ARGV[2], 0, ARGV[3])", "return 0"}},
+		{"a late copy counts a closed latch down", latch, nil, Mutation{"latch_count_down", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0"}},
+		{"a cancellation puts nothing back", semaphore, nil, Mutation{"semaphore_cancel", "local left = permits + ARGV[1]", "local left = permits"}},
+		{"a cancellation puts back what nobody took", semaphore, nil, Mutation{"semaphore_cancel", "if not before or before < 0 or not permits", "if not permits"}},
+		{"a cancellation leaves no record", semaphore, nil, Mutation{"semaphore_cancel", "  remember(KEYS[2], ARGV[2], -1, ARGV[3])\n", ""}},
+	} {
+		t.Run(m.what, func(t *testing.T) {
+			t.Parallel()
+			change, mutations := m.change, []Mutation{m.Mutation}
+			if change == nil {
+				change = func(*counters) {}
+			} else {
+				mutations = nil
+			}
+			r := exploringCounter(t, m.counter, Bound{Depth: 8, States: 500_000, Until: time.Now().Add(time.Hour)}, change, mutations...)
+			if r.Violation == nil {
+				t.Fatalf("was not found: %v", r)
+			}
+			t.Logf("%v\n%v", r, r.Violation)
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+// permits are changes to what semaphores and latches are made of.
+var permits = []mutant{
+	{
+		"internal/script/permit_acquire.lua",
+		`  redis.call('INCRBY', counter, -1)`, ``,
+		"a permit was given out without being counted",
+		"TestNeverMoreHoldersThanPermits, TestAPermitOutlivesItsLease",
+	},
+	{
+		"internal/script/permit_acquire.lua",
+		`if permits and not score then`, `if false then`,
+		"expired permits stayed in use",
+		"internal/script: TestEveryReplyOfACounterLeavesTheStateThatTheHeaderPromises, TestThePermitsOfManyDeadComeBackInSteps",
+	},
+	{
+		"internal/script/permit_renew.lua",
+		`if tonumber(score) <= time then`, `if false then`,
+		"a late renewal revived a permit",
+		"TestALateRenewalRevivesNoPermit",
+	},
+	{
+		"internal/script/permit.inc",
+		`redis.call('ZREM', set, unpack(ids))`, ``,
+		"a permit could be put back twice",
+		"TestNeverMoreHoldersThanPermits",
+	},
+	{
+		"internal/script/permit_acquire.lua",
+		`not score and left < 1 then`, `not score and left == 0 then`,
+		"permits were given out although more were held than there are",
+		"TestResizingBelowWhatIsHeld",
+	},
+	{
+		"internal/counter/requests.go",
+		`lock.Nap(-1, n.manager.PollCap())`, `time.Hour`,
+		"waiters slept until a message came",
+		"TestWaitersForCountersAskWithoutMessages",
+	},
+	{
+		"internal/script/permit.inc",
+		`if redis.call('PTTL', counter) < 0 then`, `if true then`,
+		"a semaphore ended while permits were held",
+		"TestASemaphoreLeavesNoTraceOfItsPermits",
+	},
+	{
+		"internal/script/permit.inc",
+		`redis.call('PERSIST', set)`, ``,
+		"permits in use ended with a TTL that the counter had before",
+		"internal/script: TestPermitsInUseOutliveATTLThatTheCounterHadBefore",
+	},
+	{
+		"internal/script/permit.inc",
+		`redis.call('ZADD', set, score, id)`, ``,
+		"permits were lost on a server that refused to count them",
+		"internal/script: TestAServerThatRefusesToCountLosesNoPermit",
+	},
+	{
+		"internal/script/counter.inc",
+		`text ~= '0' and not string.find(text, shape)`, `not string.find(text, '^%-?%d+$')`,
+		"a verb changed a key that others refused",
+		"TestAKeyThatIsNoNumberIsRefusedByEveryVerb",
+	},
+	{
+		"internal/lock/waits.go",
+		`return is && !a.ref.permits`, `return is || a == nil`,
+		"a wait for a latch was reported as one for a lock",
+		"TestAProtectedClientThatWaitsForCounters",
+	},
+	{
+		"internal/script/record.inc",
+		`if not found or tonumber(found) < tonumber(number) then`, `if true then`,
+		"a repeated request was carried out twice",
+		"TestALostReplyCountsOnce, TestRandomVerbsOnPermitsAgreeWithAModel",
+	},
+	{
+		"internal/script/record.inc",
+		`and tonumber(answer) or too_late`, `and tonumber(answer) or nil`,
+		"a late copy of a request was carried out",
+		"TestALateCopyChangesNothing",
+	},
+	{
+		"internal/counter/semaphore.go",
+		`|| !unknown && !result.Repeated {`, `|| !unknown {`,
+		"the lost copy of a refused request was left to itself",
+		"TestALateCopyChangesNothing",
+	},
+	{
+		"internal/script/semaphore_cancel.lua",
+		`local left = permits + ARGV[1]`, `local left = permits`,
+		"a cancelled acquisition kept its permits",
+		"TestACancelledAcquisitionTakesNothing, TestAnUnknownAcquisitionIsUndoneInTheEnd",
+	},
+	{
+		"internal/lock/wait.go",
+		`JoinShared(a.queueKey(), a, false)`, `Join(a.queueKey(), a, false)`,
+		"a process that held permits did not hear of others",
+		"TestAProcessThatHoldsPermitsHearsOfOthers",
+	},
+	{
+		"internal/counter/semaphore.go",
+		`w.Enter(time.Time{})`, `w.Enter(s.nap())`,
+		"the next waiter slept although permits were left",
+		"TestWaitersForASemaphoreAreServedInTheOrderOfArrival",
+	},
+	{
+		"internal/script/semaphore_drain.lua",
+		`return remember(KEYS[2], ARGV[1], 0, ARGV[2])`, `return 0`,
+		"a late copy of a request took permits that was told that there are none",
+		"robustness/explore: TestEveryInterleavingOfCountersKeepsThePromises",
+	},
+	{
+		"internal/script/counter_set.lua",
+		`return remember(KEYS[2], ARGV[2], 0, ARGV[3])`, `return 0`,
+		"a late copy closed a latch after all had counted it down",
+		"TestALateCopyOfARefusedRequestChangesNothing",
+	},
+	{
+		"internal/script/semaphore_add.lua",
+		`return remember(KEYS[2], ARGV[2], -4, ARGV[3])`, `return -4`,
+		"a late copy of a refused release put permits back",
+		"TestALateCopyOfARefusedRequestChangesNothing",
+	},
+	{
+		"internal/counter/requests.go",
+		`result.Repeated && result.Reply.Err != nil`, `false`,
+		"a server's refusal was believed although a copy of the request was lost",
+		"TestAnErrorAfterALostRequestLeavesTheOutcomeUnknown",
+	},
+	{
+		"internal/counter/latch.go",
+		`open = err == nil && n <= 0`, `open = err == nil && n <= 1`,
+		"a latch opened too early",
+		"TestNobodyPassesAClosedLatch",
+	},
+	{
+		"internal/counter/semaphore.go",
+		`queues.Freeing(s.queue)`, `queues.Release(s.queue, nil, true)`,
+		"who added permits claimed a waiter, and gave it none",
+		"TestAddedPermitsWakeLocalWaiters",
+	},
+	{
+		"internal/counter/semaphore.go",
+		`(putBack || time.Since(r.began) < s.keep)`, `true`,
+		"a record that had expired was taken for none",
+		"TestAPauseLongerThanARecordLeavesTheOutcomeUnknown",
+	},
+	{
+		"internal/counter/semaphore.go",
+		`s.calls.Cancel(n, r.Request).Sourced()`, `s.calls.Cancel(n, r.Request)`,
+		"a late cancellation was unknown to the server",
+		"TestACancellationIsCarriedOutInTheEnd",
+	},
+	{
+		"internal/waitqueue/channel.go",
+		`		if q.shared {`, `		if false {`,
+		"a message was taken for an echo that never came",
+		"TestAMessageDuringAReleaseIsHeard",
+	},
+	{
+		"internal/waitqueue/handover.go",
+		`if other != q && other.shared {`, `if false {`,
+		"a release did not wake who waits for the name in another way",
+		"TestOneNameForBothSemaphores",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		`		w.trying = true // until`, `		w.trying = false // until`,
+		"a waiter that was about to enter was asked for once more",
+		"internal/waitqueue: TestAWaiterThatWasToldItsResultIsNotClaimedAgain",
+	},
+}

@@ -1,0 +1,273 @@
+package main
+
+// waiting are changes to the wait queues.
+var waiting = []mutant{
+	{
+		"internal/waitqueue/hub.go",
+		"	q.waiters = append(q.waiters, w)\n	h.waiting++", "	q.waiters = append([]*Waiter{w}, q.waiters...)\n	h.waiting++",
+		"new waiters joined at the front",
+		"TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing",
+	},
+	{
+		"internal/waitqueue/queue.go",
+		`if q.holding > 0 {`, `if q.holding > 99 {`,
+		"a process that held the lock heeded messages",
+		"internal/waitqueue: TestMessagesAreIgnoredWhileAWaiterOfTheQueueHoldsTheLock",
+	},
+	{
+		"internal/waitqueue/queue.go",
+		"	q.subscribed = true\n	q.onMessage(false)", "	q.subscribed = true",
+		"nobody asked again when its channel was subscribed",
+		"internal/waitqueue: TestTheAcknowledgementOfASubscriptionWakesTheContender, TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain",
+	},
+	{
+		"internal/waitqueue/queue.go",
+		"		next.tryAt = until\n		signal.Send(next.woken)", "		next.tryAt = until",
+		"the next in the queue was not told that it is",
+		"internal/waitqueue: TestWaitersAreServedInTheOrderOfTheirComing",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		"	w.trying = false\n	if until.Before(w.tryAt) {", "	w.trying = false\n	if true {",
+		"a message during an attempt was forgotten",
+		"internal/waitqueue: TestAMessageDuringAnAttemptAsksForAnotherOne, TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		`	if w.tryAt.Before(until) {`, `	if false {`,
+		"a message during the attempt that was granted did not reach the next",
+		"internal/waitqueue: TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		`if q.holding == 0 && q.ignored {`, `if false {`,
+		"a message that was ignored during a hand-over was lost when that failed",
+		"internal/waitqueue: TestAMessageThatWasIgnoredDuringAClaimWakesTheContenderIfTheClaimFails",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		`if !next.reader || next.Value`, `if next.Value`,
+		"writers entered in a batch of readers",
+		"internal/waitqueue: TestABatchEndsAtTheFirstWriter",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		"	if turn.Result != nil || w.claimed || q.front() != w {", "	if turn.Result != nil || q.front() != w {",
+		"a waiter asked while a release asked for it",
+		"internal/waitqueue: TestAClaimedWaiterSleepsUntilItsClaimIsCompleted",
+	},
+	{
+		"internal/waitqueue/subscribe.go",
+		`} else if ch.state != unwanted {`, `} else if ch.state == subscribed {`,
+		"a subscription that was asked for when the connection broke stayed deaf",
+		"internal/waitqueue: TestASubscriptionThatWasAskedForWhenTheConnectionBrokeIsAskedForAgain",
+	},
+	{
+		"internal/waitqueue/subscribe.go",
+		"	case ch.state == subscribed && !q.subscribed:\n		q.onSubscribed()\n", "",
+		"a queue whose channel another had subscribed did not ask again",
+		"internal/waitqueue: TestQueuesThatShareAChannelHaveAContenderEach",
+	},
+	{
+		"internal/waitqueue/subscribe.go",
+		`ch.state != asked && ch.state != subscribed {`, `ch.state != asked {`,
+		"evictions were ignored",
+		"internal/waitqueue: TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain",
+	},
+	{
+		"internal/waitqueue/subscribe.go",
+		`now.Sub(ch.emptied) >= linger:`, `now.Sub(ch.emptied) >= 0:`,
+		"a channel was unsubscribed with its last waiter",
+		"internal/waitqueue: TestALockThatIsContendedNowAndThenStaysSubscribed",
+	},
+	{
+		"internal/waitqueue/hub.go",
+		`case len(ch.queues) > 1 || ch.state != asked && ch.state != subscribed:`, `default:`,
+		"a channel was forgotten with its last waiter",
+		"internal/waitqueue: TestNothingIsRememberedOfAQueueThatWasDropped",
+	},
+	{
+		"internal/waitqueue/waiter.go",
+		`if q := w.queue; len(q.waiters) > 1 {`, `if q := w.queue; len(q.waiters) < 0 {`,
+		"a quorum that waits kept its place before those behind it",
+		"internal/waitqueue: TestAWaiterWithoutAValueLetsOthersGoFirst",
+	},
+}
+
+// locking are changes to the life of one lock.
+var locking = []mutant{
+	{
+		"internal/lock/attempt.go",
+		`if a.queued || a.unknown {`, `if a.queued {`,
+		"there was no compensating release",
+		"TestAThousandAcquisitionsCancelledInFlight",
+	},
+	{
+		"internal/lock/attempt.go",
+		`a.unknown = a.unknown || result.Repeated`, `a.unknown = a.unknown || false`,
+		"what was taken before a repetition was refused stayed",
+		"TestWhatWasTakenBeforeARefusalIsGivenBack",
+	},
+	{
+		"internal/lock/attempt.go",
+		`!errors.Is(failed, lockerr.ErrWrongType) {`, `false {`,
+		"a refused release counted as a confirmation",
+		"TestAGiveBackThatIsRefusedIsNotAConfirmation",
+	},
+	{
+		"internal/lock/attempt.go",
+		`if time.Now().Before(renew.Trust(result.Asked, lease)) {`, `if time.Now().Before(renew.Trust(result.Asked, lease)) || true {`,
+		"a grant that came after its deadline was a hold",
+		"TestAGrantThatComesTooLateIsNoHold",
+	},
+	{
+		"internal/lock/attempt.go",
+		`return a.manager.queues.MustWait(limited, a.queueKey())`, `return false`,
+		"who came later asked before those who waited",
+		"TestWhoComesLaterDoesNotAskBeforeThoseWhoWait",
+	},
+	{
+		"internal/lock/acquire.go",
+		"		g.manager.compensate(&g.attempt)\n", "",
+		"a re-entry that came too late was not released",
+		"TestAReentryThatComesTooLateIsReleased",
+	},
+	{
+		"internal/lock/owner.go",
+		`lastOwner.Add(1)`, `lastOwner.Load()`,
+		"an owner had one name for all its holds",
+		"TestALateReleaseLeavesTheSameOwnersNextHoldAlone, TestALateGiveBackLeavesTheSameOwnersNextHoldAlone",
+	},
+	{
+		"internal/lock/grant.go",
+		"	g.manager.engine.Remove(&g.Item)\n", "",
+		"the grant stayed in the renewal engine after its release",
+		"TestAHoldIsRenewedEveryThirdOfItsLeaseUntilItIsReleased",
+	},
+	{
+		"internal/lock/grant.go",
+		"	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)\n", "",
+		"a lost hold woke nobody",
+		"internal/lock: TestALossBeforeAWaiterEntersLeavesItsLineHearing",
+	},
+	{
+		"internal/lock/grant.go",
+		`g.writeEnded = g.writeEnded || !read && g.counts().Writes == 0`, `g.writeEnded = g.writeEnded || false`,
+		"the end of the write side was never told when its release was lost",
+		"TestARenewalMakesUpForALostDowngrade",
+	},
+	{
+		"internal/lock/release.go",
+		`return context.WithoutCancel(ctx)`, `return ctx`,
+		"`Unlock` used the cancellation of its context",
+		"TestUnlockWorksWithADeadContextAndOnlyOnce",
+	},
+	{
+		"internal/lock/release.go",
+		`(!result.Repeated || g.unconfirmed)`, `true`,
+		`"not held" after a repeated release counted as a loss`,
+		"TestOneLostRequestOrReplyChangesNothing",
+	},
+	{
+		"internal/lock/release.go",
+		`(!result.Repeated || g.unconfirmed)`, `!result.Repeated`,
+		"a lost reply to the release of an unconfirmed hold was no loss",
+		"TestALostReplyToTheReleaseOfAHoldInDoubtIsALoss",
+	},
+	{
+		"internal/lock/release.go",
+		"	if released.Freed {\n		g.manager.queues.Wake(g.ref.queue, nil)\n	}", "",
+		"a downgrade let no reader of its process in",
+		"TestADowngradeLetsReadersOfItsProcessInWithoutAMessage",
+	},
+	{
+		"internal/lock/close.go",
+		"\t\tm.queues.Close()\n", "",
+		"Close left waiters asleep until they look for themselves",
+		"internal/lock: TestCloseWakesAllWaiters",
+	},
+	{
+		"internal/lock/wait.go",
+		`w.Tried(time.Time{}) // the hand-over failed: ask for oneself`, `w.Tried(time.Now().Add(Nap(-1, a.pollCap())))`,
+		"a waiter slept when its hand-over had failed",
+		"TestAWaiterWhoseHandOverFailsAsksAtOnce",
+	},
+	{
+		"internal/lock/wait.go",
+		`return min(max(ttl+time.Millisecond, shortNap), pollCap)`, `return pollCap`,
+		"a waiter slept for its poll cap instead of the TTL",
+		"TestTheLockOfAKilledProcessFreesWithItsLease, TestExpiryWithoutAMessageIsNoticedWithin20ms",
+	},
+	{
+		"internal/lock/wait.go",
+		"	if ttl < 0 {\n		return pollCap\n	}", "",
+		"a missing TTL was slept as a short one",
+		"TestAKeyWithoutExpiryIsWaitedForCalmly",
+	},
+	{
+		"internal/lock/wait.go",
+		`return min(max(ttl+time.Millisecond, shortNap), pollCap)`, `return max(ttl+time.Millisecond, shortNap)`,
+		"there was no poll cap",
+		"TestAWaiterLooksAgainThoughNoMessageEverComes",
+	},
+	{
+		"internal/lock/wait.go",
+		`!w.Complete(o, o.hold != nil) {`, `!w.Complete(o, o.hold != nil) && false {`,
+		"what a release had taken for a waiter that had left stayed",
+		"TestAHandOverToAWaiterThatHasLeftIsReleased",
+	},
+	{
+		"internal/lock/manager.go",
+		`if !protocol.IsCopy(payload) {`, `if true {`,
+		"copies were not ignored",
+		"TestTheMessageForOldPeersWakesNoneOfOurs",
+	},
+	{
+		"internal/lock/confirm.go",
+		`if had < opts.Replicas {`, `if false {`,
+		"the number of confirmations was ignored",
+		"TestAHoldThatTooFewReplicasHaveIsGivenBack",
+	},
+	{
+		"internal/lock/confirm.go",
+		`if err := g.renewed(term, result, nil); err != nil {`, `if err := (func(renew.Term, script.Result) error { return nil })(term, result); err != nil {`,
+		"the answer to the renewal that replicas confirm was ignored",
+		"TestAHoldThatGoesBeforeItIsConfirmedIsLost",
+	},
+	{
+		"internal/lock/renewal.go",
+		`if !errors.As(answers[0].Err, &refused) {`, `if errors.As(answers[0].Err, &refused); answers[0].Err == nil {`,
+		"a renewal that timed out was sent again, lock by lock, like one that was refused",
+		"TestRenewalsWithoutAnAnswerStayTogether",
+	},
+	{
+		"internal/lock/keepalive.go",
+		`interval := a.opts.Lease / intervalsPerLease`, `interval := keepAliveInterval`,
+		"the interval of keep-alives did not follow the lease",
+		"TestTheNextInTurnEntersWhenAShortLeaseEnds",
+	},
+	{
+		"internal/lock/keepalive.go",
+		"		if a := l.waiters[owner]; a != nil {\n			a.waiter.WakeAt(now)\n		}", "		if a := l.waiters[owner]; a != nil && false {\n			a.waiter.WakeAt(now)\n		}",
+		"a waiter that Redis had lost did not queue again",
+		"TestAWaiterWhosePlaceIsLostQueuesAgainSoon",
+	},
+	{
+		"internal/lock/keepalive.go",
+		`if len(answer.Missing) > script.MaxKeptAlive/2 {`, `if false {`,
+		"missing waiters were found 100 a second",
+		"TestAFlushedFairQueueHeals",
+	},
+	{
+		"internal/lock/keepalive.go",
+		"		case answer.Free:\n			a.waiter.WakeAt(now)\n", "",
+		"the next in turn was not woken by a keep-alive that found the lock free",
+		"TestTheNextInTurnIsServedWithoutMessages",
+	},
+	{
+		"internal/lock/together.go",
+		`confirmed := m.compensate(open...)`, `confirmed := true`,
+		"there was no compensating release for several locks",
+		"TestWhatWasTakenTogetherWithoutAnAnswerGoesBack",
+	},
+}

@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// belief is a hold that an actor has, or had.
+type belief struct {
+	actor   *actor
+	java    *java // instead
+	lock    LockSpec
+	read    bool
+	hold    *redlatch.Hold
+	done    <-chan struct{}
+	asked   time.Time
+	renewed bool
+	ended   bool      // released or detached
+	free    time.Time // since when the lock could be had; while it is asked for
+	over    bool      // it is asked for no more
+	excused bool      // a fault took it from its holder, who cannot know
+	told    time.Time // when its holder must know, then
+
+	patient  bool          // it is asked for until Redis has answered
+	lease    time.Duration // that is asked for
+	replicas int           // that confirmed it
+	safe     time.Time     // until when these have it
+}
+
+// name is who has it.
+func (b *belief) name() string {
+	if b.java != nil {
+		return b.java.name
+	}
+	return b.actor.name
+}
+
+// keys are the locks that must not be held by others.
+func (b *belief) keys() []string {
+	if b.lock.Kind == Multi {
+		return []string{b.lock.Name + "1", b.lock.Name + "2"}
+	}
+	return []string{b.lock.Name}
+}
+
+// reported says that the hold is over, and its holder was told.
+func (b *belief) reported() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return b.ended
+	}
+}
+
+// believes says that the holder may use the hold now. It has no effect on the hold, unlike Valid.
+func (b *belief) believes(now time.Time) bool {
+	if b.java != nil {
+		return !b.ended && now.Before(b.java.until)
+	}
+	return !b.reported() && !b.actor.process.stopped() && now.Before(b.hold.Deadline())
+}
+
+// tokens are those of one lock.
+type tokens struct {
+	last  int64
+	reset time.Time // a fault may have taken some back
+}
+
+// granted notes a hold.
+func (w *World) granted(b *belief) {
+	b.over = true
+	delete(w.asking, b.actor)
+	if b.asked.Before(w.lost(b.lock)) && b.lock.Kind != Quorum {
+		b.excuse()
+	}
+	now := time.Now()
+	if b.safe = now.Add(b.lease*97/100 - w.plan.confirmation() - 8*w.plan.Delay); b.hold.Deadline().Before(b.safe) {
+		b.safe = b.hold.Deadline()
+	}
+	w.checkReplicas(b, now)
+	w.beliefs = append(w.beliefs, b)
+	if token := b.hold.Token(); token != 0 {
+		was := w.tokens[b.lock.Name]
+		if token < was.last || token == was.last && !w.mine(b, token) {
+			if b.asked.After(w.lost(b.lock)) && was.reset.Equal(w.lost(b.lock)) {
+				w.violate("token %d of %s after %d", token, b.lock.Name, was.last)
+			}
+		}
+		w.tokens[b.lock.Name] = tokens{token, w.lost(b.lock)}
+	}
+}
+
+// mine says that an outer hold has the token.
+func (w *World) mine(b *belief, token int64) bool {
+	for _, other := range w.beliefs {
+		if other != b && other.actor == b.actor && other.lock.Name == b.lock.Name && other.hold.Token() == token {
+			return true
+		}
+	}
+	return false
+}
+
+// refused notes an attempt that failed.
+func (w *World) refused(a *actor, b *belief, err error) {
+	b.over = true
+	w.ended = time.Now()
+	delete(w.asking, a)
+	harmless := !slices.ContainsFunc(w.plan.Faults, func(f fault) bool { return !w.plan.brief(f) })
+	if harmless && (b.patient || len(w.plan.Faults) == 0) && w.plan.Drift == 0 && kindOf(err) == "another error" {
+		w.violate("%s of %s: %v", a.name, b.lock.Name, err)
+	}
+}
+
+// check looks at everything that is promised at any time.
+func (w *World) check() {
+	if w.violation != "" {
+		return
+	}
+	now := time.Now()
+	live := w.beliefs[:0]
+	for _, b := range w.beliefs {
+		if b.reported() || b.actor != nil && b.actor.process.dead.Load() {
+			w.checkLoss(b)
+			if !b.ended {
+				b.forget()
+			}
+			continue
+		}
+		live = append(live, b)
+	}
+	if len(live) < len(w.beliefs) {
+		w.ended = now
+	}
+	clear(w.beliefs[len(live):])
+	w.beliefs = live
+	for _, b := range live {
+		switch {
+		case !b.believes(now):
+		case !b.excused:
+			w.checkKey(b, now)
+		case b.java == nil && now.After(b.told):
+			w.checkTold(b)
+		}
+	}
+	for i, b := range live {
+		if b.excused || !b.believes(now) {
+			continue
+		}
+		for _, other := range live[:i] {
+			if conflict(b, other) && !other.excused && other.believes(now) {
+				w.violate("%s believes that it has %s, and so does %s", b.name(), b.lock.side(b.read), other.name())
+			}
+		}
+	}
+	w.checkLate(live, now)
+	w.quiet(now)
+}
+
+// forget notes that Redis may have a hold for longer than its holder: it was detached, its release
+// has failed, or it has lapsed, which is a moment before Redis ends it.
+func (b *belief) forget() {
+	if b.hold == nil {
+		return
+	}
+	w := b.actor.process.world
+	for _, h := range singles(b.hold) {
+		w.forgotten[h.Owner()] = true
+		w.unannounced[h.Name()] = true
+	}
+}
+
+// checkLoss complains about a loss without a reason.
+func (w *World) checkLoss(b *belief) {
+	if !b.ended && b.java == nil && b.renewed && !b.excused && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
+		w.violate("%s loses %s though nothing goes wrong", b.actor.name, b.lock.side(b.read))
+	}
+}
+
+// checkLate: whose time is over has been told before anybody else has the lock.
+func (w *World) checkLate(live []*belief, now time.Time) {
+	for i, b := range live {
+		for _, other := range live[:i] {
+			old, fresh := other, b
+			if !conflict(old, fresh) || old.excused || fresh.excused || old.java != nil || old.actor.process.stopped() || !fresh.believes(now) {
+				continue
+			}
+			if now.Sub(old.actor.process.resumed) > old.actor.process.config.CommandTimeout+time.Second {
+				w.violate("%s has %s, and %s was not told that it is over", fresh.name(), fresh.lock.side(fresh.read), old.name())
+			}
+		}
+	}
+}
+
+// conflict says that two holds cannot be held at the same time.
+func conflict(a, b *belief) bool {
+	if a.actor == b.actor && a.java == b.java || a.read && b.read {
+		return false
+	}
+	mine := b.keys()
+	return slices.ContainsFunc(a.keys(), func(key string) bool { return slices.Contains(mine, key) })
+}
+
+// checkKey: what is believed stands in Redis, and stays there for as long.
+func (w *World) checkKey(b *belief, now time.Time) {
+	if b.lock.Kind == Quorum || b.java != nil {
+		return
+	}
+	for _, h := range singles(b.hold) {
+		switch left, trusted := w.left(b, h), h.Deadline().Sub(now); {
+		case left < trusted && b.asked.Before(w.lost(b.lock)):
+			b.excuse() // a reply from before the loss has arrived since
+		case left == 0:
+			w.violate("%s believes that it has %s, which is not in Redis", b.actor.name, b.lock.side(b.read))
+		case left < trusted:
+			w.violate("%s trusts %s for %v, and Redis has it for %v", b.actor.name, b.lock.side(b.read), trusted, left)
+		}
+	}
+}
+
+// checkTold: who was robbed long ago was told, unless the hold has come back.
+func (w *World) checkTold(b *belief) {
+	for _, h := range singles(b.hold) {
+		if b.lock.Kind != Quorum && w.left(b, h) == 0 {
+			w.violate("%s still trusts %s, which a fault took from it", b.name(), b.lock.side(b.read))
+		}
+	}
+}
+
+// excuse excuses the holder, who learns of it before a renewal could have confirmed the hold again.
+func (b *belief) excuse() {
+	b.excused = true
+	if b.hold != nil {
+		b.told = later(b.told, later(b.hold.Deadline(), time.Now().Add(b.lease)))
+	}
+}
+
+// left is for how long Redis will have a hold, by the clock of the others.
+func (w *World) left(b *belief, h *redlatch.Hold) time.Duration {
+	key, field := h.Name(), b.field(h)
+	s := w.home(key)
+	if b.lock.Kind == Permit {
+		return s.local(s.permit(key, h.Owner()))
+	}
+	if s.mini.HGet(key, field) == "" {
+		return 0
+	}
+	left := s.mini.TTL(key)
+	// Each read hold has an end of its own, unless its owner writes: then it has that of the lock, and
+	// keeps it when the write hold is released.
+	if b.lock.Kind == RW && b.read && s.mini.HGet(key, protocol.WriterField(field)) == "" {
+		longest := time.Duration(0)
+		for n := range 4 {
+			end := protocol.ReadTimeoutKey(key, field, n+1)
+			longest = max(longest, w.home(end).mini.TTL(end))
+		}
+		left = min(left, longest)
+	}
+	return s.local(left)
+}
+
+func singles(h *redlatch.Hold) []*redlatch.Hold {
+	if members := h.Members(); len(members) > 0 {
+		return members
+	}
+	return []*redlatch.Hold{h}
+}
+
+// field is that of a hold in Redis.
+func (b *belief) field(h *redlatch.Hold) string {
+	if b.lock.Kind == RW && !b.read {
+		return protocol.WriterField(h.Owner())
+	}
+	return h.Owner()
+}
+
+// excuse excuses whoever a fault on a server has robbed of what was promised.
+func (w *World) excuse(s *redis) {
+	now := time.Now()
+	s.lost = now
+	s.tick()
+	for _, b := range w.beliefs {
+		if b.lock.Kind == Quorum || b.reported() || b.java != nil && b.excused {
+			continue
+		}
+		if b.java != nil {
+			b.excuse() // coarse: it is asked for its renewals only
+			continue
+		}
+		for _, h := range singles(b.hold) {
+			if w.left(b, h) < h.Deadline().Sub(now) {
+				b.excuse()
+			}
+		}
+	}
+}
+
+// lost is when the servers of a lock last lost data, or raised their clocks.
+func (w *World) lost(l LockSpec) (last time.Time) {
+	for _, s := range w.servers {
+		last = later(last, s.lost)
+	}
+	return last
+}
+
+// home is the server that has a key. A key is on one server only, except in a Quorum.
+func (w *World) home(key string) *redis {
+	for _, s := range w.servers {
+		if s.tick(); s.mini.Exists(key) {
+			return s
+		}
+	}
+	return w.servers[0]
+}

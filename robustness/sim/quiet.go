@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// What is promised where nothing goes wrong: nobody's hold stays behind, and nobody sleeps while
+// the lock could be had.
+
+// quiet checks that, if nothing goes wrong in the whole plan.
+func (w *World) quiet(now time.Time) {
+	if len(w.plan.Faults) > 0 || w.plan.Servers > 1 && w.spare == nil || len(w.plan.Java) > 0 {
+		return
+	}
+	if len(w.asking) == 0 && w.silent() && (w.plan.Cohort == 0 || now.Sub(w.ended) > linger) {
+		w.checkGhosts()
+	}
+	for a, want := range w.asking {
+		if w.unannounced[want.lock.Name] || !w.free(want) {
+			want.free = time.Time{}
+		} else if want.free.IsZero() {
+			want.free = now
+		} else if now.Sub(want.free) > 60*w.plan.Delay+300*time.Millisecond {
+			w.violate("%s waits for %s, which has been free for %v", a.name, want.lock.side(want.read), now.Sub(want.free))
+		}
+	}
+}
+
+// linger is longer than a cohort keeps a lock that none of it wants.
+const linger = 11 * time.Millisecond
+
+// silent says that no call is under way.
+func (w *World) silent() bool {
+	for _, p := range w.lives {
+		for _, l := range p.links {
+			for _, c := range l.conns {
+				if len(c.calls) > 0 {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// checkGhosts: whoever stands in Redis as a holder holds, or has left without a word.
+func (w *World) checkGhosts() {
+	known := map[string]bool{"mode": true}
+	for _, b := range w.beliefs {
+		for _, h := range singles(b.hold) {
+			known[h.Owner()], known[protocol.WriterField(h.Owner())] = true, true
+		}
+	}
+	for _, s := range w.servers {
+		s.tick()
+		for _, key := range s.mini.Miniredis.Keys() {
+			if s.mini.Type(key) != "hash" || strings.HasPrefix(key, "redlatch:") {
+				continue
+			}
+			fields, _ := s.mini.HKeys(key)
+			for _, field := range fields {
+				if !known[field] && !w.forgotten[strings.TrimSuffix(field, ":write")] {
+					w.violate("%s stands in %s, and does not hold it", field, key)
+				}
+			}
+		}
+	}
+}
+
+// free says that the lock could be granted to who wants it.
+func (w *World) free(want *belief) bool {
+	m := w.home(want.lock.Name).mini
+	switch want.lock.Kind {
+	case Permit:
+		value, _ := m.Get(want.lock.Name)
+		return value == "1"
+	case Multi, Fair: // each depends on others who wait
+		return false
+	case RW:
+		return !m.Exists(want.lock.Name) || want.read && m.HGet(want.lock.Name, "mode") == "read" && !w.behindWriter(want)
+	}
+	return !m.Exists(want.lock.Name)
+}
+
+// behindWriter says that somebody in the same process wants to write, who has come before. Who waits
+// in the line of a cohort may have to join the queue behind writers who came later.
+func (w *World) behindWriter(want *belief) bool {
+	for a, other := range w.asking {
+		if a.process == want.actor.process && other.lock == want.lock && !other.read && (w.plan.Cohort > 0 || !other.asked.After(want.asked)) {
+			return true
+		}
+	}
+	return false
+}

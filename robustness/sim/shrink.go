@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+)
+
+// Shrink drops from a plan what is not needed for a violation: faults, threads of Java, actors,
+// operations. It runs the plan as often as tries says.
+func Shrink(t *testing.T, plan Plan, tries int) (Plan, Result) {
+	t.Helper()
+	least := Run(t, plan)
+	attempt := func(smaller Plan) bool {
+		if tries--; tries < 0 || least.Violation == "" {
+			return false
+		}
+		r := Run(t, smaller)
+		if r.Violation != "" {
+			plan, least = smaller, r
+		}
+		return r.Violation != ""
+	}
+	for before := -1; before != plan.size() && tries > 0; {
+		before = plan.size()
+		for size := len(plan.Faults); size > 0; size /= 2 {
+			for i := 0; i+size <= len(plan.Faults); {
+				if smaller := plan.clone(); !attempt(smaller.withoutFaults(i, size)) {
+					i += size
+				}
+			}
+		}
+		for i := 0; i < len(plan.Java); {
+			smaller := plan.clone()
+			if smaller.Java = slices.Delete(smaller.Java, i, i+1); !attempt(smaller) {
+				i++
+			}
+		}
+		plan.shrinkActors(attempt, &plan)
+	}
+	return plan, least
+}
+
+func (p Plan) withoutFaults(from, n int) Plan {
+	p.Faults = slices.Delete(p.Faults, from, from+n)
+	return p
+}
+
+// shrinkActors drops operations, many at a time at first. Now is the smallest plan so far.
+func (p Plan) shrinkActors(attempt func(Plan) bool, now *Plan) {
+	for i, process := range p.Actors {
+		for j := range process {
+			for size := len(process[j]); size > 0; size /= 2 {
+				for k := 0; k+size <= len(now.Actors[i][j]); {
+					smaller := now.clone()
+					smaller.Actors[i][j] = slices.Delete(smaller.Actors[i][j], k, k+size)
+					if !attempt(smaller) {
+						k += size
+					}
+				}
+			}
+		}
+	}
+}
+
+// size is how much is to happen.
+func (p Plan) size() int {
+	n := len(p.Faults) + len(p.Java)
+	for _, process := range p.Actors {
+		for _, ops := range process {
+			n += len(ops)
+		}
+	}
+	return n
+}
+
+// clone is a plan that shares no list with this one.
+func (p Plan) clone() Plan {
+	p.Faults, p.Java = slices.Clone(p.Faults), slices.Clone(p.Java)
+	actors := make([][][]op, len(p.Actors))
+	for i, process := range p.Actors {
+		for _, ops := range process {
+			actors[i] = append(actors[i], slices.Clone(ops))
+		}
+	}
+	p.Actors = actors
+	return p
+}

@@ -1,0 +1,240 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
+)
+
+// Run runs a job at its times, until ctx ends or there are no more times. All machines call it with a lock of
+// the same name: a Mutex or a FairMutex, because Run uses WithMinHold. Each job needs a lock of its own. Run
+// blocks. It runs one time after the other, in the goroutine of its caller.
+//
+// If Redis does not answer or refuses, Run tries again until half of AtLeast is over. Then it reports the
+// time as Missed. When ctx ends, Run waits until the job has returned. If the job panics, Run releases the
+// lock, and the panic reaches the caller.
+//
+// Run returns the error of ctx, nil if there are no more times, or an error that another attempt cannot mend.
+// If the lock or the options cannot work, Run returns at once, and not at the first time. Such an error is a
+// *redlatch.ConfigError, redlatch.ErrClosed, ErrInvalidName, ErrWrongType, ErrReentry, ErrUpgrade or
+// ErrUnsupported.
+func Run(ctx context.Context, l redlatch.Lock, times Times, job Job, opts ...redlatch.LockOption) error {
+	return run(ctx, time.Now, l, times, job, opts)
+}
+
+// run is Run with a clock, of which only the wall time is used: it may jump.
+func run(ctx context.Context, clock func() time.Time, l redlatch.Lock, times Times, job Job, opts []redlatch.LockOption) error {
+	job, err := job.withDefaults()
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("times", times)); err != nil {
+		return err
+	}
+	r := &runner{
+		lock: l, times: times, job: job, opts: opts,
+		now: func() time.Time { return clock().Round(0) }, // without the monotonic clock
+	}
+	from, late := r.now(), ErrLate
+	if err := r.refused(ctx, from); err != nil {
+		return err
+	}
+	for {
+		due, err := r.await(ctx, from, late)
+		if err != nil || due.IsZero() {
+			return err
+		}
+		if late, err = r.attempt(ctx, due); err != nil {
+			return err
+		}
+		from = due
+	}
+}
+
+// runner runs one job on this machine.
+type runner struct {
+	lock  redlatch.Lock
+	times Times
+	job   Job
+	opts  []redlatch.LockOption
+	now   func() time.Time
+}
+
+// refused is why no attempt can work, as far as that is known without Redis. It attempts to acquire the lock
+// for the first time with a context that has ended: options and names are checked before that is.
+func (r *runner) refused(ctx context.Context, from time.Time) error {
+	due, err := r.next(from)
+	if err != nil || due.IsZero() {
+		return err
+	}
+	atLeast, err := r.atLeast(due)
+	if err != nil {
+		return err
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := r.lock.TryLock(ended, r.options(atLeast)...); final(err) {
+		return fmt.Errorf("schedule: %w", err)
+	}
+	return nil
+}
+
+// options are those of an acquisition, which keeps the lock for that long at least.
+func (r *runner) options(atLeast time.Duration) []redlatch.LockOption {
+	opts := append(r.opts[:len(r.opts):len(r.opts)], redlatch.WithWait(0), redlatch.WithFencing(), redlatch.WithMinHold(atLeast))
+	if r.job.AtMost > 0 {
+		opts = append(opts, redlatch.WithMaxHold(r.job.AtMost))
+	}
+	return opts
+}
+
+// next is the first time after t.
+func (r *runner) next(t time.Time) (time.Time, error) {
+	next := r.times.Next(t)
+	if !next.IsZero() && !next.After(t) {
+		return next, &redlatch.ConfigError{Field: "times", Reason: fmt.Sprintf("the next time after %v is %v", t, next)}
+	}
+	return next.Round(0), nil
+}
+
+// longestSleep is how late a clock that was set is noticed.
+const longestSleep = time.Minute
+
+// await sleeps until the next time after from that is not missed. The zero time means that there is
+// none.
+func (r *runner) await(ctx context.Context, from time.Time, late error) (time.Time, error) {
+	for {
+		due, err := r.next(from)
+		if err != nil || due.IsZero() {
+			return due, err
+		}
+		atLeast, err := r.atLeast(due)
+		if err != nil {
+			return due, err
+		}
+		now := r.now()
+		if now.Before(from.Add(-atLeast / 2)) { // the clock was set back, by more than clocks may differ
+			from = now
+			continue
+		}
+		fresh, err := r.next(now.Add(-atLeast / 2))
+		if err != nil {
+			return due, err
+		}
+		if fresh.IsZero() || fresh.After(due) {
+			r.report(Event{Kind: Missed, Due: due, Until: fresh, Err: late})
+			from = now.Add(-atLeast / 2) // after which fresh comes
+			continue
+		}
+		if !due.After(now) {
+			return due, nil
+		}
+		if err := pause.For(ctx, min(due.Sub(now), longestSleep)); err != nil {
+			return due, err
+		}
+		late = ErrLate
+	}
+}
+
+// atLeast is how long the lock stays held for a time.
+func (r *runner) atLeast(due time.Time) (time.Duration, error) {
+	next, err := r.next(due)
+	if err != nil || next.IsZero() {
+		return r.job.AtLeast, err
+	}
+	return min(r.job.AtLeast, max(next.Sub(due)/2, shortestHold)), nil
+}
+
+// shortestHold is the least that WithMinHold takes. Times that are nearer than that must not end Run.
+const shortestHold = 10 * time.Millisecond
+
+// retryPause is the time between two attempts.
+const retryPause = 200 * time.Millisecond
+
+// attempt runs the job for one time, unless another machine has the lock. It returns the reason why
+// the next time will be late, should it be.
+func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
+	atLeast, err := r.atLeast(due)
+	if err != nil {
+		return nil, err
+	}
+	opts := r.options(atLeast)
+	var failed error
+	for {
+		ran, err := r.once(ctx, due, atLeast/2, opts)
+		switch {
+		case ran:
+			return ErrOverrun, ctx.Err()
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, redlatch.ErrNotAcquired):
+			r.report(Event{Kind: Elsewhere, Due: due, Err: errors.Join(err, failed)})
+			return ErrLate, nil
+		case final(err):
+			return nil, fmt.Errorf("schedule: %w", err)
+		}
+		failed = err
+		if r.now().Sub(due)+retryPause > atLeast/2 {
+			until, err := r.next(due)
+			r.report(Event{Kind: Missed, Due: due, Until: until, Err: failed})
+			return failed, err
+		}
+		if err := pause.For(ctx, retryPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// once takes the lock if it is free, and runs the job if it is not too late by then. It waits for an
+// answer no longer than that: a lock that is granted to nobody does not stay held for AtLeast.
+func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, opts []redlatch.LockOption) (ran bool, err error) {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := time.AfterFunc(window-r.now().Sub(due), cancel)
+	e := Event{Kind: Ran, Due: due}
+	e.Err = redlatch.Do(limited, r.lock, func(ctx context.Context, h *redlatch.Hold) error {
+		e.Late, e.Token = r.now().Sub(due), h.Token()
+		if !limit.Stop() || e.Late > window { // another machine may have run it, and released the lock by now
+			return fmt.Errorf("the lock was granted %v after the time", e.Late)
+		}
+		ran = true
+		began := time.Now()
+		defer func() { e.Took = time.Since(began) }()
+		return r.job.Do(ctx, due, h)
+	}, opts...)
+	switch {
+	case ran:
+		r.report(e)
+	case !limit.Stop() && errors.Is(e.Err, redlatch.ErrNotAcquired): // nobody is known to have it
+		return false, fmt.Errorf("the lock was not granted within %v: %v", window, e.Err)
+	}
+	return ran, e.Err
+}
+
+// report tells the observer.
+func (r *runner) report(e Event) {
+	e.Lock = r.lock.Name()
+	r.job.Observe(e)
+}
+
+// final says whether another attempt cannot help.
+func final(err error) bool {
+	if _, wrong := errors.AsType[*redlatch.ConfigError](err); wrong {
+		return true
+	}
+	for _, one := range []error{
+		redlatch.ErrClosed, redlatch.ErrInvalidName, redlatch.ErrWrongType,
+		redlatch.ErrReentry, redlatch.ErrUpgrade, redlatch.ErrUnsupported,
+	} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
