@@ -155,4 +155,4 @@ interop: ## contend with clients that others wrote, which needs a JDK, Maven, No
 	interop/node/build
 	go vet -tags interop ./interop
 	$(STATICCHECK) -tags interop ./interop
-	go test -vet=off -race -tags interop -count=1 -v -parallel 8 -timeout $(TEST_LIMIT) ./interop
+	go test -vet=off -race -tags interop -count=1 -parallel 8 -timeout $(TEST_LIMIT) ./interop

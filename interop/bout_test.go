@@ -27,7 +27,7 @@ func (b *bout) do(c command) bool {
 	if b.died {
 		return false
 	}
-	got := <-b.actor.start(c)
+	got := b.h.ask(b.actor, c)
 	switch {
 	case got.Error == died:
 		b.died = true
@@ -67,8 +67,11 @@ func (b *bout) chance(percent int) bool { return b.random.IntN(100) < percent }
 func (b *bout) acquire(kind string) bool {
 	c := tryLock(kind, b.name)
 	way, longest := b.random.IntN(100), 1000
-	if kind == "multi" {
+	switch kind {
+	case "multi":
 		longest = 200 // what is held meanwhile is in the way of others
+	case "fair":
+		longest = 4000 // a turn comes after those of all others, and a busy machine is slow
 	}
 	wait := time.Duration(100+b.random.IntN(longest)) * time.Millisecond
 	switch {

@@ -213,9 +213,9 @@ func permitHistories(t *testing.T, r rig) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const permits = 4
-			span := 10 * time.Second
+			span := 7 * time.Second
 			if r.newest(t) {
-				span *= 3
+				span *= 2
 			}
 			name := redistest.Name(t)
 			theirs, ours := newClient(t, r.theirs, settings{watchdog: 30 * time.Second}), newClient(t, r.latch, settings{watchdog: 30 * time.Second})

@@ -21,8 +21,11 @@ const (
 	secondsEnv = "REDLATCH_INTEROP_SECONDS" // how long each random history goes on
 )
 
-// atOnce bounds how many histories go on at a time: each of them has two JVMs at work.
+// atOnce bounds how many histories play at a time: each of them has two JVMs at work.
 var atOnce = make(chan struct{}, 3)
+
+// contestWithin is for how long a history goes on at the most until there was a contest.
+const contestWithin = time.Minute
 
 // historyWatchdog is what a killed process blocks a lock for at the most.
 const historyWatchdog = 3 * time.Second
@@ -69,23 +72,28 @@ func histories(t *testing.T, r rig) {
 		}
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			atOnce <- struct{}{}
-			defer func() { <-atOnce }()
 			name := redistest.Name(t)
 			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i)}
-			h.team = []*member{
-				newMember(t, r.theirs.language(), func() *process { return r.start(t) }),
-				newMember(t, r.theirs.language(), func() *process { return r.start(t) }),
-				newMember(t, r.latch.language(), func() *process { return startLatches(t) }),
-				newMember(t, r.latch.language(), func() *process { return startLatches(t) }),
-			}
 			if kind == "multi" {
 				h.locks = append(members(triple(name)), name+":4", name+":5", name+":6")
 			}
-			h.run(t, length(t, r))
-			h.check(t, r)
+			h.playAll(t, r)
+			h.check(t, r) // mostly waits, so others may play meanwhile
 		})
 	}
+}
+
+// playAll starts the team and lets it play.
+func (h *history) playAll(t *testing.T, r rig) {
+	atOnce <- struct{}{}
+	defer func() { <-atOnce }()
+	h.team = []*member{
+		newMember(t, r.theirs.language(), func() *process { return r.start(t) }),
+		newMember(t, r.theirs.language(), func() *process { return r.start(t) }),
+		newMember(t, r.latch.language(), func() *process { return startLatches(t) }),
+		newMember(t, r.latch.language(), func() *process { return startLatches(t) }),
+	}
+	h.run(t, length(t, r))
 }
 
 // member is a process of a history, with one client. A killed one gets a successor.
@@ -147,6 +155,7 @@ type history struct {
 
 	mu       sync.Mutex
 	troubles []string
+	pending  map[actor]command // that have no answer yet
 }
 
 const threads = 8
@@ -163,7 +172,7 @@ func (h *history) threadsOf(m *member) int {
 
 // run lets all threads play until the time is over.
 func (h *history) run(t *testing.T, length time.Duration) {
-	h.end, h.latest, h.over = time.Now().Add(length), time.Now().Add(4*length), make(chan struct{})
+	h.end, h.latest, h.over = time.Now().Add(length), time.Now().Add(length+contestWithin), make(chan struct{})
 	var players, reaper sync.WaitGroup
 	for m := range h.team {
 		for thread := range h.threadsOf(h.team[m]) {
@@ -175,9 +184,10 @@ func (h *history) run(t *testing.T, length time.Duration) {
 	go func() { players.Wait(); close(all) }()
 	select {
 	case <-all:
-	case <-time.After(4*length + patience):
+	case <-time.After(length + contestWithin + patience):
+		h.trouble("the history does not end: somebody waits for ever: %v", h.unended())
 		for _, lock := range h.locks {
-			h.trouble("the history does not end: somebody waits for ever; %s is %s", lock, content(t, "hash", lock))
+			h.trouble("%s is %s, for %v ms", lock, content(t, "hash", lock), redistest.Shared(t).CLI(t, "PTTL", lock))
 		}
 		for _, m := range h.team {
 			a, _ := m.current()
@@ -255,6 +265,32 @@ func (h *history) count(member int) {
 	if before := h.last.Swap(language); before != nil && before != language {
 		h.passed.Add(1)
 	}
+}
+
+// ask runs a command, and keeps it in pending until its answer is there.
+func (h *history) ask(a actor, c command) answer {
+	h.mu.Lock()
+	if h.pending == nil {
+		h.pending = make(map[actor]command)
+	}
+	h.pending[a] = c
+	h.mu.Unlock()
+	got := <-a.start(c)
+	h.mu.Lock()
+	delete(h.pending, a)
+	h.mu.Unlock()
+	return got
+}
+
+// unended are the commands without an answer, and by whom.
+func (h *history) unended() (all []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for a, c := range h.pending {
+		all = append(all, fmt.Sprintf("%v: %s of %s", a, c.Verb, c.Kind))
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (h *history) trouble(format string, args ...any) {

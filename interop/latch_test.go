@@ -76,11 +76,14 @@ type latchClient struct {
 	threads map[int]*thread
 }
 
+// slow is how long a busy machine may take to answer one command. The probe of Redisson has the same.
+const slow = 20 * time.Second
+
 func openLatchClient(c command) (*latchClient, error) {
 	ctx := context.Background()
 	l := &latchClient{threads: make(map[int]*thread)}
 	if address, ok := strings.CutPrefix(c.Address, "redis://"); ok {
-		redis, err := rueidis.Open(ctx, rueidis.Options{Address: address, CommandTimeout: 5 * time.Second})
+		redis, err := rueidis.Open(ctx, rueidis.Options{Address: address, CommandTimeout: slow})
 		if err != nil {
 			return nil, err
 		}
@@ -91,6 +94,9 @@ func openLatchClient(c command) (*latchClient, error) {
 		FairWait:   time.Duration(c.FairWait) * time.Millisecond,
 		TokenClock: c.TokenClock,
 		Logger:     slog.New(slog.DiscardHandler),
+
+		CommandTimeout: slow,
+		ReleaseTimeout: slow,
 	})
 	if err != nil {
 		l.closeRedis()

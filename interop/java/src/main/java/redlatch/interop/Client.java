@@ -27,6 +27,7 @@ final class Client {
         } else {
             config.useSingleServer()
                     .setAddress(command.address)
+                    .setTimeout(SLOW)
                     .setConnectionMinimumIdleSize(2)
                     .setConnectionPoolSize(16)
                     .setSubscriptionConnectionMinimumIdleSize(1)
@@ -35,10 +36,14 @@ final class Client {
         redisson = Redisson.create(config);
     }
 
+    /** Milliseconds that a busy machine may take to answer. Redisson sends a command again after that. */
+    private static final int SLOW = 20_000;
+
     private static final String CLUSTER = "redis+cluster://";
 
     private static void useCluster(Config config, String nodes) {
         ClusterServersConfig cluster = config.useClusterServers()
+                .setTimeout(SLOW)
                 .setMasterConnectionMinimumIdleSize(2)
                 .setMasterConnectionPoolSize(16)
                 .setSubscriptionConnectionMinimumIdleSize(1)
