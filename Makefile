@@ -27,7 +27,7 @@ test: need lint ## install what is missing, lint, run every test under the race 
 	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
 	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
 	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
-	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise; it builds its server of S3
+	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
 	cd schedule/gocron && go test -vet=off -timeout $(TEST_LIMIT) ./...
 
 .PHONY: need
@@ -135,13 +135,14 @@ SERVED := . ./driver/... ./internal/... ./fence ./watchdog ./inspect ./robustnes
 RELEASES ?= valkey-9.1 valkey-8.1
 
 .PHONY: servers
-servers: ## run the tests that need a server on other releases: Valkey 9.1 and 8.1
+servers: ## run the tests that need a server on others: Valkey 9.1 and 8.1, versitygw
 	scripts/need go gcc redis-server initdb mariadbd curl python3
 	@for release in $(RELEASES); do \
 		echo "servers $$release"; server=$$(scripts/server $$release) || exit 1; \
 		REDLATCH_SERVER=$$server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) \
 			-skip 'TLS|Encrypted' $(SERVED) || exit 1; \
 	done # these builds have no TLS
+	cd bucket && REDLATCH_S3=versitygw go test -count=1 -timeout $(TEST_LIMIT) ./...
 
 .PHONY: e2e
 e2e: ## look at the console with a real browser, in a minute

@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	s, stop, err := startServer(dir)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "versitygw:", err)
+		fmt.Fprintln(os.Stderr, "server of S3:", err)
 		return 1
 	}
 	defer stop()

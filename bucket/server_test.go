@@ -1,9 +1,9 @@
 package bucket_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7"
 	miniocredentials "github.com/minio/minio-go/v7/pkg/credentials"
 
@@ -34,39 +36,70 @@ const (
 // bucketName is the bucket of every test.
 const bucketName = "stock"
 
-// server is where versitygw, a server of S3 on a directory, listens. All tests share one.
+// server is where a server of S3 listens. All tests share one.
 type server struct{ socket string }
 
-// startServer starts a server in this folder, on a socket there. Stop ends it.
+// serverEnv names the server: versitygw, a process that serves a directory and takes minutes to build.
+// Default: gofakes3, which serves from the memory of this process.
+const serverEnv = "REDLATCH_S3"
+
+// startServer starts a server on a socket in this folder. Stop ends it.
 func startServer(dir string) (s server, stop func(), err error) {
-	program, err := exec.Command("go", "tool", "-n", "versitygw").Output()
-	if err != nil {
-		return server{}, nil, err
-	}
 	s = server{socket: filepath.Join(dir, "s3.sock")}
-	data := filepath.Join(dir, "data")
-	if err := os.MkdirAll(filepath.Join(data, bucketName), 0o700); err != nil {
-		return server{}, nil, err
+	switch name := os.Getenv(serverEnv); name {
+	case "", "gofakes3":
+		stop, err = serveMemory(s.socket)
+	case "versitygw":
+		stop, err = serveDirectory(s.socket, filepath.Join(dir, "data"))
+	default:
+		err = fmt.Errorf("%s is %q, neither gofakes3 nor versitygw", serverEnv, name)
 	}
-	// The shell ends the server also if this process is killed: then its input ends.
-	var output bytes.Buffer
-	command := exec.Command("sh", "-c", `"$@" & read -r _; kill $!; wait`, "sh",
-		strings.TrimSpace(string(program)), "--port", s.socket, "--access", accessKey, "--secret", secretKey, "--quiet", "posix", data)
-	command.Stdout, command.Stderr = &output, &output
-	input, err := command.StdinPipe()
 	if err != nil {
 		return server{}, nil, err
 	}
-	if err := command.Start(); err != nil {
-		return server{}, nil, err
-	}
-	stop = func() { input.Close(); command.Wait() }
 	if err := s.awaitReady(); err != nil {
 		stop()
-		os.Stderr.Write(output.Bytes())
 		return server{}, nil, err
 	}
 	return s, stop, nil
+}
+
+// serveMemory runs gofakes3 within this process.
+func serveMemory(socket string) (stop func(), err error) {
+	backend := s3mem.New()
+	if err := backend.CreateBucket(bucketName); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	s := http.Server{Handler: gofakes3.New(backend).Server(), ReadHeaderTimeout: 10 * time.Second}
+	go s.Serve(listener)
+	return func() { s.Close() }, nil
+}
+
+// serveDirectory runs versitygw on a directory.
+func serveDirectory(socket, data string) (stop func(), err error) {
+	program, err := exec.Command("go", "tool", "-n", "versitygw").Output()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(data, bucketName), 0o700); err != nil {
+		return nil, err
+	}
+	// The shell ends the server also if this process is killed: then its input ends.
+	command := exec.Command("sh", "-c", `"$@" & read -r _; kill $!; wait`, "sh",
+		strings.TrimSpace(string(program)), "--port", socket, "--access", accessKey, "--secret", secretKey, "--quiet", "posix", data)
+	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	return func() { input.Close(); command.Wait() }, nil
 }
 
 // awaitReady waits until the server has the bucket.
