@@ -53,7 +53,7 @@ type director struct {
 
 func (d *director) direct(ctx context.Context) error {
 	d.say("%d workers in %d processes share %d permits", workers*len(d.processes), len(d.processes), permits)
-	if _, err := d.await(ctx, func(c inspect.Counter) bool { return c.InUse == permits }); err != nil {
+	if _, err := d.await(ctx, allInUse); err != nil {
 		return err
 	}
 	time.Sleep(lease) // long enough to see something
@@ -87,7 +87,7 @@ func (d *director) direct(ctx context.Context) error {
 
 // killOne kills the process that has most permits, and waits until others can have them.
 func (d *director) killOne(ctx context.Context) error {
-	c, err := d.await(ctx, func(c inspect.Counter) bool { return len(c.Permits) > 0 })
+	c, err := d.await(ctx, allInUse)
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,16 @@ func (d *director) killOne(ctx context.Context) error {
 	lost := d.byProcess(c)[victim]
 	d.say("%s is killed with %d permits, which come back within %v", victim, len(lost), lease)
 	c, err = d.await(ctx, func(c inspect.Counter) bool {
-		return c.InUse == permits && len(d.byProcess(c)[victim]) == 0
+		return allInUse(c) && len(d.byProcess(c)[victim]) == 0
 	})
 	if err == nil {
 		d.say("they are back: %s", d.inWords(c))
 	}
 	return err
 }
+
+// allInUse says that as many permits are in use as there are at first.
+func allInUse(c inspect.Counter) bool { return c.InUse == permits }
 
 // resize changes by n how many permits there are, and waits until as many are in use.
 func (d *director) resize(ctx context.Context, n int) error {
