@@ -87,7 +87,10 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // whoever read the output may have gone
 	client, err := c.server.connect(ctx, redlatch.Config{})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // a signal ended it
+	case err != nil:
 		return err
 	}
 	defer closeClient(client)

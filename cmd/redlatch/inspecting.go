@@ -60,7 +60,10 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 		return err
 	}
 	client, err := f.server.connect(cmd.Context(), redlatch.Config{})
-	if err != nil {
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return nil // a signal ended the verb
+	case err != nil:
 		return err
 	}
 	defer closeClient(client)
@@ -78,7 +81,8 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 func (f *inspecting) live(cmd *cobra.Command, look func(ctx context.Context, i *inspect.Inspector) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return f.run(cmd, func(_ context.Context, i *inspect.Inspector) error { return look(ctx, i) })
+	cmd.SetContext(ctx)
+	return f.run(cmd, look)
 }
 
 func (f *inspecting) tellNotices(i *inspect.Inspector) {
