@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +46,27 @@ func TestAVerbWaitsForItsServer(t *testing.T) {
 		}, "it says that it waits")
 		server.Restart(t)
 		r.end(0, "trying again")
+	}
+}
+
+// Goal: a signal ends a verb that goes on, at once and with 0, also while it connects. Method: a server
+// that accepts a connection and says nothing.
+func TestASignalEndsAVerbThatConnects(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, verb := range []string{"top", "watch job", "console --listen 127.0.0.1:0"} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			silent := must(net.Listen("tcp", "127.0.0.1:0"))
+			t.Cleanup(func() { silent.Close() })
+			r := newRunning(t, server, "", "")
+			r.command.Args = append(append(r.command.Args[:4], strings.Fields(verb)...), "--redis", "redis://"+silent.Addr().String())
+			r.start()
+			conn := must(silent.Accept())
+			t.Cleanup(func() { conn.Close() })
+			must(0, r.command.Process.Signal(syscall.SIGTERM))
+			r.end(0)
+		})
 	}
 }
 

@@ -87,7 +87,10 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // whoever read the output may have gone
 	client, err := c.server.connect(ctx, redlatch.Config{})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // a signal ended it
+	case err != nil:
 		return err
 	}
 	defer closeClient(client)
@@ -137,13 +140,9 @@ func (c *consoleService) check() (address *net.TCPAddr, private bool, err error)
 		return nil, false, exit(exitUsage, "--every %v: at least 100ms", c.every)
 	}
 	if encrypted {
-		pair, err := tls.LoadX509KeyPair(c.cert, c.key)
-		if err != nil {
-			return nil, false, exit(exitUsage, "--listen-cert %s, --listen-key %s: %w", c.cert, c.key, err)
-		}
-		c.pair = &pair
+		c.pair, err = readPair("listen", c.cert, c.key)
 	}
-	return address, private, nil
+	return address, private, err
 }
 
 // network keeps to IPv4 if the address is one: net takes 0.0.0.0 for all addresses of IPv6, too.
@@ -208,11 +207,11 @@ func (c *consoleService) serve(ctx context.Context, listener net.Listener, page 
 // certificate is read for each connection, for one that is renewed. The last one serves while it
 // cannot be read.
 func (c *consoleService) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	pair, err := readPair("listen", c.cert, c.key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil {
-		c.pair = &pair
+		c.pair = pair
 	} else if c.lost == nil {
 		c.log.Warn("console: the certificate cannot be read, the last one is used", "reason", err.Error())
 	}

@@ -30,6 +30,9 @@ type inspecting struct {
 	told    map[string]bool // the messages on stderr
 }
 
+// maxRate is the greatest rate that package inspect takes.
+const maxRate = 1_000_000
+
 // register adds the flags of all these verbs.
 func (f *inspecting) register(cmd *cobra.Command) {
 	f.server.register(cmd)
@@ -46,8 +49,8 @@ func (f *inspecting) registerLive(cmd *cobra.Command, what string) {
 // run connects, and gives an inspector to a verb. At the end it says what could not be read.
 func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *inspect.Inspector) error) error {
 	switch {
-	case f.config.Rate < 1:
-		return exit(exitUsage, "--rate %d: at least 1", f.config.Rate)
+	case f.config.Rate < 1 || f.config.Rate > maxRate:
+		return exit(exitUsage, "--rate %d: from 1 to %d", f.config.Rate, maxRate)
 	case f.count < 0:
 		return exit(exitUsage, "--count %d: it is negative", f.count)
 	case cmd.Flags().Lookup("every") != nil && f.every < 20*time.Millisecond:
@@ -57,7 +60,10 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 		return err
 	}
 	client, err := f.server.connect(cmd.Context(), redlatch.Config{})
-	if err != nil {
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return nil // a signal ended the verb
+	case err != nil:
 		return err
 	}
 	defer closeClient(client)
@@ -75,7 +81,8 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 func (f *inspecting) live(cmd *cobra.Command, look func(ctx context.Context, i *inspect.Inspector) error) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return f.run(cmd, func(_ context.Context, i *inspect.Inspector) error { return look(ctx, i) })
+	cmd.SetContext(ctx)
+	return f.run(cmd, look)
 }
 
 func (f *inspecting) tellNotices(i *inspect.Inspector) {

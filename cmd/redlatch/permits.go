@@ -112,7 +112,10 @@ func everythingOf(c inspect.Counter) string {
 	if len(c.Permits) > 0 {
 		add("holders", "unknown: a permit has an id, and Redis does not know whose it is")
 	}
-	if c.Expired > 0 {
+	switch {
+	case c.Expired > 0 && c.TTL == 0:
+		add("expired", "%d permits, of a semaphore that is gone", c.Expired)
+	case c.Expired > 0:
 		add("expired", "%d permits, which the next acquisition puts back", c.Expired)
 	}
 	if c.TTL > 0 {

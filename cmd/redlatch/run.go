@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os/exec"
 	"time"
 
@@ -110,6 +111,22 @@ func completeCommand(_ *cobra.Command, args []string, _ string) ([]string, cobra
 // minLease is the shortest lease that leaves time to start and to stop a process.
 const minLease = 100 * time.Millisecond
 
+// longest is the longest time that a client takes.
+const longest = 10 * 365 * 24 * time.Hour
+
+// tooLong is the first flag whose time is longer, with its value, or "".
+func (f *runFlags) tooLong() string {
+	for _, one := range []struct {
+		flag string
+		d    time.Duration
+	}{{"lease-time", f.leaseTime}, {"lease", f.lease}, {"max-hold", f.maxHold}, {"backoff", f.backoff}} {
+		if one.d > longest {
+			return fmt.Sprintf("%s %v", one.flag, one.d)
+		}
+	}
+	return ""
+}
+
 // task checks a command line, and finds the command.
 func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	set := cmd.Flags().Changed
@@ -140,6 +157,8 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		return nil, exit(exitUsage, "--at-least %v: it is negative, or longer than --max-hold", f.atLeast)
 	case set("backoff") && f.backoff < time.Millisecond:
 		return nil, exit(exitUsage, "--backoff %v: it is below 1ms", f.backoff)
+	case f.tooLong() != "":
+		return nil, exit(exitUsage, "--%s: it is above %v", f.tooLong(), longest)
 	case late != nil:
 		return nil, exit(exitUsage, "--kill-after %w", late)
 	case f.conflictCode < 0 || f.conflictCode > 255:

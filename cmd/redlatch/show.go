@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
@@ -63,11 +64,15 @@ func (f *inspecting) show(ctx context.Context, cmd *cobra.Command, i *inspect.In
 	}
 	if l.Mode == "" {
 		c, failure := i.Counter(ctx, name)
+		var answer *driver.ServerError
 		switch {
 		case failure == nil && c.Kind != "":
 			return f.print(cmd, c, everythingOf(c))
 		case other && failure != nil && !errors.Is(failure, redlatch.ErrWrongType):
 			return failed(failure)
+		case other && errors.As(failure, &answer) && answer.Code() == "NOTLOCK":
+			_, why, _ := strings.Cut(answer.Message, " ")
+			err = fmt.Errorf("%w; it is no semaphore or latch either: %s", err, why)
 		}
 	}
 	if err := f.print(cmd, l, everything(l)); err != nil {

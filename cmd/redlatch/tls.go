@@ -46,15 +46,18 @@ func (f tlsFiles) config() (*tls.Config, error) {
 }
 
 // pair reads the client certificate.
-func (f tlsFiles) pair() (*tls.Certificate, error) {
-	cert, noCert := readFile("tls-cert", f.cert)
-	key, noKey := readFile("tls-key", f.key)
+func (f tlsFiles) pair() (*tls.Certificate, error) { return readPair("tls", f.cert, f.key) }
+
+// readPair reads the files of --tls-cert and --tls-key, or of --listen-cert and --listen-key.
+func readPair(side, certFile, keyFile string) (*tls.Certificate, error) {
+	cert, noCert := readFile(side+"-cert", certFile)
+	key, noKey := readFile(side+"-key", keyFile)
 	if err := cmp.Or(noCert, noKey); err != nil {
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, exit(exitUsage, "--tls-cert %s, --tls-key %s: %w", f.cert, f.key, err)
+		return nil, exit(exitUsage, "--%s-cert %s, --%s-key %s: %w", side, certFile, side, keyFile, err)
 	}
 	return &pair, nil
 }
