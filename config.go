@@ -154,10 +154,15 @@ const minPause = time.Millisecond
 // check fills in the default, and says what is wrong with a backoff of that field or option.
 func (b *Backoff) check(field string) error {
 	b.First = cmp.Or(b.First, minPause)
-	if err := inRange(field, b.First, minPause, longest); err != nil {
-		return err
+	for _, pause := range []struct {
+		which    string
+		d, least time.Duration
+	}{{"first", b.First, minPause}, {"max", b.Max, b.First}} {
+		if pause.d < pause.least || pause.d > longest {
+			return &ConfigError{Field: field, Reason: fmt.Sprintf("%s is %v, not between %v and %v", pause.which, pause.d, pause.least, longest)}
+		}
 	}
-	return inRange(field, b.Max, b.First, longest)
+	return nil
 }
 
 // minLease is the shortest lease: below it, the margin and the round trips leave

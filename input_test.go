@@ -174,3 +174,23 @@ func TestABackoffThatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// The error says which of the two pauses is wrong, and what it is.
+func TestTheErrorOfABackoffNamesThePause(t *testing.T) {
+	c := open(t, "memory://", redlatch.Config{})
+	for want, b := range map[string]redlatch.Backoff{
+		"first is -1ns, not between 1ms and ": {First: -1, Max: time.Second},
+		"first is 1µs, not between 1ms and ":  {First: time.Microsecond, Max: time.Second},
+		"max is 0s, not between 1s and ":      {First: time.Second},
+		"max is 1ms, not between 1s and ":     {First: time.Second, Max: time.Millisecond},
+	} {
+		_, err := redlatch.Open(t.Context(), "memory://", redlatch.Config{Backoff: b})
+		if err == nil || !strings.Contains(err.Error(), "Backoff: "+want) {
+			t.Errorf("Open: %v, want %q", err, want)
+		}
+		_, err = c.Mutex("job").Lock(t.Context(), redlatch.WithBackoff(b.First, b.Max))
+		if err == nil || !strings.Contains(err.Error(), "WithBackoff: "+want) {
+			t.Errorf("Lock: %v, want %q", err, want)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 	return members, err
 }
 
-func isPermit(l Lock) bool { _, is := l.(permitLock); return is }
+func isPermit(l Lock) bool { _, is := l.(*permitLock); return is }
 
 // refOf is what a lock refers to, with a nil client if none made it. It reports false if it is no
 // single lock.

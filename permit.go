@@ -99,14 +99,16 @@ func (o LockOption) onlyForLocks() string {
 
 // Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one
 // permit. A Multi and a Quorum refuse it.
-func (s *PermitSemaphore) Locker() Lock { return permitLock{s} }
+func (s *PermitSemaphore) Locker() Lock { return (*permitLock)(s) }
 
-type permitLock struct{ *PermitSemaphore }
+type permitLock PermitSemaphore
 
-func (l permitLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return l.Acquire(ctx, opts...)
+func (l *permitLock) Name() string { return (*PermitSemaphore)(l).Name() }
+
+func (l *permitLock) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return (*PermitSemaphore)(l).Acquire(ctx, opts...)
 }
 
-func (l permitLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return l.TryAcquire(ctx, opts...)
+func (l *permitLock) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
+	return (*PermitSemaphore)(l).TryAcquire(ctx, opts...)
 }

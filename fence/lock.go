@@ -17,7 +17,7 @@ import (
 //	})
 //
 // It blocks as l.Lock does, and then as pass does. The context of pass also ends with the hold. If
-// pass fails, Lock releases the lock, and its error matches that of pass. ErrStale means that a
+// pass fails or panics, Lock releases the lock. Its error matches that of pass. ErrStale means that a
 // newer holder has passed meanwhile, or that the counter of tokens was lost
 // (redlatch.Config.TokenClock). After an error that leaves the outcome open, the token may have
 // passed. That does no harm: the next token is greater. The tokens of a Multi or Quorum are those
@@ -30,7 +30,15 @@ func Lock(ctx context.Context, l redlatch.Lock, pass func(ctx context.Context, t
 	if err != nil {
 		return nil, err
 	}
-	if err := raise(ctx, hold, pass); err != nil {
+	returned := false
+	defer func() {
+		if !returned { // pass panicked, and nobody else has the hold
+			_ = hold.Unlock(ctx)
+		}
+	}()
+	err = raise(ctx, hold, pass)
+	returned = true
+	if err != nil {
 		return nil, fmt.Errorf("fence: lock %q: %w", l.Name(), errors.Join(err, hold.Unlock(ctx)))
 	}
 	return hold, nil

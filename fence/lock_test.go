@@ -95,3 +95,24 @@ func TestLockOfNothingIsAnError(t *testing.T) {
 		t.Errorf("the error is %v, want a ConfigError", err)
 	}
 }
+
+// Goal: a panic of pass does not leave a lock behind that is renewed and that nobody can release. Method: a caller
+// that recovers, as an HTTP server does.
+func TestLockIsReleasedIfPassPanics(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *redlatch.Client) {
+		func() {
+			defer func() {
+				if p := recover(); p != "broken" {
+					t.Errorf("it panicked with %v", p)
+				}
+			}()
+			_, _ = fence.Lock(t.Context(), c.Mutex("job"), func(context.Context, int64) error { panic("broken") })
+		}()
+		hold, err := c.Mutex("job").TryLock(t.Context())
+		if err != nil {
+			t.Fatalf("the lock was not released: %v", err)
+		}
+		must(t, hold.Unlock(t.Context()))
+	})
+}

@@ -33,8 +33,11 @@ func (s *Server) Lose(name string, owners ...string) {
 		s.losing--
 		s.mu.Unlock()
 	}()
-	if len(owners) == 0 {
+	switch {
+	case len(owners) == 0:
 		owners = []string{""}
+	case slices.Contains(owners, ""):
+		s.t.Fatalf("redlatchtest: Lose(%q): an owner is empty, as that of a hold of a Multi or a Quorum is; take that of one of Hold.Members", name)
 	}
 	for _, owner := range owners {
 		held, err := s.force(name, owner)
@@ -82,13 +85,18 @@ func (s *Server) force(name, owner string) (held bool, err error) {
 // server is frozen or denies commands. To let a lease end by time, call Freeze, and sleep.
 func (s *Server) Expire(name string) {
 	s.t.Helper()
-	expire := s.redis.Del
+	expire := s.expireLock
 	if s.isSemaphore(name) {
 		expire = s.expirePermits
 	}
 	if !expire(name) {
 		s.t.Fatalf("redlatchtest: Expire(%q): nobody holds this lock; the server has the keys %q", name, s.redis.Keys())
 	}
+}
+
+// expireLock ends the lease of a lock now. It reports false if the key is no lock.
+func (s *Server) expireLock(name string) bool {
+	return s.redis.Type(name) == "hash" && s.redis.Del(name)
 }
 
 // Freeze stops all answers of the server, as SIGSTOP or a broken network does. Keys go on expiring. Thaw

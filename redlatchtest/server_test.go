@@ -151,10 +151,12 @@ func failureOf(t *testing.T, call func(t testing.TB)) string {
 func TestWhatCannotBeDoneFailsTheTestInClearWords(t *testing.T) {
 	t.Parallel()
 	for want, call := range map[string]func(*redlatchtest.Server){
-		`Lose("job"): nobody holds this lock; the server has the keys ["other"]`:   func(s *redlatchtest.Server) { s.Lose("job") },
-		`Expire("job"): nobody holds this lock; the server has the keys ["other"]`: func(s *redlatchtest.Server) { s.Expire("job") },
-		`Lose("other"): redlatch: force unlock "other": the key is not a lock`:     func(s *redlatchtest.Server) { s.Lose("other") },
-		`LeaseTime`: func(s *redlatchtest.Server) { s.Client(redlatch.Config{LeaseTime: 1}) },
+		`Lose("job"): nobody holds this lock; the server has the keys ["other"]`:     func(s *redlatchtest.Server) { s.Lose("job") },
+		`Expire("job"): nobody holds this lock; the server has the keys ["other"]`:   func(s *redlatchtest.Server) { s.Expire("job") },
+		`Lose("other"): redlatch: force unlock "other": the key is not a lock`:       func(s *redlatchtest.Server) { s.Lose("other") },
+		`Expire("other"): nobody holds this lock; the server has the keys ["other"]`: func(s *redlatchtest.Server) { s.Expire("other") },
+		`Lose("job"): an owner is empty`:                                             func(s *redlatchtest.Server) { s.Lose("job", "") },
+		`LeaseTime`:                                                                  func(s *redlatchtest.Server) { s.Client(redlatch.Config{LeaseTime: 1}) },
 		`is the server frozen or denying?`: func(s *redlatchtest.Server) {
 			s.Freeze()
 			s.Client(redlatch.Config{CommandTimeout: 10 * time.Millisecond})

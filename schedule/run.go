@@ -98,7 +98,7 @@ func (r *runner) options(atLeast time.Duration) []redlatch.LockOption {
 func (r *runner) next(t time.Time) (time.Time, error) {
 	next := r.times.Next(t)
 	if !next.IsZero() && !next.After(t) {
-		return next, &redlatch.ConfigError{Field: "times", Reason: fmt.Sprintf("the next time after %v is %v", t, next)}
+		return next, &redlatch.ConfigError{Field: "times", Reason: fmt.Sprintf("the next time after %v is %v, which is not later", t, next)}
 	}
 	return next.Round(0), nil
 }

@@ -75,7 +75,7 @@ func (a *attempt) step(limited context.Context, last *outcome) (over bool, err e
 		case turn.Result != nil:
 			o = turn.Result.(outcome)
 		case turn.Try:
-			if o = a.askWith(limited, w.Batch()); o.err != nil {
+			if o = a.askWith(limited, a.batch(turn)); o.err != nil {
 				w.Leave()
 				o.ttl, o.holder = last.ttl, last.holder
 				return true, a.cancel(limited, o)
@@ -96,6 +96,15 @@ func (a *attempt) step(limited context.Context, last *outcome) (over bool, err e
 		}
 		a.tried(o.ttl)
 	}
+}
+
+// batch are the readers to ask for together with this waiter. One that polls asks for itself alone: each
+// poll would be a request for each reader. The next one asks with its batch as soon as this one has entered.
+func (a *attempt) batch(turn waitqueue.Turn) []*waitqueue.Waiter {
+	if turn.Again {
+		return nil
+	}
+	return a.waiter.Batch()
 }
 
 // see notes which owner it has waited for, for the observer.

@@ -51,6 +51,8 @@ func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 type Turn struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
+	// Again says that the waiter polls, and was refused before, or that the one before it was.
+	Again bool
 	// Result is that of a claim that was completed since the last Turn; nil if none was. The waiter
 	// calls Tried after it as well, or leaves.
 	Result any
@@ -79,7 +81,7 @@ func (w *Waiter) Turn(now time.Time) Turn {
 	if turn.At.After(now) {
 		w.wakeAfter(turn.At.Sub(now))
 	} else {
-		turn.Try, w.trying, w.asked = true, true, now
+		turn.Try, turn.Again, w.trying, w.asked = true, w.refusals > 0, true, now
 		w.tryAt = never // a message from here on asks for another attempt
 	}
 	return turn

@@ -1,0 +1,68 @@
+package redlatch_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// Readers that poll.
+
+// Goal: readers that poll do not each ask at every pause, and all enter together nevertheless. Method: a
+// hundred readers of one process behind a writer of another one, which releases without a message.
+func TestOneReaderOfAProcessPolls(t *testing.T) {
+	for name, cfg := range map[string]redlatch.Config{"client": spinConfig, "acquisition": {}} {
+		t.Run(name, func(t *testing.T) {
+			story(t, cfg, func(t *testing.T, s *stage) {
+				must(s.stranger().RWMutex("job").Lock(s.limited(), redlatch.WithLease(time.Hour)))
+				var opts []redlatch.LockOption
+				if cfg.Backoff.Max == 0 {
+					opts = append(opts, spin)
+				}
+				before := s.driver.scripts.Load()
+				const readers = 100
+				holds := make(chan *redlatch.Hold, readers)
+				for range readers {
+					go func() { holds <- must(s.client.RWMutex("job").RLock(s.limited(), opts...)) }()
+					synctest.Wait()
+				}
+				time.Sleep(10 * time.Second)
+				// Each asks as it comes, and one of them as in TestOneWaiterOfAProcessPolls.
+				within(t, "requests in 10 s", s.driver.scripts.Load()-before, 80, readers+175)
+				freed := time.Now()
+				s.memory.Miniredis().Del("job")
+				var all []*redlatch.Hold
+				for range readers {
+					all = append(all, <-holds)
+				}
+				within(t, "until all readers are in", time.Since(freed), 0, 128*time.Millisecond)
+				for _, h := range all {
+					_ = h.Unlock(s.limited())
+				}
+			})
+		})
+	}
+}
+
+// Readers that give up do not make those behind them ask more often.
+func TestReadersThatGiveUpDoNotMakeOthersAskMoreOften(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		must(s.stranger().RWMutex("job").Lock(s.limited(), redlatch.WithLease(time.Hour)))
+		before := s.driver.scripts.Load()
+		const readers = 200
+		var wg sync.WaitGroup
+		for i := range readers {
+			wg.Go(func() {
+				_, err := s.client.RWMutex("job").RLock(s.limited(), spin, redlatch.WithWait(time.Duration(1+i)*50*time.Millisecond))
+				is(t, "RLock", err, redlatch.ErrNotAcquired)
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		// One as it joins, one when it comes to the front, one before its wait ends, and polls.
+		within(t, "requests in 10 s", s.driver.scripts.Load()-before, 100, 3*readers+175)
+	})
+}
