@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -13,10 +14,10 @@ import (
 //
 // The error joins those of fn and of the release. It matches ErrLost if the hold was lost while fn
 // ran, even when fn returned nil. If the lock was not acquired, fn is not called and the error is
-// that of Lock, or a *ConfigError if l is nil. fn need not call Unlock. If it does, fn must report any
+// that of Lock, or a *ConfigError if l or fn is nil. fn need not call Unlock. If it does, fn must report any
 // error of that Unlock other than ErrLost.
 func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error, opts ...LockOption) (err error) {
-	if err := lockerr.Missing("lock", l); err != nil {
+	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("fn", fn)); err != nil {
 		return err
 	}
 	h, err := l.Lock(ctx, opts...)
@@ -37,6 +38,9 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 // lock.
 func DoValue[T any](ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) (T, error), opts ...LockOption) (T, error) {
 	var value T
+	if err := lockerr.Missing("fn", fn); err != nil {
+		return value, err
+	}
 	err := Do(ctx, l, func(ctx context.Context, h *Hold) (err error) {
 		value, err = fn(ctx, h)
 		return err

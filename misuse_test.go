@@ -93,6 +93,22 @@ func TestDoRefusesALockThatIsNil(t *testing.T) {
 	}
 }
 
+// A function that is nil is an error before anything is locked.
+func TestDoRefusesAFunctionThatIsNil(t *testing.T) {
+	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {
+		var fn func(context.Context, *redlatch.Hold) (int, error)
+		_, ofValue := redlatch.DoValue(s.limited(), s.client.Mutex("job"), fn)
+		for _, err := range []error{redlatch.Do(s.limited(), s.client.Mutex("job"), nil), ofValue} {
+			if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "fn" {
+				t.Errorf("the error is %v, want a ConfigError", err)
+			}
+		}
+		if status := must(s.client.Mutex("job").Status(s.limited())); status.Locked {
+			t.Error("the lock is held")
+		}
+	})
+}
+
 // The last of several equal options counts.
 func TestTheLastOfEqualOptionsCounts(t *testing.T) {
 	story(t, redlatch.Config{}, func(t *testing.T, s *stage) {

@@ -1,6 +1,7 @@
 package fence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ import (
 // passed. That does no harm: the next token is greater. The tokens of a Multi or Quorum are those
 // of its members, so Lock returns ErrNoToken for these.
 func Lock(ctx context.Context, l redlatch.Lock, pass func(ctx context.Context, token int64) error, opts ...redlatch.LockOption) (*redlatch.Hold, error) {
-	if err := lockerr.Missing("lock", l); err != nil {
+	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("pass", pass)); err != nil {
 		return nil, err
 	}
 	hold, err := l.Lock(ctx, append(opts[:len(opts):len(opts)], redlatch.WithFencing())...)

@@ -269,7 +269,7 @@ func rest(random *rand.Rand, most time.Duration) {
 // check checks what was recorded, and that there was something to check.
 func (f *field) check() {
 	operations := f.recorder.Operations()
-	v, err := Check(operations, 10*time.Second)
+	v, err := Check(operations, time.Minute)
 	if err != nil {
 		f.Fatal(err)
 	}
