@@ -8,6 +8,8 @@ export REDLATCH_STRETCH
 
 # Packages tested at a time, and the time that one package may take.
 PARALLEL   ?= 2
+# Tests of a package at a time. Most of them wait.
+TESTS      ?= 3
 TEST_LIMIT ?= 15m
 SOAK_LIMIT ?= 8h
 
@@ -23,7 +25,7 @@ help: ## print this
 
 .PHONY: test
 test: need lint ## install what is missing, lint, run every test under the race detector
-	go test -vet=off -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./... # lint has vetted
+	go test -vet=off -race -p $(PARALLEL) -parallel $(TESTS) -timeout $(TEST_LIMIT) ./... # lint has vetted
 	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
 	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
 	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise

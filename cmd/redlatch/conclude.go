@@ -78,4 +78,4 @@ func (t *task) holderNow(client *redlatch.Client) string {
 }
 
 // answerWithin bounds a question at the end of a hold.
-const answerWithin = 2 * time.Second
+const answerWithin = time.Second

@@ -119,7 +119,7 @@ func (f *runFlags) tooLong() string {
 	for _, one := range []struct {
 		flag string
 		d    time.Duration
-	}{{"lease-time", f.leaseTime}, {"lease", f.lease}, {"max-hold", f.maxHold}, {"backoff", f.backoff}} {
+	}{{"lease-time", f.leaseTime}, {"lease", f.lease}, {"max-hold", f.maxHold}, {"at-least", f.atLeast}, {"backoff", f.backoff}} {
 		if one.d > longest {
 			return fmt.Sprintf("%s %v", one.flag, one.d)
 		}

@@ -15,6 +15,12 @@ var polling = []mutant{
 		"TestOneWaiterOfAProcessPolls",
 	},
 	{
+		"internal/lock/wait.go",
+		`	if turn.Again {`, `	if false {`,
+		"each poll asked for every reader of the process",
+		"TestOneReaderOfAProcessPolls",
+	},
+	{
 		"internal/waitqueue/backoff.go",
 		` && last.Sub(now) >= leastPause`, ``,
 		"the last requests of a wait came without a pause",

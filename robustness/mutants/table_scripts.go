@@ -148,7 +148,7 @@ var scripts = []mutant{
 	},
 	{
 		"fence/lock.go",
-		`err := raise(ctx, hold, pass); err != nil`, `err := check(hold.Token()); err != nil`,
+		`err = raise(ctx, hold, pass)`, `err = check(hold.Token())`,
 		"the guard was not raised with the lock",
 		"fence: TestLockRaisesTheGuard",
 	},

@@ -111,12 +111,12 @@ func (p *process) live(started chan<- error, events io.Writer) {
 // was to end.
 func (p *process) failure(err error) string {
 	switch left := p.dismissed.Err() != nil; {
-	case err == nil && left:
-		return ""
+	case left && fmt.Sprint(err) == "signal: killed":
+		err = fmt.Errorf("did not leave within %v: %w", p.command.WaitDelay, err)
+	case left && (err == nil || p.command.ProcessState.ExitCode() < 0):
+		return "" // a signal of somebody else may be faster
 	case err == nil:
 		err = errors.New("before its time")
-	case left && p.command.ProcessState.ExitCode() < 0:
-		err = fmt.Errorf("did not leave within %v: %w", p.command.WaitDelay, err)
 	}
 	text := fmt.Sprintf("worker %v (pid %d) ended: %v", p, p.pid(), err)
 	if stderr := strings.TrimSpace(p.stderr.String()); stderr != "" {

@@ -72,6 +72,14 @@ func TestAProgramThatDoesNotStartIsAnError(t *testing.T) {
 	contains(t, fmt.Sprint(err), "start worker w1")
 }
 
+// A signal to the whole group may end an actor that was to leave.
+func TestAnActorThatASignalEndsWhileItLeavesIsNoError(t *testing.T) {
+	t.Parallel()
+	ps := actors(t, "sh", "-c", "cat >/dev/null; kill -INT $$")
+	must(ps.start(task{}))
+	check(t, ps.end(func(e event) error { _, err := ps.heard(e); return err }))
+}
+
 func TestAnActorThatDoesNotLeaveIsKilledAndReported(t *testing.T) {
 	t.Parallel()
 	ps := actors(t, os.Args[0], talkative)
