@@ -97,8 +97,7 @@ func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 	t.Cleanup(d.Close)
 	embedded.Quicken(d.Miniredis())
 	for name, d := range map[string]driver.Driver{"redis": connect(t, redistest.Shared(t).Addr()), "memory": d} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: they share generators
 			rapid.Check(t, func(rt *rapid.T) {
 				b := &bench{Driver: d, t: rt, model: model{{}, {}}, runner: script.NewRunner(d, 3*second)}
 				for i := range b.locks {
