@@ -8,10 +8,11 @@ export REDLATCH_STRETCH
 
 # Packages tested at a time, and the time that one package may take.
 PARALLEL   ?= 2
-# Tests of a package at a time. Most of them wait.
-TESTS      ?= 3
 TEST_LIMIT ?= 15m
 SOAK_LIMIT ?= 8h
+
+# Tests of one package that run at a time. Most of them wait.
+TESTS ?= 3
 
 # Pinned in a module of its own, so that users' go.sum stays short.
 STATICCHECK := go tool -modfile=$(CURDIR)/tools/go.mod staticcheck
@@ -29,7 +30,7 @@ test: need lint ## install what is missing, lint, run every test under the race 
 	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
 	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
 	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
-	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
+	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise its libraries
 	cd schedule/gocron && go test -vet=off -timeout $(TEST_LIMIT) ./...
 
 .PHONY: need
@@ -137,7 +138,7 @@ SERVED := . ./driver/... ./internal/... ./fence ./watchdog ./inspect ./robustnes
 RELEASES ?= valkey-9.1 valkey-8.1
 
 .PHONY: servers
-servers: ## run the tests that need a server on others: Valkey 9.1 and 8.1, versitygw
+servers: ## run tests on other servers: Valkey 9.1 and 8.1, and versitygw for S3
 	scripts/need go gcc redis-server initdb mariadbd curl python3
 	@for release in $(RELEASES); do \
 		echo "servers $$release"; server=$$(scripts/server $$release) || exit 1; \

@@ -14,7 +14,7 @@ import (
 //
 // The error joins those of fn and of the release. It matches ErrLost if the hold was lost while fn
 // ran, even when fn returned nil. If the lock was not acquired, fn is not called and the error is
-// that of Lock, or a *ConfigError if l or fn is nil. fn need not call Unlock. If it does, fn must report any
+// that of Lock. If l or fn is nil, nothing is locked and the error is a *ConfigError. fn need not call Unlock. If it does, fn must report any
 // error of that Unlock other than ErrLost.
 func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error, opts ...LockOption) (err error) {
 	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("fn", fn)); err != nil {

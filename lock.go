@@ -120,7 +120,7 @@ func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOpti
 
 // WithBackoff makes the wait ask Redis again and again: it does not wait for messages, and subscribes
 // to nothing. The first pause is first. Each further one is twice as long, up to max. The actual pause is
-// up to half shorter, at random. The least first is 1 ms, which 0 means as well. The least max is first.
+// up to half shorter, at random. First is at least 1 ms, and 0 means 1 ms. Max is at least first.
 //
 // Use it for a lock whose holders publish nothing, such as a spin lock of Redisson. It waits as that does
 // with WithBackoff(time.Millisecond, 128*time.Millisecond). Config.Backoff does it for a whole client.

@@ -18,8 +18,9 @@ import (
 //	})
 //
 // It blocks as l.Lock does, and then as pass does. The context of pass also ends with the hold. If
-// pass fails or panics, Lock releases the lock. Its error matches that of pass. ErrStale means that a
-// newer holder has passed meanwhile, or that the counter of tokens was lost
+// pass fails, Lock releases the lock, and its error matches that of pass. If pass panics, Lock releases
+// the lock, and the panic goes on. If l or pass is nil, the error is a *redlatch.ConfigError. ErrStale
+// means that a newer holder has passed meanwhile, or that the counter of tokens was lost
 // (redlatch.Config.TokenClock). After an error that leaves the outcome open, the token may have
 // passed. That does no harm: the next token is greater. The tokens of a Multi or Quorum are those
 // of its members, so Lock returns ErrNoToken for these.
@@ -33,7 +34,7 @@ func Lock(ctx context.Context, l redlatch.Lock, pass func(ctx context.Context, t
 	}
 	returned := false
 	defer func() {
-		if !returned { // pass panicked, and nobody else has the hold
+		if !returned { // pass panicked or called Goexit, and nobody else has the hold
 			_ = hold.Unlock(ctx)
 		}
 	}()

@@ -10,8 +10,8 @@ import (
 func findingsOf(c Counter, there bool) (all []Finding) {
 	add := func(code, format string, args ...any) { all = append(all, Finding{code, fmt.Sprintf(format, args...)}) }
 	if !there {
-		add(CodeNoCounter, "The sorted set %s has %d permits, and the semaphore %s is gone: if it was one, the holders lose their permits at the next renewal, and TrySetPermits makes it again; if the set is other data, use another name for the semaphore, because TrySetPermits deletes the set.",
-			protocol.Show(protocol.PermitsInUse(c.Name)), c.InUse+c.Expired, protocol.Show(c.Name))
+		add(CodeNoCounter, "The semaphore %s is gone, and its sorted set of permits, %s, has members: %d. If that key is other data, use another name for the semaphore, because TrySetPermits deletes the key. Otherwise call TrySetPermits. The holders lose their permits at the next renewal.",
+			protocol.Show(c.Name), protocol.Show(protocol.PermitsInUse(c.Name)), c.InUse+c.Expired)
 	}
 	var endless []string
 	for _, p := range c.Permits {

@@ -45,7 +45,7 @@ func findingsIn(l Lock, found script.Inspected) []Finding {
 		add(CodeDeadReader, "The reader %s has no timeout key, so it is dead (%d such readers): the next writer removes it, and nothing needs to be done unless Java before Redisson 3.8.1 reads.", protocol.Show(dead[0]), len(dead))
 	}
 	if why := queueMismatch(found); why != "" {
-		add(CodeQueueMismatch, "%s: if waiters do not get the lock, stop them, and delete %s and %s.", why, protocol.Show(protocol.FairQueue(l.Name)), protocol.Show(protocol.FairDeadlines(l.Name)))
+		add(CodeQueueMismatch, "%s: if waiters do not get the lock, and neither %s nor %s is other data, stop the waiters and delete both keys.", why, protocol.Show(protocol.FairQueue(l.Name)), protocol.Show(protocol.FairDeadlines(l.Name)))
 	} else if abandoned(found) {
 		add(CodeAbandonedQueue, "The lock is free, and the deadlines of all %d waiters have passed: the next who asks for the lock removes them, so nothing needs to be done.", found.Queued)
 	}

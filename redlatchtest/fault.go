@@ -21,8 +21,8 @@ import (
 // owner is a Hold.Owner.
 //
 // The name is that of the key: with Config.Prefix it begins with the prefix. To make a Multi or Quorum lose
-// its locks, name one of its members. The test fails if nobody holds the lock, or if one of the owners does
-// not. Lose works while the server is frozen or denies commands.
+// its locks, name one of its members. The test fails if nobody holds the lock, or if one of the owners is
+// empty or does not hold it. Lose works while the server is frozen or denies commands.
 func (s *Server) Lose(name string, owners ...string) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (s *Server) Lose(name string, owners ...string) {
 	case len(owners) == 0:
 		owners = []string{""}
 	case slices.Contains(owners, ""):
-		s.t.Fatalf("redlatchtest: Lose(%q): an owner is empty, as that of a hold of a Multi or a Quorum is; take that of one of Hold.Members", name)
+		s.t.Fatalf("redlatchtest: Lose(%q): an owner is empty. The hold of a Multi or a Quorum has none: pass those of its Hold.Members", name)
 	}
 	for _, owner := range owners {
 		held, err := s.force(name, owner)
@@ -81,7 +81,7 @@ func (s *Server) force(name, owner string) (held bool, err error) {
 // With a PermitSemaphore, Expire ends the leases of all permits that are in use. The next acquisition puts them
 // back.
 //
-// The name is that of the key, as for Lose. The test fails if nobody holds the lock. Expire works while the
+// The name is that of the key, as for Lose. The test fails if nobody holds the lock, or the key is none. Expire works while the
 // server is frozen or denies commands. To let a lease end by time, call Freeze, and sleep.
 func (s *Server) Expire(name string) {
 	s.t.Helper()

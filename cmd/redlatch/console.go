@@ -89,7 +89,7 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	client, err := c.server.connect(ctx, redlatch.Config{})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // a signal ended it
+		return nil // a signal ended the attempt to connect
 	case err != nil:
 		return err
 	}

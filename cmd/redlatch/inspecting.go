@@ -62,7 +62,7 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 	client, err := f.server.connect(cmd.Context(), redlatch.Config{})
 	switch {
 	case err != nil && cmd.Context().Err() != nil:
-		return nil // a signal ended the verb
+		return nil // a signal ended the attempt to connect
 	case err != nil:
 		return err
 	}

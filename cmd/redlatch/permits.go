@@ -114,7 +114,7 @@ func everythingOf(c inspect.Counter) string {
 	}
 	switch {
 	case c.Expired > 0 && c.TTL == 0:
-		add("expired", "%d permits, of a semaphore that is gone", c.Expired)
+		add("expired", "permits of a semaphore that is gone: %d", c.Expired)
 	case c.Expired > 0:
 		add("expired", "%d permits, which the next acquisition puts back", c.Expired)
 	}

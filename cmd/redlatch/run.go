@@ -114,7 +114,7 @@ const minLease = 100 * time.Millisecond
 // longest is the longest time that a client takes.
 const longest = 10 * 365 * 24 * time.Hour
 
-// tooLong is the first flag whose time is longer, with its value, or "".
+// tooLong is the first flag whose time is above longest, with its value, or "".
 func (f *runFlags) tooLong() string {
 	for _, one := range []struct {
 		flag string

@@ -111,7 +111,7 @@ func (d *director) killOne(ctx context.Context) error {
 	return err
 }
 
-// allInUse says that as many permits are in use as there are at first.
+// allInUse says that all permits that there are at first are in use.
 func allInUse(c inspect.Counter) bool { return c.InUse == permits }
 
 // resize changes by n how many permits there are, and waits until as many are in use.

@@ -114,7 +114,7 @@ func (p *process) failure(err error) string {
 	case left && fmt.Sprint(err) == "signal: killed":
 		err = fmt.Errorf("did not leave within %v: %w", p.command.WaitDelay, err)
 	case left && (err == nil || p.command.ProcessState.ExitCode() < 0):
-		return "" // a signal of somebody else may be faster
+		return "" // a signal to the whole group, such as Ctrl-C, may end it first
 	case err == nil:
 		err = errors.New("before its time")
 	}
