@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/redlatchtest"
 )
 
 // Readers that poll.
@@ -64,5 +65,40 @@ func TestReadersThatGiveUpDoNotMakeOthersAskMoreOften(t *testing.T) {
 		wg.Wait()
 		// One as it joins, one when it comes to the front, one before its wait ends, and polls.
 		within(t, "requests in 10 s", s.driver.scripts.Load()-before, 100, 3*readers+175)
+	})
+}
+
+// Goal: readers that poll enter together, also if all of them were refused in one request before. Method: a
+// writer of their process stands before them. When it has entered, the first reader asks for all.
+func TestReadersThatWereRefusedTogetherEnterTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := redlatchtest.NewServer(t)
+		lock := s.Client(redlatch.Config{PollCap: time.Second}).RWMutex("job")
+		foreign := must(s.Client(redlatch.Config{}).RWMutex("job").Lock(t.Context()))
+		written := make(chan *redlatch.Hold)
+		go func() { written <- must(lock.Lock(t.Context(), spin)) }()
+		synctest.Wait()
+		const readers = 100
+		holds := make(chan *redlatch.Hold, readers)
+		for range readers {
+			go func() { holds <- must(lock.RLock(t.Context(), spin)) }()
+		}
+		synctest.Wait()
+		_ = foreign.Unlock(t.Context())
+		<-written
+		time.Sleep(3 * time.Second)
+		s.Delay(20 * time.Millisecond)
+		s.Expire("job")
+		freed := time.Now()
+		var all []*redlatch.Hold
+		for range readers {
+			all = append(all, <-holds)
+		}
+		// The longest pause, and a round trip for the first reader and one for the others.
+		within(t, "until all readers are in", time.Since(freed), 0, (128+20+20)*time.Millisecond)
+		s.Delay(0)
+		for _, h := range all {
+			_ = h.Unlock(t.Context())
+		}
 	})
 }

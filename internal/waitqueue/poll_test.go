@@ -262,3 +262,19 @@ func TestAWaiterDoesNotHoldBackBeyondItsWait(t *testing.T) {
 		}
 	})
 }
+
+// A reader polls only if it says so itself: one that waits for messages asks with its batch.
+func TestAReaderBehindOneThatPolledDoesNotPoll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		polled, listens := h.Join(channel, spin, true), h.Join(channel, 1, true)
+		polled.Turn(time.Now())
+		polled.Tried(far())
+		polled.Leave()
+		if turn := listens.Turn(time.Now()); !turn.Try || turn.Again {
+			t.Errorf("it has the turn %+v", turn)
+		}
+		listens.Leave()
+	})
+}

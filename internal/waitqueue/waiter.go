@@ -81,7 +81,8 @@ func (w *Waiter) Turn(now time.Time) Turn {
 	if turn.At.After(now) {
 		w.wakeAfter(turn.At.Sub(now))
 	} else {
-		turn.Try, turn.Again, w.trying, w.asked = true, w.refusals > 0, true, now
+		turn.Try, turn.Again = true, w.Backoff.Polls() && w.refusals > 0
+		w.trying, w.asked = true, now
 		w.tryAt = never // a message from here on asks for another attempt
 	}
 	return turn
@@ -192,6 +193,8 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	q.remove(w, until)
 	if next := q.front(); next != nil && !granted {
 		next.refusals = max(next.refusals, w.refusals) // it goes on where w was
+	} else if next != nil {
+		next.refusals = 0 // it may have been refused in a batch; a reader asks with its batch again
 	}
 	if len(q.waiters) > 0 {
 		w.hub.subscribe(q)

@@ -21,6 +21,12 @@ var polling = []mutant{
 		"TestOneReaderOfAProcessPolls",
 	},
 	{
+		"internal/waitqueue/waiter.go",
+		`		next.refusals = 0`, `		_ = next`,
+		"readers that were refused together entered one by one",
+		"TestReadersThatWereRefusedTogetherEnterTogether",
+	},
+	{
 		"internal/waitqueue/backoff.go",
 		` && last.Sub(now) >= leastPause`, ``,
 		"the last requests of a wait came without a pause",
