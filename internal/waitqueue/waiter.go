@@ -51,7 +51,7 @@ func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 type Turn struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
-	// Again says that the waiter polls, and was refused before, or that the one before it was.
+	// Again says that the waiter polls, and that it was refused before, or one that gave up in front of it.
 	Again bool
 	// Result is that of a claim that was completed since the last Turn; nil if none was. The waiter
 	// calls Tried after it as well, or leaves.
