@@ -11,9 +11,6 @@ PARALLEL   ?= 2
 TEST_LIMIT ?= 15m
 SOAK_LIMIT ?= 8h
 
-# Tests of one package that run at a time. Most of them wait.
-TESTS ?= 3
-
 # Pinned in a module of its own, so that users' go.sum stays short.
 STATICCHECK := go tool -modfile=$(CURDIR)/tools/go.mod staticcheck
 
@@ -26,7 +23,7 @@ help: ## print this
 
 .PHONY: test
 test: need lint ## install what is missing, lint, run every test under the race detector
-	go test -vet=off -race -p $(PARALLEL) -parallel $(TESTS) -timeout $(TEST_LIMIT) ./... # lint has vetted
+	go test -vet=off -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./watchdog ./... # lint has vetted; the slow first
 	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
 	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
 	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise

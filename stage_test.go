@@ -81,10 +81,6 @@ func (s *stage) teach(k lockKind) {
 		must(c.PermitSemaphore("job").TrySetPermits(ctx, 1))
 		must(c.PermitSemaphore("lesson").TrySetPermits(ctx, 2))
 	}
-	if k.of == permitKind.of {
-		must(c.PermitSemaphore("job").TrySetPermits(ctx, 1))
-		must(c.PermitSemaphore("lesson").TrySetPermits(ctx, 2))
-	}
 	for _, l := range []redlatch.Lock{k.lock(c, "lesson"), k.rival(c, "lesson")} {
 		once, twice := must(l.Lock(ctx)), must(l.Lock(ctx)) // of two holds, one is released by a script
 		if err := errors.Join(twice.Unlock(ctx), once.Unlock(ctx)); err != nil {
