@@ -38,7 +38,8 @@ type listener struct {
 	writing sync.Mutex
 	mu      sync.Mutex
 	open    []*request
-	leaving map[string]int // requests to unsubscribe from a shard's channel that are under way
+	sent    int              // requests
+	leaving map[string][]int // the numbers of requests to unsubscribe from a shard's channel that are under way
 }
 
 // Listen opens a connection for subscriptions by the client's PubSub. See driver.Driver.
@@ -53,7 +54,7 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		return nil, n.notSent(ctx, err)
 	}
 	l := &listener{
-		node: n, events: events, pubsub: c.original.WithTimeout(n.options.timeout).Subscribe(never), done: make(chan struct{}), leaving: make(map[string]int),
+		node: n, events: events, pubsub: c.original.WithTimeout(n.options.timeout).Subscribe(never), done: make(chan struct{}), leaving: make(map[string][]int),
 	}
 	before := n.runID(ctx)
 	if err := l.connect(ctx); err != nil {

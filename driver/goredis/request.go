@@ -15,6 +15,7 @@ import (
 // request is one to subscribe that was sent. The server answers it by an acknowledgement of each
 // channel, or refuses all of it by one error.
 type request struct {
+	number   int // in the order of sending
 	shard    bool
 	channels map[string]int // to be acknowledged, and how many times
 	begun    bool           // one of them was
@@ -55,7 +56,7 @@ func (l *listener) subscribe(ctx context.Context, shard bool, channels []string,
 	for _, channel := range channels {
 		r.channels[channel]++
 	}
-	err := l.write(func() { l.open = append(l.open, r) }, send, channels)
+	err := l.write(func() { r.number, l.open = l.sent, append(l.open, r) }, send, channels)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (l *listener) unsubscribe(ctx context.Context, shard bool, channels []strin
 	return l.write(func() {
 		for _, channel := range channels {
 			if shard {
-				l.leaving[channel]++
+				l.leaving[channel] = append(l.leaving[channel], l.sent)
 			}
 		}
 	}, send, channels)
@@ -103,6 +104,7 @@ func (l *listener) write(note func(), send write, channels []string) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
+	l.sent++
 	note()
 	l.mu.Unlock()
 	if err := guarded(func() error { return send(never, channels...) }); err != nil {
@@ -120,10 +122,10 @@ func (l *listener) acknowledged(shard bool, channel string) bool {
 	if at < 0 {
 		return false
 	}
-	if shard {
-		delete(l.leaving, channel) // the server has answered what was sent before
-	}
 	r := l.open[at]
+	for shard && len(l.leaving[channel]) > 0 && l.leaving[channel][0] < r.number {
+		l.endLeaving(channel) // the server has answered what was sent before, and refused this
+	}
 	if !r.begun {
 		r.begun = true
 		r.answer <- nil
@@ -180,9 +182,16 @@ func movedSlot(err *driver.ServerError) (slot int, moved bool) {
 func (l *listener) left(channel string) (asked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	asked = l.leaving[channel] > 0
-	if l.leaving[channel]--; l.leaving[channel] <= 0 {
+	asked = len(l.leaving[channel]) > 0
+	l.endLeaving(channel)
+	return asked
+}
+
+// endLeaving forgets the first request to unsubscribe from a channel.
+func (l *listener) endLeaving(channel string) {
+	if all := l.leaving[channel]; len(all) > 1 {
+		l.leaving[channel] = all[1:]
+	} else {
 		delete(l.leaving, channel)
 	}
-	return asked
 }
