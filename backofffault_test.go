@@ -17,7 +17,9 @@ import (
 func TestACohortGivesItsTurnToAProcessThatPolls(t *testing.T) {
 	for name, cfg := range map[string]redlatch.Config{"client": spinConfig, "acquisition": {}} {
 		t.Run(name, func(t *testing.T) {
-			story(t, cfg, func(t *testing.T, s *stage) { s.takeTurns(cfg, 10*128*time.Millisecond+stay, passing) })
+			story(t, cfg, func(t *testing.T, s *stage) {
+				s.takeTurns(cfg, 10*128*time.Millisecond+stay, redlatch.WithCohort(stay))
+			})
 		})
 	}
 }

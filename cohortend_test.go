@@ -160,7 +160,7 @@ func TestATurnThatIsUnconfirmedAsksRedisAtItsEnd(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		ctx := context.WithoutCancel(t.Context())
 		h := must(s.client.Mutex("job").Lock(ctx, passing))
-		end := s.client.StallRenewals()
+		end := s.stallRenewals()
 		synctest.Wait()
 		time.Sleep(62 * time.Second)
 		s.memory.Miniredis().Del("job")
@@ -189,7 +189,7 @@ func TestNoTurnBeginsWhenTheLeaseIsOver(t *testing.T) {
 		ctx, m := s.limited(), s.client.RWMutex("job")
 		long := redlatch.WithCohort(time.Hour)
 		must(m.RLock(ctx, long))
-		defer s.client.StallRenewals()()
+		defer s.stallRenewals()()
 		time.Sleep(31 * time.Second)
 		w := must(s.stranger().RWMutex("job").Lock(ctx))
 		_, err := m.RLock(ctx, long, redlatch.WithWait(0))

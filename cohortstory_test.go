@@ -36,7 +36,7 @@ func TestAnUnconfirmedReaderAsksRedisAtItsEnd(t *testing.T) {
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		ctx, m := context.WithoutCancel(t.Context()), s.client.RWMutex("job")
 		one, other := must(m.RLock(ctx, passing)), must(m.RLock(ctx, passing))
-		end := s.client.StallRenewals()
+		end := s.stallRenewals()
 		synctest.Wait()
 		time.Sleep(62 * time.Second)
 		s.memory.Miniredis().Del("job")

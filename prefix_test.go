@@ -16,17 +16,17 @@ import (
 
 // What stands in front of the names of locks (Config.Prefix).
 
-// prefixed are the ways to take a lock, in each of which it must be found behind its prefix.
+// prefixed are the ways to take a lock.
 var prefixed = map[string]struct {
 	of   func(c *redlatch.Client, name string) redlatch.Lock
 	opts []redlatch.LockOption
 }{
-	"mutex":  {of: kinds["mutex"]},
-	"fair":   {of: kinds["fair"]},
-	"write":  {of: kinds["write"]},
-	"read":   {of: func(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).RLocker() }},
-	"fenced": {of: kinds["mutex"], opts: []redlatch.LockOption{redlatch.WithFencing()}},
-	"cohort": {of: kinds["mutex"], opts: []redlatch.LockOption{redlatch.WithCohort(time.Minute)}},
+	"mutex":  {of: mutexOf},
+	"fair":   {of: fairOf},
+	"write":  {of: func(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name) }},
+	"read":   {of: readOf},
+	"fenced": {of: mutexOf, opts: []redlatch.LockOption{redlatch.WithFencing()}},
+	"cohort": {of: mutexOf, opts: []redlatch.LockOption{redlatch.WithCohort(time.Minute)}},
 	"multi": {of: func(c *redlatch.Client, name string) redlatch.Lock {
 		return redlatch.NewMulti(c.Mutex(name), c.Mutex(name+"{b}"))
 	}},

@@ -20,7 +20,7 @@ func unconfirmed(t *testing.T, tell func(t *testing.T, s *stage, ctx context.Con
 	protected(t, redlatch.Config{}, func(t *testing.T, s *stage) {
 		ctx := s.client.WithOwner(context.WithoutCancel(t.Context()))
 		h := must(s.client.Mutex("job").Lock(ctx))
-		end := s.client.StallRenewals()
+		end := s.stallRenewals()
 		synctest.Wait() // the loop is held up
 		s.memory.Miniredis().SetTTL("job", time.Hour)
 		time.Sleep(62 * time.Second)
@@ -147,7 +147,7 @@ func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
 func TestAPausedHoldIsLostAtOnceWhereNoWatchdogIsAlive(t *testing.T) {
 	story(t, redlatch.Config{Protect: true}, func(t *testing.T, s *stage) {
 		h := must(s.client.Mutex("job").Lock(t.Context()))
-		end := s.client.StallRenewals()
+		end := s.stallRenewals()
 		defer end()
 		synctest.Wait()
 		s.memory.Miniredis().SetTTL("job", time.Hour)
