@@ -8,9 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/uuid"
-
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // Locks that other libraries hold, and counters that others have set.
@@ -18,7 +17,7 @@ import (
 // strangeOwners are names that no client of ours has. The first is that of node-redisson,
 // the second one of redi.go.
 func strangeOwners() []string {
-	return []string{uuid.NewString() + ":" + uuid.NewString(), "host-1", "a worker: number 1", "x:1:2"}
+	return []string{random.UUID() + ":" + random.UUID(), "host-1", "a worker: number 1", "x:1:2"}
 }
 
 // occupy has an owner hold a lock for twenty seconds, in the way that excludes a kind.

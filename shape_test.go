@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -63,7 +62,7 @@ func TestAHashThatIsNoRWLockIsLeftAloneByEveryVerb(t *testing.T) {
 		"below zero":             {"mode", "read", "size", "-1"},
 		"too many":               {"mode", "read", "size", "65537"},
 		"a word":                 {"mode", "read", "lang", "en"},
-		"a word beside a writer": {"mode", "write", uuid.NewString() + ":1:write", "1", "lang", "en"},
+		"a word beside a writer": {"mode", "write", random.UUID() + ":1:write", "1", "lang", "en"},
 	} {
 		for verb := range rwVerbs {
 			t.Run(what+"/"+verb, func(t *testing.T) {
@@ -109,9 +108,9 @@ func TestAForcedUnlockRefusesWhatMayBeSomebodysData(t *testing.T) {
 	}{
 		"stock":                   {owner: "sku:1001"},
 		"stock with a TTL":        {owner: "sku:1001", lease: time.Minute},
-		"a lock without expiry":   {owner: uuid.NewString() + ":7"},
+		"a lock without expiry":   {owner: random.UUID() + ":7"},
 		"somebody without a UUID": {owner: "host-1", lease: time.Minute},
-		"a UUID behind a prefix":  {owner: "x" + uuid.NewString() + ":7", lease: time.Minute},
+		"a UUID behind a prefix":  {owner: "x" + random.UUID() + ":7", lease: time.Minute},
 	} {
 		for side, lock := range locks {
 			t.Run(what+"/"+side, func(t *testing.T) {
@@ -150,7 +149,7 @@ func TestForceUnlockIfFreesALockOfAnyOwner(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, url string) {
 		c, d := open(t, url, redlatch.Config{}), raw(t, url)
-		for _, owner := range []string{"host-1", "sku:1001", uuid.NewString() + ":" + uuid.NewString(), uuid.NewString() + ":7"} {
+		for _, owner := range []string{"host-1", "sku:1001", random.UUID() + ":" + random.UUID(), random.UUID() + ":7"} {
 			for _, lease := range []time.Duration{0, time.Minute} {
 				name := redistest.Name(t)
 				put(t, d, name, owner, lease)

@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
 
 // inBubble runs a test with a client of a server in memory, under fake time.
@@ -39,7 +40,7 @@ func TestLockRaisesTheGuard(t *testing.T) {
 		time.Sleep(time.Minute) // the holder is paused
 		newcomer, err := fence.Lock(t.Context(), c.Mutex("stock:7"), pass)
 		must(t, err)
-		wantStale(t, pass(t.Context(), former.Token()), former.Token(), newcomer.Token())
+		fencetest.WantStale(t, pass(t.Context(), former.Token()), former.Token(), newcomer.Token())
 		must(t, newcomer.Unlock(t.Context()))
 	})
 }

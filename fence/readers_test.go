@@ -9,6 +9,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -37,7 +38,7 @@ func TestAReaderTellsAnotherReaderFromAWriter(t *testing.T) {
 	if err := pass(older); !errors.Is(err, fence.ErrStale) || !older.Valid() {
 		t.Errorf("the older reader: %v, valid %v", err, older.Valid())
 	}
-	wantStale(t, pass(writer), writer.Token(), newer.Token())
+	fencetest.WantStale(t, pass(writer), writer.Token(), newer.Token())
 
 	must(t, older.Unlock(t.Context()))
 	must(t, newer.Unlock(t.Context()))

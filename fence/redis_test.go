@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -49,7 +50,7 @@ func ask(t *testing.T, guard fence.Redis, words ...string) driver.Reply {
 func TestRedisRefusesAStaleHolder(t *testing.T) {
 	onEachRedis(t, func(t *testing.T, guard fence.Redis) {
 		key := redistest.Name(t)
-		refuses(t, func(token int64) error {
+		fencetest.Refuses(t, func(token int64) error {
 			err := guard.Set(t.Context(), token, key, strconv.FormatInt(token, 10))
 			if now := ask(t, guard, "GET", key).Str; (now == strconv.FormatInt(token, 10)) != (err == nil) {
 				t.Errorf("token %d: %v, and the value is %q", token, err, now)
@@ -61,7 +62,7 @@ func TestRedisRefusesAStaleHolder(t *testing.T) {
 
 func TestRedisIsAStore(t *testing.T) {
 	onEachRedis(t, func(t *testing.T, guard fence.Redis) {
-		storeKeeps(t, guard)
+		fencetest.Keeps(t, guard)
 		resource := redistest.Name(t)
 		must(t, guard.Pass(t.Context(), 1, resource))
 		if n := ask(t, guard, "EXISTS", resource).Int; n != 0 {
@@ -75,7 +76,7 @@ func TestRedisIsAStore(t *testing.T) {
 func TestRedisNeverGoesBack(t *testing.T) {
 	onEachRedis(t, func(t *testing.T, guard fence.Redis) {
 		list := redistest.Name(t)
-		passed, _ := crowd(t, 8, 100, func(token int64) error {
+		passed, _ := fencetest.Crowd(t, 8, 100, func(token int64) error {
 			_, err := guard.Do(t.Context(), token, "RPUSH", list, strconv.FormatInt(token, 10))
 			return err
 		})
@@ -123,7 +124,7 @@ func TestRedisRunsAnyCommandOnTheKey(t *testing.T) {
 		}
 		// What was deleted is guarded all the same.
 		_, err := guard.Do(t.Context(), 6, "RPUSH", list, "late")
-		wantStale(t, err, 6, 7)
+		fencetest.WantStale(t, err, 6, 7)
 	})
 }
 
@@ -147,7 +148,7 @@ func TestRedisTellsACommandThatFailsFromARefusal(t *testing.T) {
 			t.Errorf("a command that does not exist: %v", err)
 		}
 		// It has passed in vain: nobody newer is kept out, and nobody older gets in.
-		wantStale(t, guard.Set(t.Context(), 7, key, "late"), 7, 8)
+		fencetest.WantStale(t, guard.Set(t.Context(), 7, key, "late"), 7, 8)
 	})
 }
 

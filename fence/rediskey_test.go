@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/driver/cluster"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -76,7 +77,7 @@ func TestRedisGuardsKeysWithOddBraces(t *testing.T) {
 			must(t, guard.Pass(t.Context(), int64(100-i), key)) // stale if it met another one
 		}
 		must(t, guard.Set(t.Context(), 99, "{"+x+"}", "v"))
-		wantStale(t, guard.Set(t.Context(), 98, "{"+x+"}", "w"), 98, 99)
+		fencetest.WantStale(t, guard.Set(t.Context(), 98, "{"+x+"}", "w"), 98, 99)
 	})
 }
 
@@ -141,8 +142,8 @@ func TestRedisPassesWhileItsSlotMoves(t *testing.T) {
 		}
 	})
 	for _, known := range []string{resource, "{" + resource + "}new"} {
-		wantStale(t, guard.Pass(t.Context(), 33, known), 33, 35)
+		fencetest.WantStale(t, guard.Pass(t.Context(), 33, known), 33, 35)
 	}
-	wantStale(t, guard.Set(t.Context(), 33, "{"+resource+"}written", "w"), 33, 34)
+	fencetest.WantStale(t, guard.Set(t.Context(), 33, "{"+resource+"}written", "w"), 33, 34)
 	must(t, guard.Set(t.Context(), 36, resource, "v"))
 }

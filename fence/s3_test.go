@@ -11,16 +11,17 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
 
 func TestS3RefusesAStaleHolder(t *testing.T) {
 	t.Parallel()
 	guard := openS3(t, new(fakeBucket))
 	t.Run("Put", func(t *testing.T) {
-		refuses(t, func(token int64) error { return guard.Put(t.Context(), token, "a", []byte("x")) })
+		fencetest.Refuses(t, func(token int64) error { return guard.Put(t.Context(), token, "a", []byte("x")) })
 	})
 	t.Run("Pass", func(t *testing.T) {
-		refuses(t, func(token int64) error { return guard.Pass(t.Context(), token, "b") })
+		fencetest.Refuses(t, func(token int64) error { return guard.Pass(t.Context(), token, "b") })
 	})
 }
 
@@ -28,7 +29,7 @@ func TestS3RefusesAStaleHolder(t *testing.T) {
 func TestS3NeverGoesBack(t *testing.T) {
 	t.Parallel()
 	guard := openS3(t, new(fakeBucket))
-	_, newest := crowd(t, 8, 25, func(token int64) error { return guard.Put(t.Context(), token, "a", []byte("x")) })
+	_, newest := fencetest.Crowd(t, 8, 25, func(token int64) error { return guard.Put(t.Context(), token, "a", []byte("x")) })
 	wantObject(t, guard, "a", "x", newest)
 }
 
@@ -73,7 +74,7 @@ func TestS3RefusesAWriteThatIsOnItsWay(t *testing.T) {
 				want, token, err := guard.Get(t.Context(), "a")
 				must(t, err)
 				close(resume)
-				wantStale(t, <-late, 33, 34)
+				fencetest.WantStale(t, <-late, 33, 34)
 				wantObject(t, guard, "a", string(want), token)
 			})
 		}
@@ -92,7 +93,7 @@ func TestLockRaisesTheGuardInS3(t *testing.T) {
 		time.Sleep(time.Minute) // the holder is paused
 		newcomer, err := fence.Lock(t.Context(), c.Mutex("a"), pass)
 		must(t, err)
-		wantStale(t, guard.Put(t.Context(), former.Token(), "a", []byte("late")), former.Token(), newcomer.Token())
+		fencetest.WantStale(t, guard.Put(t.Context(), former.Token(), "a", []byte("late")), former.Token(), newcomer.Token())
 		wantObject(t, guard, "a", "old", newcomer.Token())
 		must(t, newcomer.Unlock(t.Context()))
 	})

@@ -5,31 +5,12 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/fence"
-	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
-
-// storeKeeps is what every store promises.
-func storeKeeps(t *testing.T, store fence.Store) {
-	t.Helper()
-	of := func(resource string) passFunc {
-		return func(token int64) error { return store.Pass(t.Context(), token, resource) }
-	}
-	refuses(t, of(redistest.Name(t)))
-
-	one, other := of(redistest.Name(t)), of(redistest.Name(t)+" 'quoted\" {tag}")
-	passes(t, one, 9)
-	passes(t, other, 1) // each resource has tokens of its own
-	wantStale(t, one(8), 8, 9)
-
-	shared := of(redistest.Name(t))
-	_, newest := crowd(t, 8, 40, shared)
-	wantStale(t, shared(newest-1), newest-1, newest)
-	passes(t, shared, newest)
-}
 
 func TestMemoryRefusesAStaleHolder(t *testing.T) {
 	t.Parallel()
-	storeKeeps(t, new(fence.Memory))
+	fencetest.Keeps(t, new(fence.Memory))
 }
 
 func TestMemoryOfAnotherProcessKnowsNothing(t *testing.T) {

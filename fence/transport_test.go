@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
 
 // guardedServer is a server whose every path is guarded, and a client that sends tokens.
@@ -41,7 +42,7 @@ func TestATokenTravelsFromContextToContext(t *testing.T) {
 	t.Parallel()
 	var writes served
 	url, client := guardedServer(t, &writes)
-	refuses(t, func(token int64) error {
+	fencetest.Refuses(t, func(token int64) error {
 		response, err := send(t, fence.WithToken(t.Context(), token), client, url+"/stock/7")
 		if err != nil {
 			return err

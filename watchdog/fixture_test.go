@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/watchdog"
@@ -111,7 +110,7 @@ func newClient(t testing.TB, d driver.Driver) *client {
 // newClientBy is newClient with a pulse by way of another connection.
 func newClientBy(t testing.TB, d, by driver.Driver) *client {
 	t.Helper()
-	c := &client{t: t, id: uuid.NewString(), driver: d, runner: script.NewRunner(d, 3*time.Second)}
+	c := &client{t: t, id: random.UUID(), driver: d, runner: script.NewRunner(d, 3*time.Second)}
 	var err error
 	c.pulse, err = by.Listen(t.Context(), driver.Events{Subscribed: func(string) { c.heard.Add(1) }})
 	if err != nil {

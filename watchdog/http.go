@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // readyFor is how old the last look may be while a watchdog counts as ready. It spans many looks,
@@ -17,7 +14,7 @@ const readyFor = 3 * time.Second
 //
 //	/healthz   200 while the process runs
 //	/readyz    200 while looks are answered, 503 when the last one is older than 3 s
-//	/metrics   Stats, for Prometheus
+//	/metrics   Stats, for Prometheus; a program with metrics of its own uses redlatchprom.Watchdog
 //
 // It never blocks, and sends nothing to Redis.
 func (w *Watchdog) Handler() http.Handler { return Handler(w.Stats) }
@@ -35,9 +32,7 @@ func Handler(stats func() Stats) http.Handler {
 		}
 		fmt.Fprintln(out, "ok")
 	})
-	registry := prometheus.NewRegistry() // without the metrics of the Go runtime and the process
-	registry.MustRegister(metrics{stats})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /metrics", func(out http.ResponseWriter, _ *http.Request) { serveMetrics(out, stats()) })
 	return mux
 }
 

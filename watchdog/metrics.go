@@ -1,36 +1,42 @@
 package watchdog
 
 import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics exports the Stats of a watchdog to Prometheus.
-type metrics struct{ stats func() Stats }
+// Metric is one number of the Stats as monitoring systems take it.
+type Metric struct {
+	Name   string // such as redlatch_watchdog_renewals_total
+	Help   string
+	Total  bool   // it counts from the start; otherwise it is a gauge
+	Reason string // the value of its label "reason"; it has no label if this is empty
+	Value  float64
+}
 
-// Describe and Collect make it a prometheus.Collector.
-func (m metrics) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, to) }
-
-func (m metrics) Collect(to chan<- prometheus.Metric) {
-	s := m.stats()
-	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
-	show := func(kind prometheus.ValueType, name, help string, value float64, labels prometheus.Labels) {
-		desc := prometheus.NewDesc("redlatch_watchdog_"+name, help, nil, labels)
-		to <- prometheus.MustNewConstMetric(desc, kind, value)
+// Metrics are the Stats, one by one. Those with one name follow one another.
+func (s Stats) Metrics() []Metric {
+	const prefix, removed, why = "redlatch_watchdog_", "removed_sessions_total", "Sessions removed, by reason."
+	all := []Metric{
+		{Name: "last_look_age_seconds", Help: "Time since the last look that was answered; before the first, since the start.", Value: s.age()},
+		{Name: "alive", Help: "Watchdogs alive at the last look, this one included.", Value: float64(s.Watchdogs)},
+		{Name: "stalled_sessions", Help: "Clients whose heartbeat was overdue at the last look.", Value: float64(s.Stalled)},
+		{Name: "served_sessions", Help: "Of these, those that this watchdog serves.", Value: float64(s.Serving)},
+		{Name: "looks_total", Help: "Looks that were answered.", Value: float64(s.Looks), Total: true},
+		{Name: "failures_total", Help: "Requests that were refused or not answered.", Value: float64(s.Failures), Total: true},
+		{Name: "renewals_total", Help: "Leases extended.", Value: float64(s.Renewals), Total: true},
+		{Name: "gone_holds_total", Help: "Holds that were not there any more.", Value: float64(s.Gone), Total: true},
+		{Name: "skipped_total", Help: "Entries and names out of bounds or forbidden, counted at each visit.", Value: float64(s.Skipped), Total: true},
+		{Name: removed, Help: why, Value: float64(s.Dead), Total: true, Reason: "dead"},
+		{Name: removed, Help: why, Value: float64(s.LetGo), Total: true, Reason: "paused too long"},
 	}
-	show(gauge, "last_look_age_seconds", "Time since the last look that was answered; before the first, since the start.", s.age(), nil)
-	show(gauge, "alive", "Watchdogs alive at the last look, this one included.", float64(s.Watchdogs), nil)
-	show(gauge, "stalled_sessions", "Clients whose heartbeat was overdue at the last look.", float64(s.Stalled), nil)
-	show(gauge, "served_sessions", "Of these, those that this watchdog serves.", float64(s.Serving), nil)
-	show(counter, "looks_total", "Looks that were answered.", float64(s.Looks), nil)
-	show(counter, "failures_total", "Requests that were refused or not answered.", float64(s.Failures), nil)
-	show(counter, "renewals_total", "Leases extended.", float64(s.Renewals), nil)
-	show(counter, "gone_holds_total", "Holds that were not there any more.", float64(s.Gone), nil)
-	show(counter, "skipped_total", "Entries and names out of bounds or forbidden, counted at each visit.", float64(s.Skipped), nil)
-	const removed, why = "removed_sessions_total", "Sessions removed, by reason."
-	show(counter, removed, why, float64(s.Dead), prometheus.Labels{"reason": "dead"})
-	show(counter, removed, why, float64(s.LetGo), prometheus.Labels{"reason": "paused too long"})
+	for i := range all {
+		all[i].Name = prefix + all[i].Name
+	}
+	return all
 }
 
 func (s Stats) age() float64 {
@@ -39,4 +45,28 @@ func (s Stats) age() float64 {
 		since = s.Started
 	}
 	return time.Since(since).Seconds()
+}
+
+// serveMetrics answers with the Stats in the text format of Prometheus, version 0.0.4. It is written
+// by hand, so that a watchdog does not bring Prometheus' library along (docs/decisions/0032).
+func serveMetrics(out http.ResponseWriter, stats Stats) {
+	var text bytes.Buffer
+	last := ""
+	for _, m := range stats.Metrics() {
+		if m.Name != last {
+			kind := "gauge"
+			if m.Total {
+				kind = "counter"
+			}
+			fmt.Fprintf(&text, "# HELP %s %s\n# TYPE %s %s\n", m.Name, m.Help, m.Name, kind)
+			last = m.Name
+		}
+		label := ""
+		if m.Reason != "" {
+			label = fmt.Sprintf("{reason=%q}", m.Reason)
+		}
+		fmt.Fprintf(&text, "%s%s %s\n", m.Name, label, strconv.FormatFloat(m.Value, 'f', -1, 64))
+	}
+	out.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = out.Write(text.Bytes()) // a reader that has left needs no answer
 }

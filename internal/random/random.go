@@ -5,13 +5,12 @@ package random
 
 import (
 	crypto "crypto/rand"
+	"encoding/hex"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Source returns a number below n.
@@ -55,14 +54,15 @@ func ID() string { return strings.ReplaceAll(UUID(), "-", "") }
 
 // UUID is a fresh UUID of version 4.
 func UUID() string {
-	s := source.Load()
-	if s == nil {
-		return uuid.NewString()
-	}
-	var id uuid.UUID
-	for i := range id {
-		id[i] = byte((*s)(256<<(2*i)) >> (2 * i))
+	var id [16]byte
+	if s := source.Load(); s != nil {
+		for i := range id {
+			id[i] = byte((*s)(256<<(2*i)) >> (2 * i))
+		}
+	} else {
+		_, _ = crypto.Read(id[:]) // never fails: it ends the program instead
 	}
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	return id.String()
+	digits := hex.EncodeToString(id[:])
+	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }

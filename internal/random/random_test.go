@@ -1,10 +1,9 @@
 package random_test
 
 import (
+	"regexp"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/redlatch/redlatch/internal/random"
 )
@@ -54,10 +53,25 @@ func TestASourceReplacesTheGenerators(t *testing.T) {
 			t.Errorf("the same source gives %v, and then %v", first[i], second[i])
 		}
 	}
-	if id := uuid.MustParse(first[2].(string)); id.Version() != 4 || id.Variant() != uuid.RFC4122 {
-		t.Errorf("%v is no UUID of version 4", id)
-	}
 	if after := draw(); random.Text() == after[1] {
 		t.Error("the source is still in use")
+	}
+}
+
+// Goal: an identity is a UUID of version 4, as Redisson's are, whoever draws its numbers.
+func TestAUUIDHasVersion4(t *testing.T) {
+	version4 := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	for range 100 {
+		if id := random.UUID(); !version4.MatchString(id) {
+			t.Fatalf("%s is no UUID of version 4", id)
+		}
+	}
+	for _, draw := range []random.Source{func(uint64) uint64 { return 0 }, func(n uint64) uint64 { return n - 1 }} {
+		restore := random.Replace(draw)
+		id := random.UUID()
+		restore()
+		if !version4.MatchString(id) {
+			t.Errorf("%s is no UUID of version 4", id)
+		}
 	}
 }

@@ -2,11 +2,9 @@ module github.com/redlatch/redlatch/schedule/gocron
 
 go 1.26.0
 
-replace github.com/redlatch/redlatch => ../../
-
 require (
 	github.com/go-co-op/gocron/v2 v2.21.2
-	github.com/redlatch/redlatch v0.0.0-00010101000000-000000000000
+	github.com/redlatch/redlatch v0.2.0
 	github.com/robfig/cron/v3 v3.0.1
 )
 
@@ -16,5 +14,5 @@ require (
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
 )

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package fence_test
+package databases_test
 
 import "syscall"
 

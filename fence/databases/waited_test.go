@@ -1,10 +1,11 @@
-package fence_test
+package databases_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -44,7 +45,7 @@ func (db database) staleThatWaited(t *testing.T, pass func(on fence.DB, token in
 		return waiting > 0
 	}, "the older one waits for the row")
 	must(t, tx.Commit())
-	wantStale(t, <-stale, 33, 34)
+	fencetest.WantStale(t, <-stale, 33, 34)
 }
 
 func (db database) tableInASchema(t *testing.T) {
@@ -53,8 +54,8 @@ func (db database) tableInASchema(t *testing.T) {
 	db.must(t, "CREATE TABLE "+schema+".stock (id BIGINT PRIMARY KEY, n BIGINT, fence BIGINT NOT NULL DEFAULT 0)")
 	db.must(t, "INSERT INTO "+schema+".stock (id, n) VALUES (1, 10)")
 	stock := fence.Table{Name: schema + ".stock", Style: db.style}
-	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
-	storeKeeps(t, func() fence.Ledger {
+	fencetest.Refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
+	fencetest.Keeps(t, func() fence.Ledger {
 		l := fence.Ledger{DB: db.DB, Table: schema + ".fences", Style: db.style}
 		db.must(t, l.Schema())
 		return l

@@ -1,4 +1,4 @@
-package fence_test
+package databases_test
 
 import (
 	"cmp"
@@ -10,13 +10,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
 
 func (db database) ledgerWithoutToken(t *testing.T) {
 	ledger := fence.Ledger{DB: db.DB, Table: tableName(t), Style: db.style}
 	db.must(t, "CREATE TABLE "+ledger.Table+" (resource VARCHAR(100) PRIMARY KEY, token BIGINT)")
 	db.must(t, "INSERT INTO "+ledger.Table+" VALUES ('r', NULL)")
-	refuses(t, func(token int64) error { return ledger.Pass(t.Context(), token, "r") })
+	fencetest.Refuses(t, func(token int64) error { return ledger.Pass(t.Context(), token, "r") })
 }
 
 // Goal: everything that a transaction writes is guarded by its pass.
@@ -48,11 +49,11 @@ func (db database) ledgerOrdersTransactions(t *testing.T) {
 		}
 		if rand.IntN(4) == 0 {
 			undone.Add(1)
-			return cmp.Or(tx.Rollback(), errUndone)
+			return cmp.Or(tx.Rollback(), fencetest.ErrUndone)
 		}
 		return tx.Commit()
 	}
-	passed, newest := crowd(t, 6, 25, func(token int64) error {
+	passed, newest := fencetest.Crowd(t, 6, 25, func(token int64) error {
 		err := once(token)
 		for again := 0; deadlocked(err) && again < 10; again++ {
 			err = once(token)
@@ -65,7 +66,7 @@ func (db database) ledgerOrdersTransactions(t *testing.T) {
 	if undone.Load() == 0 {
 		t.Error("nothing was rolled back: this proves less")
 	}
-	wantStale(t, ledger.Pass(t.Context(), newest-1, "log"), newest-1, newest)
+	fencetest.WantStale(t, ledger.Pass(t.Context(), newest-1, "log"), newest-1, newest)
 	if rows != passed || back != 0 {
 		t.Errorf("%d passed and %d wrote; %d pairs are in the wrong order", passed, rows, back)
 	}

@@ -1,4 +1,4 @@
-package fence_test
+package databases_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 )
 
 var mariadb = dbProgram{
@@ -85,8 +86,8 @@ func (db database) refusalOfAnOldView(t *testing.T) {
 	must(t, tx.QueryRow("SELECT n FROM "+stock.Name+" WHERE id = 1").Scan(&n))
 	must(t, stock.Row(1).Update(t.Context(), db, 34, "n = n"))
 	must(t, ledger.Pass(t.Context(), 34, "r"))
-	wantStale(t, stock.Row(1).Update(t.Context(), tx, 33, "n = 0"), 33, 34)
-	wantStale(t, ledger.PassIn(t.Context(), tx, 33, "r"), 33, 34)
+	fencetest.WantStale(t, stock.Row(1).Update(t.Context(), tx, 33, "n = 0"), 33, 34)
+	fencetest.WantStale(t, ledger.PassIn(t.Context(), tx, 33, "r"), 33, 34)
 }
 
 // Row 2 and a token of 2 are there for a guard whose arguments are shifted.

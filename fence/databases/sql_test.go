@@ -1,4 +1,4 @@
-package fence_test
+package databases_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/fence/internal/fencetest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -64,7 +65,7 @@ func guardsOf(t *testing.T, db database) {
 	t.Run("an error leaves the version as it was read", db.versionAfterError)
 	t.Run("no increment by version is lost", db.versionsUnderLoad)
 	t.Run("a version that was rolled back is made by others", db.versionRolledBack)
-	t.Run("a ledger is a store", func(t *testing.T) { storeKeeps(t, db.ledger(t)) })
+	t.Run("a ledger is a store", func(t *testing.T) { fencetest.Keeps(t, db.ledger(t)) })
 	t.Run("a ledger with a token that is not there yet", db.ledgerWithoutToken)
 	t.Run("a ledger orders transactions", db.ledgerOrdersTransactions)
 }
@@ -91,7 +92,7 @@ func (db database) ledger(t *testing.T) fence.Ledger {
 
 func (db database) rowRefuses(t *testing.T) {
 	row := db.stock(t).Row(1)
-	refuses(t, func(token int64) error { return row.Update(t.Context(), db, token, "n = n") })
+	fencetest.Refuses(t, func(token int64) error { return row.Update(t.Context(), db, token, "n = n") })
 }
 
 func (db database) rowRefusesWithoutWriting(t *testing.T) {
@@ -100,7 +101,7 @@ func (db database) rowRefusesWithoutWriting(t *testing.T) {
 	ctx := t.Context()
 	must(t, other.Update(ctx, db, 35, "n = n"))
 	must(t, one.Update(ctx, db, 34, db.marks("n = n - ?"), 3))
-	wantStale(t, one.Update(ctx, db, 33, "n = 0"), 33, 34)
+	fencetest.WantStale(t, one.Update(ctx, db, 33, "n = 0"), 33, 34)
 	if err := one.Update(ctx, db, 0, "n = 0"); !errors.Is(err, fence.ErrNoToken) {
 		t.Errorf("no token: %v", err)
 	}
@@ -114,7 +115,7 @@ func (db database) rowRefusesWithoutWriting(t *testing.T) {
 
 func (db database) rowPasses(t *testing.T) {
 	stock := db.stock(t)
-	refuses(t, func(token int64) error { return stock.Row(1).Pass(t.Context(), db, token) })
+	fencetest.Refuses(t, func(token int64) error { return stock.Row(1).Pass(t.Context(), db, token) })
 	if n := db.read(t, stock, "n", 1); n != 10 {
 		t.Errorf("n is %d, want 10", n)
 	}
@@ -132,7 +133,7 @@ func (db database) rowNeverGoesBack(t *testing.T) {
 	if _, err := db.Exec("UPDATE " + stock.Name + " SET fence = -1"); err == nil {
 		t.Fatal("the witness sees nothing")
 	}
-	passed, newest := crowd(t, 6, 40, func(token int64) error {
+	passed, newest := fencetest.Crowd(t, 6, 40, func(token int64) error {
 		return stock.Row(1).Update(t.Context(), db, token, "n = n + 1")
 	})
 	if got := db.read(t, stock, "fence", 1); got != newest {
@@ -158,7 +159,7 @@ func (db database) rowMissing(t *testing.T) {
 func (db database) rowWithoutToken(t *testing.T) {
 	stock := db.stock(t)
 	db.must(t, "UPDATE "+stock.Name+" SET fence = NULL")
-	refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
+	fencetest.Refuses(t, func(token int64) error { return stock.Row(1).Update(t.Context(), db, token, "n = n") })
 }
 
 func (db database) rollback(t *testing.T) {
@@ -182,7 +183,7 @@ func (db database) oddNames(t *testing.T) {
 	db.must(t, `INSERT INTO `+quoted+` VALUES ('x', 1, 0, 0, 0), ('x', 2, 0, 0, 0), ('it''s', 1, 0, 0, 0)`)
 	table := fence.Table{Name: name, Key: []string{`or"der`, "line"}, Token: "To ken", Version: "at?", Style: db.style}
 	must(t, table.Row("x", 2).Update(t.Context(), db, 5, db.marks(`"set" = "set" + ?, "or""der" = ?`), 7, "x"))
-	wantStale(t, table.Row("x", 2).Update(t.Context(), db, 4, `"set" = 0`), 4, 5)
+	fencetest.WantStale(t, table.Row("x", 2).Update(t.Context(), db, 4, `"set" = 0`), 4, 5)
 	must(t, table.Row("x", 1).Update(t.Context(), db, 1, `"set" = 1`))
 	_, err := table.Row("it's", 1).UpdateIf(t.Context(), db, 0, `"set" = 9`)
 	must(t, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package fence_test
+package databases_test
 
 import "syscall"
 

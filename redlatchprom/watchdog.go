@@ -1,0 +1,51 @@
+package redlatchprom
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redlatch/redlatch/watchdog"
+)
+
+// Watchdog exports the Stats of a watchdog that runs in this program:
+//
+//	prometheus.MustRegister(redlatchprom.Watchdog(w.Stats))
+//
+// They are the metrics that watchdog.Handler serves. It sends nothing to Redis.
+func Watchdog(stats func() watchdog.Stats) prometheus.Collector { return watchdogStats(stats) }
+
+// watchdogStats is a prometheus.Collector.
+type watchdogStats func() watchdog.Stats
+
+// Describe is called before there are Stats; their names do not depend on them.
+func (w watchdogStats) Describe(to chan<- *prometheus.Desc) {
+	described := map[string]bool{}
+	for _, m := range (watchdog.Stats{}).Metrics() {
+		if !described[m.Name] {
+			to <- describe(m)
+			described[m.Name] = true
+		}
+	}
+}
+
+// Collect sends nothing to Redis.
+func (w watchdogStats) Collect(to chan<- prometheus.Metric) {
+	for _, m := range w().Metrics() {
+		kind := prometheus.GaugeValue
+		if m.Total {
+			kind = prometheus.CounterValue
+		}
+		var reason []string
+		if m.Reason != "" {
+			reason = []string{m.Reason}
+		}
+		to <- prometheus.MustNewConstMetric(describe(m), kind, m.Value, reason...)
+	}
+}
+
+func describe(m watchdog.Metric) *prometheus.Desc {
+	var labels []string
+	if m.Reason != "" {
+		labels = []string{"reason"}
+	}
+	return prometheus.NewDesc(m.Name, m.Help, labels, nil)
+}
