@@ -18,7 +18,7 @@ func Check(l redlatch.Lock) error {
 		return err
 	}
 	return &redlatch.ConfigError{Field: "lock", Reason: fmt.Sprintf(
-		"%q may have several holders (%T): use a Mutex, a FairMutex, the write side of an RWMutex, or a Multi or Quorum of these", l.Name(), l)}
+		"%q may have several holders, as a PermitSemaphore and the read side of an RWMutex have: use an exclusive lock", l.Name())}
 }
 
 // Context is ctx without an owner of WithOwner. Two that share an owner would both hold the lock.
