@@ -63,11 +63,12 @@ func (c *Client) WithOwner(ctx context.Context) context.Context { return c.locks
 
 // Shutdown refuses new acquisitions and ends every wait, both with ErrClosed. Status, ForceUnlock
 // and re-entries (WithOwner) are refused as well. Holds are renewed as before until they are
-// released. Shutdown does what Close does when the last hold has been released, or ctx has ended.
+// released. Semaphore.Release and Latch.CountDown work as before. The permits of a Semaphore that this client
+// has acquired and not released count as held. Shutdown does what Close does when the last hold has been released, or ctx has ended.
 // So it blocks until ctx ends at the latest, and then for as long as Close takes. Shutdown cancels
 // no context: tell your work to end.
 //
-// The error says how many locks were still held when ctx ended, and matches the error of ctx. It
+// The error says how many locks and permits were still held when ctx ended, and matches the error of ctx. It
 // also contains the error of Close.
 func (c *Client) Shutdown(ctx context.Context) error { return c.locks.Shutdown(ctx) }
 

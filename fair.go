@@ -32,6 +32,9 @@ func (c *Client) FairMutex(name string) *FairMutex {
 // Name is the name the mutex was made with.
 func (m *FairMutex) Name() string { return m.ref.Name }
 
+// Exclusive is true: a fair mutex has one holder at a time.
+func (*FairMutex) Exclusive() bool { return true }
+
 // Lock queues and waits until the mutex is held, ctx ends, or the time of WithWait has
 // passed. For options and errors see Mutex.Lock. After an error the waiter has left the
 // queue. If it was the first one and the lock was free, the next one has been told.

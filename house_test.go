@@ -27,7 +27,7 @@ var house = [][]string{
 	{"console"},
 	{"inspect/blocked", "inspect/doctor"},
 	{"watchdog", "fence", "redlatchprom", "redlatchotel", "inspect", "leader", "schedule", "redlatchtest"},
-	{"internal/clientstats"},
+	{"internal/clientstats", "internal/sole"},
 	{"."},
 	{"internal/connect"},
 	{"driver/memory", "driver/sentinel", "driver/goredis"},

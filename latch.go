@@ -37,9 +37,11 @@ func (l *Latch) TrySetCount(ctx context.Context, n int) (bool, error) {
 }
 
 // CountDown lowers the count by one. At zero the latch opens, and all waiters go on. It does nothing
-// to an open latch. A request whose reply is lost is repeated, and counts once.
+// to an open latch. A request whose reply is lost is repeated, and counts once. CountDown works with a
+// context that has ended, and during Client.Shutdown: Config.ReleaseTimeout bounds it.
 //
-// Errors: those of TrySetCount. After ErrUnknownOutcome it may have counted: do not repeat the call.
+// Errors: those of TrySetCount, except the error of ctx. ErrUnknownOutcome means that no answer came in
+// time. The client then repeats the request aside for a minute at least: do not repeat the call.
 //
 // Source: RCountDownLatch.countDown of Redisson; docs/wire-format.md, "Latch".
 func (l *Latch) CountDown(ctx context.Context) error { return l.count.CountDown(ctx) }

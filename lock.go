@@ -22,6 +22,17 @@ type Lock interface {
 	TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
+// Exclusive reports whether l has one holder at a time. Mutex, FairMutex, RWMutex, Multi and Quorum state it by a
+// method Exclusive. The read side of an RWMutex and a PermitSemaphore have several holders, and a Multi or Quorum is
+// exclusive if its members are. A Lock of your own without that method counts as not exclusive: embed the lock
+// that it wraps, or write the method.
+//
+// What needs one holder, such as leader.Run and schedule.Run, refuses any other lock with a *ConfigError.
+func Exclusive(l Lock) bool {
+	states, does := l.(interface{ Exclusive() bool })
+	return does && states.Exclusive()
+}
+
 // LockOption changes one acquisition. Of several that are alike, the last one counts.
 type LockOption struct {
 	kind optionKind

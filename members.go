@@ -24,6 +24,8 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l))
 		case client == nil:
 			err = cmp.Or(err, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l))
+		case ref.Read() && maker == "NewQuorum":
+			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is the read side of an RWMutex, which has several holders", i+1))
 		default:
 			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Lock)})
 		}

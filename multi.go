@@ -2,6 +2,7 @@ package redlatch
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/multilock"
@@ -41,6 +42,11 @@ func NewMulti(locks ...Lock) *Multi {
 // Name is the names of the members, in the order in which they are taken, with a + between
 // them.
 func (m *Multi) Name() string { return m.set.Name() }
+
+// Exclusive is true if one of the members is: who has all members has that one alone.
+func (m *Multi) Exclusive() bool {
+	return slices.ContainsFunc(m.set.Members, func(one multilock.Member) bool { return !one.Ref.Read() })
+}
 
 // Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
 // same error: a *ConfigError (NewMulti), or one that matches ErrInvalidName. It sends nothing.

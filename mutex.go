@@ -25,6 +25,9 @@ func (c *Client) Mutex(name string) *Mutex {
 // Name is the name the mutex was made with.
 func (m *Mutex) Name() string { return m.ref.Name }
 
+// Exclusive is true: a mutex has one holder at a time.
+func (*Mutex) Exclusive() bool { return true }
+
 // Lock waits until the mutex is held, ctx ends, or the time of WithWait has passed.
 //
 // In Redis the hash named after the lock then has one field: the hold's owner, with

@@ -29,7 +29,7 @@ var _ Lock = (*Quorum)(nil)
 // are needed. It does not touch Redis.
 //
 // Every acquisition fails with a *ConfigError if there is no member, or one that is no single
-// lock. The same error reports two members that are known to be on one server. Change the
+// lock, or one that is not Exclusive. The same error reports two members that are known to be on one server. Change the
 // servers of a Quorum one at a time: see docs/multi-and-quorum.md.
 func NewQuorum(locks ...Lock) *Quorum {
 	members, err := membersOf("NewQuorum", locks)
@@ -38,6 +38,9 @@ func NewQuorum(locks ...Lock) *Quorum {
 
 // Name is the name of the members, or their names with a + between them if they differ.
 func (q *Quorum) Name() string { return q.set.CommonName() }
+
+// Exclusive is true: a Quorum takes no lock that has several holders (NewQuorum).
+func (*Quorum) Exclusive() bool { return true }
 
 // Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
 // same error: a *ConfigError (NewQuorum), or one that matches ErrInvalidName. It sends nothing.

@@ -35,6 +35,9 @@ func (c *Client) RWMutex(name string) *RWMutex {
 // Name is the name the lock was made with.
 func (m *RWMutex) Name() string { return m.write.Name }
 
+// Exclusive is true: the write side has one holder at a time. That of RLocker has many.
+func (*RWMutex) Exclusive() bool { return true }
+
 // Lock waits until the write side is held, ctx ends, or the time of WithWait has
 // passed. For options, errors and waiting see Mutex.Lock. The error is ErrUpgrade if
 // the owner holds the read side and not the write side.

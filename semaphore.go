@@ -91,10 +91,11 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
 
 // Release puts n permits back and wakes waiters. It works with a context that has ended:
 // Config.ReleaseTimeout bounds it instead. Nobody checks that the permits were taken before. If there
-// is no semaphore, it creates one with n permits. Client.Close does not release: call Release before it.
+// is no semaphore, it creates one with n permits. Client.Shutdown waits for it, and admits it. Client.Close
+// does not release: call Release before it.
 //
-// Errors: those of AddPermits. After ErrUnknownOutcome the permits may have been put back: do not
-// repeat the call.
+// Errors: those of AddPermits. ErrUnknownOutcome means that no answer came in time. The client then repeats
+// the request aside for a minute at least, and it takes effect once: do not repeat the call.
 //
 // Source: RSemaphore.release of Redisson; docs/wire-format.md, "Semaphore".
 func (s *Semaphore) Release(ctx context.Context, n int) error {

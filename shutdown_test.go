@@ -78,7 +78,7 @@ func TestShutdownReleasesWhatIsHeldWhenItsTimeIsOver(t *testing.T) {
 		defer cancel()
 		err := c.Shutdown(ctx)
 		is(t, "Shutdown", err, context.DeadlineExceeded)
-		if want := "redlatch: shutdown: locks that were still held: 1: context deadline exceeded"; err == nil || err.Error() != want {
+		if want := "redlatch: shutdown: locks and permits that were still held: 1: context deadline exceeded"; err == nil || err.Error() != want {
 			t.Errorf("Shutdown is %v, want %s", err, want)
 		}
 		within(t, "Shutdown", time.Since(began), time.Minute, time.Minute+time.Second)

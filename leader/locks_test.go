@@ -45,6 +45,31 @@ func TestLeadersTakeTurns(t *testing.T) {
 	})
 }
 
+// Goal: two elections under one owner (Client.WithOwner) elect one leader. Re-entry would make two.
+func TestOneOwnerLeadsOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
+		client := s.Client(redlatch.Config{})
+		ctx, stop := context.WithCancel(client.WithOwner(t.Context()))
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer stop()
+		started := make(chan *redlatch.Hold, 2)
+		for range 2 {
+			all.Go(func() {
+				_ = leader.Run(ctx, client.Mutex("leader"), leader.Callbacks{Started: func(ctx context.Context, h *redlatch.Hold) {
+					started <- h
+					<-ctx.Done()
+				}})
+			})
+		}
+		next(t, "one leads", started)
+		time.Sleep(5 * time.Minute)
+		if len(started) > 0 {
+			t.Error("two lead")
+		}
+	})
+}
+
 // Goal: a quorum of servers elects. One server less changes nothing; with two less the leader steps
 // down, and leads again when they are back.
 func TestAQuorumElects(t *testing.T) {

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/random"
+	"github.com/redlatch/redlatch/internal/sole"
 )
 
 // Run stands for election until ctx ends, Started resigns, or an error occurs that another attempt cannot
 // mend. It blocks. Each time that Run acquires l, with a fencing token, it calls cb.Started, and at the end
 // cb.Stopped. If the leadership is lost, Run stands again.
 //
-// Lock l must be exclusive: a Mutex, a FairMutex, the write side of an RWMutex, or a Multi or Quorum, whose
-// tokens are those of its members. WithLease and WithMaxHold limit each leadership. With WithWait, Run gives
+// Lock l must be exclusive (redlatch.Exclusive): a Mutex, a FairMutex, the write side of an RWMutex, or a Multi or
+// Quorum, whose tokens are those of its members. Run takes it as an owner of its own, whatever owner ctx has
+// (redlatch.Client.WithOwner). WithLease and WithMaxHold limit each leadership. With WithWait, Run gives
 // up if it was not elected in time.
 //
 // When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then
@@ -41,9 +42,10 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 	if err != nil {
 		return err
 	}
-	if err := lockerr.Missing("lock", l); err != nil {
+	if err := sole.Check(l); err != nil {
 		return err
 	}
+	ctx = sole.Context(ctx)
 	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing())
 	for wait := firstPause; ; {
 		h, err := l.Lock(ctx, opts...)
@@ -55,7 +57,7 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 			}
 		case ctx.Err() != nil:
 			return ended(ctx, err)
-		case final(err):
+		case sole.Final(err), errors.Is(err, redlatch.ErrNotAcquired):
 			return fmt.Errorf("leader: %w", err)
 		default:
 			cb.Failed(err)
@@ -80,20 +82,4 @@ func ended(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return errors.Join(ctx.Err(), err) // the lock may be held for a lease
-}
-
-// final says whether another attempt cannot help.
-func final(err error) bool {
-	if _, wrong := errors.AsType[*redlatch.ConfigError](err); wrong {
-		return true
-	}
-	for _, one := range []error{
-		redlatch.ErrNotAcquired, redlatch.ErrClosed, redlatch.ErrInvalidName, redlatch.ErrWrongType,
-		redlatch.ErrReentry, redlatch.ErrUpgrade, redlatch.ErrUnsupported,
-	} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
 }

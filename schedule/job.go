@@ -10,13 +10,14 @@ import (
 )
 
 // Times are the times of a job. Next returns the first time after t, or the zero time if there is none. It
-// must return the same times on all machines. The schedules of github.com/robfig/cron/v3 are Times.
+// must return the same times on all machines, whenever it is called. The cron expressions of
+// github.com/robfig/cron/v3 are such Times. Its "@every" is not: it counts from the call, and Run refuses it.
 type Times interface {
 	Next(t time.Time) time.Time
 }
 
 // Every returns the multiples of d since midnight of 1 January of the year 1, UTC. So 15 minutes mean the
-// quarters of every hour, on all machines.
+// quarters of every hour, on all machines. Run refuses less than a second.
 func Every(d time.Duration) Times { return every(d) }
 
 type every time.Duration
@@ -39,7 +40,8 @@ type Job struct {
 	// or its process dies (redlatch.WithMinHold). Set it to more than twice the difference between the
 	// clocks of the machines. A run begins at most half of AtLeast late. After that the machine misses
 	// the time, because another machine may have run the job and released the lock by then. AtLeast
-	// counts as at most half of the time to the next run. Default: 10s.
+	// counts as at most half of the time to the next run. Run refuses it at the start if it is longer than
+	// redlatch.WithLease. Default: 10s.
 	AtLeast time.Duration
 
 	// AtMost is how long a run may take. After that its context ends, with redlatch.ErrLost, and the lock
@@ -82,6 +84,9 @@ var (
 
 	// ErrLate means that this process or its machine did not run at that time, or that its clock was set.
 	ErrLate = errors.New("the process was not running at that time")
+
+	// ErrObserve means that Job.Observe had not returned by then. Run reports such times before its next event.
+	ErrObserve = errors.New("Observe was still being called")
 )
 
 const defaultAtLeast = 10 * time.Second

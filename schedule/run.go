@@ -10,18 +10,19 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/sole"
 )
 
 // Run runs a job at its times, until ctx ends or there are no more times. All machines call it with a lock of
 // the same name: a Mutex or a FairMutex, because Run uses WithMinHold. Each job needs a lock of its own. Run
-// blocks. It runs one time after the other, in the goroutine of its caller.
+// takes it as an owner of its own, whatever owner ctx has (redlatch.Client.WithOwner). Run blocks. It runs one time after the other, in the goroutine of its caller.
 //
 // If Redis does not answer or refuses, Run tries again until half of AtLeast is over. Then it reports the
 // time as Missed. When ctx ends, Run waits until the job has returned. If the job panics, Run releases the
 // lock, and the panic reaches the caller.
 //
 // Run returns the error of ctx, nil if there are no more times, or an error that another attempt cannot mend.
-// If the lock or the options cannot work, Run returns at once, and not at the first time. Such an error is a
+// If the lock, the times or the options cannot work, Run returns at once, and not at the first time. Such an error is a
 // *redlatch.ConfigError, redlatch.ErrClosed, ErrInvalidName, ErrWrongType, ErrReentry, ErrUpgrade or
 // ErrUnsupported.
 func Run(ctx context.Context, l redlatch.Lock, times Times, job Job, opts ...redlatch.LockOption) error {
@@ -34,26 +35,28 @@ func run(ctx context.Context, clock func() time.Time, l redlatch.Lock, times Tim
 	if err != nil {
 		return err
 	}
-	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("times", times)); err != nil {
+	if err := cmp.Or(sole.Check(l), lockerr.Missing("times", times)); err != nil {
 		return err
 	}
 	r := &runner{
 		lock: l, times: times, job: job, opts: opts,
 		now: func() time.Time { return clock().Round(0) }, // without the monotonic clock
 	}
+	ctx = sole.Context(ctx)
 	from, late := r.now(), ErrLate
 	if err := r.refused(ctx, from); err != nil {
 		return err
 	}
 	for {
 		due, err := r.await(ctx, from, late)
+		if err == nil && !due.IsZero() {
+			late, err = r.attempt(ctx, due)
+			from = due
+		}
 		if err != nil || due.IsZero() {
+			r.reportHeldBack()
 			return err
 		}
-		if late, err = r.attempt(ctx, due); err != nil {
-			return err
-		}
-		from = due
 	}
 }
 
@@ -64,6 +67,8 @@ type runner struct {
 	job   Job
 	opts  []redlatch.LockOption
 	now   func() time.Time
+
+	heldBack Event // times that were missed while Observe was called; the zero value is none
 }
 
 // refused is why no attempt can work, as far as that is known without Redis. It attempts to acquire the lock
@@ -73,17 +78,31 @@ func (r *runner) refused(ctx context.Context, from time.Time) error {
 	if err != nil || due.IsZero() {
 		return err
 	}
-	atLeast, err := r.atLeast(due)
-	if err != nil {
+	if err := r.refusedTimes(due); err != nil {
 		return err
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
-	if _, err := r.lock.TryLock(ended, r.options(atLeast)...); final(err) {
+	if _, err := r.lock.TryLock(ended, r.options(r.job.AtLeast)...); sole.Final(err) {
 		return fmt.Errorf("schedule: %w", err)
 	}
 	return nil
 }
+
+// refusedTimes is why these times, of which due is the first, cannot be those of several machines, or nil.
+func (r *runner) refusedTimes(due time.Time) error {
+	if again := r.times.Next(due.Add(-1)); !again.Equal(due) {
+		return &redlatch.ConfigError{Field: "times", Reason: fmt.Sprintf(
+			"they depend on when Next is called (%v, asked again %v), so they differ from machine to machine; for a fixed interval use Every", due, again)}
+	}
+	if interval, is := r.times.(every); is && time.Duration(interval) < leastInterval {
+		return &redlatch.ConfigError{Field: "times", Reason: fmt.Sprintf("Every(%v) is less than %v: is a unit missing?", time.Duration(interval), leastInterval)}
+	}
+	return nil
+}
+
+// leastInterval is the least that Every takes. A forgotten unit makes nanoseconds of seconds.
+const leastInterval = time.Second
 
 // options are those of an acquisition, which keeps the lock for that long at least.
 func (r *runner) options(atLeast time.Duration) []redlatch.LockOption {
@@ -107,9 +126,12 @@ func (r *runner) next(t time.Time) (time.Time, error) {
 const longestSleep = time.Minute
 
 // await sleeps until the next time after from that is not missed. The zero time means that there is
-// none.
+// none. Between two reports it sleeps, for a slow Observe must not make it miss one time after the other.
 func (r *runner) await(ctx context.Context, from time.Time, late error) (time.Time, error) {
-	for {
+	for reported := false; ; {
+		if err := ctx.Err(); err != nil {
+			return time.Time{}, err
+		}
 		due, err := r.next(from)
 		if err != nil || due.IsZero() {
 			return due, err
@@ -128,7 +150,13 @@ func (r *runner) await(ctx context.Context, from time.Time, late error) (time.Ti
 			return due, err
 		}
 		if fresh.IsZero() || fresh.After(due) {
-			r.report(Event{Kind: Missed, Due: due, Until: fresh, Err: late})
+			missed := Event{Kind: Missed, Due: due, Until: fresh, Err: late}
+			if reported {
+				r.holdBack(missed)
+			} else {
+				r.report(missed)
+				reported, late = true, ErrObserve
+			}
 			from = now.Add(-atLeast / 2) // after which fresh comes
 			continue
 		}
@@ -138,8 +166,16 @@ func (r *runner) await(ctx context.Context, from time.Time, late error) (time.Ti
 		if err := pause.For(ctx, min(due.Sub(now), longestSleep)); err != nil {
 			return due, err
 		}
-		late = ErrLate
+		reported, late = false, ErrLate
 	}
+}
+
+// holdBack keeps an event until the next report. Several become one.
+func (r *runner) holdBack(missed Event) {
+	if r.heldBack.Kind != "" {
+		missed.Due = r.heldBack.Due
+	}
+	r.heldBack = missed
 }
 
 // atLeast is how long the lock stays held for a time.
@@ -176,7 +212,7 @@ func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 		case errors.Is(err, redlatch.ErrNotAcquired):
 			r.report(Event{Kind: Elsewhere, Due: due, Err: errors.Join(err, failed)})
 			return ErrLate, nil
-		case final(err):
+		case sole.Final(err):
 			return nil, fmt.Errorf("schedule: %w", err)
 		}
 		failed = err
@@ -217,24 +253,16 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 	return ran, e.Err
 }
 
-// report tells the observer.
+// report tells the observer, and before that what was held back.
 func (r *runner) report(e Event) {
+	r.reportHeldBack()
 	e.Lock = r.lock.Name()
 	r.job.Observe(e)
 }
 
-// final says whether another attempt cannot help.
-func final(err error) bool {
-	if _, wrong := errors.AsType[*redlatch.ConfigError](err); wrong {
-		return true
+func (r *runner) reportHeldBack() {
+	if missed := r.heldBack; missed.Kind != "" {
+		r.heldBack = Event{}
+		r.report(missed)
 	}
-	for _, one := range []error{
-		redlatch.ErrClosed, redlatch.ErrInvalidName, redlatch.ErrWrongType,
-		redlatch.ErrReentry, redlatch.ErrUpgrade, redlatch.ErrUnsupported,
-	} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
 }

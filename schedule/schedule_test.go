@@ -107,8 +107,10 @@ func (f *fleet) start(t *testing.T) *fleet {
 	return f
 }
 
-func (m *machine) start(t *testing.T) {
-	ctx, stop := context.WithCancel(t.Context())
+func (m *machine) start(t *testing.T) { m.startUnder(t, t.Context()) }
+
+func (m *machine) startUnder(t *testing.T, ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
 	m.stop = stop
 	var run sync.WaitGroup
 	clock := func() time.Time { return time.Now().Add(time.Duration(m.skew.Load())) }
@@ -382,6 +384,11 @@ type stuck struct{}
 
 func (stuck) Next(t time.Time) time.Time { return t }
 
+// relative are times that count from the call.
+type relative time.Duration
+
+func (r relative) Next(t time.Time) time.Time { return t.Add(time.Duration(r)).Truncate(time.Second) }
+
 func TestWhatCannotWorkIsRefused(t *testing.T) {
 	do := func(context.Context, time.Time, *redlatch.Hold) error { return nil }
 	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
@@ -403,7 +410,10 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 			{client.Mutex("job"), minute, schedule.Job{Do: do, AtLeast: 2, AtMost: 1}, "AtMost"},
 			{(*redlatch.Mutex)(nil), minute, schedule.Job{Do: do}, "lock"},
 			{client.RWMutex("job"), minute, schedule.Job{Do: do}, "WithMinHold"},
-			{client.RWMutex("job").RLocker(), minute, schedule.Job{Do: do}, "WithMinHold"},
+			{client.RWMutex("job").RLocker(), minute, schedule.Job{Do: do}, "lock"},
+			{client.PermitSemaphore("job").Locker(), minute, schedule.Job{Do: do}, "lock"},
+			{client.Mutex("job"), schedule.Every(30), schedule.Job{Do: do}, "times"},  // of nanoseconds
+			{client.Mutex("job"), relative(time.Hour), schedule.Job{Do: do}, "times"}, // as "@every" of robfig/cron
 			{redlatch.NewMulti(client.Mutex("a"), client.Mutex("b")), minute, schedule.Job{Do: do}, "WithMinHold"},
 			{redlatch.NewQuorum(client.Mutex("a")), minute, schedule.Job{Do: do}, "WithMinHold"},
 			{client.Mutex(""), minute, schedule.Job{Do: do}, redlatch.ErrInvalidName.Error()},

@@ -2,6 +2,7 @@ package counter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,14 +21,15 @@ type Counters struct {
 	keep    time.Duration // for how long a record is kept
 
 	mu   sync.Mutex
-	free []int // slots that no request has
-	most int   // how many slots there are
-	last int64 // number of a request
+	free []int          // slots that no request has
+	most int            // how many slots there are
+	last int64          // number of a request
+	owed map[string]int // permits that were taken and not put back, by key
 }
 
 // New makes the counters of a manager. No request is repeated for longer than the bound.
 func New(m *lock.Manager, bound time.Duration) *Counters {
-	return &Counters{manager: m, keep: max(time.Minute, 2*bound)}
+	return &Counters{manager: m, keep: max(time.Minute, 2*bound), owed: make(map[string]int)}
 }
 
 // request is one request, with the slot that it has until it has ended.
@@ -57,6 +59,42 @@ func (c *Counters) end(r request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.free = append(c.free, r.slot)
+}
+
+// took notes that this client has n permits more.
+func (c *Counters) took(key string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed[key] += n
+	c.manager.Owe(n)
+}
+
+// gave notes that this client has n permits less. Others may have taken those that it puts back.
+func (c *Counters) gave(key string, n int) {
+	c.mu.Lock()
+	n = min(n, c.owed[key])
+	if c.owed[key] -= n; c.owed[key] == 0 {
+		delete(c.owed, key)
+	}
+	c.mu.Unlock()
+	if n > 0 {
+		c.manager.Owe(-n)
+	}
+}
+
+// insist repeats a request aside, until it is answered or its record may have expired. Shutdown waits for it, and
+// Close for the attempt that is under way. The caller is inside the manager.
+func (n named) insist(r request, call script.Call, done func(script.Result, error)) {
+	n.manager.EnterRelease()
+	n.manager.Go(func() {
+		defer n.manager.Leave()
+		defer n.end(r)
+		result, err := n.manager.Releases().Run(context.Background(), call)
+		for err != nil && !n.manager.Closing() && time.Since(r.began) < n.keep {
+			result, err = n.manager.Releases().Run(context.Background(), call)
+		}
+		done(result, err)
+	})
 }
 
 // named is a counter by its name.
@@ -93,20 +131,46 @@ func (n named) change(ctx context.Context, verb string, call func(script.Request
 		return script.Result{}, err
 	}
 	defer n.manager.Leave()
-	return n.send(ctx, verb, n.manager.Runner(), call)
+	return n.send(ctx, verb, call)
 }
 
-func (n named) send(ctx context.Context, verb string, runner *script.Runner, call func(script.Request) script.Call) (script.Result, error) {
+func (n named) send(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
 	r := n.begin(n.key)
 	defer n.end(r)
-	result, err := runner.Run(ctx, call(r.Request))
+	result, err := n.manager.Runner().Run(ctx, call(r.Request))
+	return result, n.outcome(ctx, verb, result, err)
+}
+
+// finish runs a call that ends work: also if ctx has ended, and until the client is closed. If it is not answered
+// within the release timeout, it is repeated aside, and the error is ErrUnknownOutcome.
+func (n named) finish(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
+	if err := n.enter(verb, n.manager.EnterRelease); err != nil {
+		return script.Result{}, err
+	}
+	defer n.manager.Leave()
+	r := n.begin(n.key)
+	sent := call(r.Request)
+	result, err := n.manager.Releases().Run(context.WithoutCancel(ctx), sent)
+	if err == nil {
+		n.end(r)
+		return result, n.outcome(ctx, verb, result, nil)
+	}
+	n.insist(r, sent.Sourced(), func(script.Result, error) { n.manager.Queues().Wake(n.queue, nil) })
+	if _, unknown := errors.AsType[*script.UnknownError](err); !unknown {
+		err = &script.UnknownError{Err: err} // it may still take effect
+	}
+	return result, n.failure(ctx, verb, err)
+}
+
+// outcome is the error of a request, or nil.
+func (n named) outcome(ctx context.Context, verb string, result script.Result, err error) error {
 	if err == nil && result.Repeated && result.Reply.Err != nil { // an earlier copy may still come
 		err = &script.UnknownError{Err: result.Reply.Err}
 	}
-	if err != nil {
-		err = n.failure(ctx, verb, err)
+	if err == nil {
+		return nil
 	}
-	return result, err
+	return n.failure(ctx, verb, err)
 }
 
 // enter admits an operation.

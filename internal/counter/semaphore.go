@@ -102,25 +102,26 @@ func (s Semaphore) Add(ctx context.Context, n int) error {
 		return err
 	}
 	defer s.manager.Leave()
-	return s.add(ctx, verb, n, s.manager.Runner())
+	return s.add(ctx, verb, n, s.send)
 }
 
 // Release puts n permits back, also if ctx has ended.
 func (s Semaphore) Release(ctx context.Context, n int) error {
-	const verb = "release permits of"
-	if err := s.enter(verb, s.manager.EnterRelease); err != nil {
-		return err
+	if s.err == nil {
+		defer s.gave(s.key, n)
 	}
-	defer s.manager.Leave()
-	return s.add(context.WithoutCancel(ctx), verb, n, s.manager.Releases())
+	return s.add(ctx, "release permits of", n, s.finish)
 }
 
 // add adds permits, and wakes a local waiter when that was answered. The message of it is an echo.
-func (s Semaphore) add(ctx context.Context, verb string, n int, runner *script.Runner) error {
+func (s Semaphore) add(
+	ctx context.Context, verb string, n int,
+	send func(context.Context, string, func(script.Request) script.Call) (script.Result, error),
+) error {
 	queues := s.manager.Queues()
 	queues.Freeing(s.queue)
 	began := time.Now()
-	result, err := s.send(ctx, verb, runner, func(r script.Request) script.Call { return s.calls.Add(n, r) })
+	result, err := send(ctx, verb, func(r script.Request) script.Call { return s.calls.Add(n, r) })
 	var added script.Added
 	if err == nil {
 		if added, err = script.ReadAdded(result.Reply); err != nil {
@@ -220,6 +221,9 @@ func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
 	_, unknown := errors.AsType[*script.UnknownError](err)
 	if err == nil && left >= 0 || !unknown && !result.Repeated {
 		s.end(r)
+		if err == nil && left >= 0 {
+			s.took(s.key, n)
+		}
 		return left, s.refusal(ctx, err)
 	}
 	undone := s.cancel(n, r)
@@ -234,13 +238,7 @@ func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
 // record may have expired.
 func (s Semaphore) cancel(n int, r request) <-chan bool {
 	undone := make(chan bool, 1)
-	s.manager.Go(func() {
-		defer s.end(r)
-		call, ctx := s.calls.Cancel(n, r.Request).Sourced(), context.Background()
-		result, err := s.manager.Releases().Run(ctx, call)
-		for err != nil && !s.manager.Stopped() && time.Since(r.began) < s.keep { // nobody else would put them back
-			result, err = s.manager.Releases().Run(ctx, call)
-		}
+	s.insist(r, s.calls.Cancel(n, r.Request).Sourced(), func(result script.Result, err error) {
 		putBack := false
 		if err == nil {
 			putBack, err = script.ReadCancelled(result.Reply)

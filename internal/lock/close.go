@@ -19,8 +19,8 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	case <-m.life.closed:
 	case <-ctx.Done():
 		m.early.Do(func() {
-			if n := m.engine.Len(); n > 0 {
-				m.earlyErr = fmt.Errorf("redlatch: shutdown: locks that were still held: %d: %w", n, context.Cause(ctx))
+			if n := m.held(); n > 0 {
+				m.earlyErr = fmt.Errorf("redlatch: shutdown: locks and permits that were still held: %d: %w", n, context.Cause(ctx))
 			}
 		})
 	}

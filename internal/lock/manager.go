@@ -58,6 +58,7 @@ type Manager struct {
 	waiting, trying Options // of acquisitions without options
 
 	lastOwner atomic.Int64
+	owed      atomic.Int64 // permits without a lease
 	losses    atomic.Int64
 	denied    sync.Once // the log was told that the server refuses to publish
 
@@ -93,7 +94,7 @@ func New(s Settings) *Manager {
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())
-	m.life.held = m.engine.Len
+	m.life.held = m.held
 	m.keepAlive = newKeepAlive(m)
 	here.Store(m.id, s.Name)
 	return m
@@ -180,6 +181,19 @@ func (m *Manager) Enter() bool { return m.life.enter() }
 // EnterRelease is Enter for an operation that releases. It is also admitted while closing waits for
 // what is under way.
 func (m *Manager) EnterRelease() bool { return m.life.enterRelease() }
+
+// Owe changes by n how many permits without a lease this client has. Shutdown waits until there are none.
+func (m *Manager) Owe(n int) {
+	if m.owed.Add(int64(n)); n < 0 {
+		m.life.ended()
+	}
+}
+
+// held is how many locks and permits the client has.
+func (m *Manager) held() int { return m.engine.Len() + int(m.owed.Load()) }
+
+// Closing says that the manager has begun to close: what is repeated aside ends.
+func (m *Manager) Closing() bool { return m.life.isClosing() }
 
 // Stopped says that nobody is to wait any more. Waiters are woken then.
 func (m *Manager) Stopped() bool { return m.life.ctx.Err() != nil }

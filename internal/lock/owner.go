@@ -26,6 +26,25 @@ func (m *Manager) WithOwner(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownerKey{m}, &owner{grants: make(map[lockID]*Grant)})
 }
 
+// WithoutOwner returns a context below which no acquisition has an owner of WithOwner: each has one of its own.
+func WithoutOwner(ctx context.Context) context.Context { return ownerless{ctx} }
+
+// ownerless is a context without an owner, for any manager.
+type ownerless struct{ context.Context }
+
+// Value answers no key of an owner, and its own with itself.
+func (c ownerless) Value(key any) any {
+	switch key.(type) {
+	case ownerKey:
+		return nil
+	case ownerlessKey:
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+type ownerlessKey struct{}
+
 // nextOwner makes a new owner's name: for a lock a number, which plays the part of Java's thread id,
 // and for a permit an id.
 func (r *Ref) nextOwner() string {
@@ -147,7 +166,11 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 	case !r.read && g.reads():
 		return r.upgradeError()
 	}
-	return fmt.Errorf("redlatch: lock %q: %w, as %s; use Client.WithOwner to re-enter", r.Name, lockerr.ErrReentry, g.owner)
+	advice := "; use Client.WithOwner to re-enter"
+	if ctx.Value(ownerlessKey{}) != nil {
+		advice = "" // it would not help
+	}
+	return fmt.Errorf("redlatch: lock %q: %w, as %s%s", r.Name, lockerr.ErrReentry, g.owner, advice)
 }
 
 func (m *Manager) ownerOf(ctx context.Context) *owner {

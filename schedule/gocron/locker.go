@@ -5,6 +5,7 @@ import (
 
 	cron "github.com/go-co-op/gocron/v2"
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/sole"
 )
 
 // Locker takes a lock for each run of a job. Pass it to gocron.WithDistributedLocker, or for one job to
@@ -32,7 +33,11 @@ func NewLocker(lock func(name string) redlatch.Lock, opts ...redlatch.LockOption
 // Lock takes the lock of a job if it is free, and does not wait. If Lock returns an error, gocron skips the
 // run. gocron does not learn of a lock that is lost while the job runs.
 func (l *Locker) Lock(ctx context.Context, key string) (cron.Lock, error) {
-	hold, err := l.lock(key).TryLock(ctx, l.opts...)
+	lock := l.lock(key)
+	if err := sole.Check(lock); err != nil {
+		return nil, err
+	}
+	hold, err := lock.TryLock(sole.Context(ctx), l.opts...)
 	if err != nil {
 		return nil, err // not a nil *Hold in an interface
 	}
