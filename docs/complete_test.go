@@ -2,7 +2,9 @@ package docs_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,5 +55,51 @@ func TestThePageOnErrorsHasEveryError(t *testing.T) {
 		if !strings.Contains(string(page), "\n### "+name[1]+name[2]+"\n") {
 			t.Errorf("the page lacks %s", name[1]+name[2])
 		}
+	}
+}
+
+// Goal: the page on the architecture leads to files that exist. Its names
+// without a folder are in the root, in internal/lock or in internal/script.
+func TestTheArchitectureNamesFilesThatExist(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, filepath.Join(tree, "docs/architecture.md"))
+	files := regexp.MustCompile("`([a-z_/]+\\.(?:go|lua))`").FindAllStringSubmatch(page, -1)
+	if len(files) < 20 {
+		t.Fatalf("the page names %d files", len(files))
+	}
+	for _, file := range files {
+		if !existsBelow(t, file[1]) {
+			t.Errorf("the page names %s, which does not exist", file[1])
+		}
+	}
+}
+
+// existsBelow says whether a file of that name is in the root, in internal/lock or in internal/script. Each
+// package has a doc.go.
+func existsBelow(t *testing.T, file string) bool {
+	t.Helper()
+	for _, folder := range []string{".", "internal/lock", "internal/script"} {
+		if _, err := os.Stat(filepath.Join(tree, folder, file)); err == nil {
+			return true
+		}
+	}
+	return file == "doc.go"
+}
+
+// Goal: a reader who types a target of make that a page names gets one.
+func TestThePagesNameTargetsThatExist(t *testing.T) {
+	t.Parallel()
+	targets := namedIn(t, "Makefile", `(?m)^([a-z-]+):`)
+	named := 0
+	for _, pages := range []string{"*.md", "docs/*.md"} {
+		for _, target := range namedIn(t, pages, "(?m)(?:`|^)make ([a-z][a-z-]*)") {
+			named++
+			if target != "check" && !slices.Contains(targets, target) {
+				t.Errorf("%s names make %s, which does not exist", pages, target)
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("the pages name %d targets", named)
 	}
 }
