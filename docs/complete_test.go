@@ -3,12 +3,15 @@ package docs_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/watchdog"
 )
 
 // Goal: the page on the wire format has every key and channel, as package protocol writes it.
@@ -101,5 +104,51 @@ func TestThePagesNameTargetsThatExist(t *testing.T) {
 	}
 	if named < 20 {
 		t.Errorf("the pages name %d targets", named)
+	}
+}
+
+// Goal: a field of Config and an option of an acquisition that a page names exist. The pages for those who
+// come from other libraries name theirs as well.
+func TestThePagesNameFieldsAndOptionsThatExist(t *testing.T) {
+	t.Parallel()
+	options := namedIn(t, "*.go", `(?m)^func (With\w+)\(`)
+	options = append(options, namedIn(t, "client.go", `(?m)^func \(c \*Client\) (With\w+)\(`)...)
+	options = append(options, "WithToken", "WithoutCancel", "WithTimeout", "WithDistributedLocker", "WithDistributedElector") // of others
+	configs := []reflect.Type{reflect.TypeFor[redlatch.Config](), reflect.TypeFor[watchdog.Config]()}
+	pages, err := filepath.Glob(filepath.Join(tree, "docs/*.md"))
+	must(t, err)
+	named := 0
+	for _, page := range append(pages, filepath.Join(tree, "README.md")) {
+		if strings.HasPrefix(filepath.Base(page), "from-") {
+			continue
+		}
+		text := readPage(t, page)
+		for _, found := range regexp.MustCompile(`\bConfig\.([A-Z]\w+)`).FindAllStringSubmatch(text, -1) {
+			named++
+			if !slices.ContainsFunc(configs, func(c reflect.Type) bool { _, has := c.FieldByName(found[1]); return has }) {
+				t.Errorf("%s: Config has no field %s", page, found[1])
+			}
+		}
+		for _, found := range regexp.MustCompile(`\bWith[A-Z]\w+`).FindAllString(text, -1) {
+			named++
+			if !slices.Contains(options, found) {
+				t.Errorf("%s: there is no %s", page, found)
+			}
+		}
+	}
+	if named < 100 {
+		t.Errorf("the pages name %d fields and options", named)
+	}
+}
+
+// Goal: the page on metrics has every metric of package redlatchprom, and no other.
+func TestThePageOnMetricsHasEveryMetric(t *testing.T) {
+	t.Parallel()
+	exported := namedIn(t, "redlatchprom/doc.go", `(?m)^//\t(redlatch_[a-z_]+)`)
+	listed := namedIn(t, "docs/metrics.md", "`(redlatch_[a-z_]+)")
+	slices.Sort(exported)
+	slices.Sort(listed)
+	if exported, listed = slices.Compact(exported), slices.Compact(listed); len(exported) < 10 || !slices.Equal(exported, listed) {
+		t.Errorf("the page has %q, and the package %q", listed, exported)
 	}
 }

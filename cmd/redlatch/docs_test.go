@@ -117,7 +117,7 @@ func outputs(t *testing.T, file string) (all []shownCommand) {
 func timeless(output string) string {
 	for pattern, same := range map[string]string{
 		`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`: "ID",
-		`\b[0-9.]+m?s left`: "some time left",
+		`\b[0-9.]+m?s left`:                         "some time left",
 	} {
 		output = regexp.MustCompile(pattern).ReplaceAllString(output, same)
 	}
