@@ -80,10 +80,10 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 // is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends
 // nothing, also if the first one failed.
 //
-// Nil from the first call means that nothing of the hold is left. After a lost reply the
-// request is repeated. Unlock then cannot tell a lock that the first request freed from one
-// that was forced open a moment before. If Close is about to release the hold, Unlock waits
-// for Close and returns nil. Close reports what could not be released.
+// Nil from the first call means that nothing of the hold is left. After a lost reply Unlock
+// repeats the request, and may find the lock free. It then takes the lock for released, although
+// somebody may have forced it open a moment before. If Close is about to release the hold, Unlock
+// waits for Close and returns nil. Close reports what could not be released.
 //
 // Errors: ErrLost, if the lock was not held any more. Somebody else may have held it
 // meanwhile. After ErrUnknownOutcome, or an error of the network or the server, the lock may

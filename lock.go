@@ -139,12 +139,12 @@ func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOpti
 //   - Only the first waiter of a process for a lock asks. It asks once more right before its time is
 //     over, and also when the lease of the holder ends.
 //   - While a goroutine of this client holds the lock, the others wait for its Unlock, which hands the
-//     lock over. They ask Redis every Config.PollCap then.
+//     lock over. Until then the first of them asks Redis only every Config.PollCap.
 //   - After a time of max, Unlock does not hand over. The waiters of this process sleep for one max, so
 //     that a process that polls gets the lock. If no process takes it, the time until this happens
 //     again doubles, up to 8 max.
-//   - Of the waiters for a FairMutex only the next in turn polls. A waiter learns within max that it is
-//     the next: after 50 ms at least, and 1 s at most.
+//   - Of the waiters for a FairMutex only the first in the queue polls. A waiter learns within max that
+//     it is the first: after 50 ms at least, and 1 s at most.
 //
 // A release publishes as always. A Quorum votes anew after each pause.
 //

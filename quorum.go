@@ -56,8 +56,8 @@ func (q *Quorum) Err() error { return q.set.Check("NewQuorum") }
 // everything is released. Lock waits until one of the members that refused may have changed,
 // and asks again.
 //
-// The hold ends when fewer than a majority of the members are held. At Hold.Deadline that may
-// be so, and the hold ends then at the latest. A missing member is asked for again, soon at
+// The hold ends when fewer than a majority of the members are held, and at Hold.Deadline at the
+// latest. A renewal moves that deadline. A missing member is asked for again, soon at
 // first and then with every renewal, unless WithLease is set. Unlock returns when a majority
 // is free, and releases the rest in the background.
 //

@@ -84,9 +84,9 @@
 //
 // Whether a message is an echo does not matter here, so a lost message leaves nobody asleep.
 //
-// That is not so for what has several places, such as the permits of a semaphore
-// (Hub.JoinShared). There all messages count except the echoes, because a local release
-// hands over or wakes by itself.
+// The permits of a semaphore are different (Hub.JoinShared): there may be one left for a second
+// waiter of this process while the first one has a permit. So a message of another process wakes the
+// contender in any case. An echo does not, because the local release hands over or wakes by itself.
 //
 // # Waiters that poll
 //

@@ -18,7 +18,7 @@ var (
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	var pages []string
-	for _, pattern := range []string{"../*.md", "*.md", "decisions/*.md", "../examples/*/*.md"} {
+	for _, pattern := range []string{"../*.md", "*.md", "decisions/*.md", "releases/*.md", "../examples/*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		must(t, err)
 		pages = append(pages, found...)
