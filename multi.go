@@ -73,7 +73,7 @@ func (m *Multi) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 }
 
 func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	each, err := optionsOfEach(m.set, wait, opts)
+	each, err := optionsOfEach(aMulti, m.set, wait, opts)
 	if err != nil {
 		return nil, err
 	}
