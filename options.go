@@ -105,8 +105,8 @@ func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOpti
 //   - After a time of max, Unlock does not hand over. The waiters of this process sleep for one max, so
 //     that a process that polls gets the lock. If no process takes it, the time until this happens
 //     again doubles, up to 8 max.
-//   - Of the waiters for a FairMutex only the next in turn polls. A waiter learns within max that it is
-//     the next: after 50 ms at least, and 1 s at most.
+//   - Of the waiters for a FairMutex only the head of the queue polls. A waiter learns within max that it is
+//     the head: after 50 ms at least, and 1 s at most.
 //
 // A release publishes as always. A Quorum votes anew after each pause.
 //
@@ -164,7 +164,7 @@ const (
 	minCohort = time.Millisecond // the shortest time for which a lock stays with a cohort
 
 	severalHolders = "a PermitSemaphore has several holders"
-	severalInTurn  = "its hold serves one goroutine after another"
+	oneAtATime     = "its hold serves one goroutine after another"
 	endsBefore     = "the hold would end before the lock may be free"
 )
 
@@ -224,8 +224,8 @@ var optionTable = [...]optionRow{
 			{kinds: aFairMutex, why: "a FairMutex is served in the order of arrival, across processes"},
 			{kinds: aPermit, why: severalHolders},
 			{kinds: aMulti | aQuorum, why: "a Multi or a Quorum cannot be passed on in memory"},
-			{with: leaseOption, why: severalInTurn},
-			{with: maxHoldOption, why: severalInTurn},
+			{with: leaseOption, why: oneAtATime},
+			{with: maxHoldOption, why: oneAtATime},
 			{kinds: aReader, with: fencingOption, why: "tokens of readers grow from process to process"},
 		},
 	},
