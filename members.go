@@ -61,22 +61,19 @@ func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 	return c, r, true
 }
 
-// optionsOfEach are the options of an acquisition, with the default lease of each member's
-// client. There are none if the members cannot be taken.
-func optionsOfEach(s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
+// optionsOfEach are the options of an acquisition of several locks as one, for each member. There are none to
+// check if the members cannot be taken as one.
+func optionsOfEach(kind lockKinds, s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
 	each := make([]lock.Options, len(s.Members))
+	if s.Err != nil {
+		return each, nil
+	}
 	for i, m := range s.Members {
-		o, err := options(m.Locks, wait, opts)
-		if err != nil && s.Err == nil {
+		o, err := lockOptions(m.Locks, kind, m.Restart.Delay, wait, opts)
+		if err != nil {
 			return nil, err
 		}
-		if o.MinHold > 0 {
-			return nil, &ConfigError{Field: "WithMinHold", Reason: "the members of a Multi or a Quorum are released together: it is for a single lock"}
-		}
 		each[i] = *o
-		if each[i].Cohort > 0 {
-			return nil, &ConfigError{Field: "WithCohort", Reason: "a Multi or a Quorum cannot be passed on in memory"}
-		}
 	}
 	return each, nil
 }

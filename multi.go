@@ -57,7 +57,7 @@ func (m *Multi) Err() error { return m.set.Check("NewMulti") }
 // the last member was taken, and replicas confirm that lease. WithFencing is for each member.
 //
 // One script takes the mutexes of one client, and in a cluster of one slot, if they are free.
-// If one of them is not free, Lock takes them in turn. While it waits for one, it holds and
+// If one of them is not free, Lock takes them one after another. While it waits for one, it holds and
 // renews the earlier ones. If one of those is lost meanwhile, Lock begins again. If the
 // members have several clients, Lock waits a few seconds for one, then releases all and begins
 // again. Otherwise processes that know one server by two names could wait for each other.
@@ -79,7 +79,7 @@ func (m *Multi) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 }
 
 func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	each, err := optionsOfEach(m.set, wait, opts)
+	each, err := optionsOfEach(aMulti, m.set, wait, opts)
 	if err != nil {
 		return nil, err
 	}

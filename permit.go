@@ -2,7 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/lock"
@@ -57,44 +56,22 @@ func (s *PermitSemaphore) Available(ctx context.Context) (int, error) { return s
 // acquisition takes a permit of its own, even with Client.WithOwner or under Hold.Context. Waiters of one
 // process are served in the order of arrival. Between processes there is no order.
 //
-// The options are WithLease, WithWait, WithMaxHold, WithReplicas and WithBackoff. Acquire refuses the
-// others with a *ConfigError. The watchdog (Config.Protect) does not renew permits: a permit is lost if the process
-// is paused for longer than its lease.
+// Acquire refuses an option that needs a single holder with a *ConfigError; docs/choosing.md lists them. The
+// watchdog (Config.Protect) does not renew permits: a permit is lost if the process is paused for longer than its
+// lease.
 //
 // Errors: those of Mutex.Lock, except ErrReentry and ErrLost.
 //
 // Source: RPermitExpirableSemaphore.acquire and tryAcquire of Redisson; docs/wire-format.md, "Semaphore
 // with leased permits".
 func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return s.acquire(ctx, forever, opts)
+	return acquire(ctx, aPermit, &s.ref, forever, opts)
 }
 
 // TryAcquire takes a permit if one is available, and does not wait. It asks Redis once and may
 // overtake waiters. For errors and effects see Acquire.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return s.acquire(ctx, 0, opts)
-}
-
-func (s *PermitSemaphore) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	for _, opt := range opts {
-		if field := opt.onlyForLocks(); field != "" {
-			return nil, &ConfigError{Field: field, Reason: "a PermitSemaphore has several holders"}
-		}
-	}
-	return acquire(ctx, &s.ref, wait, opts)
-}
-
-// onlyForLocks names an option that a permit cannot have, "" for any other.
-func (o LockOption) onlyForLocks() string {
-	switch o.kind {
-	case fencingOption:
-		return "WithFencing"
-	case cohortOption:
-		return "WithCohort"
-	case minHoldOption:
-		return "WithMinHold"
-	}
-	return ""
+	return acquire(ctx, aPermit, &s.ref, 0, opts)
 }
 
 // Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one

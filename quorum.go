@@ -2,7 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/multilock"
@@ -81,14 +80,9 @@ func (q *Quorum) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
 func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	each, err := optionsOfEach(q.set, wait, opts)
+	each, err := optionsOfEach(aQuorum, q.set, wait, opts)
 	if err != nil {
 		return nil, err
-	}
-	for i, m := range q.set.Members {
-		if delay := m.Restart.Delay; delay >= 0 && each[i].Fixed && each[i].Lease > delay {
-			return nil, &ConfigError{Field: "WithLease", Reason: fmt.Sprintf("%v is beyond Config.RestartDelay, %v: a restarted server would count too early", each[i].Lease, delay)}
-		}
 	}
 	h, err := multilock.LockMajority(ctx, q.set, each)
 	return (*Hold)(h), err

@@ -7,7 +7,7 @@ import (
 
 // Reply is the reply to one command: nil (IsNil), an integer, a string, an
 // array, or an error. These are the types of RESP2: a map is an array of keys
-// and values in turn, and a floating-point number is a string.
+// and values alternating, and a floating-point number is a string.
 type Reply struct {
 	Int   int64   // of an integer reply
 	Str   string  // of a string reply

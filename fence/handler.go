@@ -40,7 +40,7 @@ type HTTPConfig struct {
 //	409 Conflict              the token is stale; the header has the newest that passed
 //	428 Precondition Required there is no token
 //	400 Bad Request           the header is not one number, or beyond HTTPConfig.MaxToken
-//	503 Service Unavailable   the store failed, or the request's context ended before its turn
+//	503 Service Unavailable   the store failed, or the request's context ended before it was admitted
 //
 // A token is a number, and does not prove who sends it. Authenticate and authorise clients before
 // a Handler. A client that may send a token can block those of all others, and fill the store
@@ -78,8 +78,8 @@ type handler struct {
 }
 
 var (
-	processMemory Memory
-	processTurns  = turns{states: make(map[resource]*state)}
+	processMemory    Memory
+	processSequencer = sequencer{states: make(map[resource]*state)}
 )
 
 // ServeHTTP runs the guarded handler, or refuses.
@@ -98,27 +98,27 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := resource{h.cfg.Store, h.cfg.Resource(r)}
-	turn := turnKey{at, token}
-	if r.Context().Value(turn) != nil {
-		h.next.ServeHTTP(w, r) // it runs inside another Handler, which has the turn
+	admitted := admittedKey{at, token}
+	if r.Context().Value(admitted) != nil {
+		h.next.ServeHTTP(w, r) // it runs inside another Handler, which admitted it
 		return
 	}
-	if err := processTurns.enter(r.Context(), token, at); err != nil {
+	if err := processSequencer.enter(r.Context(), token, at); err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	defer processTurns.leave(at)
+	defer processSequencer.leave(at)
 	ctx := WithToken(r.Context(), token)
 	if err := at.store.Pass(ctx, token, at.name); err != nil {
 		h.refuse(w, r, err)
 		return
 	}
-	processTurns.pass(at)
-	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, turn, true)))
+	processSequencer.pass(at)
+	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, admitted, true)))
 }
 
-// turnKey is the context key that says that a request has this turn.
-type turnKey struct {
+// admittedKey is the context key that says that the sequencer has admitted a request.
+type admittedKey struct {
 	at    resource
 	token int64
 }

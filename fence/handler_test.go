@@ -117,7 +117,7 @@ func handleAtRandom(t *testing.T, seed uint64) {
 		token := strconv.Itoa(1 + i/10 + roll.IntN(10))
 		pause := time.Duration(roll.IntN(20)) * time.Millisecond
 		ctx := t.Context()
-		if roll.IntN(10) == 0 { // some leave before their turn
+		if roll.IntN(10) == 0 { // some leave before they are admitted
 			var leave context.CancelFunc
 			ctx, leave = context.WithTimeout(ctx, time.Duration(roll.IntN(20))*time.Millisecond)
 			defer leave()

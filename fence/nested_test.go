@@ -10,7 +10,7 @@ import (
 	"github.com/redlatch/redlatch/fence"
 )
 
-// Goal: a request that has its turn does not wait for it again.
+// Goal: a request that was admitted does not wait for it again.
 // Method: a guard around the routes and one around a route, for the same resource, and a
 // newer request that waits between the two.
 func TestAGuardInsideAGuardDoesNotWaitForItself(t *testing.T) {

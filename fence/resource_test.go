@@ -90,7 +90,7 @@ func (m manyStores) Pass(ctx context.Context, token int64, resource string) erro
 	return m[0].Pass(ctx, token, resource)
 }
 
-// With the timeout around the guard, a request that is out of time keeps its turn for as
+// With the timeout around the guard, a request that is out of time keeps its place for as
 // long as it is at work.
 func TestATimeoutAroundTheHandlerLetsNobodyOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

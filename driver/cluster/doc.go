@@ -1,6 +1,6 @@
 // Package cluster is the driver for a Redis Cluster. It combines drivers of single
 // servers, one for each master. It decides which server a command goes to, follows slots
-// that move, and offers one listener for all servers.
+// that move, and provides one listener for all servers.
 //
 // # Where a command goes
 //

@@ -22,9 +22,9 @@ const (
 // longer after each sentinel that is of no use.
 func (s *sentinels) followEach(ctx context.Context) {
 	var pause call.Backoff
-	for turn := 0; ctx.Err() == nil; turn++ {
+	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
-		s.follow(ctx, s.turn(turn))
+		s.follow(ctx, s.pick(n))
 		if time.Since(began) > checkEvery {
 			pause.Reset()
 		}
@@ -32,8 +32,8 @@ func (s *sentinels) followEach(ctx context.Context) {
 	}
 }
 
-// turn is the sentinel to follow, of those configured and those learned.
-func (s *sentinels) turn(n int) (address string) {
+// pick is the sentinel to follow, of those configured and those learned.
+func (s *sentinels) pick(n int) (address string) {
 	_, learned := s.latest()
 	all := slices.Clone(s.options.Sentinels)
 	for _, address := range learned {

@@ -84,11 +84,11 @@ func (l Latch) step(ctx context.Context, w *waitqueue.Waiter) (open bool, err er
 		if l.manager.Stopped() {
 			return false, fmt.Errorf("redlatch: %s %q: %w", waiting, l.name, lockerr.ErrClosed)
 		}
-		turn := w.Turn(time.Now())
+		next := w.Next(time.Now())
 		switch {
-		case turn.Result != nil:
-			open = bool(turn.Result.(seen))
-		case turn.Try:
+		case next.Result != nil:
+			open = bool(next.Result.(seen))
+		case next.Try:
 			open, err = l.askFor(ctx, w.Batch())
 		default:
 			return false, nil

@@ -193,7 +193,7 @@ func (s Semaphore) step(ctx context.Context, w *waitqueue.Waiter, n int) (taken 
 		if s.manager.Stopped() {
 			return false, fmt.Errorf("redlatch: %s %q: %w", acquiring, s.name, lockerr.ErrClosed)
 		}
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			return false, nil
 		}
 		switch left, err := s.take(ctx, n); {

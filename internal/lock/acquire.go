@@ -33,7 +33,7 @@ func (r *Ref) acquireObserved(ctx context.Context, opts *Options) (*Hold, error)
 func (r *Ref) acquireReplicated(ctx context.Context, opts *Options) (*Hold, error) {
 	h, err := r.replicated(ctx, opts)
 	if h != nil && err != nil {
-		r.dropLeast(h)
+		r.dropMinHold(h)
 		return nil, errors.Join(err, h.Unlock(ctx))
 	}
 	return h, err
@@ -108,7 +108,7 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 	for {
 		g, made := shared.grant(r, func() *Grant { return r.manager.newGrant(r, shared, attempt{ctx: ctx, opts: opts}) })
 		if !made {
-			if err := g.takeTurn(ctx, limited, opts.Wait != 0); err != nil {
+			if err := g.takeSlot(ctx, limited, opts.Wait != 0); err != nil {
 				return nil, err
 			}
 		}
@@ -128,7 +128,7 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 		case !ended:
 			h, err = g.reenter(ctx, limited, r, opts)
 		}
-		<-g.turn
+		<-g.requestSlot
 		if !ended {
 			return h, err
 		}

@@ -76,7 +76,7 @@ func (a *attempt) mustWait(limited context.Context) bool {
 }
 
 // queueKey is the key of the local wait queue. For a fair lock each owner has its own, with a
-// channel of its own: only the next in turn is told.
+// channel of its own: only the head of the queue is told.
 func (a *attempt) queueKey() string {
 	if a.ref.fair {
 		return waitqueue.Key(a.ref.channel+":"+a.owner, a.ref.Lock)
@@ -176,7 +176,7 @@ func (m *Manager) compensate(attempts ...*attempt) (confirmed bool) {
 func (m *Manager) releaseUnknown(attempts ...*attempt) (err error) {
 	requests := make([]request, len(attempts))
 	for i, a := range attempts {
-		if !a.leaveRequest(&requests[i]) { // it may have been held, and its least time not be over
+		if !a.minHoldRequest(&requests[i]) { // it may have been held, and its MinHold not be over
 			a.releaseRequest(&requests[i], a.ref.read)
 		}
 	}

@@ -100,8 +100,8 @@ func (b *base) MemberEnded(_ *Hold, why error) {
 	}
 }
 
-// release ends the hold. It may be called in the turn of the hold's owner.
-func (b *base) release(ctx context.Context, inTurn bool) (err error) {
+// release ends the hold. It may be called in the request slot of the hold's owner.
+func (b *base) release(ctx context.Context, inSlot bool) (err error) {
 	b.cohort.mu.Lock()
 	silent := b.detached
 	b.cohort.mu.Unlock()
@@ -109,9 +109,9 @@ func (b *base) release(ctx context.Context, inTurn bool) (err error) {
 	switch {
 	case silent:
 		g.detach(b.hold)
-	case inTurn && g.manager.life.enterRelease():
+	case inSlot && g.manager.life.enterRelease():
 		defer g.manager.life.leave()
-		_, err = g.releaseInTurn(ctx, b.hold)
+		_, err = g.releaseInSlot(ctx, b.hold)
 	default:
 		_, err = g.release(context.WithoutCancel(ctx), b.hold)
 	}

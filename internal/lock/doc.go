@@ -8,7 +8,7 @@
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
 // request, wait, grant, hold, release. Beside them: renewal and confirm (the lease), keepalive
-// (waiters for fair locks), least (a least time), extend, owner (re-entry), together (several mutexes by one script), inspect
+// (waiters for fair locks), minhold (MinHold), extend, owner (re-entry), together (several mutexes by one script), inspect
 // (status, forced unlock), names (of clients), manager, lifecycle, background and report (start and end). Cohort, base
 // and turn pass a lock on in memory. The modes of locks are in package script.
 //

@@ -54,7 +54,7 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 	case r.permits && o.ttl == script.NoPermits:
 		err = fmt.Errorf("%w: there is no such semaphore: TrySetPermits or AddPermits makes it", err)
 	case o.holder == "":
-	case o.ttl < 0 && r.fair: // only the next in turn is told
+	case o.ttl < 0 && r.fair: // only the head of the queue is told
 		err = fmt.Errorf("%w: held by %s", err, r.manager.shown(o.holder))
 	case o.ttl < 0:
 		err = fmt.Errorf("%w: held by %s, which never expires", err, r.manager.shown(o.holder))

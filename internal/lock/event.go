@@ -134,7 +134,7 @@ func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer)
 		return
 	}
 	now := time.Now()
-	m.reporter.offer(func() {
+	m.reporter.tryAdd(func() {
 		for i, answer := range answers {
 			if answer.Err != nil || !answer.Held {
 				continue

@@ -48,7 +48,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		g.extend(result.Asked, term.Span(result.Asked))
 		err = h.Err()
 	}
-	if errors.Is(err, lockerr.ErrLost) || g.held() == 0 && g.stays() { // the release has left the owner's field
+	if errors.Is(err, lockerr.ErrLost) || g.held() == 0 && g.inMinHold() { // the release has left the owner's field
 		g.manager.compensate(&g.attempt)
 	}
 	return err

@@ -21,12 +21,12 @@ import (
 type Grant struct {
 	renew.Item // its lease, in the manager's renewal engine while it is held
 
-	manager *Manager
-	ref     *Ref
-	owner   string
-	shared  *owner        // nil if no other acquisition can have this owner
-	turn    chan struct{} // of a shared owner's requests; capacity one, taken by putting in
-	attempt attempt       // to acquire it
+	manager     *Manager
+	ref         *Ref
+	owner       string
+	shared      *owner        // nil if no other acquisition can have this owner
+	requestSlot chan struct{} // of a shared owner's requests; capacity one, taken by putting in
+	attempt     attempt       // to acquire it
 
 	mu          sync.Mutex
 	end         error     // nil until it ended
@@ -34,7 +34,7 @@ type Grant struct {
 	maxReads    int       // the highest count of read holds that Redis may have been told
 	token       int64     // 0 until a hold asked for one
 	writeEnded  bool      // the release of the write side was not answered, and read holds remain
-	least       time.Time // the lock is not to be free before; zero: no limit
+	minHoldEnd  time.Time // the lock is not to be free before; zero: no limit
 	unconfirmed bool      // its deadline had passed, unconfirmed, when its last hold was released
 	again       bool      // it was re-entered
 
@@ -137,7 +137,7 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	}
 	g.holds = append(g.holds, h)
 	if a.opts.MinHold > 0 {
-		g.keepUntil(h.since.Add(a.opts.MinHold))
+		g.raiseMinHold(h.since.Add(a.opts.MinHold))
 	}
 	g.token = max(g.token, token)
 	if a.opts.Fenced {

@@ -46,8 +46,8 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 				// What attempt.wait does, line by line.
 				a := &m.newGrant(&mine, nil, attempt{ctx: ctx, opts: &Options{Lease: 50 * time.Millisecond, Fixed: true, Wait: Forever}}).attempt
 				w := m.queues.Join(a.queueKey(), a, a.ref.read)
-				if !w.Turn(time.Now()).Try {
-					t.Fatal("no turn")
+				if !w.Next(time.Now()).Try {
+					t.Fatal("no step")
 				}
 				a.askWith(ctx, w.Batch())
 				w.Tried(time.Now().Add(4 * time.Second))
@@ -56,7 +56,7 @@ func TestALossBeforeAWaiterEntersLeavesItsLineHearing(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-w.Woken()
-				for !w.Turn(time.Now()).Try {
+				for !w.Next(time.Now()).Try {
 					<-w.Woken()
 				}
 				got := a.askWith(ctx, w.Batch())

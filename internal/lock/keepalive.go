@@ -15,7 +15,7 @@ import (
 const (
 	// keepAliveInterval is how often a process says that it is alive, for each lock that it
 	// waits for. The scripts take it for dead after 3.5 s, so two keep-alives may be late or
-	// lost. If leases are shorter, a third of the lease is the interval: the next in turn has
+	// lost. If leases are shorter, a third of the lease is the interval: the head of the queue has
 	// to learn in time when the lock will expire.
 	keepAliveInterval = time.Second
 	shortestInterval  = 50 * time.Millisecond
@@ -100,8 +100,8 @@ func (k *keepAlive) remove(a *attempt) {
 	}
 }
 
-// released wakes, after a release by this process, the oldest waiter that polls: it may be the next in
-// turn.
+// released wakes, after a release by this process, the oldest waiter that polls: it may be the
+// head of the queue.
 func (k *keepAlive) released(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,7 +211,7 @@ func (l *awaited) request(client string, now time.Time) script.Call {
 	return l.fair.KeepAlive(client, owners, gone)
 }
 
-// heard wakes the waiters that have something to do: the next in turn, and whoever is
+// heard wakes the waiters that have something to do: the head of the queue, and whoever is
 // missing from the queue.
 func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 	k.mu.Lock()
@@ -243,7 +243,7 @@ func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 }
 
 // interval is the longest time between two keep-alives for a waiter. If it polls, a keep-alive is how it
-// learns that it is the next in turn.
+// learns that it is the head of the queue.
 func (a *attempt) interval() time.Duration {
 	interval := a.opts.Lease / intervalsPerLease
 	if b := a.waiter.Backoff; b.Polls() {

@@ -40,6 +40,21 @@ func (o *Options) Until(asked time.Time) time.Time {
 	return asked.Add(o.MaxHold)
 }
 
+// OfMember are the options of one of several locks that are held as one, for a client with that lease. The
+// member is renewed, without a limit and without replicas, whatever is asked of the whole.
+func (o *Options) OfMember(lease time.Duration) Options {
+	lease = min(o.Lease, lease)
+	if o.MaxHold > 0 {
+		lease = min(lease, o.MaxHold) // its key does not outlive the whole
+	}
+	return Options{Lease: lease, Wait: o.Wait, Fenced: o.Fenced, Backoff: o.Backoff}
+}
+
+// leaseAlone says that Redis is asked for nothing but a lease.
+func (o *Options) leaseAlone() bool {
+	return *o == Options{Lease: o.Lease, Wait: o.Wait, Backoff: o.Backoff}
+}
+
 // limit is a context that ends with the wait. The function is nil if ctx alone bounds that.
 func (o *Options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.Wait <= 0 || o.Wait == Forever {

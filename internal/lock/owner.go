@@ -55,15 +55,15 @@ func (r *Ref) nextOwner() string {
 }
 
 // grant returns the owner's grant of a lock. If there is none it makes one, which is the
-// caller's to acquire, and whose turn is taken.
+// caller's to acquire, and whose request slot is taken.
 func (o *owner) grant(r *Ref, fresh func() *Grant) (g *Grant, made bool) {
 	for {
 		o.mu.Lock()
 		g = o.grants[r.key.lock]
 		if g == nil {
 			g = fresh()
-			g.turn = make(chan struct{}, 1)
-			g.turn <- struct{}{}
+			g.requestSlot = make(chan struct{}, 1)
+			g.requestSlot <- struct{}{}
 			o.grants[r.key.lock] = g
 			o.mu.Unlock()
 			return g, true
@@ -111,12 +111,12 @@ func (o *owner) upgrades(r *Ref) bool {
 	return g != nil && !r.read && !g.Expire() && g.reads()
 }
 
-// takeTurn waits for the turn to make the owner's next request for the lock. The requests set
+// takeSlot waits for the owner's request slot, to make the next request for the lock. The requests set
 // counts, so they follow one another. A caller that does not want to wait for the lock waits for
 // a request about a lock that the owner holds, which is bounded.
-func (g *Grant) takeTurn(ctx, limited context.Context, wait bool) error {
+func (g *Grant) takeSlot(ctx, limited context.Context, wait bool) error {
 	select {
-	case g.turn <- struct{}{}:
+	case g.requestSlot <- struct{}{}:
 		return nil
 	default:
 	}
@@ -124,7 +124,7 @@ func (g *Grant) takeTurn(ctx, limited context.Context, wait bool) error {
 		return fmt.Errorf("redlatch: lock %q: %w: its owner is just asking for it", g.ref.Name, lockerr.ErrNotAcquired)
 	}
 	select {
-	case g.turn <- struct{}{}:
+	case g.requestSlot <- struct{}{}:
 		return nil
 	case <-limited.Done():
 		return g.ref.notAcquired(ctx, outcome{})
@@ -133,20 +133,20 @@ func (g *Grant) takeTurn(ctx, limited context.Context, wait bool) error {
 	}
 }
 
-// takeTurnToRelease waits for the turn. It returns how to leave it, and a context that bounds
+// takeSlotToRelease waits for the request slot. It returns how to leave it, and a context that bounds
 // what follows, so that the release timeout is enough for both. If the owner's other request
 // hangs, the release goes on without: the hold has to end, and each request sets the counts anew.
-func (g *Grant) takeTurnToRelease(ctx context.Context) (limited context.Context, leave func(), inTurn bool) {
+func (g *Grant) takeSlotToRelease(ctx context.Context) (limited context.Context, leave func(), inSlot bool) {
 	select {
-	case g.turn <- struct{}{}:
-		return ctx, func() { <-g.turn }, true
+	case g.requestSlot <- struct{}{}:
+		return ctx, func() { <-g.requestSlot }, true
 	default:
 	}
 	timeout := g.manager.settings.ReleaseTimeout
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	select {
-	case g.turn <- struct{}{}:
-		return limited, func() { cancel(); <-g.turn }, true
+	case g.requestSlot <- struct{}{}:
+		return limited, func() { cancel(); <-g.requestSlot }, true
 	case <-time.After(timeout / 2):
 		return limited, cancel, false
 	}

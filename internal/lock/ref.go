@@ -96,20 +96,11 @@ func (m *Manager) ref(name string, as script.Mutex) Ref {
 // Manager is the one whose lock it is, nil for the zero value.
 func (r *Ref) Manager() *Manager { return r.manager }
 
-// Fair says that the lock is served in the order of arrival across processes.
-func (r *Ref) Fair() bool { return r.fair }
-
-// Read says that it is the read side of a read-write lock.
-func (r *Ref) Read() bool { return r.read }
-
-// Exclusive says that it is a mutex, fair or not.
-func (r *Ref) Exclusive() bool { return !r.key.lock.rw && !r.permits }
-
-// Permits says that it is a permit of a semaphore.
-func (r *Ref) Permits() bool { return r.permits }
-
 // Key identifies the lock.
 func (r *Ref) Key() *Key { return &r.key }
+
+// Read says that it is the read side of a read-write lock, which has several holders.
+func (r *Ref) Read() bool { return r.read }
 
 // CheckName says why a name cannot be used, or nil. In a cluster the names of keys and channels that
 // derive from it must be in its slot.

@@ -29,7 +29,7 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 		m.observe(ctx, g.releaseEvent(&g.first, err))
 		outcomes <- err
 	}
-	for _, h := range shared { // each has to wait for its owner's turn
+	for _, h := range shared { // each has to wait for its owner's request slot
 		outcomes <- h.grant().Unlock(ctx, h)
 	}
 }
@@ -44,7 +44,7 @@ func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes c
 	}
 	for _, h := range holds {
 		g := h.grant()
-		if g.turn != nil {
+		if g.requestSlot != nil {
 			shared = append(shared, h)
 		} else if _, err := g.endHold(h); err != nil {
 			outcomes <- err
@@ -70,17 +70,17 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 	} else {
 		defer life.leave()
 	}
-	if g.turn != nil && !g.Expire() {
-		limited, leave, _ := g.takeTurnToRelease(ctx)
+	if g.requestSlot != nil && !g.Expire() {
+		limited, leave, _ := g.takeSlotToRelease(ctx)
 		defer leave()
 		ctx = limited
 	}
-	return g.releaseInTurn(ctx, h)
+	return g.releaseInSlot(ctx, h)
 }
 
-// releaseInTurn is release for who has the owner's turn. It reports whether the hold was held
+// releaseInSlot is release for who has the owner's request slot. It reports whether the hold was held
 // until then.
-func (g *Grant) releaseInTurn(ctx context.Context, h *Hold) (released bool, err error) {
+func (g *Grant) releaseInSlot(ctx context.Context, h *Hold) (released bool, err error) {
 	remaining, err := g.endHold(h)
 	switch {
 	case errors.Is(err, lockerr.ErrReleased):
@@ -123,8 +123,8 @@ func (g *Grant) releaseOne(ctx context.Context, h *Hold) error {
 // the lock in this process, the request of the first of them goes along.
 func (g *Grant) releaseLast(ctx context.Context, h *Hold) error {
 	var request request
-	if g.leaveRequest(&request) {
-		return g.leave(ctx, &request)
+	if g.minHoldRequest(&request) {
+		return g.releaseInMinHold(ctx, &request)
 	}
 	if next := g.successors(h.read); next != nil {
 		return g.manager.handOver(ctx, []handover{{g, h.read, next}})[0]
@@ -185,7 +185,7 @@ func (g *Grant) ended(claimed bool, result script.Result, err error) error {
 	if released.Freed || !released.Held {
 		told := released.Told
 		if g.ref.fair {
-			told = 0 // the next in turn, who needs no offer
+			told = 0 // the head of the queue, who needs no offer
 			g.manager.keepAlive.released(g.ref.Lock)
 		}
 		g.manager.queues.Released(g.ref.queue, claimed, told, time.Since(result.Asked))

@@ -24,9 +24,9 @@ func (r *reporter) add(fn func()) {
 	}
 }
 
-// offer is add for what may be left out. It is left out if many reports wait, because a handler
+// tryAdd is add for what may be left out. It is left out if many reports wait, because a handler
 // hangs.
-func (r *reporter) offer(fn func()) {
+func (r *reporter) tryAdd(fn func()) {
 	r.mu.Lock()
 	full := len(r.reports) >= maxReports
 	r.mu.Unlock()

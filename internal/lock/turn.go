@@ -172,7 +172,7 @@ func (c *cohort) acquireBase(ctx, limited context.Context, t *turn) (*base, erro
 	}
 	opts.Tokens = c.block // nobody else changes it while this one asks
 	g := m.newGrant(c.ref, nil, attempt{ctx: ctx, opts: &opts})
-	g.turn = make(chan struct{}, 1)
+	g.requestSlot = make(chan struct{}, 1)
 	hold, err := g.attempt.run(limited)
 	if err != nil {
 		return nil, err
@@ -241,9 +241,9 @@ func (t *turn) end(ctx context.Context, detach bool) (held bool, err error) {
 	if unconfirmed {
 		t.Expire() // first, so that a late release is not taken for a good one
 	}
-	inTurn := t.shared != nil && t.Ended() == nil
-	alone := unconfirmed || t.base.hold.grant().stays() // of a re-entry
-	if inTurn {
+	inSlot := t.shared != nil && t.Ended() == nil
+	alone := unconfirmed || t.base.hold.grant().inMinHold() // of a re-entry
+	if inSlot {
 		resigned, limited, leave := t.resign(ctx, !detach)
 		defer leave()
 		alone, ctx = alone || !resigned, limited
@@ -254,7 +254,7 @@ func (t *turn) end(ctx context.Context, detach bool) (held bool, err error) {
 	}
 	switch life := &t.cohort.ref.manager.life; {
 	case over:
-		err = t.base.release(ctx, inTurn)
+		err = t.base.release(ctx, inSlot)
 	case unconfirmed && !detach && life.enterRelease(): // other readers remain
 		defer life.leave()
 		err = t.base.hold.renew(ctx)

@@ -22,14 +22,14 @@ func (t *turn) adopt() bool {
 	return false
 }
 
-// resign takes the base from the owner again, in the owner's turn. It reports false if the owner has
+// resign takes the base from the owner again, in the owner's request slot. It reports false if the owner has
 // re-entered: nobody else may have the lock then. It also reports false if a request of the owner
 // hangs, or is not to be waited for. What follows is bounded by limited.
 func (t *turn) resign(ctx context.Context, wait bool) (resigned bool, limited context.Context, leave func()) {
 	g := t.base.hold.grant()
 	limited, leave = ctx, func() {}
 	if wait {
-		limited, leave, resigned = g.takeTurnToRelease(ctx)
+		limited, leave, resigned = g.takeSlotToRelease(ctx)
 	}
 	if g.reentered(t.shared) {
 		return false, limited, leave

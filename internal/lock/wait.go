@@ -47,15 +47,15 @@ func (a *attempt) join(limited context.Context, last outcome) {
 	}
 	w.Deadline, _ = limited.Deadline()
 	if a.queues() {
-		// It has just had a turn. The next one comes when its own channel is subscribed.
-		w.Turn(time.Now())
+		// It has just asked. It asks again when its own channel is subscribed.
+		w.Next(time.Now())
 		a.tried(last.ttl)
 		a.manager.keepAlive.add(a)
 	}
 }
 
 // tried ends an attempt that was refused. The ttl is negative for those in a queue in Redis that are
-// not the next in turn: they need not poll.
+// not at its head: they need not poll.
 func (a *attempt) tried(ttl time.Duration) {
 	until := time.Now().Add(Nap(ttl, a.pollCap()))
 	if a.queues() && ttl < 0 {
@@ -69,13 +69,13 @@ func (a *attempt) tried(ttl time.Duration) {
 func (a *attempt) step(limited context.Context, last *outcome) (over bool, err error) {
 	w := a.waiter
 	for {
-		turn := w.Turn(time.Now())
+		next := w.Next(time.Now())
 		var o outcome
 		switch {
-		case turn.Result != nil:
-			o = turn.Result.(outcome)
-		case turn.Try:
-			if o = a.askWith(limited, a.batch(turn)); o.err != nil {
+		case next.Result != nil:
+			o = next.Result.(outcome)
+		case next.Try:
+			if o = a.askWith(limited, a.batch(next)); o.err != nil {
 				w.Leave()
 				o.ttl, o.holder = last.ttl, last.holder
 				return true, a.cancel(limited, o)
@@ -89,7 +89,7 @@ func (a *attempt) step(limited context.Context, last *outcome) (over bool, err e
 		}
 		if o.hold != nil {
 			a.see(cmp.Or(o.holder, last.holder))
-			w.Enter(a.nextLook(turn.Result != nil))
+			w.Enter(a.nextLook(next.Result != nil))
 		}
 		if *last = o; o.hold != nil {
 			return true, nil
@@ -100,8 +100,8 @@ func (a *attempt) step(limited context.Context, last *outcome) (over bool, err e
 
 // batch are the readers to ask for together with this waiter. One that polls asks for itself alone: each
 // poll would be a request for each reader. The next one asks with its batch as soon as this one has entered.
-func (a *attempt) batch(turn waitqueue.Turn) []*waitqueue.Waiter {
-	if turn.Again {
+func (a *attempt) batch(next waitqueue.Step) []*waitqueue.Waiter {
+	if next.Again {
 		return nil
 	}
 	return a.waiter.Batch()
@@ -166,7 +166,7 @@ func (m *Manager) complete(claimed []*waitqueue.Waiter, requests []request, resu
 func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) {
 	a.released = make(chan bool, 1)
 	claimed := a.waiter.Leave()
-	if completed, ok := a.waiter.Turn(time.Now()).Result.(outcome); ok {
+	if completed, ok := a.waiter.Next(time.Now()).Result.(outcome); ok {
 		last = completed
 	}
 	if last.hold != nil {
@@ -191,11 +191,11 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 	return nil, err
 }
 
-// abandon releases, aside, what was taken for a waiter that has left. Close may come before that: the
-// least time is dropped first.
+// abandon releases, aside, what was taken for a waiter that has left. Close may come before that:
+// MinHold is dropped first.
 func (a *attempt) abandon(o outcome) {
 	if o.hold != nil {
-		a.ref.dropLeast(o.hold)
+		a.ref.dropMinHold(o.hold)
 	}
 	a.manager.life.background.Go(func() { a.releaseLate(o) })
 }
@@ -208,7 +208,7 @@ func (a *attempt) releaseLate(o outcome) {
 	case o.hold != nil:
 		if a.manager.life.enterRelease() { // otherwise Close releases it, and waits for this
 			defer a.manager.life.leave()
-			_, err = a.releaseInTurn(context.Background(), o.hold)
+			_, err = a.releaseInSlot(context.Background(), o.hold)
 		}
 	case a.unknown:
 		err = a.manager.releaseUnknown(a)
@@ -238,7 +238,7 @@ func (r *Ref) Watch(b waitqueue.Backoff) *waitqueue.Waiter { return r.manager.qu
 // AwaitChange waits with a waiter of Watch until the lock may have changed, ctx ends, or the
 // manager closes.
 func (m *Manager) AwaitChange(ctx context.Context, w *waitqueue.Waiter) {
-	for !w.Turn(time.Now()).Try {
+	for !w.Next(time.Now()).Try {
 		select {
 		case <-w.Woken():
 		case <-ctx.Done():

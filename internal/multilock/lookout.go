@@ -69,7 +69,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 			l.waiters[i] = m.Ref.Watch(l.each[i].Backoff)
 			l.waiters[i].Deadline, _ = limited.Deadline()
 		case refused:
-			// A nanosecond apart: at one moment, chance would decide how many of them have a turn.
+			// A nanosecond apart: at one moment, chance would decide how many of them ask.
 			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap()) + time.Duration(i)))
 		case w != nil:
 			w.Leave()

@@ -113,10 +113,8 @@ func (o *ordered) all() error {
 	return nil
 }
 
-// plain says that the script for many can take a member: with no more than a lease.
-func (o *ordered) plain(i int) bool {
-	return !o.each[i].Fenced && o.Set.Members[i].Ref.Plain(o.under)
-}
+// plain says that the script for many can take a member.
+func (o *ordered) plain(i int) bool { return o.Set.Members[i].Ref.Plain(o.under, &o.each[i]) }
 
 // takeOne takes one member, and waits for it if it may.
 func (o *ordered) takeOne(i int) error {

@@ -25,8 +25,6 @@ type order struct {
 
 // newOrder reports all that can be known to fail before anything is sent. The options are those
 // of the caller, with the lease of each member's client, and become the order's.
-//
-// Members are renewed, without a limit and without replicas, whatever is asked of the whole.
 func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
 	o := order{kind: kind, name: name, Set: s, need: need, each: opts}
 	switch {
@@ -40,11 +38,7 @@ func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lo
 			return o, err
 		}
 		o.whole = opts[i] // the same for each but for the default lease
-		lease := min(o.whole.Lease, m.Locks.Lease())
-		if o.whole.MaxHold > 0 {
-			lease = min(lease, o.whole.MaxHold) // its key does not outlive the whole
-		}
-		o.each[i] = lock.Options{Lease: lease, Wait: o.whole.Wait, Fenced: o.whole.Fenced, Backoff: o.whole.Backoff}
+		o.each[i] = o.whole.OfMember(m.Locks.Lease())
 	}
 	if o.waits() && o.whole.Wait != lock.Forever {
 		o.until = time.Now().Add(o.whole.Wait)

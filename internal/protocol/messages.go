@@ -1,7 +1,7 @@
 package protocol
 
 // Messages says how a client announces a release. That depends on which peers listen. Each
-// announcement is a plan: commands and payloads in turn, which the scripts carry out one after
+// announcement is a plan: commands and payloads alternating, which the scripts carry out one after
 // another on the channel.
 type Messages uint8
 

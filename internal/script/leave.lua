@@ -1,4 +1,4 @@
--- leave: end the last hold of a mutex, and keep the lock for the rest of its least time.
+-- leave: end the last hold of a mutex, and keep the lock for the rest of its MinHold.
 --
 -- KEYS[1]  the lock: a hash with one field, the owner, whose value is the count
 -- ARGV[1]  owner, "clientUUID:number"

@@ -112,7 +112,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 		wakeUps, missing := 0, 0
 		for range 2000 {
 			time.Sleep(10 * ms)
-			if woken(good) && good.Turn(time.Now()).Try {
+			if woken(good) && good.Next(time.Now()).Try {
 				wakeUps++
 				good.Tried(far())
 			}
@@ -177,7 +177,7 @@ func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
 		until := time.Now().Add(5 * time.Second)
 		tried(t, w, until)
 		time.Sleep(5 * time.Second)
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("the waiter does not go by its own clock")
 		}
 		w.Tried(far())

@@ -43,17 +43,17 @@ func TestAClaimedWaiterSleepsUntilItsClaimIsCompleted(t *testing.T) {
 		s.publish(channel) // and told twice
 		s.publish(channel)
 		quiet()
-		if turn := w.Turn(far().Add(time.Hour)); turn.Try || turn.Front || turn.Result != nil {
-			t.Errorf("a claimed waiter has the turn %+v", turn)
+		if step := w.Next(far().Add(time.Hour)); step.Try || step.Front || step.Result != nil {
+			t.Errorf("a claimed waiter has the step %+v", step)
 		}
 		woken(w)
 		if !w.Complete("granted", true) || !woken(w) {
 			t.Error("the result was not delivered")
 		}
-		if turn := w.Turn(time.Now()); turn.Result != "granted" || turn.Try {
-			t.Errorf("the turn is %+v, want the result", turn)
+		if step := w.Next(time.Now()); step.Result != "granted" || step.Try {
+			t.Errorf("the step is %+v, want the result", step)
 		}
-		if turn := w.Turn(time.Now()); turn.Result != nil {
+		if step := w.Next(time.Now()); step.Result != nil {
 			t.Error("the result was delivered twice")
 		}
 	})
@@ -67,16 +67,16 @@ func TestAfterAClaimInVainTheContenderGoesOnAsBefore(t *testing.T) {
 		h.Release(channel, nil, true)
 		w.Complete("held by another", false)
 		h.Released(channel, true, 0, 0)
-		if turn := w.Turn(time.Now()); turn.Result == nil {
+		if step := w.Next(time.Now()); step.Result == nil {
 			t.Fatal("no result")
 		}
 		w.Tried(far())
-		if turn := w.Turn(time.Now()); turn.Try || !turn.Front {
-			t.Errorf("it has the turn %+v", turn)
+		if step := w.Next(time.Now()); step.Try || !step.Front {
+			t.Errorf("it has the step %+v", step)
 		}
 		s.publish(channel)
 		time.Sleep(10 * time.Millisecond)
-		if !woken(w) || !w.Turn(time.Now()).Try {
+		if !woken(w) || !w.Next(time.Now()).Try {
 			t.Error("it is not woken any more")
 		}
 	})
@@ -94,9 +94,9 @@ func TestAMessageDuringAClaimIsNotForgotten(t *testing.T) {
 		w.Complete("held by another", false)
 		h.Released(channel, true, told, 0)
 		woken(w)
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Tried(far())
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("the other's message was lost")
 		}
 	})
@@ -111,7 +111,7 @@ func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
 		if !w.Leave() {
 			t.Error("Leave does not know of the claim")
 		}
-		if !woken(ws[1]) || !ws[1].Turn(time.Now()).Try {
+		if !woken(ws[1]) || !ws[1].Next(time.Now()).Try {
 			t.Error("the next one was not let in")
 		}
 		if w.Complete("granted", true) {
@@ -140,8 +140,8 @@ func TestAResultCompletedBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 		if w.Leave() {
 			t.Error("Leave says that Complete will find the claim abandoned, after Complete")
 		}
-		if turn := w.Turn(time.Now()); turn.Result != "granted" {
-			t.Errorf("after Leave the turn is %+v; the grant is lost", turn)
+		if step := w.Next(time.Now()); step.Result != "granted" {
+			t.Errorf("after Leave the step is %+v; the grant is lost", step)
 		}
 	})
 }
@@ -175,10 +175,10 @@ func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testi
 		time.Sleep(10 * time.Millisecond)
 		w.Complete("held by another", false)
 		h.Released(channel, true, 0, 0)
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Tried(far())
-		if turn := w.Turn(time.Now()); !turn.Try {
-			t.Errorf("the lock is free, and the contender sleeps for another %v", time.Until(turn.At))
+		if step := w.Next(time.Now()); !step.Try {
+			t.Errorf("the lock is free, and the contender sleeps for another %v", time.Until(step.At))
 		}
 	})
 }
@@ -192,8 +192,8 @@ func TestABatchEndsAtTheFirstWriter(t *testing.T) {
 		for i, reader := range []bool{true, true, true, false, true} {
 			ws = append(ws, h.Join(channel, i, reader))
 		}
-		if turn := ws[0].Turn(time.Now()); !turn.Try {
-			t.Fatal("it is not its turn")
+		if step := ws[0].Next(time.Now()); !step.Try {
+			t.Fatal("it is not to try")
 		}
 		batch := ws[0].Batch()
 		if !slices.Equal(batch, ws[1:3]) {
@@ -221,7 +221,7 @@ func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
 				t.Fatal("not claimed")
 			}
 			w.Complete("refused", false)
-			if w.Turn(time.Now()).Result == nil {
+			if w.Next(time.Now()).Result == nil {
 				t.Fatal("no result")
 			}
 			if w == first && h.Release(channel, nil, true) != nil || w == second && first.Batch() != nil {

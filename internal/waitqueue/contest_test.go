@@ -149,18 +149,18 @@ func (a *arena) ours(hub *waitqueue.Hub, who string) func() {
 	if hub.MustWait(context.Background(), channel) || !ask() {
 		w = hub.Join(channel, who, false)
 		for {
-			turn := w.Turn(time.Now())
-			if turn.Result == true || turn.Try && ask() {
+			step := w.Next(time.Now())
+			if step.Result == true || step.Try && ask() {
 				w.Enter(far())
 				break
 			}
-			if turn.Try || turn.Result != nil {
+			if step.Try || step.Result != nil {
 				w.Tried(far())
 				continue
 			}
 			alarm := time.NewTimer(time.Until(far()))
-			if turn.Front {
-				alarm.Reset(time.Until(turn.At))
+			if step.Front {
+				alarm.Reset(time.Until(step.At))
 			}
 			select {
 			case <-w.Woken():

@@ -35,7 +35,7 @@
 //
 //   - The streak is the releases of this process from the end of an offer to the next offer.
 //   - The quota is the number of releases after which a streak is over.
-//   - The turn of the others is the number of releases of each of them during an offer.
+//   - The share of the others is the number of releases of each of them during an offer.
 //   - The patience is how long the waiters hold back while nothing is heard of the others.
 //
 // An offer is due if other processes listen, and if the streak has reached the quota or its
@@ -47,7 +47,7 @@
 // The waiters hold back from Release on, because the message of the release may arrive before
 // its reply. They stop when one of these happens:
 //
-//   - The others have released the lock half as often as in their last turn. An earlier
+//   - The others have released the lock half as often as in their last share. An earlier
 //     attempt would be in vain.
 //   - The patience is over.
 //   - The reply to the release says that nobody else listens, or does not come in 100 ms.
@@ -59,7 +59,7 @@
 //
 // The queue learns from each offer, when the lock is granted here again:
 //
-//   - The quota becomes twice the turn of the others, between 2 and 16. A process that
+//   - The quota becomes twice the share of the others, between 2 and 16. A process that
 //     releases the lock after one critical section gets one section in three. Two processes
 //     of this library soon give each other 16.
 //   - The patience begins with two round trips, from 1 ms to 10 ms. It doubles up to 20 ms if

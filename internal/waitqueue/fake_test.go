@@ -281,8 +281,8 @@ func quiet(ws ...*waitqueue.Waiter) {
 // tried has w make an attempt in vain.
 func tried(t *testing.T, w *waitqueue.Waiter, until time.Time) {
 	t.Helper()
-	if turn := w.Turn(time.Now()); !turn.Try {
-		t.Fatalf("it is not its turn to try: %+v", turn)
+	if step := w.Next(time.Now()); !step.Try {
+		t.Fatalf("it is not to try: %+v", step)
 	}
 	w.Tried(until)
 }

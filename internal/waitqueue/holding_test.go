@@ -24,7 +24,7 @@ func wokenByMessage(s *station, w *waitqueue.Waiter) bool {
 	quiet(w)
 	s.publish(channel)
 	time.Sleep(10 * ms)
-	return woken(w) && w.Turn(time.Now()).Try
+	return woken(w) && w.Next(time.Now()).Try
 }
 
 func TestMessagesAreIgnoredWhileAWaiterOfTheQueueHoldsTheLock(t *testing.T) {
@@ -99,11 +99,11 @@ func TestALossThatIsKnownBeforeTheWaiterEntersDoesNotMakeTheQueueIgnoreMessages(
 				h.Wake(channel, ws[0])
 				ws[0].Complete("granted", true)
 				h.Released(channel, true, 0, 0)
-				ws[0].Turn(time.Now())
+				ws[0].Next(time.Now())
 			} else {
 				s.publish(channel)
 				quiet()
-				ws[0].Turn(time.Now())
+				ws[0].Next(time.Now())
 				h.Wake(channel, ws[0])
 			}
 			ws[0].Enter(far())
@@ -153,13 +153,13 @@ func TestTheLastFailedClaimOfABatchWakesTheContender(t *testing.T) {
 		s.publish(channel)
 		quiet(front)
 		front.Complete("refused", false)
-		front.Turn(time.Now())
+		front.Next(time.Now())
 		front.Tried(far())
-		if quiet(front); front.Turn(time.Now()).Try {
+		if quiet(front); front.Next(time.Now()).Try {
 			t.Error("the front tries while the next one is asked for")
 		}
 		next.Complete("refused", false)
-		if !woken(front) || !front.Turn(time.Now()).Try {
+		if !woken(front) || !front.Next(time.Now()).Try {
 			t.Error("the message was forgotten")
 		}
 	})
@@ -180,24 +180,24 @@ func TestAReaderWhoseBatchWasLetInTriesAtOnce(t *testing.T) {
 				tried(t, front, far())
 				h.Release(channel, nil, true)
 			} else {
-				front.Turn(time.Now())
+				front.Next(time.Now())
 			}
 			front.Batch()
 			if claimed {
 				front.Complete("refused", false)
-				front.Turn(time.Now())
+				front.Next(time.Now())
 				front.Tried(far())
 				next.Complete("granted", true)
 			} else {
 				next.Complete("granted", true)
 				front.Tried(far())
 			}
-			next.Turn(time.Now())
+			next.Next(time.Now())
 			next.Enter(time.Time{})
 			s.publish(channel)
 			quiet()
-			if turn := front.Turn(time.Now()); !turn.Try {
-				t.Errorf("claimed=%v: it sleeps for another %v beside a reader of its own process", claimed, time.Until(turn.At))
+			if step := front.Next(time.Now()); !step.Try {
+				t.Errorf("claimed=%v: it sleeps for another %v beside a reader of its own process", claimed, time.Until(step.At))
 			}
 		})
 	}
@@ -272,7 +272,7 @@ func TestNothingIsRememberedOfAQueueThatWasDropped(t *testing.T) {
 				holder = asleep(t, h, 1)[0]
 			} else {
 				holder = h.Join(channel, 0, false)
-				holder.Turn(time.Now())
+				holder.Next(time.Now())
 			}
 			holder.Enter(far())
 			time.Sleep(3 * time.Second) // longer than the subscription lingers
@@ -290,7 +290,7 @@ func TestNothingIsRememberedOfAQueueThatWasDropped(t *testing.T) {
 			h.Wake(channel, holder)
 			w.Complete("granted", true)
 			h.Released(channel, true, 0, 0)
-			w.Turn(time.Now())
+			w.Next(time.Now())
 			w.Enter(far())
 			next := h.Join(channel, 0, false)
 			tried(t, next, far())

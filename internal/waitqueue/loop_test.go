@@ -18,7 +18,7 @@ func TestNothingIsOpenedUntilSomebodyHasTriedInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		w := h.Join(channel, 1, false)
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Leave()
 		h.Release(channel, nil, true)
 		h.Released(channel, false, 0, 0)
@@ -155,13 +155,13 @@ func TestAWaiterThatComesBackAfterTheSubscriptionEndedIsWokenAgain(t *testing.T)
 			w := h.Join(channel, 1, false)
 			tried(t, w, far())
 			quiet(w)
-			w.Turn(time.Now())
+			w.Next(time.Now())
 			w.Tried(far())
 			if s.publish(channel) != 1 {
 				t.Error("not subscribed")
 			}
 			time.Sleep(10 * ms)
-			if !woken(w) || !w.Turn(time.Now()).Try {
+			if !woken(w) || !w.Next(time.Now()).Try {
 				t.Errorf("coming back after %v: not woken", pause)
 			}
 		})
@@ -197,7 +197,7 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderTriesAgain(t *test
 			t.Errorf("%d of %d are subscribed", h.Subscribed(), len(front))
 		}
 		for i, w := range front {
-			if !woken(w) || !w.Turn(time.Now()).Try {
+			if !woken(w) || !w.Next(time.Now()).Try {
 				t.Errorf("contender %d does not try again", i)
 			}
 			if woken(behind[i]) {
@@ -246,11 +246,11 @@ func TestASubscriptionThatWasAskedForWhenTheConnectionBrokeIsAskedForAgain(t *te
 		if h.Subscribed() != 1 {
 			t.Fatal("not subscribed after the reconnect")
 		}
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Tried(far())
 		s.publish(channel)
 		time.Sleep(10 * ms)
-		if !woken(w) || !w.Turn(time.Now()).Try {
+		if !woken(w) || !w.Next(time.Now()).Try {
 			t.Error("not woken by a message")
 		}
 	})

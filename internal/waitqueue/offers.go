@@ -13,7 +13,7 @@ type offers struct {
 	pause   time.Duration // for which processes that poll may sleep; 0: nobody polls
 
 	// What earlier offers taught.
-	turn     int           // releases of each of the others between two streaks of this process
+	share    int           // releases of each of the others between two streaks of this process
 	quota    int           // a streak of this length is over; zero is maxStreak
 	patience time.Duration // how long others need to come
 	rest     time.Duration // the pause after an offer that nobody takes
@@ -144,12 +144,12 @@ func (o *offers) leastPatience() time.Duration {
 func (o *offers) heldBack(now time.Time) bool { return now.Before(o.until) }
 
 // heard notes a release of another process. The waiters hold back until the others had half of
-// their last turn. Earlier attempts would be in vain, and would slow the others down.
+// their last share. Earlier attempts would be in vain, and would slow the others down.
 func (o *offers) heard(now time.Time) {
 	if !o.open {
 		return
 	}
-	if o.releases++; o.releases >= o.turn/2 {
+	if o.releases++; o.releases >= o.share/2 {
 		o.until = time.Time{}
 	} else {
 		o.until = now.Add(o.patience)
@@ -173,8 +173,8 @@ func (o *offers) granted(now time.Time) {
 		return
 	case o.releases > 0 || o.taken:
 		if o.listening {
-			o.turn = (o.releases + o.others - 1) / max(o.others, 1)
-			o.quota = min(max(2*o.turn, minStreak), maxStreak)
+			o.share = (o.releases + o.others - 1) / max(o.others, 1)
+			o.quota = min(max(2*o.share, minStreak), maxStreak)
 		}
 		o.patience -= o.patience / 16
 		o.rest = 0

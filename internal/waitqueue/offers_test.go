@@ -44,7 +44,7 @@ func (r *rival) streak(t *testing.T) (releases int, w *waitqueue.Waiter) {
 		}
 		next.Complete("granted", true)
 		r.hub.Released(channel, true, told, 0)
-		next.Turn(time.Now())
+		next.Next(time.Now())
 		next.Enter(far())
 		r.holder = next
 	}
@@ -65,11 +65,11 @@ func (r *rival) takes(times int) {
 func (r *rival) heldBack(w *waitqueue.Waiter) time.Duration {
 	began := time.Now()
 	for {
-		turn := w.Turn(time.Now())
-		if turn.Try {
+		step := w.Next(time.Now())
+		if step.Try {
 			break
 		}
-		time.Sleep(time.Until(turn.At))
+		time.Sleep(time.Until(step.At))
 	}
 	w.Enter(far())
 	r.holder = w
@@ -96,7 +96,7 @@ func TestALockIsOfferedAgainAfterAsManySectionsAsOthersTookTwice(t *testing.T) {
 	})
 }
 
-// Goal: who waits here holds back until others have had about half of their last turn, because
+// Goal: who waits here holds back until others have had about half of their last share, because
 // every attempt before is in vain.
 func TestTheContenderLetsOthersHaveHalfOfTheirLastTurn(t *testing.T) {
 	t.Parallel()
@@ -108,11 +108,11 @@ func TestTheContenderLetsOthersHaveHalfOfTheirLastTurn(t *testing.T) {
 		r.heldBack(w)
 		_, w = r.streak(t)
 		r.takes(4)
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			t.Error("it asks after four of ten")
 		}
 		r.takes(1)
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("it does not ask after five of ten")
 		}
 		w.Enter(far())
@@ -148,7 +148,7 @@ func TestAnOfferThatNobodyTakesIsLongerNextTimeAndThenComesSeldom(t *testing.T) 
 				w.Complete("granted", true)
 				r.hub.Released(channel, true, r.station.publish(channel)+1, 0)
 				time.Sleep(ms)
-				w.Turn(time.Now())
+				w.Next(time.Now())
 				w.Enter(far())
 				r.holder = w
 				continue
@@ -165,7 +165,7 @@ func TestAnOfferThatNobodyTakesIsLongerNextTimeAndThenComesSeldom(t *testing.T) 
 		}
 		w.Complete("granted", true)
 		r.hub.Released(channel, true, r.station.publish(channel)+2, 0) // somebody else has come
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Enter(far())
 		r.holder = w
 		if _, w = r.streak(t); r.heldBack(w) < 19*ms {
@@ -190,7 +190,7 @@ func TestLongSectionsEndAStreakEarly(t *testing.T) {
 				if next != nil {
 					next.Complete("granted", true)
 					r.hub.Released(channel, true, r.station.publish(channel)+1, took)
-					next.Turn(time.Now())
+					next.Next(time.Now())
 					next.Enter(far())
 				}
 				r.holder = w
@@ -231,11 +231,11 @@ func TestALoneGoroutineOffersTheLock(t *testing.T) {
 			t.Error("a caller without the time holds back")
 		}
 		w := h.Join(channel, 0, false)
-		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != ms {
-			t.Errorf("it does not hold back: %+v", turn)
+		if step := w.Next(time.Now()); step.Try || time.Until(step.At) != ms {
+			t.Errorf("it does not hold back: %+v", step)
 		}
 		time.Sleep(ms)
-		if !w.Turn(time.Now()).Try || !s.isSubscribed(channel) {
+		if !w.Next(time.Now()).Try || !s.isSubscribed(channel) {
 			t.Error("it does not ask afterwards, or did not listen")
 		}
 		w.Enter(far())
@@ -265,11 +265,11 @@ func TestAnOfferOutlastsItsWaiterAndTheConnection(t *testing.T) {
 				next := r.hub.Join(channel, 0, false)
 				happens(r, w)
 				time.Sleep(15 * ms)
-				if w.Turn(time.Now()).Try || next.Turn(time.Now()).Try {
+				if w.Next(time.Now()).Try || next.Next(time.Now()).Try {
 					t.Error("a waiter asks during the offer")
 				}
 				time.Sleep(5 * ms)
-				if !w.Turn(time.Now()).Try && !next.Turn(time.Now()).Try {
+				if !w.Next(time.Now()).Try && !next.Next(time.Now()).Try {
 					t.Error("nobody asks after the offer")
 				}
 			})
@@ -289,11 +289,11 @@ func TestOwnMessagesThatComeLateDoNotEndAnOffer(t *testing.T) {
 		r.station.latency = 3 * ms
 		_, w := r.streak(t)
 		time.Sleep(10 * ms)
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			t.Error("own messages ended the offer")
 		}
 		r.takes(1)
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("the message of another process did not end it")
 		}
 	})
@@ -310,7 +310,7 @@ func TestOfferMakesTheNextReleaseOfferTheLock(t *testing.T) {
 				t.Error("handed over")
 			}
 			h.Released(channel, false, s.publish(channel)+others, 0)
-			if tries := ws[0].Turn(time.Now()).Try; tries != (others == 0) {
+			if tries := ws[0].Next(time.Now()).Try; tries != (others == 0) {
 				t.Errorf("%d others listen, and the contender tries: %v", others, tries)
 			}
 			if others == 0 && h.Release(channel, nil, true) != nil {
@@ -340,12 +340,12 @@ func TestAReleaseOfAnotherLockOnTheChannelDoesNotEndAnOffer(t *testing.T) {
 		h.Release(y, nil, true)
 		s.publish(channel)
 		time.Sleep(9 * ms)
-		if a.Turn(time.Now()).Try {
+		if a.Next(time.Now()).Try {
 			t.Error("the contender does not hold back")
 		}
 		s.publish(channel)
 		time.Sleep(ms / 2)
-		if !a.Turn(time.Now()).Try {
+		if !a.Next(time.Now()).Try {
 			t.Error("a release of another process does not end the offer")
 		}
 	})

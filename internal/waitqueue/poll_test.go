@@ -22,7 +22,7 @@ func nextTurn(t *testing.T, w *waitqueue.Waiter) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for time.Since(began) < time.Minute {
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			return time.Since(began)
 		}
 		select {
@@ -30,7 +30,7 @@ func nextTurn(t *testing.T, w *waitqueue.Waiter) time.Duration {
 		case <-time.After(time.Minute):
 		}
 	}
-	t.Fatal("no turn within a minute")
+	t.Fatal("no step within a minute")
 	return 0
 }
 
@@ -62,7 +62,7 @@ func TestPausesGrowAndDiffer(t *testing.T) {
 		var shortest, longest [pauses]time.Duration
 		for range waits {
 			w := h.Join(channel, spin, false)
-			w.Turn(time.Now())
+			w.Next(time.Now())
 			for i := range pauses {
 				w.Tried(far())
 				took := nextTurn(t, w)
@@ -109,11 +109,11 @@ func TestTheLastPauseIsCutToWhatIsLeftOfTheWait(t *testing.T) {
 				w.Deadline = time.Now().Add(wait)
 				var last time.Time
 				for n := 0; ; n++ {
-					turn := w.Turn(time.Now())
-					if turn.At.After(w.Deadline) {
+					step := w.Next(time.Now())
+					if step.At.After(w.Deadline) {
 						break
 					}
-					if !turn.Try {
+					if !step.Try {
 						<-w.Woken()
 						continue
 					}
@@ -196,7 +196,7 @@ func (c *handing) section(d time.Duration) (handedOver bool) {
 		c.t.Fatal("the wrong waiter was claimed")
 	}
 	claimed.Complete(true, true)
-	claimed.Turn(time.Now())
+	claimed.Next(time.Now())
 	claimed.Enter(far())
 	return true
 }
@@ -269,11 +269,11 @@ func TestAReaderBehindOneThatPolledDoesNotPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		polled, listens := h.Join(channel, spin, true), h.Join(channel, 1, true)
-		polled.Turn(time.Now())
+		polled.Next(time.Now())
 		polled.Tried(far())
 		polled.Leave()
-		if turn := listens.Turn(time.Now()); !turn.Try || turn.Again {
-			t.Errorf("it has the turn %+v", turn)
+		if step := listens.Next(time.Now()); !step.Try || step.Again {
+			t.Errorf("it has the step %+v", step)
 		}
 		listens.Leave()
 	})

@@ -22,7 +22,7 @@ func TestARefusedHandOverIsNoSlowAnswer(t *testing.T) {
 		time.Sleep(900 * ms)
 		h.Release(channel, nil, true).Complete(false, false)
 		h.Released(channel, true, 0, ms)
-		w.Turn(time.Now())
+		w.Next(time.Now())
 		w.Tried(far())
 		time.Sleep(1100 * ms)
 		if h.Release(channel, nil, true) != nil {
@@ -45,7 +45,7 @@ func TestAWaiterForMessagesDoesNotHoldBackForThoseWhoPoll(t *testing.T) {
 		tried(t, slow, far())
 		for h.Release(channel, nil, true) != nil {
 			slow.Complete(false, false)
-			slow.Turn(time.Now())
+			slow.Next(time.Now())
 			slow.Tried(far())
 			h.Released(channel, true, 0, ms)
 			time.Sleep(time.Second)
@@ -67,7 +67,7 @@ func TestAProcessThatPollsNoMoreOffersNothingToThoseWhoPoll(t *testing.T) {
 		tried(t, slow, far())
 		h.Release(channel, nil, true).Complete(true, true)
 		h.Released(channel, true, 0, ms)
-		slow.Turn(time.Now())
+		slow.Next(time.Now())
 		slow.Enter(far())
 		for holder := slow; ; holder = nil {
 			h.Release(channel, holder, true)

@@ -144,19 +144,19 @@ func (p *process) wait(ctx context.Context, w *waitqueue.Waiter, number int) {
 	timer := time.NewTimer(p.most)
 	defer timer.Stop()
 	for {
-		turn := w.Turn(time.Now())
+		step := w.Next(time.Now())
 		granted := false
 		switch {
-		case turn.Result != nil:
-			granted = turn.Result.(bool)
-		case turn.Try:
+		case step.Result != nil:
+			granted = step.Result.(bool)
+		case step.Try:
 			p.travel(number)
 			granted = p.acquire(number)
 			p.travel(number)
 		default:
 			var alarm <-chan time.Time
-			if turn.Front {
-				timer.Reset(min(time.Until(turn.At), p.most))
+			if step.Front {
+				timer.Reset(min(time.Until(step.At), p.most))
 				alarm = timer.C
 			}
 			select {
@@ -179,7 +179,7 @@ func (p *process) wait(ctx context.Context, w *waitqueue.Waiter, number int) {
 // cancelWait leaves the queue, and releases what was handed over in the same moment.
 func (p *process) cancelWait(w *waitqueue.Waiter, number int) {
 	claimed := w.Leave()
-	if !claimed && w.Turn(time.Now()).Result == true {
+	if !claimed && w.Next(time.Now()).Result == true {
 		p.release(hold{number, w})
 	}
 }

@@ -20,13 +20,13 @@ func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
 			default:
 			}
 		}
-		if turn := b.Turn(time.Now()); turn.Try || turn.Front || turn.Result != nil {
-			t.Errorf("the second has the turn %+v", turn)
+		if step := b.Next(time.Now()); step.Try || step.Front || step.Result != nil {
+			t.Errorf("the second has the step %+v", step)
 		}
-		if turn := a.Turn(time.Now()); !turn.Try || !turn.Front {
-			t.Errorf("the first has the turn %+v", turn)
+		if step := a.Next(time.Now()); !step.Try || !step.Front {
+			t.Errorf("the first has the step %+v", step)
 		}
-		if turn := a.Turn(time.Now()); turn.Try {
+		if step := a.Next(time.Now()); step.Try {
 			t.Error("the first is to try while it tries")
 		}
 		if h.Waiting() != 3 || !h.MustWait(context.Background(), channel) || h.MustWait(context.Background(), "another") {
@@ -44,7 +44,7 @@ func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
 			if i > 0 && !woken(w) {
 				t.Fatalf("waiter %d was not told that it is the first now", i)
 			}
-			if i+1 < len(ws) && ws[i+1].Turn(time.Now()).Front {
+			if i+1 < len(ws) && ws[i+1].Next(time.Now()).Front {
 				t.Fatalf("waiter %d came before %d", i+1, i)
 			}
 			if i > 0 {
@@ -92,12 +92,12 @@ func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
 		until := time.Now().Add(5 * time.Second)
 		tried(t, w, until)
 		for range 2 {
-			turn := w.Turn(until.Add(-1))
-			if turn.Try || !turn.Front || !turn.At.Equal(until) {
-				t.Errorf("a moment before: %+v, want to wait until %v", turn, until)
+			step := w.Next(until.Add(-1))
+			if step.Try || !step.Front || !step.At.Equal(until) {
+				t.Errorf("a moment before: %+v, want to wait until %v", step, until)
 			}
 		}
-		if !w.Turn(until).Try {
+		if !w.Next(until).Try {
 			t.Error("it may not try when the moment has come")
 		}
 	})
@@ -110,12 +110,12 @@ func TestAfterAGrantTheNextNeedNotTryBeforeItsEndAndAfterAnythingElseTriesAtOnce
 		ws := asleep(t, h, 3)
 		end := time.Now().Add(30 * time.Second)
 		ws[0].Enter(end)
-		if turn := ws[1].Turn(time.Now()); !woken(ws[1]) || turn.Try || !turn.Front || !turn.At.Equal(end) {
-			t.Errorf("after a grant the next one has the turn %+v", turn)
+		if step := ws[1].Next(time.Now()); !woken(ws[1]) || step.Try || !step.Front || !step.At.Equal(end) {
+			t.Errorf("after a grant the next one has the step %+v", step)
 		}
 		ws[1].Leave()
-		if turn := ws[2].Turn(time.Now()); !woken(ws[2]) || !turn.Try {
-			t.Errorf("after one that left the next one has the turn %+v", turn)
+		if step := ws[2].Next(time.Now()); !woken(ws[2]) || !step.Try {
+			t.Errorf("after one that left the next one has the step %+v", step)
 		}
 	})
 }
@@ -131,10 +131,10 @@ func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
 		tried(t, other, far())
 		s.publish(channel)
 		time.Sleep(10 * time.Millisecond)
-		if !woken(ws[0]) || !ws[0].Turn(time.Now()).Try {
+		if !woken(ws[0]) || !ws[0].Next(time.Now()).Try {
 			t.Error("the contender was not woken")
 		}
-		if woken(ws[1]) || woken(ws[2]) || woken(other) || other.Turn(time.Now()).Try {
+		if woken(ws[1]) || woken(ws[2]) || woken(other) || other.Next(time.Now()).Try {
 			t.Error("somebody else was woken")
 		}
 	})
@@ -147,17 +147,17 @@ func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 		w := asleep(t, h, 1)[0]
 		s.publish(channel)
 		quiet(w)
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Fatal("not woken")
 		}
 		s.publish(channel) // while it tries
 		time.Sleep(10 * time.Millisecond)
 		w.Tried(far())
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("the message was forgotten")
 		}
 		w.Tried(far())
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			t.Error("the message counted twice")
 		}
 	})
@@ -173,12 +173,12 @@ func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
 		ws := asleep(t, h, 2)
 		s.publish(channel)
 		quiet(ws...)
-		ws[0].Turn(time.Now())
+		ws[0].Next(time.Now())
 		s.publish(channel) // while it tries
 		quiet(ws...)
 		ws[0].Enter(time.Now().Add(30 * time.Second))
-		if turn := ws[1].Turn(time.Now()); !turn.Try {
-			t.Errorf("nobody tries for another %v", time.Until(turn.At))
+		if step := ws[1].Next(time.Now()); !step.Try {
+			t.Errorf("nobody tries for another %v", time.Until(step.At))
 		}
 	})
 }
@@ -198,7 +198,7 @@ func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
 			t.Errorf("the acknowledgement is to wake the contender alone; %d subscribed", h.Subscribed())
 		}
 		tried(t, a, far())
-		if a.Turn(time.Now()).Try {
+		if a.Next(time.Now()).Try {
 			t.Error("it tries twice for one acknowledgement")
 		}
 	})
@@ -212,12 +212,12 @@ func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 		w := h.Join(channel, 1, false)
 		tried(t, w, time.Now().Add(50*time.Millisecond))
 		time.Sleep(50 * time.Millisecond)
-		if !w.Turn(time.Now()).Try {
-			t.Fatal("not its turn")
+		if !w.Next(time.Now()).Try {
+			t.Fatal("it is not to try")
 		}
 		time.Sleep(100 * time.Millisecond) // acknowledged while it tries
 		w.Tried(far())
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("what was published before the acknowledgement would be missed")
 		}
 	})
@@ -228,8 +228,8 @@ func TestALocalReleaseWithoutARequestWakesTheContender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		w := h.Join(channel, 1, false)
-		if !w.Turn(time.Now()).Try {
-			t.Fatal("not its turn")
+		if !w.Next(time.Now()).Try {
+			t.Fatal("it is not to try")
 		}
 		// The release comes while the waiter tries, so that there is no claim.
 		if h.Release(channel, nil, true) != nil {
@@ -237,7 +237,7 @@ func TestALocalReleaseWithoutARequestWakesTheContender(t *testing.T) {
 		}
 		h.Released(channel, false, 0, time.Second)
 		w.Tried(far())
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("the release was forgotten")
 		}
 	})

@@ -20,7 +20,7 @@ func handOver(t *testing.T, h *waitqueue.Hub, s *station, holder *waitqueue.Wait
 	told := s.publish(channel) + others
 	w.Complete("granted", true)
 	h.Released(channel, true, told, 0)
-	w.Turn(time.Now())
+	w.Next(time.Now())
 	w.Enter(far())
 	return w
 }
@@ -38,18 +38,18 @@ func TestTheLockIsOfferedToOthersAtTheSixteenthReleaseInARow(t *testing.T) {
 		h.Released(channel, false, s.publish(channel)+1, took)
 		released := time.Now()
 		w := ws[15]
-		if turn := w.Turn(released); !woken(w) || turn.Try || !turn.At.Equal(released.Add(2*took)) {
-			t.Errorf("the contender does not hold back: %+v", turn)
+		if step := w.Next(released); !woken(w) || step.Try || !step.At.Equal(released.Add(2*took)) {
+			t.Errorf("the contender does not hold back: %+v", step)
 		}
 		time.Sleep(2*took - 1)
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			t.Error("our own message ended that")
 		}
 		time.Sleep(time.Nanosecond)
 		tried(t, w, far())
 		s.publish(channel)
 		quiet(w)
-		if !w.Turn(time.Now()).Try {
+		if !w.Next(time.Now()).Try {
 			t.Error("messages are still ignored afterwards")
 		}
 		w.Enter(far())
@@ -114,12 +114,12 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 		told := s.publish(channel) + 1
 		time.Sleep(10 * ms)
 		w := ws[15]
-		if w.Turn(time.Now()).Try {
+		if w.Next(time.Now()).Try {
 			t.Fatal("the contender tries before Released")
 		}
 		h.Released(channel, false, told, 3*ms)
-		if turn := w.Turn(time.Now()); turn.Try || time.Until(turn.At) != 6*ms {
-			t.Errorf("after Released it has the turn %+v", turn)
+		if step := w.Next(time.Now()); step.Try || time.Until(step.At) != 6*ms {
+			t.Errorf("after Released it has the step %+v", step)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestAContenderThatWaitsForReleasedGoesOn(t *testing.T) {
 			tried(t, w, far())
 			s.publish(channel)
 			quiet(w)
-			if !w.Turn(time.Now()).Try {
+			if !w.Next(time.Now()).Try {
 				t.Errorf("follows=%v: it does not react to messages any more", follows)
 			}
 		})

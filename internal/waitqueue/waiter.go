@@ -43,17 +43,17 @@ type Waiter struct {
 // Since is when the waiter joined its queue.
 func (w *Waiter) Since() time.Time { return w.since }
 
-// Woken delivers a signal when the waiter is to ask for its Turn again. It also does so now and then
+// Woken delivers a signal when the waiter is to ask for its next Step. It also does so now and then
 // when there is nothing to do.
 func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 
-// Turn is what a waiter may do at a moment.
-type Turn struct {
+// Step is what a waiter may do at a moment.
+type Step struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
 	// Again says that the waiter polls, and that it was refused before, or one that gave up in front of it.
 	Again bool
-	// Result is that of a claim that was completed since the last Turn; nil if none was. The waiter
+	// Result is that of a claim that was completed since the last Step; nil if none was. The waiter
 	// calls Tried after it as well, or leaves.
 	Result any
 	// Front says that the waiter is the contender, which is woken at At.
@@ -61,31 +61,31 @@ type Turn struct {
 	At    time.Time
 }
 
-// Turn says what w may do now.
-func (w *Waiter) Turn(now time.Time) Turn {
+// Next says what w may do now.
+func (w *Waiter) Next(now time.Time) Step {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	q, turn := w.queue, Turn{Result: w.result}
+	q, step := w.queue, Step{Result: w.result}
 	w.result = nil
-	if turn.Result != nil {
+	if step.Result != nil {
 		w.trying = true // until it has entered or goes on waiting: nobody asks for it once more
 		w.asked = time.Time{}
 	}
-	if turn.Result != nil || w.claimed || q.front() != w {
-		return turn
+	if step.Result != nil || w.claimed || q.front() != w {
+		return step
 	}
-	turn.Front, turn.At = true, w.tryAt
+	step.Front, step.At = true, w.tryAt
 	if until := w.heldBack(); until.After(w.tryAt) {
-		turn.At = until
+		step.At = until
 	}
-	if turn.At.After(now) {
-		w.wakeAfter(turn.At.Sub(now))
+	if step.At.After(now) {
+		w.wakeAfter(step.At.Sub(now))
 	} else {
-		turn.Try, turn.Again = true, w.Backoff.Polls() && w.refusals > 0
+		step.Try, step.Again = true, w.Backoff.Polls() && w.refusals > 0
 		w.trying, w.asked = true, now
 		w.tryAt = never // a message from here on asks for another attempt
 	}
-	return turn
+	return step
 }
 
 // never is a moment that does not come.

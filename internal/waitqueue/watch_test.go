@@ -22,7 +22,7 @@ func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
 			t.Error("a release claimed it")
 		}
 		h.Released(channel, false, 0, 0)
-		if !woken(w) || !w.Turn(time.Now()).Try {
+		if !woken(w) || !w.Next(time.Now()).Try {
 			t.Error("it does not try after the release")
 		}
 		reader, watcher := h.Join("another", 1, true), h.Join("another", nil, true)
@@ -40,12 +40,12 @@ func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 		h, s := open(t)
 		watcher, other := h.Join(channel, nil, false), h.Join(channel, 1, false)
 		until := time.Now().Add(30 * time.Second)
-		if !watcher.Turn(time.Now()).Try {
+		if !watcher.Next(time.Now()).Try {
 			t.Fatal("the watcher may not try")
 		}
 		watcher.Requeue(until)
-		if turn := other.Turn(time.Now()); !turn.Front || turn.Try || turn.At.After(until) {
-			t.Errorf("the one behind has the turn %+v", turn)
+		if step := other.Next(time.Now()); !step.Front || step.Try || step.At.After(until) {
+			t.Errorf("the one behind has the step %+v", step)
 		}
 		quiet(watcher, other)
 		tried(t, other, far()) // the acknowledgement
@@ -55,7 +55,7 @@ func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 			t.Error("a message woke another than the contender")
 		}
 		other.Leave()
-		if !watcher.Turn(time.Now()).Try {
+		if !watcher.Next(time.Now()).Try {
 			t.Error("the watcher is not the contender after that")
 		}
 	})
@@ -88,7 +88,7 @@ func TestQueuesThatShareAChannelHaveAContenderEach(t *testing.T) {
 		tried(t, b, far())
 		late := h.Join(waitqueue.Key(channel, "x"), 3, false)
 		tried(t, late, far())
-		if !late.Turn(time.Now()).Try {
+		if !late.Next(time.Now()).Try {
 			t.Error("one that comes late does not try again, though messages may have passed")
 		}
 		s.publish(channel)

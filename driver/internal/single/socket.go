@@ -29,7 +29,7 @@ type socket struct {
 // allow lets the next dial connect. The connection ends with ctx until forbid is called.
 func (s *socket) allow(ctx context.Context) { s.ctx = ctx }
 
-// dial is called by rueidis. It ignores the context that rueidis offers, which
+// dial is called by rueidis. It ignores the context that rueidis provides, which
 // belongs to whichever caller came first.
 func (s *socket) dial() (net.Conn, error) {
 	ctx := s.ctx

@@ -16,7 +16,7 @@ type yielder struct {
 const (
 	// longYield is how long a yield may take, and perCall how much longer for each call that begins or
 	// ends in it. If it takes more, other goroutines want the processor for their own work, and commands
-	// would wait for that: Go lets a goroutine run for 10 ms before it is another one's turn.
+	// would wait for that: Go lets a goroutine run for 10 ms before another one runs.
 	longYield = 5 * time.Millisecond
 	perCall   = 100 * time.Microsecond
 	// yieldRest is the pause after a long one.

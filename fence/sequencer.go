@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// turns runs requests with different tokens for one resource one after another. Requests with the
+// sequencer runs requests with different tokens for one resource one after another. Requests with the
 // same token belong to one holder and run side by side. All Handlers of the process share one
 // value, because several Handlers may guard one resource.
-type turns struct {
+type sequencer struct {
 	mu     sync.Mutex
 	states map[resource]*state
 }
@@ -20,7 +20,7 @@ type resource struct {
 	name  string
 }
 
-// state is that of one resource while requests run or wait. turns.mu guards its fields.
+// state is that of one resource while requests run or wait. sequencer.mu guards its fields.
 type state struct {
 	running int           // requests
 	token   int64         // of the running requests
@@ -32,7 +32,7 @@ type state struct {
 // enter waits until no request with another token runs, and none with a newer token waits. The
 // error is a *StaleError as soon as a newer token has passed, or the cause for which ctx has
 // ended. After nil, leave must follow.
-func (t *turns) enter(ctx context.Context, token int64, at resource) error {
+func (t *sequencer) enter(ctx context.Context, token int64, at resource) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.state(at)
@@ -56,7 +56,7 @@ func (t *turns) enter(ctx context.Context, token int64, at resource) error {
 	return nil
 }
 
-func (t *turns) state(at resource) *state {
+func (t *sequencer) state(at resource) *state {
 	s := t.states[at]
 	if s == nil {
 		s = &state{changed: make(chan struct{})}
@@ -71,7 +71,7 @@ func (s *state) admits(token int64) bool {
 }
 
 // await unlocks the mutex until a state has changed or ctx has ended.
-func (t *turns) await(ctx context.Context, changed <-chan struct{}) {
+func (t *sequencer) await(ctx context.Context, changed <-chan struct{}) {
 	t.mu.Unlock()
 	defer t.mu.Lock()
 	select {
@@ -81,7 +81,7 @@ func (t *turns) await(ctx context.Context, changed <-chan struct{}) {
 }
 
 // pass notes that the store has let the running requests pass.
-func (t *turns) pass(at resource) {
+func (t *sequencer) pass(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.states[at]
@@ -90,7 +90,7 @@ func (t *turns) pass(at resource) {
 }
 
 // leave ends what enter began.
-func (t *turns) leave(at resource) {
+func (t *sequencer) leave(at resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.states[at]
@@ -99,7 +99,7 @@ func (t *turns) leave(at resource) {
 }
 
 // notify wakes the waiting requests of a resource, and removes an unused state.
-func (t *turns) notify(at resource, s *state) {
+func (t *sequencer) notify(at resource, s *state) {
 	close(s.changed)
 	s.changed = make(chan struct{})
 	if s.running == 0 && len(s.waiting) == 0 {

@@ -8,7 +8,7 @@ import (
 // Goal: clients do not decide how much a process remembers of resources that are not in use.
 func TestAResourceThatIsNotInUseHasNoRoom(t *testing.T) {
 	t.Parallel()
-	all := turns{states: make(map[resource]*state)}
+	all := sequencer{states: make(map[resource]*state)}
 	at := resource{new(Memory), "r"}
 	if err := all.enter(t.Context(), 33, at); err != nil {
 		t.Fatal(err)

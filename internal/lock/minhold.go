@@ -7,52 +7,52 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// The least time of a lock (Options.MinHold). The acquisition asks for a lease of that time at least,
-// and no request lowers a TTL while the lock is held. So Redis alone keeps the lock for that long. The
+// MinHold (Options.MinHold) is the time for which a lock stays at least. The acquisition asks for a lease of
+// that time at least, and no request lowers a TTL while the lock is held. So Redis alone keeps the lock for that long. The
 // release sets the TTL to the rest: the owner's field stays, and nobody renews it.
 //
 // Between any two lines this can happen:
 //
 //	the process dies        before the release: the lock ends with its TTL, which is its lease or
-//	                        what is left of its least time. After it: with the rest
+//	                        what is left of MinHold. After it: with the rest
 //	the reply is lost       the release is sent again. It sets the same rest, a moment later
 //	no reply comes in time  the TTL is the rest, or still the lease: in either case not shorter
 //	a late renewal comes    it raises the TTL to the lease once more. The lock stays for longer
 //	the client closes       as at a release
 //	nobody got the hold     of a caller that has gone, the lock is released at once
 
-// keepUntil says that the lock is not to be free before a moment. The mutex is held.
-func (g *Grant) keepUntil(least time.Time) {
-	if least.After(g.least) {
-		g.least = least
+// raiseMinHold says that the lock is not to be free before a moment. The mutex is held.
+func (g *Grant) raiseMinHold(end time.Time) {
+	if end.After(g.minHoldEnd) {
+		g.minHoldEnd = end
 	}
 }
 
-// dropLeast forgets the least time of a hold that no caller will have.
-func (r *Ref) dropLeast(h *Hold) {
+// dropMinHold forgets MinHold of a hold that no caller will have.
+func (r *Ref) dropMinHold(h *Hold) {
 	if g, single := h.backend.(*Grant); single {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if !g.again { // otherwise it may be the least time of another hold
-			g.least = time.Time{}
+		if !g.again { // otherwise it may be MinHold of another hold
+			g.minHoldEnd = time.Time{}
 		}
 	}
 }
 
-// stays says that the lock is to stay when it is released now.
-func (g *Grant) stays() bool {
+// inMinHold says that MinHold is not over: the lock stays if it is released now.
+func (g *Grant) inMinHold() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return time.Now().Before(g.least)
+	return time.Now().Before(g.minHoldEnd)
 }
 
-// leaveCall is the release of a lock whose least time is not over. It reports false if it is over. The
+// minHoldCall is the release of a lock during its MinHold. It reports false if it is over. The
 // mutex is held.
-func (g *Grant) leaveCall() (call script.Call, rest time.Duration, ok bool) {
-	if g.least.IsZero() {
+func (g *Grant) minHoldCall() (call script.Call, rest time.Duration, ok bool) {
+	if g.minHoldEnd.IsZero() {
 		return call, 0, false
 	}
-	if rest = time.Until(g.least); rest < time.Millisecond {
+	if rest = time.Until(g.minHoldEnd); rest < time.Millisecond {
 		return call, 0, false
 	}
 	return g.mutex().Leave(g.owner, rest+time.Millisecond, !g.ref.fair), rest, true
@@ -66,11 +66,11 @@ func (g *Grant) mutex() script.Mutex {
 	return g.ref.mode.(script.Mutex)
 }
 
-// leaveRequest is leaveCall, and tells the session of the end.
-func (g *Grant) leaveRequest(r *request) bool {
+// minHoldRequest is minHoldCall, and tells the session of the end.
+func (g *Grant) minHoldRequest(r *request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	call, rest, ok := g.leaveCall()
+	call, rest, ok := g.minHoldCall()
 	if ok {
 		r.is(call, rest)
 		g.protect(r, g.term(), g.counts(), false)
@@ -78,11 +78,11 @@ func (g *Grant) leaveRequest(r *request) bool {
 	return ok
 }
 
-// closeCall releases everything, or what is left after the least time. The session is told nothing: it
+// closeCall releases everything, or leaves what is left of MinHold. The session is told nothing: it
 // ends.
 func (g *Grant) closeCall() script.Call {
 	g.mu.Lock()
-	call, _, ok := g.leaveCall()
+	call, _, ok := g.minHoldCall()
 	g.mu.Unlock()
 	if ok {
 		return call
@@ -90,8 +90,8 @@ func (g *Grant) closeCall() script.Call {
 	return g.releaseCall()
 }
 
-// leave sends the release of a lock that stays for a while. Waiters of this process look again.
-func (g *Grant) leave(ctx context.Context, request *request) error {
+// releaseInMinHold sends the release of a lock that stays for a while. Waiters of this process look again.
+func (g *Grant) releaseInMinHold(ctx context.Context, request *request) error {
 	result, err := g.manager.send(ctx, g.manager.releases, request)
 	released, err := g.readReleased(result, err)
 	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
