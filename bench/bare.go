@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net"
-	"strings"
-	"sync/atomic"
+	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,8 +20,67 @@ import (
 
 // What the server and the connection cost, without a lock library on top.
 
-// bareClient is a rueidis client with the settings of driver/rueidis: one
-// connection, no retries, no cache, its timeouts and its buffers.
+// pair is the two requests of a worker: each is a command, or several in one pipeline.
+type pair struct {
+	lock, unlock [][]string
+	// number is the index of a word that counts the requests; 0 for none.
+	number int
+}
+
+// prepared makes the requests for a name, on a server that knows their scripts.
+type prepared func(name string) (pair, error)
+
+// bare opens a contestant that sends prepared requests through a rueidis client.
+func bare(prepare func(ctx context.Context, address string, c rueidis.Client) (prepared, error)) opener {
+	return func(ctx context.Context, address string, wire *wire) (client, error) {
+		c, err := bareClient(ctx, address, wire)
+		if err != nil {
+			return client{}, err
+		}
+		pairs, err := prepare(ctx, address, c)
+		if err != nil {
+			c.Close()
+			return client{}, err
+		}
+		return client{close: c.Close, worker: func(name string) (worker, error) {
+			p, err := pairs(name)
+			sent := 0
+			send := func(words [][]string) func(context.Context) error {
+				return func(ctx context.Context) error {
+					if p.number > 0 {
+						sent++
+						words[0][p.number] = strconv.Itoa(sent)
+					}
+					return sendBare(ctx, c, words)
+				}
+			}
+			return worker{lock: send(p.lock), unlock: send(p.unlock)}, err
+		}}, nil
+	}
+}
+
+func sendBare(ctx context.Context, c rueidis.Client, request [][]string) error {
+	if len(request) == 1 {
+		n, err := c.Do(ctx, c.B().Arbitrary(request[0]...).Build()).AsInt64()
+		if err == nil && n < 0 {
+			err = fmt.Errorf("a script that is to take or put back answered %d", n)
+		}
+		return err
+	}
+	commands := make([]rueidis.Completed, len(request))
+	for i, words := range request {
+		commands[i] = c.B().Arbitrary(words...).Build()
+	}
+	for _, result := range c.DoMulti(ctx, commands...) {
+		if err := result.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bareClient is a rueidis client with the settings of driver/rueidis: one connection, no retries, no
+// cache, its timeouts and its buffers.
 func bareClient(ctx context.Context, address string, wire *wire) (rueidis.Client, error) {
 	const timeout = 3 * time.Second
 	return rueidis.NewClient(rueidis.ClientOption{
@@ -42,183 +101,101 @@ func bareClient(ctx context.Context, address string, wire *wire) (rueidis.Client
 	})
 }
 
-// bareContestant sends two prepared requests for each pair.
-type bareContestant struct {
-	client rueidis.Client
-	words  func(name string) (first, second [][]string)
+// load tells the server a script. It takes no context: one that can end turns the connection into a
+// pipeline for good, in which a lone caller is served more slowly.
+func load(c rueidis.Client, source string) (digest string, err error) {
+	return c.Do(context.Background(), c.B().ScriptLoad().Script(source).Build()).ToString()
 }
 
-// Worker prepares the two requests for name.
-func (c *bareContestant) Worker(name string) worker {
-	first, second := c.words(name)
-	return &bareWorker{client: c.client, first: first, second: second}
+// byDigest loads the script of a call, and returns the words that run it.
+func byDigest(c rueidis.Client, call script.Call) ([][]string, error) {
+	words := call.WithSource().Words
+	digest, err := load(c, words[1])
+	return [][]string{append([]string{"EVALSHA", digest}, words[2:]...)}, err
 }
 
-// Close ends the connection.
-func (c *bareContestant) Close() { c.client.Close() }
-
-type bareWorker struct {
-	client        rueidis.Client
-	first, second [][]string
-}
-
-// Lock sends the first request.
-func (w *bareWorker) Lock(ctx context.Context) error { return w.send(ctx, w.first) }
-
-// Unlock sends the second.
-func (w *bareWorker) Unlock(ctx context.Context) error { return w.send(ctx, w.second) }
-
-func (w *bareWorker) send(ctx context.Context, request [][]string) error {
-	if len(request) == 1 {
-		return w.client.Do(ctx, w.client.B().Arbitrary(request[0]...).Build()).Error()
-	}
-	commands := make([]rueidis.Completed, len(request))
-	for i, words := range request {
-		commands[i] = w.client.B().Arbitrary(words...).Build()
-	}
-	for _, result := range w.client.DoMulti(ctx, commands...) {
-		if err := result.Error(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openTrips measures two scripts that do nothing.
-func openTrips(ctx context.Context, address string, wire *wire) (contestant, error) {
-	client, err := bareClient(ctx, address, wire)
-	if err != nil {
-		return nil, err
-	}
-	// Not with ctx: a context that can end turns the connection into a pipeline for
-	// good, in which a lone caller is served more slowly.
-	load := client.B().ScriptLoad().Script("return 1").Build()
-	digest, err := client.Do(context.Background(), load).ToString()
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
+// trips are two scripts that do nothing.
+func trips(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
+	digest, err := load(c, "return 1")
 	words := [][]string{{"EVALSHA", digest, "0"}}
-	return &bareContestant{client, func(string) (first, second [][]string) { return words, words }}, nil
+	return func(string) (pair, error) { return pair{lock: words, unlock: words}, nil }, err
 }
 
-// openRaw measures the commands of redlatch without redlatch.
-func openRaw(ctx context.Context, address string, wire *wire) (contestant, error) {
-	words, err := replay(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	client, err := bareClient(ctx, address, wire)
-	if err != nil {
-		return nil, err
-	}
-	return &bareContestant{client, words}, nil
-}
-
-// openRawScript measures the same with a release by a script, as of a lock in a Cluster.
-func openRawScript(ctx context.Context, address string, wire *wire) (contestant, error) {
-	client, err := bareClient(ctx, address, wire)
-	if err != nil {
-		return nil, err
-	}
-	both, err := replay(ctx, address)
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	load := client.B().ScriptLoad().Script(releaseByScript("", "").WithSource().Words[1]).Build()
-	digest, err := client.Do(context.Background(), load).ToString() // see openTrips
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	return &bareContestant{client, func(name string) (acquire, release [][]string) {
-		acquire, twice := both(name)
-		owner := twice[0][2] // HDEL lock owner
-		return acquire, [][]string{append([]string{"EVALSHA", digest}, releaseByScript(name, owner).WithSource().Words[2:]...)}
-	}}, nil
-}
-
-func releaseByScript(name, owner string) script.Call {
-	const lease = 30 * time.Second
-	return script.NewMutex(name, protocol.Plain).Release(owner, 0, script.Counts{}, lease)
-}
-
-// openRawRequest measures the same below a context that can end.
-func openRawRequest(ctx context.Context, address string, wire *wire) (contestant, error) {
-	c, err := openRaw(ctx, address, wire)
-	return &requestContestant{c}, err
-}
-
-// replay records redlatch and returns its words for any name, each time with an
-// owner of its own.
-func replay(ctx context.Context, address string) (func(name string) (acquire, release [][]string), error) {
+// replay is what redlatch sends, without redlatch.
+func replay(ctx context.Context, address string, _ rueidis.Client) (prepared, error) {
 	recorded, err := record(ctx, address)
-	if err != nil {
-		return nil, fmt.Errorf("record the scripts: %w", err)
+	return func(name string) (pair, error) { return recorded.pair(name), nil }, err
+}
+
+// replayScript is the same with a release by a script, as of a lock in a Cluster.
+func replayScript(ctx context.Context, address string, c rueidis.Client) (prepared, error) {
+	recorded, err := record(ctx, address)
+	return func(name string) (p pair, err error) {
+		const lease = 30 * time.Second
+		p = recorded.pair(name)
+		owner := p.unlock[0][2] // HDEL lock owner
+		p.unlock, err = byDigest(c, script.NewMutex(name, protocol.Plain).Release(owner, 0, script.Counts{}, lease))
+		return p, err
+	}, err
+}
+
+// calls are the scripts of a semaphore with one permit, which they make.
+func calls(c rueidis.Client, name string, number int, take, put script.Call) (p pair, err error) {
+	p.number = number
+	if err = c.Do(context.Background(), c.B().Set().Key(name).Value("1").Build()).Error(); err != nil {
+		return p, err
 	}
-	client, _, _ := strings.Cut(recorded.owner, ":")
-	var owners atomic.Int64
-	return func(name string) (acquire, release [][]string) {
-		return recorded.dub(name, protocol.Owner(client, owners.Add(1)))
+	if p.lock, err = byDigest(c, take); err != nil {
+		return p, err
+	}
+	p.unlock, err = byDigest(c, put)
+	return p, err
+}
+
+func rawPermits(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
+	return func(name string) (pair, error) {
+		p, id := script.NewPermits(name, protocol.Plain), hex.EncodeToString([]byte("sixteen bytes id"))
+		return calls(c, name, 0, p.Acquire(id, script.Counts{}, 30*time.Second, true), p.Release(id, 0, script.Counts{}, 0))
 	}, nil
 }
 
-// channelOf is the channel that belongs to a lock.
-func channelOf(name string) string { return protocol.LockChannel(name) }
-
-// portContestant sends the same commands through redlatch's driver: what lies
-// between it and redlatch is the cost of the library, what lies between it and the
-// raw commands is the cost of the driver.
-type portContestant struct {
-	driver *driverrueidis.Driver
-	words  func(name string) (acquire, release [][]string)
+func rawSemaphore(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
+	return func(name string) (pair, error) {
+		s := script.NewSemaphore(name, protocol.Plain)
+		r := script.Request{Record: protocol.RequestKey(name, "00000000-0000-4000-8000-000000000000", 1), Number: 1, Keep: time.Minute}
+		return calls(c, name, 6, s.Acquire(1, r), s.Add(1, r)) // EVALSHA digest 2 counter record permits number
+	}, nil
 }
 
-func openPort(ctx context.Context, address string, wire *wire) (contestant, error) {
-	words, err := replay(ctx, address)
+// openPort sends what redlatch sends through redlatch's driver: what lies between it and redlatch is
+// the cost of the library, what lies between it and the raw commands is the cost of the driver.
+func openPort(ctx context.Context, address string, wire *wire) (client, error) {
+	recorded, err := record(ctx, address)
 	if err != nil {
-		return nil, err
+		return client{}, err
 	}
 	d, err := driverrueidis.Open(ctx, driverrueidis.Options{Address: address, Dial: wire.Dial})
 	if err != nil {
-		return nil, err
+		return client{}, err
 	}
-	return &portContestant{d, words}, nil
+	return client{close: d.Close, worker: func(name string) (worker, error) {
+		p := recorded.pair(name)
+		send := func(request [][]string) func(context.Context) error {
+			var commands []driver.Command
+			for _, words := range request {
+				commands = append(commands, driver.Command{Words: words, Key: name})
+			}
+			return func(ctx context.Context) error { return sendPort(ctx, d, commands) }
+		}
+		return worker{lock: send(p.lock), unlock: send(p.unlock)}, nil
+	}}, nil
 }
 
-// Worker prepares the two requests for name.
-func (c *portContestant) Worker(name string) worker {
-	acquire, release := c.words(name)
-	return &portWorker{driver: c.driver, acquire: commands(acquire, name), release: commands(release, name)}
-}
-
-func commands(request [][]string, key string) (all []driver.Command) {
-	for _, words := range request {
-		all = append(all, driver.Command{Words: words, Key: key})
+func sendPort(ctx context.Context, d *driverrueidis.Driver, commands []driver.Command) error {
+	if len(commands) == 1 {
+		return d.Do(ctx, commands[0]).Err
 	}
-	return all
-}
-
-// Close ends the connection.
-func (c *portContestant) Close() { c.driver.Close() }
-
-type portWorker struct {
-	driver           *driverrueidis.Driver
-	acquire, release []driver.Command
-}
-
-// Lock sends the acquisition.
-func (w *portWorker) Lock(ctx context.Context) error { return w.send(ctx, w.acquire) }
-
-// Unlock sends the release.
-func (w *portWorker) Unlock(ctx context.Context) error { return w.send(ctx, w.release) }
-
-func (w *portWorker) send(ctx context.Context, request []driver.Command) error {
-	if len(request) == 1 {
-		return w.driver.Do(ctx, request[0]).Err
-	}
-	for _, reply := range w.driver.Pipeline(ctx, request...) {
+	for _, reply := range d.Pipeline(ctx, commands...) {
 		if reply.Err != nil {
 			return reply.Err
 		}

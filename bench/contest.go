@@ -4,69 +4,83 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 )
 
-// contend lets the workers of this process contend for one lock until the moment given.
-// Whoever waits then may go on for a while, so that the tail is seen.
-func contend(ctx context.Context, c contestant, o order, until time.Time) ([]hold, error) {
-	ctx, cancel := context.WithDeadline(ctx, until.Add(patience))
+// contest is one table of the page: who takes part, what each of them does in a round, and which of
+// the figures are shown.
+type contest struct {
+	name string // of its results
+	part string // -only selects by it
+	// extra says that it is measured only if its part is asked for.
+	extra       bool
+	title, note string
+	rounds      int
+	rows        []row
+	// together says that all rows are measured at the same time: what they need is time rather than
+	// a processor.
+	together bool
+	columns  []column
+	goals    []goal
+}
+
+// row is one line of the table.
+type row struct {
+	name  string
+	base  string // the row that its ratios are over
+	slice func(ctx context.Context, round int) (figures, error)
+}
+
+// column is one figure of the table.
+type column struct {
+	figure string
+	format string // a share is shown in percent if it ends with a percent sign
+	head   string // the figure, unless it is named here
+	// contest has the figure, if it is not the table's own.
+	contest string
+	// over says that the ratio to the row's base is shown, and total that the rounds are added up.
+	// Otherwise the median is shown.
+	over, total bool
+}
+
+// run has the rows take turns. Each round begins with another row, so that no row always follows the
+// same one.
+func (c contest) run(ctx context.Context, r results) error {
+	r[c.name] = map[string][]figures{}
+	if c.together {
+		return c.atOnce(ctx, r[c.name])
+	}
+	for round := range c.rounds {
+		for i := range c.rows {
+			row := c.rows[(i+round)%len(c.rows)]
+			f, err := row.slice(ctx, round)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", c.name, row.name, err)
+			}
+			r[c.name][row.name] = append(r[c.name][row.name], f)
+		}
+	}
+	return nil
+}
+
+// atOnce measures each row once, all at the same time.
+func (c contest) atOnce(ctx context.Context, rows map[string][]figures) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
-	var all []hold
 	var first error
-	var done sync.WaitGroup
-	for i := range o.Workers {
-		w := c.Worker(o.Name)
-		done.Go(func() {
-			holds, err := holdUntil(ctx, w, seat{o.Process, i}, o.Section, until)
+	var measuring sync.WaitGroup
+	for _, row := range c.rows {
+		measuring.Go(func() {
+			f, err := row.slice(ctx, 0)
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, holds...)
-			if first == nil {
-				first = err
+			rows[row.name] = []figures{f}
+			if err != nil && first == nil {
+				first = fmt.Errorf("%s: %s: %w", c.name, row.name, err)
+				cancel()
 			}
 		})
 	}
-	done.Wait()
-	return all, first
-}
-
-// patience is for how long a worker may outlast its slice. Nobody contends any more
-// by then: who is not served within this time is not on the way to be.
-const patience = time.Second
-
-// workFor is how long the lock is held each time at least. It is short beside any round trip,
-// and long enough that two who hold the lock at once are found out among thousands.
-const workFor = 200 * time.Nanosecond
-
-func holdUntil(ctx context.Context, w worker, me seat, section time.Duration, until time.Time) ([]hold, error) {
-	holds := make([]hold, 0, 1<<14) // growing would stop the worker inside the lock's line
-	for {
-		asked := time.Now()
-		if !asked.Before(until) {
-			return holds, nil
-		}
-		err := w.Lock(ctx)
-		if err != nil && ctx.Err() != nil {
-			now := time.Now().UnixNano()
-			return append(holds, hold{me.process, me.worker, asked.UnixNano(), now, now, true}), nil
-		}
-		if err != nil {
-			return holds, fmt.Errorf("lock: %w", err)
-		}
-		granted := time.Now()
-		if section >= time.Millisecond { // a shorter sleep takes as long
-			time.Sleep(time.Until(granted.Add(section)))
-		}
-		given := granted
-		for given.Sub(granted) < max(section, workFor) {
-			given = time.Now()
-		}
-		// The end of the race ends a wait, and no release.
-		if err := w.Unlock(context.WithoutCancel(ctx)); err != nil {
-			return holds, fmt.Errorf("unlock: %w", err)
-		}
-		holds = append(holds, hold{me.process, me.worker, asked.UnixNano(), granted.UnixNano(), given.UnixNano(), false})
-	}
+	measuring.Wait()
+	return first
 }

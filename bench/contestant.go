@@ -4,29 +4,16 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 )
 
-// contestant is one way to lock a name and unlock it again, on one server.
-type contestant interface {
-	// Worker returns what one goroutine needs to lock name again and again. It is
-	// called outside the timed part: whatever a user would keep is kept in it.
-	Worker(name string) worker
-	Close()
-}
-
-// worker locks one name. It belongs to one goroutine and keeps its own possession,
-// so that the benchmark adds no allocation to a pair.
-type worker interface {
-	Lock(ctx context.Context) error
-	Unlock(ctx context.Context) error
-}
-
-// entrant is a contestant that has not been opened yet.
-type entrant struct {
+// contestant is one way to lock. The rows of the tables have its name.
+type contestant struct {
 	name string
 	// module is where it comes from; empty for what is no library of its own.
 	module string
-	open   func(ctx context.Context, address string, wire *wire) (contestant, error)
+	base   string // the row that its ratios are over; raw scripts if empty
+	open   opener
 	// foreign says that it runs in a process of another language, and has no open.
 	foreign bool
 	// onEtcd says that its address is that of an etcd.
@@ -35,84 +22,167 @@ type entrant struct {
 	most int
 }
 
-// measured says whether it is measured with so many goroutines.
-func (e entrant) measured(goroutines int) bool { return e.most == 0 || goroutines <= e.most }
+// opener connects a contestant to the server with this address.
+type opener func(ctx context.Context, address string, wire *wire) (client, error)
 
-const (
-	nameTrips      = "two bare round trips"
-	nameRaw        = "raw scripts"
-	nameRawScript  = "raw scripts, release by a script"
-	nameRawRequest = "raw scripts, cancellable ctx"
-	namePort       = "driver port"
-	nameRedlatch   = "redlatch"
-	nameMade       = "redlatch, Mutex made each time"
-	nameRequest    = "redlatch, cancellable ctx"
-	nameOnGoRedis  = "redlatch on go-redis"
-	nameCohort     = "redlatch, cohort"
+// client is a contestant that is connected.
+type client struct {
+	// worker returns what one goroutine needs to lock a name again and again. It is called outside
+	// the timed part: whatever a user would keep is kept in it.
+	worker func(name string) (worker, error)
+	close  func()
+	// waiters is how many goroutines wait. It is nil for a library that cannot tell.
+	waiters func() int
+}
 
-	nameRueidislock = "rueidislock"
-	nameRedislock   = "redislock"
-	nameRedsync     = "redsync"
+// worker locks one name. It belongs to one goroutine and keeps its own hold, so that the benchmark
+// adds no allocation to a pair.
+type worker struct {
+	lock, unlock func(ctx context.Context) error
+	// extend is for a library that leaves it to the user to renew.
+	extend func(ctx context.Context) error
+}
 
-	nameRedislockPiped = "redislock, automatic pipelining"
-	nameRedsyncPiped   = "redsync, automatic pipelining"
-
-	nameRedisson = "Redisson"
-	nameNode     = "node-redisson"
-	nameEtcd     = "etcd, its Go mutex"
-)
-
-// entrants are all ways to lock that are measured, in the order of the table.
-func entrants() []entrant {
-	return []entrant{
-		{name: nameTrips, open: openTrips},
-		{name: nameRaw, open: openRaw},
-		{name: nameRawScript, open: openRawScript},
-		{name: nameRawRequest, open: openRawRequest},
-		{name: namePort, open: openPort},
-		{name: nameRedlatch, module: "github.com/redlatch/redlatch", open: openKept},
-		{name: nameMade, open: openMade},
-		{name: nameRequest, open: openRequest},
-		{name: nameOnGoRedis, module: "github.com/redlatch/redlatch", open: openOnGoRedis},
-		{name: nameRueidislock, module: "github.com/redis/rueidis", open: openRueidislock},
-		{name: nameRedislock, module: moduleRedislock, open: openRedislock(plain)},
-		{name: nameRedislockPiped, module: moduleRedislock, open: openRedislock(pipelined)},
-		{name: nameRedsync, module: moduleRedsync, open: openRedsync(plain)},
-		{name: nameRedsyncPiped, module: moduleRedsync, open: openRedsync(pipelined)},
-		{name: nameRedisson, module: moduleRedisson, foreign: true},
-		// With more, a slice is over before each goroutine has made one pair.
-		{name: nameEtcd, module: moduleEtcd, open: openEtcd, onEtcd: true, most: 64},
+// once locks and unlocks.
+func (w worker) once(ctx context.Context) error {
+	if err := w.lock(ctx); err != nil {
+		return fmt.Errorf("lock: %w", err)
 	}
+	if err := w.unlock(ctx); err != nil {
+		return fmt.Errorf("unlock: %w", err)
+	}
+	return nil
 }
 
 const (
-	moduleRedisson  = "org.redisson"
-	moduleEtcd      = "go.etcd.io/etcd/client/v3"
+	nameRaw           = "raw scripts"
+	nameRawRequest    = "raw scripts, cancellable ctx"
+	nameRedlatch      = "redlatch"
+	nameRequest       = "redlatch, cancellable ctx"
+	nameCohort        = "redlatch, cohort"
+	nameRueidislock   = "rueidislock"
+	nameRedislock     = "redislock"
+	nameRedsync       = "redsync"
+	nameRedisson      = "Redisson"
+	nameNode          = "node-redisson"
+	nameEtcd          = "etcd, its Go mutex"
+	nameReaders       = "redlatch, RWMutex"
+	nameReadersCohort = "redlatch, RWMutex, cohort"
+	namePermits       = "redlatch, PermitSemaphore"
+	nameRawPermits    = "raw scripts of a PermitSemaphore"
+	nameSemaphore     = "redlatch, Semaphore"
+	nameRawSemaphore  = "raw scripts of a Semaphore"
+	namePingPong      = "ping-pong"
+
+	moduleRedlatch  = "github.com/redlatch/redlatch"
 	moduleRedislock = "github.com/bsm/redislock"
 	moduleRedsync   = "github.com/go-redsync/redsync/v4"
 )
 
-// racers are the entrants that fight for one lock: the libraries.
-func racers() []entrant {
-	var libraries []entrant
-	for _, e := range entrants() {
-		if e.module != "" {
-			libraries = append(libraries, e)
-		}
-	}
-	return append(libraries, entrant{name: nameCohort, module: "github.com/redlatch/redlatch", open: openCohort})
+// pairers lock names of their own, and those of them that are libraries also one name together.
+var pairers = []contestant{
+	{name: "two bare round trips", open: bare(trips)},
+	{name: nameRaw, open: bare(replay)},
+	{name: "raw scripts, release by a script", open: bare(replayScript)},
+	{name: nameRawRequest, open: request(bare(replay))},
+	{name: "driver port", open: openPort},
+	{name: nameRedlatch, module: moduleRedlatch, open: ours(0, keeps)},
+	{name: "redlatch, Mutex made each time", open: ours(0, makes)},
+	{name: nameRequest, open: request(ours(0, keeps))},
+	{name: "redlatch on go-redis", module: moduleRedlatch, open: openOnGoRedis},
+	{name: nameRueidislock, module: "github.com/redis/rueidis", open: openRueidislock},
+	{name: nameRedislock, module: moduleRedislock, open: openRedislock(plain)},
+	{name: nameRedislock + ", automatic pipelining", module: moduleRedislock, open: openRedislock(pipelined)},
+	{name: nameRedsync, module: moduleRedsync, open: openRedsync(plain)},
+	{name: nameRedsync + ", automatic pipelining", module: moduleRedsync, open: openRedsync(pipelined)},
+	{name: nameRedisson, module: "org.redisson", foreign: true},
+	// With more, a slice is over before each goroutine has made one pair.
+	{name: nameEtcd, module: "go.etcd.io/etcd/client/v3", open: openEtcd, onEtcd: true, most: 64},
 }
 
-// rivals are the names of the libraries that are not redlatch, each with its default settings.
-func rivals() []string { return []string{nameRueidislock, nameRedislock, nameRedsync, nameRedisson} }
+var (
+	cohort  = contestant{name: nameCohort, module: moduleRedlatch, open: ours(0, inCohort)}
+	node    = contestant{name: nameNode, module: "node-redisson", foreign: true}
+	readers = []contestant{
+		{name: nameReaders, open: ours(0, reads(false))},
+		{name: nameReadersCohort, open: ours(0, reads(true))},
+	}
+	permits = []contestant{
+		{name: nameRawPermits, base: nameRawPermits, open: bare(rawPermits)},
+		{name: namePermits, base: nameRawPermits, open: ours(0, takesPermits(1))},
+		{name: nameRawSemaphore, base: nameRawSemaphore, open: bare(rawSemaphore)},
+		{name: nameSemaphore, base: nameRawSemaphore, open: ours(0, takesFromSemaphore)},
+	}
+	manyPermits = contestant{name: "redlatch, PermitSemaphore of many", open: ours(0, takesPermits(permitsOfMany))}
+	fair        = contestant{name: "redlatch, FairMutex", open: ours(scaleTimeout, isFair)}
+	pingPong    = contestant{name: namePingPong, open: openPingPong}
+)
 
-func findEntrant(name string) (entrant, error) {
-	for _, e := range append(entrants(), racers()...) {
-		if e.name == name {
-			return e, nil
+// contestants are all of them.
+func contestants() []contestant {
+	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, manyPermits, fair, pingPong})
+}
+
+// racers fight for one lock: the libraries.
+func racers() []contestant {
+	libraries := slices.DeleteFunc(slices.Clone(pairers), func(c contestant) bool { return c.module == "" })
+	return append(libraries, cohort)
+}
+
+// find returns the contestants with these names.
+func find(names ...string) (found []contestant) {
+	for _, name := range names {
+		for _, c := range contestants() {
+			if c.name == name {
+				found = append(found, c)
+			}
 		}
 	}
-	return entrant{}, fmt.Errorf("no entrant is called %q", name)
+	return found
+}
+
+// openerOf returns what connects a contestant of this program.
+func openerOf(name string) (opener, error) {
+	for _, c := range find(name) {
+		if c.open != nil {
+			return c.open, nil
+		}
+	}
+	return nil, fmt.Errorf("no contestant of this program is called %q", name)
+}
+
+func openByName(ctx context.Context, name, address string, wire *wire) (client, error) {
+	open, err := openerOf(name)
+	if err != nil {
+		return client{}, err
+	}
+	return open(ctx, address, wire)
+}
+
+// request is another contestant, used as a server uses it: below the context of a request, which can
+// end. It does not before the client is closed.
+func request(open opener) opener {
+	return func(ctx context.Context, address string, wire *wire) (client, error) {
+		c, err := open(ctx, address, wire)
+		below, end := c.worker, c.close
+		requests := []context.CancelFunc{}
+		c.close = func() {
+			end()
+			for _, cancel := range requests {
+				cancel()
+			}
+		}
+		c.worker = func(name string) (worker, error) {
+			w, err := below(name)
+			ctx, cancel := context.WithCancel(context.Background())
+			requests = append(requests, cancel)
+			return worker{
+				lock:   func(context.Context) error { return w.lock(ctx) },
+				unlock: func(context.Context) error { return w.unlock(ctx) },
+			}, err
+		}
+		return c, err
+	}
 }
 
 // version is the module's version in this binary, "(this tree)" for our own.

@@ -2,28 +2,28 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 )
 
 // draw writes the plots into a folder.
-func (r results) draw(dir string) error {
+func (b *bench) draw(r results, dir string) error {
 	contended := fmt.Sprintf("one lock, %d processes of %d goroutines", crossProcesses, crossWorkers)
-	busiest := r.pairs[len(r.pairs)-1]
-	idle := fmt.Sprintf("%d waiters of one process", idleWaiters)
+	busiest := b.plan.levels[len(b.plan.levels)-1]
+	const perWaiter = "commands per second and waiter, those inside scripts included"
 	for name, image := range map[string]string{
-		"latency.svg": r.drawLatency(),
-		"fairness.svg": plotBars("Longest wait ÷ mean wait", contended, "ratio; 1 is perfectly fair", nil,
-			barsOf(r.crossing, ledger.longestToMean)),
+		"latency.svg":  b.drawLatency(r),
+		"fairness.svg": plotBars("Longest wait ÷ mean wait", contended, "ratio; 1 is perfectly fair", nil, r.bars("crossing", figureUnfairness)),
 		"tail.svg": plotBars("Tail: from the end of the slice until the last waiter had the lock", contended, "milliseconds", nil,
-			barsOf(r.crossing, ledger.tailMillis)),
-		"server.svg": plotBars("Processor time of the server for one lock and unlock", goroutines(busiest.goroutines)+", each its own lock", "microseconds", nil,
-			barsOf(busiest.runs, pairRun.serverMicros)),
-		"wait.svg": plotBars("Commands of one waiter in a second while nothing changes", idle, "commands per second and waiter, those inside scripts included",
+			r.bars("crossing", figureTail)),
+		"server.svg": plotBars("Processor time of the server for one lock and unlock", goroutines(busiest)+", each its own lock", "microseconds", nil,
+			r.bars(pairsOf(busiest), figureServerCPU)),
+		"wait.svg": plotBars("Commands of one waiter in a second while nothing changes", fmt.Sprintf("%d waiters of one process", idleWaiters), perWaiter,
 			[]string{"all wait for one lock", "each waits for a lock of its own"},
-			pairsOf(r.idle, func(row idleRow) []float64 { return []float64{row.shared.commands(), row.own.commands()} })),
+			r.bars("idle", idleFigure(countAll, 1), idleFigure(countAll, idleWaiters))),
 		"memory.svg": plotBars("Memory of the process that locks", "heap and stacks", "bytes", []string{"a hold", "a waiter"},
-			pairsOf(r.memory, func(row footprint) []float64 { return []float64{row.Hold, row.Waiter} })),
+			r.bars("memory", figureHold, figureWaiter)),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(image), 0o644); err != nil {
 			return err
@@ -32,42 +32,33 @@ func (r results) draw(dir string) error {
 	return nil
 }
 
-// barsOf are the medians of a figure, in the order of the tables.
-func barsOf[R any](runs map[string][]R, figure func(R) float64) (all []bars) {
-	for _, e := range racers() {
-		if of := runs[e.name]; len(of) > 0 {
-			all = append(all, bars{e.name, []float64{column(of, figure)}})
-		}
-	}
-	return all
-}
-
-// pairsOf are two bars for each row, in the order of the tables.
-func pairsOf[R any](rows map[string]R, values func(R) []float64) (all []bars) {
-	for _, e := range racers() {
-		if row, found := rows[e.name]; found {
-			all = append(all, bars{e.name, values(row)})
-		}
-	}
-	return all
-}
-
-func (r results) drawLatency() string {
-	var levels []int
-	for _, table := range r.pairs {
-		levels = append(levels, table.goroutines)
-	}
-	var latencies []curve
-	for _, e := range racers() {
-		if len(r.hot[e.name]) == 0 || len(r.pairs) == 0 || len(r.pairs[0].runs[e.name]) == 0 {
+// bars are the medians of figures, in the order of the tables.
+func (r results) bars(contest string, figures ...string) (all []bars) {
+	for _, c := range racers() {
+		if len(r[contest][c.name]) == 0 {
 			continue
 		}
-		c := curve{name: e.name}
-		for _, table := range r.pairs {
-			// With n callers at a time, each waits for n times the time between two finished pairs.
-			c.values = append(c.values, float64(table.goroutines)*cell(table.runs[e.name], pairRun.micros))
+		of := bars{name: c.name}
+		for _, figure := range figures {
+			of.values = append(of.values, r.median(contest, c.name, figure))
 		}
-		latencies = append(latencies, c)
+		all = append(all, of)
 	}
-	return plotCurves("Mean time of lock and unlock, µs", "each goroutine its own lock", levels, latencies)
+	return all
+}
+
+func (b *bench) drawLatency(r results) string {
+	var latencies []curve
+	for _, c := range racers() {
+		line, known := curve{name: c.name}, false
+		for _, n := range b.plan.levels {
+			// With n callers at a time, each waits for n times the time between two finished pairs.
+			value := float64(n) * r.median(pairsOf(n), c.name, figureTime)
+			line.values, known = append(line.values, value), known || !math.IsNaN(value)
+		}
+		if known {
+			latencies = append(latencies, line)
+		}
+	}
+	return plotCurves("Mean time of lock and unlock, µs", "each goroutine its own lock", b.plan.levels, latencies)
 }

@@ -1,33 +1,46 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // goal is a number to reach, and what was reached.
 type goal struct {
 	what    string
-	reached float64
 	limit   float64
-	atMost  bool   // otherwise at least
-	remark  string // what else to know about it
+	atMost  bool // otherwise at least
+	of      func(r results) float64
+	remarks func(r results) string // what else to know about it; may be nil
+
+	reached float64
+	remark  string
 }
 
-func atLeast(limit, reached float64, what string) goal {
-	return goal{what: what, reached: reached, limit: limit}
+func atLeast(limit float64, what string, of func(results) float64) goal {
+	return goal{what: what, limit: limit, of: of}
 }
 
-func atMost(limit, reached float64, what string) goal {
-	return goal{what: what, reached: reached, limit: limit, atMost: true}
+func atMost(limit float64, what string, of func(results) float64) goal {
+	return goal{what: what, limit: limit, of: of, atMost: true}
 }
+
+func (g *goal) evaluate(r results) {
+	g.reached = g.of(r)
+	if g.remarks != nil {
+		g.remark = g.remarks(r)
+	}
+}
+
+// measured says whether there is a figure. No goal is reached with a figure of 0.
+func (g goal) measured() bool { return g.reached != 0 && !math.IsNaN(g.reached) }
 
 // met says whether the goal was reached. What was not measured was not reached.
 func (g goal) met() bool {
-	switch {
-	case g.reached == 0:
-		return false
-	case g.atMost:
-		return g.reached <= g.limit
+	if g.atMost {
+		return g.measured() && g.reached <= g.limit
 	}
-	return g.reached >= g.limit
+	return g.measured() && g.reached >= g.limit
 }
 
 func (g goal) wanted() string {
@@ -39,12 +52,35 @@ func (g goal) wanted() string {
 
 func (g goal) verdict() string {
 	switch {
-	case g.reached == 0:
+	case !g.measured():
 		return "**not measured**"
 	case g.met():
 		return "met"
 	}
 	return "**missed**"
+}
+
+// of is the median of a row's figure.
+func of(contest, row, figure string) func(results) float64 {
+	return func(r results) float64 { return r.median(contest, row, figure) }
+}
+
+// over is the ratio of two rows.
+func over(contest, row, base, figure string) func(results) float64 {
+	return func(r results) float64 { return r.ratio(contest, row, base, figure) }
+}
+
+// worst is the greatest of several numbers, or the smallest. It is NaN if none is known.
+func worst(greatest bool, all ...func(results) float64) func(results) float64 {
+	return func(r results) float64 {
+		worst := math.NaN()
+		for _, of := range all {
+			if v := of(r); math.IsNaN(worst) || v > worst == greatest && v != worst && !math.IsNaN(v) {
+				worst = v
+			}
+		}
+		return worst
+	}
 }
 
 // goroutines counts them in words.
@@ -56,98 +92,97 @@ func goroutines(n int) string {
 }
 
 // pairGoals are the goals of one level of the first table.
-func pairGoals(t pairTable) []goal {
-	ours := t.runs[nameRedlatch]
-	against := func(name string) float64 { return ratios(ours, t.runs[name], pairRun.perSecond) }
-	at := " at " + goroutines(t.goroutines)
-	switch t.goroutines {
+func pairGoals(contest string, n int) []goal {
+	at := " at " + goroutines(n)
+	faster := func(limit float64, rival string) goal {
+		return atLeast(limit, "pairs/s, × "+rival+at, over(contest, nameRedlatch, rival, figureRate))
+	}
+	switch n {
 	case mostGoroutines:
 		return []goal{
-			atLeast(0.9, against(nameRaw), "pairs/s, × raw scripts"+at),
-			atMost(1.3, ratios(ours, t.runs[nameRaw], pairRun.cpuMicros), "own CPU a pair, × raw scripts"+at),
-			atLeast(1.4, against(nameRueidislock), "pairs/s, × rueidislock"+at),
-			atLeast(2.1, against(nameRedislock), "pairs/s, × redislock"+at),
-			atLeast(3, against(nameRedsync), "pairs/s, × redsync"+at),
-			atLeast(2, against(nameRedisson), "pairs/s, × Redisson"+at),
-			atMost(3, column(ours, func(r pairRun) float64 { return r.per(r.allocs) }), "allocations a pair"+at),
+			faster(0.9, nameRaw),
+			atMost(1.3, "own CPU a pair, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureCPU)),
+			faster(1.4, nameRueidislock), faster(2.1, nameRedislock), faster(3, nameRedsync), faster(2, nameRedisson),
+			atMost(3, "allocations a pair"+at, of(contest, nameRedlatch, figureAllocations)),
 		}
 	case 1:
-		request := ratios(t.runs[nameRequest], t.runs[nameRawRequest], pairRun.micros)
 		return []goal{
-			atMost(1.1, ratios(ours, t.runs[nameRaw], pairRun.micros), "time of a pair, × raw scripts"+at),
-			atMost(1.1, request, "the same, both below a cancellable ctx"+at),
+			atMost(1.1, "time of a pair, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureTime)),
+			atMost(1.1, "the same, both below a cancellable ctx"+at, over(contest, nameRequest, nameRawRequest, figureTime)),
 		}
 	}
 	return nil
 }
 
-func hotGoals(runs map[string][]hotRun) []goal {
-	ours := runs[nameRedlatch]
-	ledgers := map[string][]ledger{}
-	for name, runs := range runs {
-		for _, r := range runs {
-			ledgers[name] = append(ledgers[name], r.ledger)
-		}
-	}
-	const where = ", one process"
+// fairness are the goals that both races for one lock share: nobody waits for much longer than the
+// others, and that is not paid for with speed.
+func fairness(contest string, limit float64, where string) []goal {
 	goals := []goal{
-		atMost(1.05, column(ours, hotRun.writesPerCycle), "round trips a cycle"+where),
-		atLeast(0.99, column(ours, func(r hotRun) float64 { return r.inOrder() }), "grants in the order of arrival"+where),
+		atLeast(1, "waits that ended with the lock"+where, func(r results) float64 { return least(r.values(contest, nameRedlatch, figureServed)) }),
+		atMost(limit, "longest ÷ mean wait"+where, of(contest, nameRedlatch, figureUnfairness)),
+		atMost(limit, "the same, counted in grants"+where, of(contest, nameRedlatch, figureUnfairGrants)),
 	}
-	goals = append(goals, justice(ledgers, 3, where)...)
-	cohort := ratios(ledgers[nameCohort], ledgers[nameRedlatch], ledger.perSecond)
-	return append(goals, atLeast(29, cohort, "cycles/s with a cohort, × without"+where))
-}
-
-func crossGoals(runs map[string][]ledger, pingPongs []float64) []goal {
-	ours := runs[nameRedlatch]
-	var overPingPong []float64
-	for i, run := range ours {
-		overPingPong = append(overPingPong, median(run.crossings())/pingPongs[i])
-	}
-	const where = ", two processes"
-	goals := []goal{
-		atMost(2, median(overPingPong), "hand-over to the other process, × ping-pong"+where),
-		atLeast(0.4, column(ours, ledger.smallestShare), "share of the process with fewer grants"+where),
-	}
-	goals = append(goals, justice(runs, 10, where)...)
-	cohort := runs[nameCohort]
-	return append(goals,
-		atLeast(5, againstBest(cohort, runs), "cycles/s with a cohort, × the best rival"+where),
-		atLeast(0.4, column(cohort, ledger.smallestShare), "share of the process with fewer grants, with a cohort"+where))
-}
-
-// againstBest compares with the rival that makes the most cycles.
-func againstBest(ours []ledger, runs map[string][]ledger) float64 {
-	var best []ledger
-	for _, name := range append(rivals(), nameRedislockPiped, nameRedsyncPiped, nameEtcd) {
-		if column(runs[name], ledger.perSecond) > column(best, ledger.perSecond) {
-			best = runs[name]
+	for _, rival := range []string{nameRueidislock, nameRedislock, nameRedsync, nameRedisson} {
+		g := atLeast(1, "cycles/s, × "+rival+where, over(contest, nameRedlatch, rival, figureCycles))
+		g.remarks = func(r results) string {
+			if unfair := r.median(contest, rival, figureUnfairGrants); unfair > limit {
+				return fmt.Sprintf("longest wait of %s: %.0f × its mean, in grants", rival, unfair)
+			}
+			return ""
 		}
-	}
-	return ratios(ours, best, ledger.perSecond)
-}
-
-// justice are the goals that both races for one lock share: nobody waits for much
-// longer than the others, and that is not paid for with speed.
-func justice(runs map[string][]ledger, limit float64, where string) []goal {
-	ours := runs[nameRedlatch]
-	goals := []goal{
-		atLeast(1, least(ours, ledger.served), "waits that ended with the lock"+where),
-		atMost(limit, column(ours, ledger.longestToMean), "longest ÷ mean wait"+where),
-		atMost(limit, column(ours, ledger.longestToMeanInGrants), "the same, counted in grants"+where),
-	}
-	for _, name := range rivals() {
-		faster := atLeast(1, ratios(ours, runs[name], ledger.perSecond), "cycles/s, × "+name+where)
-		if unjust := column(runs[name], ledger.longestToMeanInGrants); unjust > limit {
-			faster.remark = fmt.Sprintf("longest wait of %s: %.0f × its mean, in grants", name, unjust)
-		}
-		goals = append(goals, faster)
+		goals = append(goals, g)
 	}
 	return goals
 }
 
-// fairGoal is what a grant costs the server while many wait for a fair lock.
-func fairGoal(micros float64) goal {
-	return atMost(100, micros, "time of Redis for a grant of a fair lock, µs, 5000 waiters")
+func hotGoals() []goal {
+	const where = ", one process"
+	goals := []goal{
+		atMost(1.05, "round trips a cycle"+where, of("hot", nameRedlatch, figureWritesEach)),
+		atLeast(0.99, "grants in the order of arrival"+where, of("hot", nameRedlatch, figureInOrder)),
+	}
+	goals = append(goals, fairness("hot", 3, where)...)
+	return append(goals, atLeast(29, "cycles/s with a cohort, × without"+where, over("hot", nameCohort, nameRedlatch, figureCycles)))
+}
+
+func crossGoals() []goal {
+	const where = ", two processes"
+	goals := []goal{
+		atMost(2, "hand-over to the other process, × ping-pong"+where, over("crossing", nameRedlatch, namePingPong, figureHandOver)),
+		atLeast(0.4, "share of the process with fewer grants"+where, of("crossing", nameRedlatch, figureLesserShare)),
+	}
+	goals = append(goals, fairness("crossing", 10, where)...)
+	return append(goals,
+		atLeast(5, "cycles/s with a cohort, × the best rival"+where, againstBest),
+		atLeast(0.4, "share of the process with fewer grants, with a cohort"+where, of("crossing", nameCohort, figureLesserShare)))
+}
+
+// againstBest compares the cohort with the rival that makes the most cycles.
+func againstBest(r results) float64 {
+	best, most := "", 0.
+	for _, c := range racers() {
+		if n := r.median("crossing", c.name, figureCycles); c.module != moduleRedlatch && n > most {
+			best, most = c.name, n
+		}
+	}
+	return r.ratio("crossing", nameCohort, best, figureCycles)
+}
+
+// shareGoals are the goals beside each other implementation. The worst section counts.
+func shareGoals() (goals []goal) {
+	for _, other := range []string{nameRedlatch, nameRedisson, nameNode} {
+		var shares, waits []func(results) float64
+		for _, section := range shareSections {
+			shares = append(shares, of("shares", shareRow(other, section), figureShareSecond))
+			waits = append(waits, of("shares", shareRow(other, section), figureLongestRatio))
+		}
+		least := 0.25
+		if other == nameRedlatch {
+			least = 0.4
+		}
+		goals = append(goals,
+			atLeast(least, "share of "+other+" beside redlatch", worst(false, shares...)),
+			atMost(3, "longest wait of "+other+", × that of redlatch beside it", worst(true, waits...)))
+	}
+	return goals
 }

@@ -21,6 +21,28 @@ type hold struct {
 	Stranded bool `json:"s,omitempty"`
 }
 
+// window is the part of a run that counts: it begins after the warm-up and ends when the workers
+// stop asking. Its moments are nanoseconds of the machine's clock, which its processes share.
+type window struct {
+	from, to int64
+}
+
+// after returns the window that begins a warm-up after the start.
+func after(start time.Time, warmUp, length time.Duration) window {
+	from := start.Add(warmUp)
+	return window{from.UnixNano(), from.Add(length).UnixNano()}
+}
+
+func (w window) length() time.Duration { return time.Duration(w.to - w.from) }
+
+func (w window) contains(moment int64) bool { return w.from <= moment && moment < w.to }
+
+// clamp returns the moment of the window that is nearest.
+func (w window) clamp(moment int64) int64 { return min(max(moment, w.from), w.to) }
+
+// seat is one worker of one process.
+type seat struct{ process, worker int }
+
 // ledger is all holds of one run, and the window that counts. Every figure but the tail is of the
 // window alone: rates count what was granted inside it, and a wait counts with the part inside it.
 type ledger struct {
@@ -86,20 +108,8 @@ func (l ledger) waits() []float64 {
 	return waits
 }
 
-// longestToMean is the longest wait in units of the mean one: 1 is perfect justice.
-func (l ledger) longestToMean() float64 {
-	waits := l.waits()
-	return longest(waits) / max(mean(waits), 1)
-}
-
-// longestToMeanInGrants is the same for waits that are counted in grants to others.
-// A machine that does something else for a while stretches a wait in time, but not
-// in grants: what is left is the lock's own justice.
-func (l ledger) longestToMeanInGrants() float64 {
-	waits := l.waitsInGrants()
-	return longest(waits) / max(mean(waits), 1)
-}
-
+// waitsInGrants are the same, counted in grants to others. A machine that does something else for a
+// while stretches a wait in time, but not in grants: what is left is the lock's own fairness.
 func (l ledger) waitsInGrants() []float64 {
 	granted := l.granted()
 	before := func(moment int64) int {
@@ -143,8 +153,6 @@ func overtakes(h hold, open map[seat][]hold) bool {
 	}
 	return false
 }
-
-type seat struct{ process, worker int }
 
 // byWorker is each worker's holds, in order. It has one open at a time.
 func (l ledger) byWorker() map[seat][]hold {
@@ -208,8 +216,6 @@ func (l ledger) tail() time.Duration {
 	}
 	return time.Duration(last)
 }
-
-func (l ledger) tailMillis() float64 { return l.tail().Seconds() * 1e3 }
 
 // stranded is the number of waits that ended without the lock.
 func (l ledger) stranded() int {

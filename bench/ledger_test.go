@@ -132,7 +132,7 @@ func TestLedgerCountsWaitsInGrants(t *testing.T) {
 	if got := l.waitsInGrants(); !slices.Equal(got, []float64{0, 1, 2, 1}) {
 		t.Errorf("waits in grants %v, want 0 1 2 1", got)
 	}
-	if got := l.longestToMeanInGrants(); got != 2 {
+	if got := l.figures()[figureUnfairGrants]; got != 2 {
 		t.Errorf("longest to mean is %v, want 2", got)
 	}
 }
@@ -157,7 +157,7 @@ func TestLedgerCountsInsideTheWindow(t *testing.T) {
 		{"waits", float64(len(l.waits())), 5},
 		{"mean wait", mean(l.waits()), 0.95e9 / 5},
 		{"longest wait", longest(l.waits()), 0.4e9},
-		{"longest to mean", l.longestToMean(), 0.4 * 5 / 0.95},
+		{"longest to mean", l.figures()[figureUnfairness], 0.4 * 5 / 0.95},
 		{"longest wait in grants", longest(l.waitsInGrants()), 1},
 		{"in the order of arrival", l.inOrder(), 1},
 		{"crossings", float64(len(l.crossings())), 2},
@@ -201,5 +201,25 @@ func TestLedgerSeesAProcessThatGetsNothing(t *testing.T) {
 	l := newLedger([]hold{{Process: 0, Granted: 10}, {Process: 1, Granted: 300}}, window{0, 100})
 	if got := l.smallestShare(); got != 0 {
 		t.Errorf("the smallest share is %v, want 0", got)
+	}
+}
+
+// Goal: shares and longest waits are told apart by process. Method: the other process gets one of four
+// grants, and waits for twice as long.
+func TestLedgerTellsProcessesApart(t *testing.T) {
+	t.Parallel()
+	var holds []hold
+	asked := map[int]int64{}
+	for i, process := range []int{0, 0, 0, 1, 0, 0, 0, 1} {
+		granted := int64(i+1) * 10
+		holds = append(holds, hold{Process: process, Asked: asked[process], Granted: granted, Given: granted + 1})
+		asked[process] = granted + 1
+	}
+	f := newLedger(holds, window{0, 90}).figures()
+	if got := f[figureShareSecond]; got != 0.25 {
+		t.Errorf("the share is %v, want 0.25", got)
+	}
+	if ours, theirs := f[figureLongestFirst], f[figureLongestSecond]; ours != 19e-6 || theirs != 40e-6 {
+		t.Errorf("the longest waits are %v and %v ms, want 19 and 40 ns", ours, theirs)
 	}
 }

@@ -4,8 +4,8 @@
 //
 //	go run .                        everything, in about eight minutes
 //	go run . -quick                 the same in one minute, with more noise
-//	go run . -scale                 fair and read-write locks, by how many take part
-//	go run . -many                  100,000 holds, as many waiters, and 1000 clients
+//	go run . -only scale            fair and read-write locks, by how many take part
+//	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //	go run . -profile cpu.out       a CPU profile of redlatch alone
 //
 // Whoever is compared takes turns in short slices, and ratios are taken slice by
@@ -16,6 +16,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -37,6 +38,8 @@ type plan struct {
 	// warmUp comes before each slice on one lock and is not counted: connections
 	// and subscriptions are made in it.
 	warmUp time.Duration
+	scale  scalePlan
+	many   manyPlan
 }
 
 var (
@@ -47,7 +50,7 @@ var (
 		crossRounds: 5, crossSlice: time.Second, pingPongSlice: 300 * time.Millisecond,
 		shareRounds: 2, shareSlice: 3 * time.Second, idleSlice: 30 * time.Second, memory: 10000,
 		foreign: true, practice: 2 * time.Second, settle: time.Second, firstRenewal: 12 * time.Second,
-		warmUp: 200 * time.Millisecond,
+		warmUp: 200 * time.Millisecond, scale: longScale, many: longMany,
 	}
 	quickPlan = plan{
 		levels:     []int{1, 8, 64, mostGoroutines},
@@ -56,7 +59,7 @@ var (
 		crossRounds: 2, crossSlice: 500 * time.Millisecond, pingPongSlice: 200 * time.Millisecond,
 		shareRounds: 1, shareSlice: time.Second, idleSlice: 5 * time.Second, memory: 2000,
 		settle: 500 * time.Millisecond, firstRenewal: 500 * time.Millisecond,
-		warmUp: 200 * time.Millisecond,
+		warmUp: 200 * time.Millisecond, scale: longScale, many: longMany,
 	}
 )
 
@@ -67,13 +70,13 @@ const mostGoroutines = 512
 type bench struct {
 	plan   plan
 	server *server
-	meter  *meter
+	etcd   *server
 
+	only     string   // the part to measure; all but the extra ones if empty
 	rows     []string // of the first table, or none for all
 	foreign  map[string]foreign
-	resident map[string]helpers // of foreign entrants
-	absent   map[string]string  // the entrants that cannot be had, and why
-	etcd     *server
+	resident map[string]helpers
+	absent   map[string]string // the contestants that cannot be had, and why
 }
 
 func main() {
@@ -90,20 +93,18 @@ func mainErr(ctx context.Context) error {
 	if len(os.Args) == 2 && os.Args[1] == helperWord {
 		return help(ctx, os.Stdin, os.Stdout)
 	}
+	b := &bench{plan: longPlan}
 	quick := flag.Bool("quick", false, "finish within about a minute")
-	only := flag.String("only", "", "measure only this `part`: pairs, hot, crossing, readers, permits, shares, idle, memory")
+	flag.StringVar(&b.only, "only", "", "measure only this `part`: "+strings.Join(b.parts(), ", "))
 	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
-	scale := flag.Bool("scale", false, "measure fair and read-write locks with many waiters and readers, and nothing else")
-	many := flag.Bool("many", false, "measure many holds, waiters and clients, and nothing else")
 	plots := flag.String("plots", "", "also draw the results as SVG images in this `folder`")
 	var p profiling
 	flag.StringVar(&p.cpu, "profile", "", "write a CPU profile of the first table's redlatch row to this `file`, and measure nothing else")
 	flag.StringVar(&p.allocs, "allocs", "", "write a profile of its allocations to this `file`")
-	flag.StringVar(&p.entrant, "entrant", nameRedlatch, "the `row` to profile")
+	flag.StringVar(&p.contestant, "entrant", nameRedlatch, "the `row` to profile")
 	flag.IntVar(&p.goroutines, "goroutines", mostGoroutines, "how `many` to profile it with")
 	flag.Parse()
 
-	b := &bench{plan: longPlan}
 	if *quick {
 		b.plan = quickPlan
 	}
@@ -114,28 +115,18 @@ func mainErr(ctx context.Context) error {
 		return err
 	}
 	defer b.close()
-	if *scale {
-		return measureScale(ctx, b, longScale, os.Stdout)
-	}
-	if *many {
-		return measureMany(ctx, b, longMany, os.Stdout)
-	}
 	if p.wanted() {
 		return p.run(ctx, b, os.Stdout)
 	}
-	r, err := b.run(ctx, *only, os.Stdout)
-	if err != nil || *plots == "" || *only != "" {
+	r, err := b.run(ctx, os.Stdout)
+	if err != nil || *plots == "" || b.only != "" {
 		return err
 	}
-	return r.draw(*plots)
+	return b.draw(r, *plots)
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
-	if b.server, err = startServer(ctx, redisServer); err != nil {
-		return err
-	}
-	if b.meter, err = newMeter(b.server.address); err != nil {
-		b.server.stop()
+	if b.server, err = startRedis(ctx, redisServer); err != nil {
 		return err
 	}
 	// The server knows the scripts before anybody is measured.
@@ -149,12 +140,35 @@ func (b *bench) open(ctx context.Context) (err error) {
 }
 
 func (b *bench) close() {
-	for _, c := range b.resident {
-		c.end()
-	}
+	b.dismiss(true)
 	if b.etcd != nil {
 		b.etcd.stop()
 	}
-	b.meter.close()
 	b.server.stop()
+}
+
+// run measures everything, or one part, and writes each table when it is known.
+func (b *bench) run(ctx context.Context, out io.Writer) (results, error) {
+	p, r := page{out}, results{}
+	if err := p.head(ctx, b); err != nil {
+		return nil, err
+	}
+	var goals []goal
+	for _, c := range b.contests() {
+		if b.only != c.part && (b.only != "" || c.extra) {
+			continue
+		}
+		err := c.run(ctx, r)
+		b.dismiss(false)
+		if err != nil {
+			return nil, err
+		}
+		p.contest(c, r)
+		goals = append(goals, c.goals...)
+	}
+	if b.only == "" {
+		p.contest(b.summary(), r)
+	}
+	p.goals(goals, r)
+	return r, nil
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,128 +27,109 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
+// shortPlan is so short that the figures mean nothing.
+var shortPlan = plan{
+	levels:     []int{1, 16}, // with hundreds, a rival may hang under the race detector
+	pairRounds: 1, hotRounds: 1, crossRounds: 1, shareRounds: 1,
+	shareSlice: 200 * time.Millisecond, idleSlice: 500 * time.Millisecond, memory: 100,
+	settle:    100 * time.Millisecond,
+	practice:  100 * time.Millisecond,
+	pairSlice: 20 * time.Millisecond, hotSlice: 300 * time.Millisecond,
+	crossSlice: 300 * time.Millisecond, pingPongSlice: 50 * time.Millisecond,
+	warmUp: 100 * time.Millisecond,
+	scale:  scalePlan{waiters: []int{10}, readers: []int{10}, samples: 2, fill: 200 * time.Millisecond, slice: 300 * time.Millisecond, behind: 20},
+	many:   manyPlan{holds: 20, waiters: 20, locks: 5, clients: 3, watch: 100 * time.Millisecond},
+}
+
+// mayBeUnknown are figures that some contestants cannot tell, or that need two processes to take turns.
+var mayBeUnknown = []string{figureToOther, figureHandOver, figureAllocations, figureBytes, figureWrites, figureScripts, figureOthers, figureScriptsEach, figureWritesEach}
+
 // Goal: every part of the benchmark runs, with all its contestants, and no figure is left empty.
-// Method: a plan so short that the figures mean nothing; what is looked at is that they are there.
+// Method: a short plan; what is looked at is that each row of each contest has a number in each column.
 // A machine that is starved of CPU may leave a slice empty. That costs an attempt.
 func TestEveryContestantGetsFigures(t *testing.T) {
-	b := &bench{plan: plan{
-		levels:     []int{1, 16}, // with hundreds, a rival may hang under the race detector
-		pairRounds: 1, hotRounds: 1, crossRounds: 1, shareRounds: 1,
-		shareSlice: 200 * time.Millisecond, idleSlice: 500 * time.Millisecond, memory: 100,
-		settle:    100 * time.Millisecond,
-		practice:  100 * time.Millisecond,
-		pairSlice: 20 * time.Millisecond, hotSlice: 300 * time.Millisecond,
-		crossSlice: 300 * time.Millisecond, pingPongSlice: 50 * time.Millisecond,
-		warmUp: 100 * time.Millisecond,
-	}}
+	b := &bench{plan: shortPlan}
 	if err := b.open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	defer b.close()
-	var wrong []string
-	for range 3 {
-		var out strings.Builder
-		r, err := b.run(t.Context(), "", &out)
-		if err == nil {
-			wrong = append(b.wrongTables(out.String()), b.wrongPlots(t, r)...)
-		} else {
-			wrong = []string{err.Error()}
-		}
-		if len(wrong) == 0 {
-			return
-		}
-		t.Logf("%d faults:\n%s", len(wrong), out.String())
-	}
-	for _, what := range wrong {
-		t.Error(what)
-	}
-}
-
-// wrongTables says what is missing in the output of a run.
-// pairers are the racers that also take locks that nobody else wants: all without a cohort.
-func pairers() []entrant {
-	return slices.DeleteFunc(racers(), func(e entrant) bool { return e.name == nameCohort })
-}
-
-func (b *bench) wrongTables(page string) (wrong []string) {
-	tables := 0
-	for table := range strings.SplitSeq(page, "### ") {
-		first, _, _ := strings.Cut(table, "\n")
-		var wanted []string
-		switch {
-		case strings.HasPrefix(first, "Lock and unlock"):
-			wanted = names(b.present(entrants()))
-		case strings.HasPrefix(first, "One lock, redlatch beside"):
-			for _, row := range b.shareRows() {
-				wanted = append(wanted, row.name())
+	for _, only := range []string{"", "scale", "many"} {
+		b.only = only
+		var wrong []string
+		for range 3 {
+			var out strings.Builder
+			r, err := b.run(t.Context(), &out)
+			if wrong = nil; err != nil {
+				wrong = []string{err.Error()}
+			} else if wrong = b.wrongFigures(r, out.String()); only == "" {
+				wrong = append(wrong, b.wrongPlots(t, r)...)
 			}
-		case strings.HasPrefix(first, "One lock that is mostly read"):
-			wanted = names(readers())
-		case strings.HasPrefix(first, "Permits taken"):
-			wanted = names(permitEntrants())
-		case strings.HasPrefix(first, "One PermitSemaphore"):
-			wanted = []string{fmt.Sprintf("%d waiters, %d permits", b.plan.memory, permitsOfMany)}
-		case strings.HasPrefix(first, "What a waiter") || strings.HasPrefix(first, "Memory"):
-			wanted = names(b.idlers())
-		case strings.HasPrefix(first, "One lock"):
-			wanted = names(b.present(racers()))
-		case first == "In short":
-			wanted = names(b.present(pairers()))
-		default:
+			if len(wrong) == 0 {
+				break
+			}
+			t.Logf("%d faults:\n%s", len(wrong), out.String())
+		}
+		for _, what := range wrong {
+			t.Error(what)
+		}
+	}
+}
+
+// wrongFigures says what is missing in the results, and which tables are not on the page.
+func (b *bench) wrongFigures(r results, page string) (wrong []string) {
+	for _, c := range b.contests() {
+		if b.only != c.part && (b.only != "" || c.extra) {
 			continue
 		}
-		tables++
-		for _, name := range wanted {
-			_, row, found := strings.Cut(table, "\n| "+name+" | ")
-			row, _, _ = strings.Cut(row, " |\n")
-			if !found {
-				wrong = append(wrong, fmt.Sprintf("%s is missing below %q", name, first))
-			} else if why := emptyFigures(strings.Split(row, " | "), strings.HasPrefix(first, "What a waiter")); why != "" {
-				wrong = append(wrong, fmt.Sprintf("%s below %q: %s in %q", name, first, why, row))
+		if !strings.Contains(page, "### "+c.title+"\n") {
+			wrong = append(wrong, c.name+" has no table")
+		}
+		for _, row := range c.rows {
+			if !strings.Contains(page, "\n| "+row.name+" | ") {
+				wrong = append(wrong, fmt.Sprintf("%s is missing in %s", row.name, c.name))
+			}
+			for i, column := range c.columns {
+				value := r.median(c.name, row.name, column.figure)
+				unknown := math.IsNaN(value) && (row.name == namePingPong || slices.Contains(mayBeUnknown, column.figure))
+				if bad := math.IsNaN(value) || math.IsInf(value, 0) || value <= 0 && i == 0 && !c.together; bad && !unknown {
+					wrong = append(wrong, fmt.Sprintf("%s of %s in %s is %v", column.figure, row.name, c.name, value))
+				}
 			}
 		}
-	}
-	if want := len(b.plan.levels) + 10; tables != want {
-		wrong = append(wrong, fmt.Sprintf("%d tables, want %d", tables, want))
 	}
 	return wrong
 }
 
-func names(entrants []entrant) (names []string) {
-	for _, e := range entrants {
-		names = append(names, e.name)
+// Goal: the parts and contestants that the documentation has rows of are there.
+func TestContestsHaveTheirRows(t *testing.T) {
+	t.Parallel()
+	b := &bench{plan: longPlan}
+	rows := map[string]int{}
+	for _, c := range b.contests() {
+		rows[c.name] = len(c.rows)
 	}
-	return names
-}
-
-// emptyFigures says what is wrong with a row. The first figure is a rate or a time. Of the others
-// some may be nothing, such as the number of stranded waits, or a dash. An idle waiter may cost nothing.
-func emptyFigures(row []string, idle bool) string {
-	for i, figure := range row {
-		if figure == "–" && i > 0 {
-			continue
-		}
-		number, err := strconv.ParseFloat(strings.Fields(figure + " ?")[0], 64)
-		switch {
-		case err != nil || math.IsNaN(number) || math.IsInf(number, 0):
-			return fmt.Sprintf("%q is no figure", figure)
-		case i == 0 && number <= 0 && !idle:
-			return "the first figure is nothing"
+	for name, want := range map[string]int{
+		pairsOf(1): 16, pairsOf(8): 16, pairsOf(64): 16, pairsOf(512): 15, "hot": 10, "crossing": 11, "readers": 2, "shares": 9,
+		"permits 1 goroutine": 4, "permits 512 goroutines": 4, "permit queue": 1, "idle": 5, "memory": 5, "many": 2, "clients": 1,
+		"fair scripts": 5, "fair scripts with Redisson": 5, "fair library": 5, "read-write scripts": 5, "writer": 2,
+	} {
+		if rows[name] != want {
+			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}
 	}
-	return ""
 }
 
 // wrongPlots says what is missing in the images.
 func (b *bench) wrongPlots(t *testing.T, r results) (wrong []string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := r.draw(dir); err != nil {
+	if err := b.draw(r, dir); err != nil {
 		return []string{err.Error()}
 	}
-	for name, wanted := range map[string][]entrant{
-		"latency.svg": b.present(pairers()), "fairness.svg": b.present(racers()), "tail.svg": b.present(racers()),
-		"wait.svg": b.idlers(), "memory.svg": b.idlers(), "server.svg": b.present(pairers()),
+	all := b.present(racers())
+	alone := slices.DeleteFunc(slices.Clone(all), func(c contestant) bool { return c.name == nameCohort })
+	for name, wanted := range map[string][]contestant{
+		"latency.svg": alone, "fairness.svg": all, "tail.svg": all, "wait.svg": b.idlers(), "memory.svg": b.idlers(), "server.svg": alone,
 	} {
 		image, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
@@ -158,9 +138,9 @@ func (b *bench) wrongPlots(t *testing.T, r results) (wrong []string) {
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s: %v", name, err))
 		}
-		for _, e := range wanted {
-			if !strings.Contains(string(image), ">"+e.name+"</text>") {
-				wrong = append(wrong, fmt.Sprintf("%s is missing in %s", e.name, name))
+		for _, c := range wanted {
+			if !strings.Contains(string(image), ">"+c.name+"</text>") {
+				wrong = append(wrong, fmt.Sprintf("%s is missing in %s", c.name, name))
 			}
 		}
 		if strings.Contains(string(image), "NaN") || strings.Contains(string(image), "Inf") {

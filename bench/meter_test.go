@@ -1,8 +1,8 @@
 package main
 
 import (
+	"math"
 	"testing"
-	"time"
 )
 
 func TestMeterCountsScriptsAndOtherCommands(t *testing.T) {
@@ -15,11 +15,11 @@ func TestMeterCountsScriptsAndOtherCommands(t *testing.T) {
 		"cmdstat_info:calls=9,usec=3\r\n" +
 		"cmdstat_client|setinfo:calls=4,usec=3\r\n"
 	got := parseWork(text)
-	if want := (work{scripts: 21, others: 14}); got != want {
-		t.Errorf("counted %+v, want %+v", got, want)
+	if got[countScripts] != 21 || got[countOthers] != 14 || got[countScriptTime] != 14 {
+		t.Errorf("counted %v, want 21 scripts of 14 µs and 14 others", got)
 	}
-	if got := got.minus(work{scripts: 1, others: 4}); got != (work{scripts: 20, others: 10}) {
-		t.Errorf("the difference is %+v", got)
+	if got := got.minus(figures{countScripts: 1, countOthers: 4}); got[countScripts] != 20 || got[countOthers] != 10 {
+		t.Errorf("the difference is %v", got)
 	}
 }
 
@@ -37,8 +37,8 @@ func TestMeterKnowsBothServers(t *testing.T) {
 
 func TestMeterReadsProcessorTime(t *testing.T) {
 	t.Parallel()
-	fields := parseFields("# CPU\r\nused_cpu_sys:0.25\r\nused_cpu_user:1.000001\r\n")
-	if got := seconds(fields["used_cpu_user"]) + seconds(fields["used_cpu_sys"]); got != 1250001*time.Microsecond {
-		t.Errorf("%v, want 1.250001s", got)
+	work := parseWork("# CPU\r\nused_cpu_sys:0.25\r\nused_cpu_user:1.000001\r\n")
+	if got := work[countCPU]; math.Abs(got-1250001) > 1e-6 {
+		t.Errorf("%v µs, want 1250001", got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -15,50 +14,49 @@ import (
 type task string
 
 const (
-	taskPairs    task = "pairs" // only of helpers in another language
-	taskContend  task = "contend"
-	taskPingPong task = "ping-pong"
-	taskHold     task = "hold"
-	taskWait     task = "wait"
-	taskMemory   task = "memory"
+	taskPairs   task = "pairs"
+	taskContend task = "contend"
+	taskHold    task = "hold"
+	taskWait    task = "wait"
+	taskMemory  task = "memory"
+	taskClients task = "clients"
 )
 
 // order is what a helper is to do.
 type order struct {
 	Task    task
 	Address string
-	Name    string // of the lock, or of the channel to listen on
+	Name    string // of the lock
 	For     time.Duration
-	WarmUp  time.Duration // taskPairs: before For. taskWait: until the waiters begin, a part of For
+	WarmUp  time.Duration // taskPairs: before For. Otherwise what does not count, a part of For
 
-	Entrant          string
+	Contestant       string
 	Process, Workers int
-	Locks            int
 	Section          time.Duration // taskContend: for how long the lock is held each time
+	Shared           bool          // taskPairs: all lock one name
 
-	Answer string // taskPingPong: the channel of the other
-	Serve  bool
+	Locks int  // how many names the waiters wait for
+	Holds int  // taskMemory: how many holds are measured before
+	Held  int  // taskMemory: how many holds of another client the waiters wait for
+	Serve bool // taskMemory: the other client releases them
 }
 
 // report is what came of it.
 type report struct {
-	Error  string     `json:",omitempty"`
-	Holds  []hold     `json:",omitempty"`
-	Turns  []float64  `json:",omitempty"` // in nanoseconds
-	Slice  *slice     `json:",omitempty"`
-	Memory *footprint `json:",omitempty"`
-}
-
-// slice is what a slice of pairs came to in another process.
-type slice struct {
-	Inside, Pairs int64
-	Window, CPU   time.Duration
+	Error   string  `json:",omitempty"`
+	Holds   []hold  `json:",omitempty"`
+	Writes  []mark  `json:",omitempty"` // at both ends of the window
+	Slice   *slice  `json:",omitempty"`
+	Figures figures `json:",omitempty"`
+	// Memory is what a helper in Java says in place of Figures.
+	Memory *struct{ Hold, Waiter float64 } `json:",omitempty"`
 }
 
 // helperWord is the argument that makes this program a helper.
 const helperWord = "helper"
 
-func ownProgram() (string, error) { return os.Executable() }
+// ready says that nothing but the start is missing, and returns when that was.
+type ready func() (time.Time, error)
 
 // help is a helper's whole life. The report is written also of a failure.
 func help(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -71,6 +69,7 @@ func help(ctx context.Context, in io.Reader, out io.Writer) error {
 		err := orders.Decode(&began)
 		return time.Unix(0, began), err
 	}
+	var kept track
 	for {
 		var o order
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
@@ -78,7 +77,7 @@ func help(ctx context.Context, in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		r, err := o.carryOut(ctx, ready)
+		r, err := o.carryOut(ctx, &kept, ready)
 		if err != nil {
 			r.Error = err.Error()
 		}
@@ -88,39 +87,57 @@ func help(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// carryOut does what the order says. It calls ready when nothing but the start is
-// missing, and learns from it when that was.
-func (o order) carryOut(ctx context.Context, ready func() (time.Time, error)) (report, error) {
-	if o.Task == taskPingPong {
-		return o.pingPong(ctx, ready)
+// carryOut does what the order says.
+func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report, err error) {
+	switch o.Task {
+	case taskPairs:
+		return kept.run(ctx, o, ready)
+	case taskClients:
+		r.Figures, err = o.clients(ctx, ready)
+		return r, err
 	}
-	e, err := findEntrant(o.Entrant)
+	wire := new(wire)
+	c, err := openByName(ctx, o.Contestant, o.Address, wire)
 	if err != nil {
-		return report{}, err
+		return r, err
 	}
-	c, err := e.open(ctx, o.Address, new(wire))
-	if err != nil {
-		return report{}, err
-	}
-	defer c.Close()
+	defer c.close()
 	switch o.Task {
 	case taskContend:
-		return o.contend(ctx, c, ready)
+		return o.contend(ctx, c, wire, ready)
 	case taskHold:
-		return report{}, o.hold(ctx, c, ready)
+		return r, o.hold(ctx, c, ready)
 	case taskWait:
-		return report{}, o.wait(ctx, c, ready)
+		return r, o.wait(ctx, c, ready)
 	case taskMemory:
-		return o.memory(ctx, c, ready)
+		r.Figures, err = o.memory(ctx, c, ready)
+		return r, err
 	}
-	return report{}, fmt.Errorf("unknown task %q", o.Task)
+	return r, fmt.Errorf("unknown task %q", o.Task)
 }
 
-func (o order) contend(ctx context.Context, c contestant, ready func() (time.Time, error)) (report, error) {
-	began, err := ready()
-	if err != nil {
-		return report{}, err
+// workers makes workers on the names of the order's locks.
+func (o order) workers(c client, n int) ([]worker, error) {
+	return makeWorkers(c, n, func(i int) string { return fmt.Sprintf("%s:%d", o.Name, i%o.Locks) })
+}
+
+func makeWorkers(c client, n int, name func(i int) string) (workers []worker, err error) {
+	for i := 0; i < n && err == nil; i++ {
+		var w worker
+		w, err = c.worker(name(i))
+		workers = append(workers, w)
 	}
-	holds, err := contend(ctx, c, o, began.Add(o.For))
-	return report{Holds: holds}, err
+	return workers, err
+}
+
+// until waits for a moment.
+func until(ctx context.Context, moment time.Time) error {
+	timer := time.NewTimer(time.Until(moment))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -3,141 +3,136 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"time"
 )
 
-// The first table: lock and unlock, each goroutine its own name.
+// Lock and unlock, as often as possible, without anybody to wait for.
 
-// pairRun is one contestant's slice of one round.
-type pairRun struct {
-	// The rate counts what was finished while everybody was busy. At the beginning everybody
-	// begins at once, and at the end those who are late have the server for themselves.
-	inside int64
-	window time.Duration
+// slice is what a slice of pairs came to in a helper.
+type slice struct {
+	// The rate counts what was finished while everybody was busy. At the beginning everybody begins
+	// at once, and at the end those who are late have the server for themselves.
+	Inside int64
+	Window time.Duration
 
 	// The costs are those of the whole run, so that no pair is counted in part.
-	pairs   int64
-	cpu     time.Duration
-	allocs  float64 // NaN where nobody can tell, here and below
-	bytes   float64
-	writes  float64
-	request work
+	Pairs                 int64
+	CPU                   time.Duration
+	Allocs, Bytes, Writes float64
+
+	Stuck int // acquisitions that did not return
 }
 
-func (r pairRun) perSecond() float64 { return float64(r.inside) / r.window.Seconds() }
+const (
+	figureTime        = "µs/pair" // between two finished pairs, whoever made them
+	figureRate        = "pairs/s"
+	figureCPU         = "own CPU, µs"
+	figureServerCPU   = "server CPU, µs"
+	figureAllocations = "allocations"
+	figureBytes       = "bytes"
+	figureWrites      = "writes"
+	figureScripts     = "scripts"
+	figureOthers      = "other commands"
+	figureStuck       = "stuck"
+)
 
-// micros is the time between two finished pairs, whoever made them.
-func (r pairRun) micros() float64 { return 1e6 / r.perSecond() }
-
-// cpuMicros is the processor time of this process for one pair.
-func (r pairRun) cpuMicros() float64 { return r.per(float64(r.cpu.Nanoseconds()) / 1e3) }
-
-// serverMicros is the processor time of the server for one pair.
-func (r pairRun) serverMicros() float64 { return r.per(float64(r.request.cpu.Nanoseconds()) / 1e3) }
-
-func (r pairRun) per(n float64) float64 { return n / float64(r.pairs) }
-
-// pairTable is the runs of every entrant, round by round.
-type pairTable struct {
-	goroutines int
-	runs       map[string][]pairRun
-	stuck      map[string]int // acquisitions of a free lock that did not return
-}
-
-// measurePairs lets all entrants of the first table take turns.
-func measurePairs(ctx context.Context, b *bench, goroutines int) (pairTable, error) {
-	var measured []entrant
-	for _, e := range b.present(entrants()) {
-		if e.measured(goroutines) && (len(b.rows) == 0 || slices.Contains(b.rows, e.name)) {
-			measured = append(measured, e)
-		}
+// figures are those of a slice, during which the server has done some work.
+func (s slice) figures(work figures, c contestant) figures {
+	rate, each := float64(s.Inside)/s.Window.Seconds(), func(n float64) float64 { return n / float64(s.Pairs) }
+	f := figures{
+		figureRate: rate, figureTime: 1e6 / rate,
+		figureCPU: each(s.CPU.Seconds() * 1e6), figureServerCPU: each(work[countCPU]),
 	}
-	return measureTurns(ctx, b, goroutines, measured)
+	if !c.foreign {
+		f[figureAllocations], f[figureBytes], f[figureWrites] = each(s.Allocs), each(s.Bytes), each(s.Writes)
+	}
+	if !c.onEtcd {
+		f[figureScripts], f[figureOthers] = each(work[countScripts]), each(work[countOthers])
+	}
+	return f
 }
 
-// measureTurns lets entrants take turns. A lone goroutine gets a new connection
-// for each slice: rueidis serves it faster until it has seen two callers at once, of
-// which one may be its own timer, and not after.
-func measureTurns(ctx context.Context, b *bench, goroutines int, entrants []entrant) (pairTable, error) {
-	table := pairTable{goroutines: goroutines, runs: map[string][]pairRun{}, stuck: map[string]int{}}
-	var subjects []subject
-	for _, e := range entrants {
-		l := b.subject(e, goroutines)
-		subjects = append(subjects, l)
-		defer l.close()
-		if _, err := table.run(ctx, b, l, b.plan.pairSlice/4); err != nil { // loads scripts, fills pools
-			return table, err
+// pairRow is a contestant with a number of goroutines, each with a name of its own or all with one.
+// A lone goroutine gets a new connection for each slice: rueidis serves it faster until it has seen
+// two callers at once, of which one may be its own timer, and not after.
+func (b *bench) pairRow(c contestant, goroutines int, shared bool, length time.Duration) row {
+	names := ""
+	return row{c.name, c.baseRow(), func(ctx context.Context, round int) (figures, error) {
+		o := order{
+			Task: taskPairs, Contestant: c.name, Address: b.serverOf(c).address, Workers: goroutines,
+			Shared: shared,
 		}
-	}
-	for round := range b.plan.pairRounds {
-		for i := range subjects {
-			// Each round begins with another one, so that no one always
-			// follows the same predecessor's garbage.
-			l := subjects[(i+round)%len(subjects)]
-			run, err := table.run(ctx, b, l, b.plan.pairSlice)
-			if err != nil {
-				return table, err
-			}
-			table.runs[l.entrant.name] = append(table.runs[l.entrant.name], run)
-			if goroutines == 1 {
-				l.close()
+		if names == "" || !c.foreign && goroutines == 1 {
+			names = freshName("own")
+		}
+		o.Name = names
+		if round == 0 { // loads scripts, fills pools
+			if _, err := b.pairs(ctx, c, &o, length/4); err != nil {
+				return nil, err
 			}
 		}
+		f, err := b.pairs(ctx, c, &o, length)
+		names = o.Name
+		return f, err
+	}}
+}
+
+// baseRow is the row that the contestant's ratios are over.
+func (c contestant) baseRow() string {
+	if c.base != "" {
+		return c.base
 	}
-	return table, nil
+	return nameRaw
 }
 
-// subject is one entrant and where it makes its pairs.
-type subject struct {
-	entrant entrant
-	pairMaker
-}
+var usedNames atomic.Int64
 
-// pairMaker makes pairs, in this process or in another.
-type pairMaker interface {
-	// open makes connections unless there are some.
-	open(ctx context.Context) error
-	// run is one slice. It returns how many acquisitions of a free lock did not return.
-	run(ctx context.Context, m *meter, slice time.Duration) (run pairRun, stuck int, err error)
-	// unstick closes it, which is to end every acquisition.
-	unstick() error
-	close()
-}
+// freshName is one that was not used before: such a lock might be stuck.
+func freshName(what string) string { return fmt.Sprintf("%s:%d", what, usedNames.Add(1)) }
 
-func (b *bench) subject(e entrant, goroutines int) subject {
-	if e.foreign {
-		return subject{e, &foreignTrack{bench: b, name: e.name, goroutines: goroutines}}
-	}
-	return subject{e, &track{entrant: e, server: b.serverOf(e), goroutines: goroutines}}
-}
-
-// run is one slice of one entrant. One that gets stuck is opened anew and begins
-// again, so that a rival's fault neither hangs the benchmark nor slows the rival. A slice that is
-// too short for a single pair is repeated for longer.
-func (table pairTable) run(ctx context.Context, b *bench, t subject, slice time.Duration) (run pairRun, err error) {
+// pairs is one slice. A contestant that gets stuck begins again with other names, so that a rival's
+// fault neither hangs the benchmark nor slows the rival. A slice that is too short for a single pair
+// is repeated for longer.
+func (b *bench) pairs(ctx context.Context, c contestant, o *order, length time.Duration) (figures, error) {
 	const attempts = 10
+	stuck := 0
+	var why error
 	for range attempts {
-		if err = t.open(ctx); err != nil {
-			break
+		o.WarmUp, o.For = length/4, length
+		s, work, err := b.pairSlice(ctx, c, *o)
+		switch {
+		case err != nil:
+			return nil, err
+		case s.Stuck > 0:
+			why = fmt.Errorf("%d of %d acquisitions of free locks did not return", s.Stuck, o.Workers)
+			stuck += s.Stuck
+			o.Name = freshName("own")
+		case s.Inside == 0:
+			why = fmt.Errorf("not one pair within %v", length)
+			length *= 2
+		default:
+			f := s.figures(work, c)
+			f[figureStuck] = float64(stuck)
+			return f, nil
 		}
-		var stuck int
-		if run, stuck, err = t.run(ctx, b.meter, slice); err != nil || stuck == 0 && run.inside > 0 {
-			break
-		}
-		if stuck == 0 {
-			err = fmt.Errorf("not one pair within %v", slice)
-			slice *= 2
-			continue
-		}
-		table.stuck[t.entrant.name] += stuck
-		if err = t.unstick(); err != nil {
-			break
-		}
-		err = fmt.Errorf("%d of %d acquisitions of free locks did not return", stuck, table.goroutines)
 	}
+	return nil, why
+}
+
+func (b *bench) pairSlice(ctx context.Context, c contestant, o order) (s slice, work figures, err error) {
+	helpers, err := b.residents(ctx, c)
 	if err != nil {
-		return run, fmt.Errorf("%s, %d goroutines: %w", t.entrant.name, table.goroutines, err)
+		return s, nil, err
 	}
-	return run, nil
+	var before figures
+	_, reports, err := helpers.perform(ctx, []order{o}, hooks{ready: func() (err error) {
+		before, err = b.serverOf(c).work(ctx)
+		return err
+	}})
+	if err != nil {
+		return s, nil, err
+	}
+	after, err := b.serverOf(c).work(ctx)
+	return *reports[0].Slice, after.minus(before), err
 }

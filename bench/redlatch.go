@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -10,133 +11,134 @@ import (
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-// redlatchContestant is a client with its default settings.
-type redlatchContestant struct {
-	driver driver.Driver
-	client *redlatch.Client
-	below  func() // ends what the driver does not; may be nil
-}
+// redlatch itself, with its default settings, and the ways to lock that it has.
 
-func openRedlatch(ctx context.Context, address string, wire *wire) (*redlatchContestant, error) {
-	d, err := rueidis.Open(ctx, rueidis.Options{Address: address, Dial: wire.Dial})
-	if err != nil {
-		return nil, err
+// way is one of these ways: it makes a worker for a name.
+type way func(c *redlatch.Client, name string) (worker, error)
+
+// ours opens a client whose workers lock in one way. The timeout of its commands is the default if
+// it is 0. An address with a comma is that of a Cluster.
+func ours(timeout time.Duration, way way) opener {
+	return func(ctx context.Context, address string, wire *wire) (client, error) {
+		config := redlatch.Config{CommandTimeout: timeout}
+		if strings.Contains(address, ",") {
+			c, err := redlatch.Open(ctx, "redis+cluster://"+address, config)
+			return ourClient(c, func() {}, way), err
+		}
+		d, err := rueidis.Open(ctx, rueidis.Options{Address: address, Dial: wire.Dial, CommandTimeout: timeout})
+		if err != nil {
+			return client{}, err
+		}
+		return newClient(d, d.Close, config, way)
 	}
-	return newRedlatch(d, nil)
 }
 
-// openOnGoRedis measures the mutexes of openKept on a client of go-redis with its default settings.
-func openOnGoRedis(ctx context.Context, address string, wire *wire) (contestant, error) {
+// openOnGoRedis is a kept mutex on a client of go-redis with its default settings.
+func openOnGoRedis(ctx context.Context, address string, wire *wire) (client, error) {
 	application, err := dialGoRedis(ctx, address, wire)
 	if err != nil {
-		return nil, err
+		return client{}, err
 	}
 	d, err := goredis.New(application)
 	if err != nil {
 		application.Close()
-		return nil, err
+		return client{}, err
 	}
-	return newRedlatch(d, func() { application.Close() })
+	return newClient(d, func() { d.Close(); application.Close() }, redlatch.Config{}, keeps)
 }
 
-func newRedlatch(d driver.Driver, below func()) (*redlatchContestant, error) {
-	c := &redlatchContestant{driver: d, below: below}
-	var err error
-	if c.client, err = redlatch.New(d, redlatch.Config{}); err != nil {
-		c.closeDriver()
-		return nil, err
+func newClient(d driver.Driver, below func(), config redlatch.Config, way way) (client, error) {
+	c, err := redlatch.New(d, config)
+	if err != nil {
+		below()
+		return client{}, err
 	}
-	return c, nil
+	return ourClient(c, below, way), nil
 }
 
-// openKept measures mutexes that are made once.
-func openKept(ctx context.Context, address string, wire *wire) (contestant, error) {
-	return openRedlatch(ctx, address, wire)
-}
-
-// openMade measures mutexes that are made for each acquisition.
-func openMade(ctx context.Context, address string, wire *wire) (contestant, error) {
-	c, err := openRedlatch(ctx, address, wire)
-	return &makingContestant{c}, err
-}
-
-// openRequest measures acquisitions below a context that can end.
-func openRequest(ctx context.Context, address string, wire *wire) (contestant, error) {
-	c, err := openRedlatch(ctx, address, wire)
-	return &requestContestant{c}, err
-}
-
-// Worker returns a worker on a Mutex of its own.
-func (c *redlatchContestant) Worker(name string) worker {
-	return &mutexWorker{mutex: c.client.Mutex(name)}
-}
-
-// Close ends the client and its connections.
-func (c *redlatchContestant) Close() {
-	_ = c.client.Close(context.Background())
-	c.closeDriver()
-}
-
-func (c *redlatchContestant) closeDriver() {
-	c.driver.Close()
-	if c.below != nil {
-		c.below()
+// ourClient is a client of redlatch. Below is what its end does not close.
+func ourClient(c *redlatch.Client, below func(), way way) client {
+	return client{
+		worker:  func(name string) (worker, error) { return way(c, name) },
+		close:   func() { _ = c.Close(context.Background()); below() },
+		waiters: func() int { return c.Stats().Waiters },
 	}
+}
+
+// holds is a worker that locks by a function.
+func holds(lock func(ctx context.Context) (*redlatch.Hold, error)) worker {
+	var hold *redlatch.Hold
+	return worker{
+		lock: func(ctx context.Context) (err error) {
+			hold, err = lock(ctx)
+			return err
+		},
+		unlock: func(ctx context.Context) error { return hold.Unlock(ctx) },
+	}
+}
+
+// keeps makes its Mutex once.
+func keeps(c *redlatch.Client, name string) (worker, error) {
+	m := c.Mutex(name)
+	return holds(func(ctx context.Context) (*redlatch.Hold, error) { return m.Lock(ctx) }), nil
+}
+
+// makes makes its Mutex each time.
+func makes(c *redlatch.Client, name string) (worker, error) {
+	return holds(func(ctx context.Context) (*redlatch.Hold, error) { return c.Mutex(name).Lock(ctx) }), nil
 }
 
 // stay is for how long a lock stays with a cohort.
 const stay = 20 * time.Millisecond
 
-type cohortContestant struct {
-	*redlatchContestant
+// inCohort passes its Mutex on in memory.
+func inCohort(c *redlatch.Client, name string) (worker, error) {
+	m, cohort := c.Mutex(name), redlatch.WithCohort(stay)
+	return holds(func(ctx context.Context) (*redlatch.Hold, error) { return m.Lock(ctx, cohort) }), nil
 }
 
-// openCohort measures mutexes that goroutines pass on in memory.
-func openCohort(ctx context.Context, address string, wire *wire) (contestant, error) {
-	c, err := openRedlatch(ctx, address, wire)
-	return &cohortContestant{c}, err
+// isFair queues in Redis.
+func isFair(c *redlatch.Client, name string) (worker, error) {
+	m := c.FairMutex(name)
+	return holds(func(ctx context.Context) (*redlatch.Hold, error) { return m.Lock(ctx) }), nil
 }
 
-// Worker returns a worker of a cohort.
-func (c *cohortContestant) Worker(name string) worker {
-	return &mutexWorker{mutex: c.client.Mutex(name), options: []redlatch.LockOption{redlatch.WithCohort(stay)}}
+const readsPerWrite = 99
+
+// reads takes the read side of a read-write lock, and now and then the write side.
+func reads(cohort bool) way {
+	var options []redlatch.LockOption
+	if cohort {
+		options = append(options, redlatch.WithCohort(stay))
+	}
+	return func(c *redlatch.Client, name string) (worker, error) {
+		m, reads := c.RWMutex(name), 0
+		return holds(func(ctx context.Context) (*redlatch.Hold, error) {
+			if reads == readsPerWrite {
+				reads = 0
+				return m.Lock(ctx)
+			}
+			reads++
+			return m.RLock(ctx, options...)
+		}), nil
+	}
 }
 
-type mutexWorker struct {
-	mutex   *redlatch.Mutex
-	options []redlatch.LockOption
-	hold    *redlatch.Hold
+// takesPermits takes one of the permits of a semaphore with so many.
+func takesPermits(n int) way {
+	return func(c *redlatch.Client, name string) (worker, error) {
+		s := c.PermitSemaphore(name)
+		_, err := s.TrySetPermits(context.Background(), n)
+		return holds(func(ctx context.Context) (*redlatch.Hold, error) { return s.Acquire(ctx) }), err
+	}
 }
 
-// Lock waits for the mutex.
-func (w *mutexWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.mutex.Lock(ctx, w.options...)
-	return err
+// takesFromSemaphore takes the only permit of a semaphore without owners.
+func takesFromSemaphore(c *redlatch.Client, name string) (worker, error) {
+	s := c.Semaphore(name)
+	_, err := s.TrySetPermits(context.Background(), 1)
+	return worker{
+		lock:   func(ctx context.Context) error { return s.Acquire(ctx, 1) },
+		unlock: func(ctx context.Context) error { return s.Release(ctx, 1) },
+	}, err
 }
-
-// Unlock gives it back.
-func (w *mutexWorker) Unlock(ctx context.Context) error { return w.hold.Unlock(ctx) }
-
-type makingContestant struct {
-	*redlatchContestant
-}
-
-// Worker returns a worker that makes its Mutex each time.
-func (c *makingContestant) Worker(name string) worker {
-	return &makingWorker{client: c.client, name: name}
-}
-
-type makingWorker struct {
-	client *redlatch.Client
-	name   string
-	hold   *redlatch.Hold
-}
-
-// Lock makes a Mutex and waits for it.
-func (w *makingWorker) Lock(ctx context.Context) (err error) {
-	w.hold, err = w.client.Mutex(w.name).Lock(ctx)
-	return err
-}
-
-// Unlock gives it back.
-func (w *makingWorker) Unlock(ctx context.Context) error { return w.hold.Unlock(ctx) }

@@ -25,12 +25,42 @@ var (
 	none = script.Counts{}
 )
 
-// newFairQueue fills a queue. With java, every other waiter is one of Redisson.
+// fairColumns are what waiters and holders do.
+var fairColumns = []string{"release", "take", "queue", "ask again", "keep-alive", "leave, first", "leave, middle", "leave, last"}
+
+// fairCosts measures each script of a fair lock. With java, every other waiter is one of Redisson.
+func fairCosts(java bool) func(ctx context.Context, s *scaled, waiters int) (samples, error) {
+	return func(ctx context.Context, s *scaled, waiters int) (samples, error) {
+		q, err := newFairQueue(ctx, s, waiters, java)
+		if err == nil {
+			err = q.keepAlive(ctx, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		cost := samples{}
+		for i := range s.samples {
+			if err := q.grant(ctx, cost); err != nil {
+				return nil, fmt.Errorf("%d waiters, grant %d: %w", waiters, i, err)
+			}
+			for what, at := range map[string]int{"leave, first": 0, "leave, middle": len(q.queue) / 2, "leave, last": len(q.queue) - 1} {
+				if err := q.leave(ctx, cost, what, at); err != nil {
+					return nil, err
+				}
+			}
+			if i%10 == 0 {
+				if err := q.keepAlive(ctx, cost); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return cost, nil
+	}
+}
+
+// newFairQueue fills a queue.
 func newFairQueue(ctx context.Context, s *scaled, waiters int, java bool) (*fairQueue, error) {
 	q := &fairQueue{scaled: s, fair: script.NewFair("fair", 5*time.Minute, protocol.Plain), holder: scaleOwner(0), number: 1}
-	if err := s.clear(ctx); err != nil {
-		return nil, err
-	}
 	if err := s.run(ctx, q.fair.Acquire(q.holder, once, scaleLease, false)); err != nil {
 		return nil, err
 	}
@@ -49,7 +79,10 @@ func (q *fairQueue) come(ctx context.Context, java bool, cost samples) error {
 	if java {
 		owner = javaPrefix + owner[len(javaPrefix):]
 		q.queue = append(q.queue, owner)
-		return q.javaQueues(ctx, owner)
+		deadline := time.Now().Add(scaleLease + time.Duration(len(q.queue))*time.Second).UnixMilli()
+		return q.do(ctx,
+			[]string{"ZADD", protocol.FairDeadlines("fair"), strconv.FormatInt(deadline, 10), owner},
+			[]string{"RPUSH", protocol.FairQueue("fair"), owner})
 	}
 	q.queue = append(q.queue, owner)
 	if err := q.charge(ctx, cost, "queue", q.fair.Acquire(owner, once, scaleLease, true)); err != nil {
@@ -58,34 +91,13 @@ func (q *fairQueue) come(ctx context.Context, java bool, cost samples) error {
 	return q.charge(ctx, cost, "ask again", q.fair.Acquire(owner, once, scaleLease, true))
 }
 
-// javaQueues does what Redisson does for a waiter that comes.
-func (q *fairQueue) javaQueues(ctx context.Context, owner string) error {
-	deadline := time.Now().Add(scaleLease + time.Duration(len(q.queue))*time.Second).UnixMilli()
-	if err := q.command(ctx, "ZADD", protocol.FairDeadlines("fair"), strconv.FormatInt(deadline, 10), owner); err != nil {
-		return err
-	}
-	return q.command(ctx, "RPUSH", protocol.FairQueue("fair"), owner)
-}
-
-// javaAcquires does what Redisson does for the head, without the deadlines of the others.
-func (q *fairQueue) javaAcquires(ctx context.Context, owner string) error {
-	for _, words := range [][]string{
-		{"LPOP", protocol.FairQueue("fair")}, {"ZREM", protocol.FairDeadlines("fair"), owner},
-		{"HSET", "fair", owner, "1"}, {"PEXPIRE", "fair", strconv.FormatInt(scaleLease.Milliseconds(), 10)},
-	} {
-		if err := q.command(ctx, words...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // javaPrefix begins the owners of Redisson.
 const javaPrefix = "5f"
 
 func isJava(owner string) bool { return strings.HasPrefix(owner, javaPrefix) }
 
-// grant has the holder release, the next in turn take the lock, and one more waiter come.
+// grant has the holder release, the next in turn take the lock, and one more waiter come. Redisson
+// takes it as here, without the deadlines of the others.
 func (q *fairQueue) grant(ctx context.Context, cost samples) error {
 	if err := q.charge(ctx, cost, "release", q.fair.Release(q.holder, 0, none, scaleLease)); err != nil {
 		return err
@@ -93,7 +105,9 @@ func (q *fairQueue) grant(ctx context.Context, cost samples) error {
 	q.holder, q.queue = q.queue[0], q.queue[1:]
 	var err error
 	if isJava(q.holder) {
-		err = q.javaAcquires(ctx, q.holder)
+		err = q.do(ctx,
+			[]string{"LPOP", protocol.FairQueue("fair")}, []string{"ZREM", protocol.FairDeadlines("fair"), q.holder},
+			[]string{"HSET", "fair", q.holder, "1"}, []string{"PEXPIRE", "fair", strconv.FormatInt(scaleLease.Milliseconds(), 10)})
 	} else {
 		err = q.charge(ctx, cost, "take", q.fair.Acquire(q.holder, once, scaleLease, true))
 	}
@@ -144,55 +158,4 @@ func (q *fairQueue) keepAlive(ctx context.Context, cost samples) error {
 		}
 	}
 	return nil
-}
-
-// fairColumns are what waiters and holders do.
-var fairColumns = []string{"release", "take", "queue", "ask again", "keep-alive", "leave, first", "leave, middle", "leave, last"}
-
-// fairScripts measures each script of a fair lock by how many wait.
-func (s *scaled) fairScripts(ctx context.Context, p page) error {
-	for _, java := range []bool{false, true} {
-		title := "one by one"
-		if java {
-			title = "every other waiter of Redisson"
-		}
-		p.line("### Fair lock: µs of Redis a script, %s\n", title)
-		var rows [][]string
-		for _, waiters := range s.waiters {
-			cost, err := s.fairCosts(ctx, waiters, java)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, cost.row(strconv.Itoa(waiters), fairColumns))
-		}
-		p.table(append([]string{"waiters"}, fairColumns...), rows)
-	}
-	return nil
-}
-
-func (s *scaled) fairCosts(ctx context.Context, waiters int, java bool) (samples, error) {
-	q, err := newFairQueue(ctx, s, waiters, java)
-	if err != nil {
-		return nil, err
-	}
-	cost := samples{}
-	if err := q.keepAlive(ctx, nil); err != nil {
-		return nil, err
-	}
-	for i := range s.samples {
-		if err := q.grant(ctx, cost); err != nil {
-			return nil, fmt.Errorf("%d waiters, grant %d: %w", waiters, i, err)
-		}
-		for what, at := range map[string]int{"leave, first": 0, "leave, middle": len(q.queue) / 2, "leave, last": len(q.queue) - 1} {
-			if err := q.leave(ctx, cost, what, at); err != nil {
-				return nil, err
-			}
-		}
-		if i%10 == 0 {
-			if err := q.keepAlive(ctx, cost); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return cost, nil
 }

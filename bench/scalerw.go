@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,137 +17,122 @@ var rwColumns = []string{"reader enters", "reader enters again", "renewal", "wri
 var (
 	readOnce  = script.Counts{Reads: 1}
 	readTwice = script.Counts{Reads: 2}
+	rwLock    = script.NewRW("rw", protocol.Plain)
 )
 
-func rwLock() script.RW { return script.NewRW("rw", protocol.Plain) }
-
-// enter has readers take the lock, from a first one to a last one.
-func (s *scaled) enter(ctx context.Context, from, to int, lease time.Duration) error {
-	calls := make([]script.Call, 0, to-from)
-	for n := from; n < to; n++ {
-		calls = append(calls, rwLock().Acquire(scaleOwner(n), readOnce, lease, false))
+// enter has readers take the lock, from number 0 on.
+func (s *scaled) enter(ctx context.Context, readers int) error {
+	var calls []script.Call
+	for n := range readers {
+		calls = append(calls, rwLock.Acquire(scaleOwner(n), readOnce, scaleLease, false))
 	}
 	return s.run(ctx, calls...)
 }
 
 // leave has readers release the lock.
-func (s *scaled) leave(ctx context.Context, from, to int) error {
-	calls := make([]script.Call, 0, to-from)
-	for n := from; n < to; n++ {
-		calls = append(calls, rwLock().Release(scaleOwner(n), 1, none, scaleLease))
+func (s *scaled) leave(ctx context.Context, readers int) error {
+	var calls []script.Call
+	for n := range readers {
+		calls = append(calls, rwLock.Release(scaleOwner(n), 1, none, scaleLease))
 	}
 	return s.run(ctx, calls...)
 }
 
-// rwScripts measures each script of a read-write lock by how many read.
-func (s *scaled) rwScripts(ctx context.Context, p page) error {
-	p.line("### Read-write lock: µs of Redis a script\n")
-	var rows [][]string
-	for _, readers := range s.readers {
-		cost, err := s.rwCosts(ctx, readers)
-		if err != nil {
-			return fmt.Errorf("%d readers: %w", readers, err)
-		}
-		rows = append(rows, cost.row(strconv.Itoa(readers), rwColumns))
-	}
-	p.table(append([]string{"readers"}, rwColumns...), rows)
-	return nil
-}
-
-func (s *scaled) rwCosts(ctx context.Context, readers int) (samples, error) {
-	if err := s.enter(ctx, 0, readers, scaleLease); err != nil {
-		return nil, err
-	}
-	lock, cost := rwLock(), samples{}
-	steps := func(owner string) []script.Call {
-		return []script.Call{
-			lock.Acquire(owner, readOnce, scaleLease, false),
-			lock.Acquire(owner, readTwice, scaleLease, false),
-			script.Renew([]script.Renewal{lock.Renewal(owner, readTwice, false, scaleLease)}),
-			lock.Acquire("w"+owner, once, scaleLease, true),
-			lock.Release(owner, 2, none, scaleLease),
-		}
-	}
-	for i := range s.samples {
-		for j, call := range steps(scaleOwner(readers + i)) {
-			if err := s.charge(ctx, cost, rwColumns[j], call); err != nil {
-				return nil, err
+// rwCosts measures each script of a read-write lock with so many readers, and those of a writer
+// without any.
+func rwCosts(ctx context.Context, s *scaled, readers int) (samples, error) {
+	cost := samples{}
+	charge := func(columns []string, calls ...script.Call) error {
+		for i, call := range calls {
+			if err := s.charge(ctx, cost, columns[i], call); err != nil {
+				return err
 			}
 		}
+		return nil
 	}
-	if err := s.leave(ctx, 0, readers); err != nil {
+	if err := s.enter(ctx, readers); err != nil {
+		return nil, err
+	}
+	for i := range s.samples {
+		owner := scaleOwner(readers + i)
+		if err := charge(rwColumns,
+			rwLock.Acquire(owner, readOnce, scaleLease, false),
+			rwLock.Acquire(owner, readTwice, scaleLease, false),
+			script.Renew([]script.Renewal{rwLock.Renewal(owner, readTwice, false, scaleLease)}),
+			rwLock.Acquire("w"+owner, once, scaleLease, true),
+			rwLock.Release(owner, 2, none, scaleLease),
+		); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.leave(ctx, readers); err != nil {
 		return nil, err
 	}
 	for i := range s.samples {
 		writer := scaleOwner(i)
-		for j, call := range []script.Call{lock.Acquire(writer, once, scaleLease, true), lock.Release(writer, 0, none, scaleLease)} {
-			if err := s.charge(ctx, cost, rwColumns[len(rwColumns)-2+j], call); err != nil {
-				return nil, err
-			}
+		if err := charge(rwColumns[5:], rwLock.Acquire(writer, once, scaleLease, true), rwLock.Release(writer, 0, none, scaleLease)); err != nil {
+			return nil, err
 		}
 	}
-	return cost, s.nothingLeft(ctx)
-}
-
-// nothingLeft is an error if the server has a key.
-func (s *scaled) nothingLeft(ctx context.Context) error {
-	n, err := s.bench.meter.client.Do(ctx, s.bench.meter.client.B().Dbsize().Build()).AsInt64()
+	n, err := s.keys(ctx)
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%d keys are left", n)
 	}
-	return err
+	return cost, err
 }
 
-// writerBehindReaders has a writer wait for a crowd of readers, which leave or die.
-func (s *scaled) writerBehindReaders(ctx context.Context, p page) error {
-	p.line("### A writer waits for %d readers\n", s.crowd)
-	var rows [][]string
-	for _, end := range []struct {
-		what string
-		how  func(context.Context) error
-	}{
-		{"all leave", func(ctx context.Context) error { return s.leave(ctx, 0, s.crowd) }},
-		{"all but one die, and that one leaves", s.die},
-	} {
-		row, err := s.behind(ctx, end.how)
-		if err != nil {
-			return fmt.Errorf("%s: %w", end.what, err)
-		}
-		rows = append(rows, append([]string{end.what}, row...))
+const (
+	figureLongestScript = "longest script, ms"
+	figureWriterAfter   = "the writer had the lock after, s"
+	figureKeysLeft      = "keys left"
+)
+
+// behindReaders has a writer wait for many readers, which leave or die.
+func (b *bench) behindReaders() contest {
+	n := b.plan.scale.behind
+	behind := func(name string, end func(ctx context.Context, s *scaled) error) row {
+		return b.scaleRow(name, func(ctx context.Context, s *scaled) (figures, error) { return s.writeBehind(ctx, end) })
 	}
-	p.table([]string{"", "scripts", "longest script, ms", "the writer had the lock after, s", "keys left"}, rows)
-	return nil
+	return contest{
+		name: "writer", part: "scale", extra: true, rounds: 1, title: fmt.Sprintf("A writer waits for %d readers", n),
+		rows: []row{
+			behind("all leave", func(ctx context.Context, s *scaled) error { return s.leave(ctx, n) }),
+			behind("all but one die, and that one leaves", func(ctx context.Context, s *scaled) error { return s.die(ctx) }),
+		},
+		columns: []column{
+			{figure: countScripts, format: "%.0f"}, {figure: figureLongestScript, format: "%.1f"},
+			{figure: figureWriterAfter, format: "%.1f"}, {figure: figureKeysLeft, format: "%.0f"},
+		},
+	}
 }
 
 // die removes the timeout keys of all readers but the first one, as time would, and has that one leave.
 func (s *scaled) die(ctx context.Context) error {
-	for from := 1; from < s.crowd; from += 1000 {
+	for from := 1; from < s.behind; from += 1000 {
 		words := []string{"UNLINK"}
-		for n := from; n < min(from+1000, s.crowd); n++ {
+		for n := from; n < min(from+1000, s.behind); n++ {
 			words = append(words, protocol.ReadTimeoutKey("rw", scaleOwner(n), 1))
 		}
-		if err := s.command(ctx, words...); err != nil {
+		if err := s.do(ctx, words); err != nil {
 			return err
 		}
 	}
-	return s.leave(ctx, 0, 1)
+	return s.leave(ctx, 1)
 }
 
-// behind fills the lock with readers, has a writer of the library wait, and ends the readers.
-func (s *scaled) behind(ctx context.Context, end func(context.Context) error) (row []string, err error) {
+// writeBehind fills the lock with readers, has a writer of the library wait, and ends the readers.
+func (s *scaled) writeBehind(ctx context.Context, end func(ctx context.Context, s *scaled) error) (figures, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if err := s.clear(ctx); err != nil {
+	if err := s.do(ctx, []string{"SLOWLOG", "RESET"}, []string{"CONFIG", "SET", "slowlog-log-slower-than", "1000"},
+		[]string{"CONFIG", "SET", "slowlog-max-len", "100000"}); err != nil {
 		return nil, err
 	}
-	for _, words := range [][]string{
-		{"CONFIG", "RESETSTAT"}, {"SLOWLOG", "RESET"}, {"CONFIG", "SET", "slowlog-log-slower-than", "1000"}, {"CONFIG", "SET", "slowlog-max-len", "100000"},
-	} {
-		if err := s.command(ctx, words...); err != nil {
-			return nil, err
-		}
+	before, err := s.work(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err := s.enter(ctx, 0, s.crowd, scaleLease); err != nil {
+	if err := s.enter(ctx, s.behind); err != nil {
 		return nil, err
 	}
 	client, err := redlatch.New(s.driver, redlatch.Config{})
@@ -157,9 +141,11 @@ func (s *scaled) behind(ctx context.Context, end func(context.Context) error) (r
 	}
 	defer client.Close(context.Background())
 	written := make(chan error, 1)
-	go func() { written <- write(ctx, client.RWMutex("rw")) }()
+	m := client.RWMutex("rw")
+	writer := holds(func(ctx context.Context) (*redlatch.Hold, error) { return m.Lock(ctx) })
+	go func() { written <- writer.once(ctx) }()
 	began := time.Now()
-	if err := end(ctx); err != nil {
+	if err := end(ctx, s); err != nil {
 		cancel()
 		<-written
 		return nil, err
@@ -167,31 +153,23 @@ func (s *scaled) behind(ctx context.Context, end func(context.Context) error) (r
 	if err := <-written; err != nil {
 		return nil, err
 	}
-	took := time.Since(began)
-	work, err := s.bench.meter.work(ctx)
+	f := figures{figureWriterAfter: time.Since(began).Seconds()}
+	after, err := s.work(ctx)
 	if err != nil {
 		return nil, err
 	}
-	longest, err := s.longestScript(ctx)
-	if err != nil {
+	f[countScripts] = after.minus(before)[countScripts]
+	if f[figureLongestScript], err = s.longestScript(ctx); err != nil {
 		return nil, err
 	}
-	left, err := s.bench.meter.client.Do(ctx, s.bench.meter.client.B().Dbsize().Build()).AsInt64()
-	return []string{strconv.FormatInt(work.scripts, 10), fmt.Sprintf("%.1f", longest), fmt.Sprintf("%.1f", took.Seconds()), strconv.FormatInt(left, 10)}, err
-}
-
-// write takes the lock as a writer and releases it.
-func write(ctx context.Context, m *redlatch.RWMutex) error {
-	hold, err := m.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	return hold.Unlock(ctx)
+	left, err := s.keys(ctx)
+	f[figureKeysLeft] = float64(left)
+	return f, err
 }
 
 // longestScript is the time of the longest script that took a millisecond or more.
 func (s *scaled) longestScript(ctx context.Context) (millis float64, err error) {
-	entries, err := s.bench.meter.client.Do(ctx, s.bench.meter.client.B().SlowlogGet().Count(100_000).Build()).ToArray()
+	entries, err := s.command(ctx, "SLOWLOG", "GET", "100000").ToArray()
 	for _, entry := range entries {
 		fields, err := entry.ToArray()
 		if err != nil {

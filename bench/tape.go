@@ -4,82 +4,80 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// tape is what redlatch sends for one lock and unlock: the words of the commands of both
-// requests. The raw commands replay it, so that both sides of the comparison ask the server for
-// the very same work, whatever redlatch sends.
+// tape is what redlatch sends for one lock and unlock. The raw commands replay it, so that both sides
+// of the comparison ask the server for the very same work, whatever redlatch sends.
 type tape struct {
-	acquire, release [][]string
-	name, owner      string // as they occur among the words
+	recorded    pair
+	name, owner string // as they occur among the words
 }
 
-// record locks and unlocks once on a server and keeps the commands. Afterwards the
-// server knows both scripts.
-func record(ctx context.Context, address string) (tape, error) {
+// record locks and unlocks once on a server and keeps the commands. Afterwards the server knows the
+// scripts.
+func record(ctx context.Context, address string) (t tape, err error) {
 	d, err := rueidis.Open(ctx, rueidis.Options{Address: address})
 	if err != nil {
-		return tape{}, err
+		return t, err
 	}
 	defer d.Close()
 	recorder := &recorder{Driver: d}
 	client, err := redlatch.New(recorder, redlatch.Config{})
 	if err != nil {
-		return tape{}, err
+		return t, err
 	}
 	defer client.Close(ctx)
 
-	recorded := tape{name: "redlatch-bench-recorded"}
-	hold, err := client.Mutex(recorded.name).Lock(ctx)
+	t.name = "redlatch-bench-recorded"
+	hold, err := client.Mutex(t.name).Lock(ctx)
 	if err != nil {
-		return tape{}, err
+		return t, err
 	}
-	recorded.owner = hold.Owner()
-	recorded.acquire = recorder.first()
+	t.owner = hold.Owner()
+	t.recorded.lock = recorder.first()
 	if err := hold.Unlock(ctx); err != nil {
-		return tape{}, err
+		return t, err
 	}
-	recorded.release = recorder.first()
-	if len(recorded.acquire) != 1 || recorded.acquire[0][0] != "EVALSHA" || len(recorded.release) == 0 {
-		return tape{}, fmt.Errorf("recorded %q and %q where a script and a release were expected", recorded.acquire, recorded.release)
+	t.recorded.unlock = recorder.first()
+	if lock := t.recorded.lock; len(lock) != 1 || lock[0][0] != "EVALSHA" || len(t.recorded.unlock) == 0 {
+		return t, fmt.Errorf("recorded %q and %q where a script and a release were expected", lock, t.recorded.unlock)
 	}
-	return recorded, nil
+	return t, nil
 }
 
-// dub returns the words of both requests for another lock and owner.
-func (t tape) dub(name, owner string) (acquire, release [][]string) {
-	return t.replaced(t.acquire, name, owner), t.replaced(t.release, name, owner)
+var replays atomic.Int64
+
+// pair returns the words for another lock, each time with an owner of its own.
+func (t tape) pair(name string) pair {
+	client, _, _ := strings.Cut(t.owner, ":")
+	return t.renamed(name, protocol.Owner(client, replays.Add(1)))
 }
 
-func (t tape) replaced(commands [][]string, name, owner string) (all [][]string) {
-	for _, words := range commands {
-		all = append(all, t.renamed(words, name, owner))
-	}
-	return all
-}
-
-func (t tape) renamed(words []string, name, owner string) []string {
-	words = slices.Clone(words)
-	for i, word := range words {
-		switch word {
-		case t.name:
-			words[i] = name
-		case channelOf(t.name):
-			words[i] = channelOf(name)
-		case t.owner:
-			words[i] = owner
+func (t tape) renamed(name, owner string) pair {
+	rename := strings.NewReplacer(t.name, name, t.owner, owner)
+	renamed := func(commands [][]string) (all [][]string) {
+		for _, words := range commands {
+			words = slices.Clone(words)
+			for i := range words {
+				words[i] = rename.Replace(words[i])
+			}
+			all = append(all, words)
 		}
+		return all
 	}
-	return words
+	return pair{lock: renamed(t.recorded.lock), unlock: renamed(t.recorded.unlock)}
 }
 
-// recorder is a driver that remembers the first request since it was last asked:
-// what follows it can only be its repetition with the script's source.
+// recorder is a driver that remembers the first request since it was last asked: what follows it can
+// only be its repetition with the script's source.
 type recorder struct {
 	driver.Driver
 

@@ -3,24 +3,24 @@ package main
 import (
 	"slices"
 	"testing"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 func TestTapeIsDubbedForAnotherLockAndOwner(t *testing.T) {
 	t.Parallel()
-	recorded := tape{
-		name:    "a",
-		owner:   "client:1",
-		acquire: [][]string{{"EVALSHA", "digest", "1", "a", "client:1", "30000", "1"}},
-		release: [][]string{{"HDEL", "a", "client:1"}, {"PUBLISH", channelOf("a"), "0"}},
+	recorded := tape{name: "a-lock", owner: "client:1", recorded: pair{
+		lock:   [][]string{{"EVALSHA", "digest", "1", "a-lock", "client:1", "30000", "1"}},
+		unlock: [][]string{{"HDEL", "a-lock", "client:1"}, {"PUBLISH", protocol.LockChannel("a-lock"), "0"}},
+	}}
+	got := recorded.renamed("b", "client:2")
+	if want := []string{"EVALSHA", "digest", "1", "b", "client:2", "30000", "1"}; len(got.lock) != 1 || !slices.Equal(got.lock[0], want) {
+		t.Errorf("the lock is %q, want %q", got.lock, want)
 	}
-	acquire, release := recorded.dub("b", "client:2")
-	if want := []string{"EVALSHA", "digest", "1", "b", "client:2", "30000", "1"}; len(acquire) != 1 || !slices.Equal(acquire[0], want) {
-		t.Errorf("acquire is %q, want %q", acquire, want)
+	if want := [][]string{{"HDEL", "b", "client:2"}, {"PUBLISH", protocol.LockChannel("b"), "0"}}; !slices.EqualFunc(got.unlock, want, slices.Equal) {
+		t.Errorf("the release is %q, want %q", got.unlock, want)
 	}
-	if want := [][]string{{"HDEL", "b", "client:2"}, {"PUBLISH", channelOf("b"), "0"}}; !slices.EqualFunc(release, want, slices.Equal) {
-		t.Errorf("release is %q, want %q", release, want)
-	}
-	if recorded.acquire[0][3] != "a" {
+	if recorded.recorded.lock[0][3] != "a-lock" {
 		t.Error("the tape itself was changed")
 	}
 }
@@ -33,11 +33,12 @@ func TestRecordedWordsLockAndUnlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	words, err := replay(t.Context(), b.server.address)
+	recorded, err := record(t.Context(), b.server.address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	acquire, release := words("some-lock")
+	p := recorded.pair("some-lock")
+	acquire, release := p.lock, p.unlock
 	for _, step := range []struct {
 		words []string
 		want  int64
@@ -47,7 +48,7 @@ func TestRecordedWordsLockAndUnlock(t *testing.T) {
 		{release[1], 0}, // nobody listens
 		{release[0], 0}, // it was held until then
 	} {
-		got, err := b.meter.client.Do(t.Context(), b.meter.client.B().Arbitrary(step.words...).Build()).ToInt64()
+		got, err := b.server.command(t.Context(), step.words...).ToInt64()
 		if err != nil || got != step.want {
 			t.Errorf("%q replied %d, %v; want %d", step.words, got, err, step.want)
 		}

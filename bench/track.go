@@ -2,113 +2,154 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// track is one entrant with its workers.
+// track is a contestant with its workers, in a helper. It stays open for the next slice.
 type track struct {
-	entrant    entrant
-	server     *server
-	goroutines int
-	shared     bool // all lock one name
-
-	contestant contestant // nil while it is not open
-	wire       *wire
-	workers    []worker
-	finished   chan struct{} // closed when the workers of the latest slice have ended
+	name    string // of the order that it was opened for; empty while it is closed
+	client  client
+	wire    *wire
+	workers []worker
 }
 
-// open opens the entrant unless it is open.
-func (t *track) open(ctx context.Context) (err error) {
-	if t.contestant != nil {
+// openWith opens the contestant, unless it is open since an earlier slice of the same names.
+func (t *track) openWith(ctx context.Context, open opener, o order) (err error) {
+	if t.name == o.Name {
 		return nil
 	}
+	t.close()
 	t.wire = new(wire)
-	if t.contestant, err = t.entrant.open(ctx, t.server.address, t.wire); err != nil {
+	if t.client, err = open(ctx, o.Address, t.wire); err != nil {
 		return err
 	}
-	t.workers = nil
-	var name string
-	for range t.goroutines {
-		if name == "" || !t.shared {
-			// Never a name that was used before: it might be stuck.
-			name = fmt.Sprintf("own:%d", ownNames.Add(1))
+	t.name = o.Name
+	t.workers, err = makeWorkers(t.client, o.Workers, func(i int) string {
+		if o.Shared {
+			return o.Name
 		}
-		t.workers = append(t.workers, t.contestant.Worker(name))
-	}
-	return nil
+		return fmt.Sprintf("%s:%d", o.Name, i)
+	})
+	return err
 }
-
-var ownNames atomic.Int64
 
 func (t *track) close() {
-	if t.contestant != nil {
-		t.contestant.Close()
-		t.contestant = nil
+	if t.name != "" {
+		t.client.close()
+		t.name = ""
 	}
 }
 
-// unstick closes the contestant, which is to end every acquisition.
-func (t *track) unstick() error {
-	t.close()
-	select {
-	case <-t.finished:
-		return nil
-	case <-time.After(patience):
-		return fmt.Errorf("acquisitions went on after it was closed")
+// run is one slice: every worker makes pairs until the time is up.
+func (t *track) run(ctx context.Context, o order, ready ready) (report, error) {
+	open, err := openerOf(o.Contestant)
+	if err == nil {
+		err = t.openWith(ctx, open, o)
 	}
-}
-
-// run is one slice: every worker makes pairs until the time is up. It returns how
-// many workers did not end then.
-func (t *track) run(ctx context.Context, m *meter, slice time.Duration) (run pairRun, stuck int, err error) {
-	runtime.GC() // nobody pays for somebody else's garbage
-	workBefore, err := t.work(ctx, m)
 	if err != nil {
-		return run, 0, err
+		return report{}, err
 	}
-	writesBefore := t.wire.writes.Load()
-	if stuck, err = t.race(slice, &run); err != nil || stuck > 0 {
-		return run, stuck, err
-	}
-	run.writes = float64(t.wire.writes.Load() - writesBefore)
-	workAfter, err := t.work(ctx, m)
-	run.request = workAfter.minus(workBefore)
-	return run, 0, err
+	s, err := t.race(o, ready)
+	return report{Slice: &s}, err
 }
 
-// work returns what the server has done. Of an etcd only its processor time is known.
-func (t *track) work(ctx context.Context, m *meter) (work, error) {
-	if t.entrant.onEtcd {
-		return work{cpu: t.server.cpuTime()}, nil
-	}
-	return m.work(ctx)
-}
+// phase is what becomes of a pair that is finished now.
+type phase = int32
 
-// race is the timed part.
-func (t *track) race(slice time.Duration, run *pairRun) (stuck int, err error) {
-	s := newSquad(t.workers)
-	t.finished = s.finished
-	overdue := time.NewTimer(slice + slice/4 + patience)
-	defer overdue.Stop()
+const (
+	warmingUp phase = iota // it is not counted in the rate
+	counting
+	timeUp // and no other begins
+)
+
+// race is the timed part. If somebody does not end, the contestant is closed, which is to end every
+// acquisition.
+func (t *track) race(o order, ready ready) (s slice, err error) {
+	var phase atomic.Int32
+	var inside, pairs, ended atomic.Int64
+	start, finished := make(chan struct{}), make(chan error, 1)
+	var working sync.WaitGroup
+	errs := make([]error, len(t.workers))
+	for i, w := range t.workers {
+		working.Go(func() {
+			<-start
+			n, in, err := w.pairs(&phase)
+			pairs.Add(n)
+			inside.Add(in)
+			ended.Add(1)
+			errs[i] = err
+		})
+	}
+	go func() {
+		working.Wait()
+		finished <- errors.Join(errs...)
+	}()
+	runtime.GC() // nobody pays for what was before
+	if _, err := ready(); err != nil {
+		return s, err
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu := cpuTime()
-	close(s.start)
-	s.count(slice/4, slice, run)
+	cpu, writes := cpuTime(), t.wire.writes.Load()
+	overdue := time.NewTimer(o.WarmUp + o.For + patience)
+	defer overdue.Stop()
+	close(start)
+	time.Sleep(o.WarmUp)
+	phase.Store(counting)
+	began := time.Now()
+	time.Sleep(o.For)
+	phase.Store(timeUp)
+	s.Window = time.Since(began)
 	select {
-	case <-s.finished:
+	case err = <-finished:
 	case <-overdue.C:
-		return len(t.workers) - int(s.ended.Load()), nil
+		s.Stuck = len(t.workers) - int(ended.Load())
+		return s, t.unstick(finished)
 	}
-	run.cpu = cpuTime() - cpu
+	s.CPU, s.Writes = cpuTime()-cpu, float64(t.wire.writes.Load()-writes)
 	runtime.ReadMemStats(&after)
+	s.Allocs, s.Bytes = float64(after.Mallocs-before.Mallocs), float64(after.TotalAlloc-before.TotalAlloc)
+	s.Pairs, s.Inside = pairs.Load(), inside.Load()
+	return s, err
+}
 
-	run.allocs = float64(after.Mallocs - before.Mallocs)
-	run.bytes = float64(after.TotalAlloc - before.TotalAlloc)
-	run.pairs, run.inside = s.pairs.Load(), s.inside.Load()
-	return 0, s.err
+// pairs makes pairs until the time is up, and returns how many, and how many counted.
+func (w worker) pairs(phase *atomic.Int32) (pairs, inside int64, err error) {
+	ctx := context.Background()
+	for now := phase.Load(); now != timeUp; {
+		if err := w.once(ctx); err != nil {
+			return pairs, inside, err
+		}
+		pairs++
+		if now = phase.Load(); now == counting {
+			inside++
+		}
+	}
+	return pairs, inside, nil
+}
+
+func (t *track) unstick(finished <-chan error) error {
+	t.close()
+	select {
+	case <-finished:
+		return nil
+	case <-time.After(patience):
+		return errors.New("acquisitions went on after the contestant was closed")
+	}
+}
+
+// cpuTime is the processor time that this process has used. Unlike the time on the wall it hardly
+// depends on what else the machine does.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0 // it has no errors for this question
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

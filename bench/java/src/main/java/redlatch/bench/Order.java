@@ -1,6 +1,6 @@
 package redlatch.bench;
 
-/** One line of input: what this process is to do. Times are nanoseconds; see helper.go. */
+/** One line of input: what this process is to do. Times are nanoseconds; see order.go. */
 final class Order {
     String Task;
     String Address;

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** One slice of locks and unlocks, each thread its own name; the same as squad in pairs.go. */
+/** One slice of locks and unlocks, each thread its own name; the same as track.go. */
 final class Pairs {
     private static final OperatingSystemMXBean SYSTEM =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();

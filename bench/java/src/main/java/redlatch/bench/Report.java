@@ -3,7 +3,7 @@ package redlatch.bench;
 import java.util.ArrayList;
 import java.util.List;
 
-/** One line of output: what came of an order; see helper.go. */
+/** One line of output: what came of an order; see order.go. */
 final class Report {
     String Error;
     List<Hold> Holds;
