@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,6 +18,8 @@ import (
 // laboratory has one build of the chosen mutants for each package of tests.
 type laboratory struct {
 	tree, scratch, overlay string
+
+	named map[string][]string // by folder, the tests that entries by hand name; none: all run
 
 	mu     sync.Mutex
 	suites map[string]func() (*suite, error)
@@ -53,7 +56,15 @@ func prepare(tree, scratch string, loaded []*room, chosen []mutant) (l *laborato
 			}
 		}
 	}
-	l = &laboratory{tree, scratch, filepath.Join(scratch, "overlay.json"), sync.Mutex{}, make(map[string]func() (*suite, error))}
+	l = &laboratory{
+		tree: tree, scratch: scratch, overlay: filepath.Join(scratch, "overlay.json"),
+		named: make(map[string][]string), suites: make(map[string]func() (*suite, error)),
+	}
+	for _, m := range chosen {
+		for i, name := range m.named {
+			l.named[m.tests[i]] = append(l.named[m.tests[i]], "^"+name+"$")
+		}
+	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return nil, err
@@ -89,7 +100,7 @@ func (l *laboratory) build(ctx context.Context, folder string) (*suite, error) {
 		s.flags = append(s.flags, "-rapid.nofailfile") // what fails here says nothing about the code
 	}
 	began := time.Now()
-	_, output, err := s.run(ctx, l.scratch, 0, "")
+	_, output, err := s.run(ctx, l.scratch, 0, strings.Join(l.named[folder], "|"))
 	if err != nil {
 		return nil, err
 	}
