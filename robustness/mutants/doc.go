@@ -1,23 +1,27 @@
-// Command mutants breaks the code on purpose, one line at a time, and checks that tests notice.
+// Command mutants breaks the code on purpose, one place at a time, and checks that tests notice.
 // "make mutants" runs it.
 //
-// The table (table_*.go) has an entry for each mutation: the file, its old text and its new text,
-// what is wrong then, and the tests that have to fail. Each of these tests has to fail by itself: a
-// test that passes is a survivor. The command prints the survivors and the score, and exits with 1
-// if there is one.
+// Operators make the mutants, over the syntax tree of Go and over the tokens of the scripts: a condition
+// that never or always holds, a statement or a line that is gone, an operand, an argument or a field that
+// is gone, an error that is dropped, a number that is off by one, two arguments that are swapped, another
+// comparison. Only what compiles counts. Logging, messages, hints of capacity, errors of the programmer
+// and locks of memory are left alone. So is what stands outside of functions.
 //
-// A mutation is put into the build by an overlay. The tree itself is not changed. Before the first
-// mutation all tests of the chosen entries run once on the code as it is, and have to pass.
+// The table in rooms.go says which tests run for a room, the nearest first. A mutant is killed by the first
+// test that fails, or by a hang: several times what the tests take on the code as it is. A test that fails
+// on the code as it is is named and left out. All chosen mutants share one build for each package of tests,
+// by an overlay. The tree itself is not changed. The command prints the score, and each survivor with its
+// change.
 //
-// These are errors of the table, not results: an old text that does not occur exactly once, a test
-// that does not exist, Go that does not compile, Lua that does not compile or that fails at run
-// time, and a test that hangs or panics. They are printed, and the command exits with 2.
+// With -hand it tries the list of list.go instead. Each test that an entry names has to fail by itself, and
+// not for another reason, such as Lua that does not run. The command exits with 1 if an entry survives, and
+// with 2 if the list does not fit the code.
 //
-//	-list          print the entries instead
-//	-only regexp   take only entries whose file, tests or sentence match it
-//	-sample n      take n entries at random; the seed is printed
-//	-seed n        of the sample
-//	-jobs n        try n at a time. Default: 2
-//	-baseline=false  skip the run on the code as it is
-//	-docs          write the last column of the tables in docs/guarantees.md instead
+//	-list      print the mutants instead
+//	-hand      take the list by hand
+//	-only re   take only mutants whose place, change or tests match it
+//	-sample n  take n at random; the seed is printed. Default: all
+//	-seed n    of the sample
+//	-jobs n    try n at a time. Default: 2
+//	-docs      write the last column of the tables in docs/guarantees.md instead
 package main

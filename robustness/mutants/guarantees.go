@@ -11,8 +11,8 @@ import (
 // guarantees is the page whose tables name tests, and in their last column how each was seen red.
 const guarantees = "docs/guarantees.md"
 
-// byHand stands in a cell before what no mutant says, and is not rewritten.
-const byHand = "by hand: "
+// seenOnce stands in a cell before what no mutant says, and is not rewritten.
+const seenOnce = "by hand: "
 
 func writeGuarantees(tree string) error {
 	file := filepath.Join(tree, guarantees)
@@ -20,12 +20,12 @@ func writeGuarantees(tree string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(rewrite(string(text), table)), 0o644)
+	return os.WriteFile(file, []byte(rewrite(string(text), hand)), 0o644)
 }
 
-// rewrite writes the last cell of each row of a promise: the sentences of the mutants whose tests
+// rewrite writes the last cell of each row of a promise: the sentences of the entries by hand whose tests
 // the row names, and behind them what was done by hand.
-func rewrite(text string, all []mutant) string {
+func rewrite(text string, all []entry) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		cells := strings.Split(strings.TrimSuffix(line, " |"), " | ")
@@ -33,8 +33,8 @@ func rewrite(text string, all []mutant) string {
 			continue
 		}
 		parts := sentences(cells[1], all)
-		if _, known, marked := strings.Cut(cells[2], byHand); marked {
-			parts = append(parts, byHand+known)
+		if _, known, marked := strings.Cut(cells[2], seenOnce); marked {
+			parts = append(parts, seenOnce+known)
 		}
 		if len(parts) == 0 {
 			parts = []string{"–"}
@@ -47,14 +47,14 @@ func rewrite(text string, all []mutant) string {
 
 var testName = regexp.MustCompile("`(Test\\w+)`")
 
-// sentences are those of the mutants whose tests a cell names.
-func sentences(cell string, all []mutant) (seen []string) {
+// sentences are those of the entries by hand whose tests a cell names.
+func sentences(cell string, all []entry) (seen []string) {
 	named := make(map[string]bool)
 	for _, found := range testName.FindAllStringSubmatch(cell, -1) {
 		named[found[1]] = true
 	}
 	for _, m := range all {
-		_, names := m.split()
+		names := strings.Split(m.tests, ", ")
 		if slices.ContainsFunc(names, func(name string) bool { return named[name] }) && !slices.Contains(seen, m.when) {
 			seen = append(seen, m.when)
 		}

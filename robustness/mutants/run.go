@@ -1,153 +1,116 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// limit bounds one run of go test, the build included; hang bounds the tests themselves.
-const (
-	limit = 10 * time.Minute
-	hang  = 90 * time.Second
-)
-
 // verdict is what became of a mutant.
 type verdict struct {
-	survived []string // the tests that passed
-	wrong    error    // with the entry
-	output   string
-	took     time.Duration
+	killer string // empty: it survived
+	wrong  error  // with the laboratory, or an entry by hand
+	took   time.Duration
 }
 
-// try runs the tests of a mutant on the code that has it.
-func (m mutant) try(ctx context.Context, b *binaries) (v verdict) {
+// try runs tests on a mutant until one fails.
+func (l *laboratory) try(ctx context.Context, m mutant) (v verdict) {
 	began := time.Now()
-	run := m.tryCode
-	if m.isScript() {
-		run = m.tryScript
+	defer func() { v.took = time.Since(began) }()
+	if m.named != nil {
+		return l.tryNamed(ctx, m)
 	}
-	_, names := m.split()
-	output, err := run(ctx, b)
-	v = judge(names, output, err)
-	v.took = time.Since(began)
+	for _, folder := range m.tests {
+		s, err := l.suite(ctx, folder)
+		if err != nil {
+			return verdict{wrong: err}
+		}
+		why, _, err := s.run(ctx, l.scratch, m.id, "")
+		if why != "" || err != nil {
+			return verdict{killer: why + " in " + folder, wrong: err}
+		}
+	}
 	return v
 }
 
-// tryCode is try for a mutant of Go code.
-func (m mutant) tryCode(ctx context.Context, b *binaries) (output string, err error) {
-	text, err := m.apply(b.tree)
-	if err != nil {
-		return "", err
-	}
-	scratch, err := os.MkdirTemp(b.scratch, "mutant")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(scratch)
-	overlay, err := writeOverlay(scratch, map[string]string{filepath.Join(b.tree, m.file): text})
-	if err != nil {
-		return "", err
-	}
-	folder, names := m.split()
-	return goTest(ctx, b.tree, folder, names, hang, "-overlay", overlay)
-}
+// wrongReasons are outputs of a test that fails for another reason than what the entry by hand says.
+var wrongReasons = regexp.MustCompile(`(?m)syntax error|attempt to (index|call|perform|compare|concatenate)|command arguments must be strings|^(panic|fatal error|SIGSEGV)`)
 
-// writeOverlay writes the texts that go build is to read instead of files, or beside them.
-func writeOverlay(scratch string, texts map[string]string) (overlay string, err error) {
-	replace := make(map[string]string)
-	for file, text := range texts {
-		replace[file] = filepath.Join(scratch, filepath.Base(file))
-		if err := os.WriteFile(replace[file], []byte(text), 0o600); err != nil {
-			return "", err
+// tryNamed runs the tests that an entry by hand names. Each of them has to fail by itself.
+func (l *laboratory) tryNamed(ctx context.Context, m mutant) verdict {
+	for i, name := range m.named {
+		s, err := l.suite(ctx, m.tests[i])
+		if err != nil {
+			return verdict{wrong: err}
+		}
+		why, output, err := s.run(ctx, l.scratch, m.id, "^"+name+"$")
+		switch {
+		case err != nil:
+			return verdict{wrong: err}
+		case why == "":
+			return verdict{}
+		case why == hangs || wrongReasons.MatchString(output):
+			return verdict{wrong: fmt.Errorf("%s fails for another reason: %s\n%s", name, why, output)}
 		}
 	}
-	overlay = filepath.Join(scratch, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	return overlay, os.WriteFile(overlay, text, 0o600)
+	return verdict{killer: strings.Join(m.named, ", ")}
 }
 
-// goTest builds and runs tests of one package, and returns all that was printed. The error says
-// how the command ended.
-func goTest(ctx context.Context, tree, folder string, names []string, hang time.Duration, flags ...string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+const hangs = "hang"
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^(panic: .*|fatal error: .*)`)
+
+// run runs tests on a mutant, 0 for none, and says why they fail: what failed first, or that they hang. Without
+// a pattern it runs all, and ends with the first that fails.
+func (s *suite) run(ctx context.Context, scratch string, id int, pattern string) (why, output string, err error) {
+	files, err := os.MkdirTemp(scratch, "t")
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(files)
+	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	args := append([]string{"test", "-vet=off", "-ldflags=-s -w"}, flags...)
-	args = append(append(args, folder), testFlags("-", filepath.Join(tree, folder), names, hang)...)
-	var output bytes.Buffer
-	command := exec.CommandContext(limited, "go", args...)
-	command.Dir, command.Stdout, command.Stderr = tree, &output, &output
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = 10 * time.Second
-	err := errors.Join(command.Run(), limited.Err())
-	return output.String(), err
-}
-
-// testFlags are those of a run of some tests, as go test takes them or, with a prefix, a test binary.
-func testFlags(prefix, folder string, names []string, hang time.Duration) []string {
-	flags := []string{prefix + "count=1", prefix + "v=true", prefix + "timeout=" + hang.String(), prefix + "run=^(" + strings.Join(names, "|") + ")$"}
-	if findsByChance(folder) {
-		flags = append(flags, "-rapid.nofailfile") // what fails here says nothing about the code
+	command := exec.CommandContext(limited, s.binary, append(slices.Clone(s.flags), "-test.timeout=0", "-test.skip="+s.skip, "-test.run="+pattern)...)
+	command.Dir, command.WaitDelay = s.folder, 5*time.Second
+	command.Env = append(os.Environ(), fmt.Sprint("MUTANT=", id), "TMPDIR="+files)
+	printed, err := command.StdoutPipe()
+	if err != nil {
+		return "", "", err
 	}
-	return flags
-}
-
-// findsByChance says whether tests of a folder use rapid, which writes down what failed.
-func findsByChance(folder string) bool {
-	files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	return slices.ContainsFunc(files, func(file string) bool {
-		text, _ := os.ReadFile(file)
-		return bytes.Contains(text, []byte(`"pgregory.net/rapid"`))
-	})
-}
-
-// wrongReasons are outputs of a test that fails for another reason than what the entry says, and
-// what that reason is.
-var wrongReasons = []struct {
-	seen *regexp.Regexp
-	what string
-}{
-	{regexp.MustCompile(`(?m)\[(build|setup) failed\]`), "it does not compile"},
-	{regexp.MustCompile(`syntax error|attempt to (index|call|perform|compare|concatenate)|command arguments must be strings`), "it is no good Lua"},
-	{regexp.MustCompile(`(?m)^panic: test timed out`), "a test hangs"},
-	{regexp.MustCompile(`(?m)^(panic|fatal error|SIGSEGV)`), "a test panics"},
-	{regexp.MustCompile(`no tests to run`), "no test ran"},
-}
-
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
-
-// judge reads the output of tests that have to fail.
-func judge(names []string, output string, ended error) verdict {
-	v := verdict{output: output}
-	for _, reason := range wrongReasons {
-		if reason.seen.MatchString(output) {
-			v.wrong = fmt.Errorf("%s", reason.what)
-			return v
+	command.Stderr = command.Stdout
+	if err := command.Start(); err != nil {
+		return "", "", err
+	}
+	for lines := bufio.NewReader(printed); ; {
+		line, err := lines.ReadString('\n')
+		output += line
+		if found := failed.FindStringSubmatch(line); found != nil && why == "" {
+			if why = strings.TrimSpace(found[1] + found[2]); id != 0 && pattern == "" {
+				cancel()
+			}
+		}
+		if err != nil {
+			break
 		}
 	}
-	red := make(map[string]bool)
-	for _, found := range failed.FindAllStringSubmatch(output, -1) {
-		red[found[1]] = true
+	err = command.Wait()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", output, ctx.Err()
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return hangs, output, nil
+	case err != nil && !errors.As(err, &exit) && why == "":
+		return "", output, err
+	case err != nil && why == "":
+		why = "the end of the tests"
 	}
-	for _, name := range names {
-		if !red[name] {
-			v.survived = append(v.survived, name)
-		}
-	}
-	if len(red) == 0 && ended != nil {
-		v.wrong = fmt.Errorf("no test failed, and go test did: %w", ended)
-	}
-	return v
+	return why, output, nil
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// load reads the files of all rooms, and where their imports are compiled.
+func load(ctx context.Context, tree string) (loaded []*room, err error) {
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles"}
+	for _, r := range rooms {
+		args = append(args, "./"+r.folder)
+	}
+	list := exec.CommandContext(ctx, "go", args...)
+	list.Dir, list.Stderr = tree, os.Stderr
+	output, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	exports, goFiles := make(map[string]string), make(map[string][]string)
+	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
+		var p struct {
+			ImportPath, Export, Dir string
+			GoFiles                 []string
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		exports[p.ImportPath], goFiles[p.Dir] = p.Export, p.GoFiles
+	}
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	for _, r := range rooms {
+		one := &room{folder: r.folder, tests: strings.Fields(r.tests), imports: imports, texts: make(map[string]string)}
+		files := goFiles[filepath.Join(tree, r.folder)]
+		if r.folder == scriptFolder {
+			scripts, _ := filepath.Glob(filepath.Join(tree, r.folder, "*.lua"))
+			parts, _ := filepath.Glob(filepath.Join(tree, r.folder, "*.inc"))
+			files = slices.Concat(files, scripts, parts)
+		}
+		for _, file := range files {
+			name := filepath.Join(r.folder, filepath.Base(file))
+			text, err := os.ReadFile(filepath.Join(tree, name))
+			if err != nil {
+				return nil, err
+			}
+			one.texts[name] = string(text)
+		}
+		loaded = append(loaded, one)
+	}
+	return loaded, nil
+}
