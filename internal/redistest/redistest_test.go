@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -25,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDISTEST_LEAK") != "" {
 		leak = make(chan struct{})
 	}
-	redistest.Main(m, goleak.IgnoreCurrent())
+	redistest.Main(m)
 }
 
 // leak, when set, has TestLeavesAGoroutine do so.
