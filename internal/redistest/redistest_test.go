@@ -42,7 +42,8 @@ func TestMainReportsLeaks(t *testing.T) {
 		again := exec.Command(os.Args[0], "-test.run=^TestLeavesAGoroutine$")
 		again.Env = append(os.Environ(), "REDISTEST_LEAK="+leaks)
 		output, err := again.CombinedOutput()
-		if failed := err != nil; failed != (leaks != "") {
+		named := bytes.Contains(output, []byte("redistest_test.TestLeavesAGoroutine"))
+		if failed := err != nil; failed != (leaks != "") || named != failed {
 			t.Errorf("leaks=%q: %v\n%s", leaks, err, output)
 		}
 	}

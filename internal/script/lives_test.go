@@ -33,6 +33,10 @@ type randomCall struct {
 	action int // on the mutex
 }
 
+func (r randomCall) String() string {
+	return fmt.Sprintf("%s owner %s lease %v writes %v action %d", r.verb, r.owner, r.lease, r.writes, r.action)
+}
+
 func drawCalls(random *rand.Rand) []randomCall {
 	return redistest.PlanOf(random, 5, 40, func(random *rand.Rand) randomCall {
 		return randomCall{

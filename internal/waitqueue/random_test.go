@@ -47,7 +47,7 @@ func drawPlan(random *rand.Rand) []step {
 func TestNoWakeUpIsMissedAndTheOrderIsKeptWhateverHappens(t *testing.T) {
 	for _, lossy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("messages get lost: %v", lossy), func(t *testing.T) {
-			redistest.Plans(t, 50, drawPlan, func(plan []step) (err error) {
+			redistest.Plans(t, 200, drawPlan, func(plan []step) (err error) {
 				synctest.Test(t, func(*testing.T) { err = followPlan(plan, lossy) })
 				return err
 			})
