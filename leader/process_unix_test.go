@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/fence"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -39,7 +37,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("failed", standAsProcess(url))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	redistest.Main(m)
 }
 
 // standAsProcess prints "started TERM" and "stopped ERROR". While it leads, it adds its term to the

@@ -12,13 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlatchtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.Main(m) }
 
 // both runs a test in a bubble, with the default lease, and in real time, with a short one.
 func both(t *testing.T, test func(t *testing.T, cfg redlatch.Config)) {
@@ -101,7 +100,7 @@ func (c *closes) Observe(_ context.Context, e redlatch.Event) {
 }
 
 // Goal: what a test holds at its end does not outlive it, and faults do not outlive it either. Method:
-// goleak looks for goroutines at the end of all tests, and the bubble at its own.
+// TestMain looks for goroutines at the end of all tests, and the bubble at its own.
 func TestNothingIsLeftWhateverFails(t *testing.T) {
 	both(t, func(t *testing.T, cfg redlatch.Config) {
 		released := &closes{}

@@ -9,15 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/drivertest"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.Main(m) }
 
 func TestPassesTheSuite(t *testing.T) {
 	t.Parallel()

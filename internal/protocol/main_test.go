@@ -3,7 +3,7 @@ package protocol_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.Main(m) }

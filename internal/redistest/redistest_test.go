@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -25,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REDISTEST_LEAK") != "" {
 		leak = make(chan struct{})
 	}
-	redistest.Main(m, goleak.IgnoreCurrent())
+	redistest.Main(m)
 }
 
 // leak, when set, has TestLeavesAGoroutine do so.
@@ -44,7 +42,8 @@ func TestMainReportsLeaks(t *testing.T) {
 		again := exec.Command(os.Args[0], "-test.run=^TestLeavesAGoroutine$")
 		again.Env = append(os.Environ(), "REDISTEST_LEAK="+leaks)
 		output, err := again.CombinedOutput()
-		if failed := err != nil; failed != (leaks != "") {
+		named := bytes.Contains(output, []byte("redistest_test.TestLeavesAGoroutine"))
+		if failed := err != nil; failed != (leaks != "") || named != failed {
 			t.Errorf("leaks=%q: %v\n%s", leaks, err, output)
 		}
 	}

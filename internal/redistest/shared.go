@@ -5,8 +5,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
 )
 
 // shared is the server of this test binary.
@@ -53,7 +51,7 @@ func SharedCluster(t testing.TB) *Cluster {
 // if a goroutine is left over:
 //
 //	func TestMain(m *testing.M) { redistest.Main(m) }
-func Main(m *testing.M, options ...goleak.Option) {
+func Main(m *testing.M) {
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.stop()
@@ -62,8 +60,8 @@ func Main(m *testing.M, options ...goleak.Option) {
 		sharedCluster.cluster.stop()
 	}
 	if code == 0 {
-		if err := goleak.Find(options...); err != nil {
-			fmt.Fprintln(os.Stderr, "left over after the tests:", err)
+		if left := leftOver(); left != "" {
+			fmt.Fprintf(os.Stderr, "goroutines are left over after the tests:\n\n%s\n", left)
 			code = 1
 		}
 	}

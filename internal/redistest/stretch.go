@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"flag"
 	"os"
 	"strconv"
 )
@@ -13,13 +12,4 @@ func Stretch(rounds int) int {
 		return times * rounds
 	}
 	return rounds
-}
-
-// StretchRapid does that for all tests that use rapid. They print the seed of a round that fails,
-// and leave no file behind. Call it in TestMain, before the tests run.
-func StretchRapid() {
-	flag.Parse()
-	rounds := flag.Lookup("rapid.checks").Value.(flag.Getter).Get().(int)
-	flag.Set("rapid.checks", strconv.Itoa(Stretch(rounds)))
-	flag.Set("rapid.nofailfile", "true")
 }

@@ -3,14 +3,14 @@ package renew_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
@@ -34,20 +34,20 @@ func (s step) String() string {
 
 const few = 6
 
-var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-	return step{
-		verb:  rapid.SampledFrom([]string{"set", "set", "plan", "remove", "force", "up", "up", "down", "hang", "wait", "wait", "wait"}).Draw(t, "verb"),
-		item:  rapid.IntRange(0, few-1).Draw(t, "item"),
-		lease: time.Duration(rapid.SampledFrom([]int{3, 6, 12, 30}).Draw(t, "lease")) * time.Second,
-		fixed: rapid.IntRange(0, 3).Draw(t, "fixed") == 0,
-		span:  time.Duration(rapid.IntRange(0, 8000).Draw(t, "span")) * time.Millisecond,
-	}
-}), 10, 60)
+func drawPlan(random *rand.Rand) []step {
+	return redistest.PlanOf(random, 10, 60, func(random *rand.Rand) step {
+		return step{
+			verb:  redistest.Pick(random, "set", "set", "plan", "remove", "force", "up", "up", "down", "hang", "wait", "wait", "wait"),
+			item:  random.IntN(few),
+			lease: redistest.Pick[time.Duration](random, 3, 6, 12, 30) * time.Second,
+			fixed: random.IntN(4) == 0,
+			span:  time.Duration(random.IntN(8001)) * time.Millisecond,
+		}
+	})
+}
 
 func TestRandomVerbsAndFaultsBreakNoPromise(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		plan := steps.Draw(rt, "plan")
-		var complaints []string
+	redistest.Plans(t, 100, drawPlan, func(plan []step) (err error) {
 		synctest.Test(t, func(*testing.T) {
 			w := newWorld()
 			for _, s := range plan {
@@ -55,11 +55,11 @@ func TestRandomVerbsAndFaultsBreakNoPromise(t *testing.T) {
 				w.check()
 			}
 			w.engine.Stop()
-			complaints = w.complaints
+			if len(w.complaints) > 0 {
+				err = errors.New(strings.Join(w.complaints, "\n"))
+			}
 		})
-		if len(complaints) > 0 {
-			rt.Fatalf("%s", strings.Join(complaints, "\n"))
-		}
+		return err
 	})
 }
 

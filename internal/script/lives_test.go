@@ -1,10 +1,10 @@
 package script_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -16,14 +16,36 @@ import (
 func TestNoCallShortensALife(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
-		rapid.Check(t, func(rt *rapid.T) {
-			key := redistest.Name(t)
-			l := &lives{server: s, t: t, rt: rt, key: key, counts: map[string]script.Counts{}}
-			rt.Repeat(map[string]func(*rapid.T){
-				"acquire": l.acquire, "release": l.release, "renew": l.renew, "force": l.force, "look": l.look, "mutex": l.mutex,
-			})
-			s.clearRW(t, key)
+		redistest.Plans(t, 100, drawCalls, func(plan []randomCall) error {
+			l := &lives{server: s, t: t, key: redistest.Name(t), counts: map[string]script.Counts{}}
+			defer s.clearRW(t, l.key)
+			return l.play(plan)
 		})
+	})
+}
+
+// randomCall is what one call is to do, as far as the holds of the owner let it.
+type randomCall struct {
+	verb   string
+	owner  string
+	lease  time.Duration
+	writes bool
+	action int // on the mutex
+}
+
+func (r randomCall) String() string {
+	return fmt.Sprintf("%s owner %s lease %v writes %v action %d", r.verb, r.owner, r.lease, r.writes, r.action)
+}
+
+func drawCalls(random *rand.Rand) []randomCall {
+	return redistest.PlanOf(random, 5, 40, func(random *rand.Rand) randomCall {
+		return randomCall{
+			verb:   redistest.Pick(random, "acquire", "acquire", "release", "renew", "force", "look", "mutex"),
+			owner:  redistest.Pick(random, me, other),
+			lease:  drawLease(random),
+			writes: random.IntN(2) == 0,
+			action: random.IntN(4),
+		}
 	})
 }
 
@@ -31,14 +53,25 @@ func TestNoCallShortensALife(t *testing.T) {
 type lives struct {
 	*server
 	t      *testing.T
-	rt     *rapid.T
 	key    string
 	counts map[string]script.Counts
 	deep   int // the count of the mutex
 }
 
-// after runs a call, and fails if it lowered a TTL, but for the holds that it ended.
-func (l *lives) after(call script.Call, remain map[string]int) script.Call {
+func (l *lives) play(plan []randomCall) error {
+	calls := map[string]func(randomCall) error{
+		"acquire": l.acquire, "release": l.release, "renew": l.renew, "force": l.force, "look": l.look, "mutex": l.mutex,
+	}
+	for i, c := range plan {
+		if err := calls[c.verb](c); err != nil {
+			return fmt.Errorf("call %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// after runs a call. It is an error if that lowered a TTL, but for the holds that it ended.
+func (l *lives) after(call script.Call, remain map[string]int) error {
 	before := map[string]int64{}
 	keys := []string{l.key}
 	for owner, reads := range remain {
@@ -56,10 +89,10 @@ func (l *lives) after(call script.Call, remain map[string]int) script.Call {
 		left := l.must(l.t, "PTTL", key).Int
 		passed := time.Since(began).Milliseconds() + 2
 		if free := left == -2 && (key == l.key || key == l.key+"mutex"); before[key] >= 0 && left < before[key]-passed && !free {
-			l.rt.Fatalf("%s: %s lived for %d ms, and lives for %d now; reply %+v", call.Script(), key, before[key], left, reply)
+			return fmt.Errorf("%s: %s lived for %d ms, and lives for %d now; reply %+v", call.Script(), key, before[key], left, reply)
 		}
 	}
-	return call
+	return nil
 }
 
 // reads are how many read holds each owner has that will be there after a call of one.
@@ -72,78 +105,80 @@ func (l *lives) reads(owner string, after int) map[string]int {
 	return remain
 }
 
-func (l *lives) acquire(t *rapid.T) {
-	owner, span := rapid.SampledFrom([]string{me, other}).Draw(t, "owner"), spans.Draw(t, "lease")
-	c := l.counts[owner]
-	if c.Writes > 0 && rapid.Bool().Draw(t, "write") || c == (script.Counts{}) && rapid.Bool().Draw(t, "write") {
+func (l *lives) acquire(r randomCall) error {
+	c := l.counts[r.owner]
+	if r.writes && (c.Writes > 0 || c == (script.Counts{})) {
 		c.Writes++
 	} else {
 		c.Reads++
 	}
-	l.after(script.NewRW(l.key, protocol.Plain).Acquire(owner, c, span, false), l.reads(owner, c.Reads))
-	fields, _ := (script.RW{}).ReadStatus(l.run(l.t, script.NewRW(l.key, protocol.Plain).Status()[0]))
+	if err := l.after(l.lock().Acquire(r.owner, c, r.lease, false), l.reads(r.owner, c.Reads)); err != nil {
+		return err
+	}
+	fields, err := (script.RW{}).ReadStatus(l.run(l.t, l.lock().Status()[0]))
 	for _, h := range fields.Holders {
-		if h.Name == owner && c.Reads > 0 || h.Name == protocol.WriterField(owner) {
-			l.counts[owner] = c
+		if h.Name == r.owner && c.Reads > 0 || h.Name == protocol.WriterField(r.owner) {
+			l.counts[r.owner] = c
 		}
 	}
+	return err
 }
 
-func (l *lives) release(t *rapid.T) {
-	owner, span := rapid.SampledFrom([]string{me, other}).Draw(t, "owner"), spans.Draw(t, "lease")
-	c := l.counts[owner]
+func (l *lives) release(r randomCall) error {
+	c := l.counts[r.owner]
 	most := c.Reads
 	switch {
-	case c.Writes > 0 && (c.Reads == 0 || rapid.Bool().Draw(t, "write")):
+	case c.Writes > 0 && (c.Reads == 0 || r.writes):
 		c.Writes--
 	case c.Reads > 0:
 		c.Reads--
 	default:
-		return
+		return nil
 	}
-	l.after(script.NewRW(l.key, protocol.Plain).Release(owner, most, c, span), l.reads(owner, c.Reads))
-	l.counts[owner] = c
+	l.counts[r.owner] = c
+	return l.after(l.lock().Release(r.owner, most, c, r.lease), l.reads(r.owner, c.Reads))
 }
 
-func (l *lives) renew(t *rapid.T) {
-	owner, span := rapid.SampledFrom([]string{me, other}).Draw(t, "owner"), spans.Draw(t, "lease")
-	c := l.counts[owner]
-	l.after(script.Renew([]script.Renewal{
-		{Lock: l.key + "mutex", Field: owner, Lease: span}, script.NewRW(l.key, protocol.Plain).Renewal(owner, c, false, span),
-	}), l.reads(owner, c.Reads))
+func (l *lives) renew(r randomCall) error {
+	c := l.counts[r.owner]
+	return l.after(script.Renew([]script.Renewal{
+		{Lock: l.key + "mutex", Field: r.owner, Lease: r.lease}, l.lock().Renewal(r.owner, c, false, r.lease),
+	}), l.reads(r.owner, c.Reads))
 }
 
-func (l *lives) force(t *rapid.T) {
-	owner := rapid.SampledFrom([]string{me, other, ""}).Draw(t, "owner")
-	remain := l.reads(owner, 0)
-	if owner == "" {
-		remain = nil
+func (l *lives) force(r randomCall) error {
+	owner, remain := r.owner, l.reads(r.owner, 0)
+	delete(l.counts, owner)
+	if r.action == 0 {
+		owner, remain = "", nil
 		clear(l.counts)
 	}
-	l.after(script.NewRW(l.key, protocol.Plain).Force(owner), remain)
-	delete(l.counts, owner)
+	return l.after(l.lock().Force(owner), remain)
 }
 
-func (l *lives) look(t *rapid.T) {
-	l.after(script.NewRW(l.key, protocol.Plain).Status()[0], l.reads("", 0))
-	l.after(script.Mutex{Lock: l.key + "mutex"}.Status()[0], l.reads("", 0))
+func (l *lives) look(randomCall) error {
+	if err := l.after(l.lock().Status()[0], l.reads("", 0)); err != nil {
+		return err
+	}
+	return l.after(script.Mutex{Lock: l.key + "mutex"}.Status()[0], l.reads("", 0))
 }
 
-func (l *lives) mutex(t *rapid.T) {
-	mutex, span := l.key+"mutex", spans.Draw(t, "lease")
-	call := script.Mutex{Lock: mutex}.Acquire(me, script.Counts{Writes: l.deep + 1}, span, false)
-	switch verb := rapid.IntRange(0, 3).Draw(t, "verb"); {
-	case verb == 0 && l.deep > 0:
+func (l *lives) mutex(r randomCall) error {
+	mutex := l.key + "mutex"
+	call := script.Mutex{Lock: mutex}.Acquire(me, script.Counts{Writes: l.deep + 1}, r.lease, false)
+	switch {
+	case r.action == 0 && l.deep > 0:
 		l.deep--
-		call = script.Mutex{Lock: mutex, Channel: "c", Via: protocol.Plain}.Release(me, 0, script.Counts{Writes: l.deep}, span)
-	case verb == 1:
-		call = script.Mutex{Lock: mutex}.Acquire(other, script.Counts{Writes: 1}, span, false)
-		if l.deep == 0 {
-			call = script.AcquireAll([]string{mutex}, []string{me}, span)
-			l.deep = 1
-		}
+		call = script.Mutex{Lock: mutex, Channel: "c", Via: protocol.Plain}.Release(me, 0, script.Counts{Writes: l.deep}, r.lease)
+	case r.action == 1 && l.deep == 0:
+		call = script.AcquireAll([]string{mutex}, []string{me}, r.lease)
+		l.deep = 1
+	case r.action == 1:
+		call = script.Mutex{Lock: mutex}.Acquire(other, script.Counts{Writes: 1}, r.lease, false)
 	default:
 		l.deep++
 	}
-	l.after(call, l.reads("", 0))
+	return l.after(call, l.reads("", 0))
 }
+
+func (l *lives) lock() script.RW { return script.NewRW(l.key, protocol.Plain) }

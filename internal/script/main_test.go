@@ -6,7 +6,4 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestMain(m *testing.M) {
-	redistest.StretchRapid()
-	redistest.Main(m)
-}
+func TestMain(m *testing.M) { redistest.Main(m) }

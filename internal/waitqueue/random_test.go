@@ -1,14 +1,16 @@
 package waitqueue_test
 
 import (
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // Goal: no wake-up is ever missed, and waiters are served in the order of their coming.
@@ -28,37 +30,44 @@ type step struct {
 
 func (s step) String() string { return fmt.Sprintf("%s %d %v", s.verb, s.pick, s.span) }
 
-var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-	return step{
-		verb: rapid.SampledFrom([]string{
-			"join", "join", "join", "release", "release", "release", "leave",
-			"take", "take", "give", "give", "steal", "snatch", "snatch", "notice", "force", "grab", "cut", "down", "up", "up",
-			"calm", "far", "near", "late", "soon", "lose", "deliver",
-		}).Draw(t, "verb"),
-		pick: rapid.IntRange(0, 7).Draw(t, "pick"),
-		span: time.Duration(rapid.SampledFrom([]int{0, 0, 1, 2, 3, 5, 20, 700, 1700}).Draw(t, "span")) * ms,
-	}
-}), 5, 80)
-
-func TestNoWakeUpIsMissedAndTheOrderIsKeptWhateverHappens(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		plan, lossy := steps.Draw(rt, "plan"), rapid.Bool().Draw(rt, "lossy")
-		var complaints []string
-		synctest.Test(t, func(*testing.T) {
-			p := newProcess(lossy)
-			for i, s := range plan {
-				p.take(s)
-				synctest.Wait()
-				time.Sleep(s.span + apart(i))
-			}
-			p.calm()
-			p.end()
-			complaints = p.complaints
-		})
-		if len(complaints) > 0 {
-			rt.Fatalf("%s", strings.Join(complaints, "\n"))
+func drawPlan(random *rand.Rand) []step {
+	return redistest.PlanOf(random, 5, 80, func(random *rand.Rand) step {
+		return step{
+			verb: redistest.Pick(random,
+				"join", "join", "join", "release", "release", "release", "leave",
+				"take", "take", "give", "give", "steal", "snatch", "snatch", "notice", "force", "grab", "cut", "down", "up", "up",
+				"calm", "far", "near", "late", "soon", "lose", "deliver",
+			),
+			pick: random.IntN(8),
+			span: redistest.Pick[time.Duration](random, 0, 0, 1, 2, 3, 5, 20, 700, 1700) * ms,
 		}
 	})
+}
+
+func TestNoWakeUpIsMissedAndTheOrderIsKeptWhateverHappens(t *testing.T) {
+	for _, lossy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("messages get lost: %v", lossy), func(t *testing.T) {
+			redistest.Plans(t, 200, drawPlan, func(plan []step) (err error) {
+				synctest.Test(t, func(*testing.T) { err = followPlan(plan, lossy) })
+				return err
+			})
+		})
+	}
+}
+
+func followPlan(plan []step, lossy bool) error {
+	p := newProcess(lossy)
+	for i, s := range plan {
+		p.take(s)
+		synctest.Wait()
+		time.Sleep(s.span + apart(i))
+	}
+	p.calm()
+	p.end()
+	if len(p.complaints) > 0 {
+		return errors.New(strings.Join(p.complaints, "\n"))
+	}
+	return nil
 }
 
 // calm lets the connection be well for as long as the longest back-off takes, and

@@ -1,0 +1,52 @@
+package redistest
+
+import (
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// A goroutine that is about to end is looked at so often, with pauses of three quarters of a
+// second together.
+const (
+	looks        = 20
+	longestPause = 50 * time.Millisecond
+)
+
+// awaitedForEver are goroutines of the standard library that end with the process.
+var awaitedForEver = regexp.MustCompile(`\n(os/signal\.(loop|signal_recv)|runtime\.ensureSigM)`)
+
+// leftOver waits until no goroutine is left but the caller's. It returns the stacks of those that
+// stay, or "".
+func leftOver() string {
+	pause, stacks := time.Millisecond, ""
+	for range looks {
+		if stacks = otherStacks(); stacks == "" {
+			return ""
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, longestPause)
+	}
+	return otherStacks()
+}
+
+// otherStacks are the stacks of all goroutines but the caller's, which comes first in a dump.
+func otherStacks() string {
+	dump := make([]byte, 1<<16)
+	for n := runtime.Stack(dump, true); ; n = runtime.Stack(dump, true) {
+		if n < len(dump) {
+			dump = dump[:n]
+			break
+		}
+		dump = make([]byte, 2*len(dump))
+	}
+	_, others, _ := strings.Cut(string(dump), "\n\n")
+	var left []string
+	for _, stack := range strings.SplitAfter(others, "\n\n") {
+		if stack != "" && !awaitedForEver.MatchString(stack) {
+			left = append(left, stack)
+		}
+	}
+	return strings.Join(left, "")
+}
