@@ -1,0 +1,136 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+)
+
+// A service that starts before its Redis (Config.ConnectTimeout).
+
+// Goal: Open comes through when the server has started, and the log says that it waits. Method: a
+// proxy that refuses connections at first.
+func TestOpenWaitsForAServerThatStartsLater(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	proxy.Refuse(t, true)
+	var log strings.Builder
+	told := make(chan struct{}, 1)
+	cfg := redlatch.Config{ConnectTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		told <- struct{}{}
+		return log.Write(p)
+	}), nil))}
+	opened := make(chan error, 1)
+	go func() {
+		c, err := redlatch.Open(t.Context(), proxy.URL(), cfg)
+		if err == nil {
+			err = c.Close(t.Context())
+		}
+		opened <- err
+	}()
+	<-told
+	time.Sleep(300 * time.Millisecond) // some more attempts
+	if len(opened) > 0 {
+		t.Fatalf("Open has not waited: %v", <-opened)
+	}
+	proxy.Refuse(t, false)
+	check.Is(t, "Open", <-opened, nil)
+	if text := log.String(); strings.Count(text, "trying again") != 1 || !strings.Contains(text, "connection refused") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// writerFunc is a function that writes.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Goal: the wait ends with its time, or its context, and says why there was no connection.
+func TestOpenEndsWithItsTime(t *testing.T) {
+	t.Parallel()
+	address := nobodyAt(t)
+	for _, url := range []string{"redis://" + address, "redis+cluster://" + address, "redis+sentinel://" + address + "/locks"} {
+		began := time.Now()
+		_, err := redlatch.Open(t.Context(), url, fixture.Quiet(redlatch.Config{ConnectTimeout: 400 * time.Millisecond}))
+		check.Within(t, url, time.Since(began), 350*time.Millisecond, 3*time.Second)
+		if err == nil || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("%s: Open is %v", url, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, err = redlatch.Open(ctx, url, fixture.Quiet(redlatch.Config{ConnectTimeout: time.Hour}))
+		cancel()
+		check.Is(t, url, err, context.DeadlineExceeded)
+	}
+}
+
+// nobodyAt is an address at which nobody listens.
+func nobodyAt(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// What another attempt cannot change is reported at once.
+func TestOpenDoesNotWaitForWhatStays(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for what, url := range map[string]string{
+		"a wrong password":                  "redis://me:wrong@" + server.Addr(),
+		"a wrong URL":                       "redis://a:b:c",
+		"a replica of none, and no cluster": "redis+cluster://" + server.Addr(),
+	} {
+		began := time.Now()
+		_, err := redlatch.Open(t.Context(), url, fixture.Quiet(redlatch.Config{ConnectTimeout: time.Minute}))
+		if took := time.Since(began); err == nil || took > 5*time.Second {
+			t.Errorf("%s: after %v Open is %v", what, took, err)
+		}
+	}
+	_, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{ConnectTimeout: -1})
+	var config *redlatch.ConfigError
+	if !errors.As(err, &config) || config.Field != "ConnectTimeout" {
+		t.Errorf("Open is %v", err)
+	}
+}
+
+func TestDoValueReturnsWhatTheFunctionDoes(t *testing.T) {
+	t.Parallel()
+	c, own := fixture.Open(t, "memory://", redlatch.Config{}), errors.New("own")
+	m := c.Mutex("job")
+	double := func(n int, err error) (int, error) {
+		return redlatch.DoValue(t.Context(), m, func(ctx context.Context, h *redlatch.Hold) (int, error) {
+			if !h.Valid() || ctx.Err() != nil {
+				t.Error("it does not hold the lock")
+			}
+			return 2 * n, err
+		})
+	}
+	if got, err := double(21, nil); got != 42 || err != nil {
+		t.Errorf("DoValue is %d, %v", got, err)
+	}
+	if got, err := double(4, own); got != 8 || !errors.Is(err, own) {
+		t.Errorf("with an error DoValue is %d, %v", got, err)
+	}
+	h := check.Must(m.Lock(t.Context()))
+	got, err := redlatch.DoValue(t.Context(), m, func(context.Context, *redlatch.Hold) (string, error) {
+		return "called", fmt.Errorf("called")
+	}, redlatch.WithWait(0))
+	check.Is(t, "DoValue of a busy lock", err, redlatch.ErrNotAcquired)
+	if got != "" {
+		t.Errorf("it returns %q", got)
+	}
+	check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+}

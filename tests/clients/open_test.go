@@ -1,0 +1,100 @@
+package clients_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+)
+
+// roundTrip has one client wait for the lock of another.
+func roundTrip(t *testing.T, url string, cfg redlatch.Config) {
+	t.Helper()
+	a, b := fixture.Open(t, url, cfg), fixture.Open(t, url, cfg)
+	h := check.Must(a.Mutex("job").Lock(t.Context()))
+	got := make(chan error, 1)
+	go func() {
+		h, err := b.Mutex("job").Lock(t.Context())
+		if err == nil {
+			err = h.Unlock(t.Context())
+		}
+		got <- err
+	}()
+	redistest.Eventually(t, 10*time.Second, func() bool { return b.Stats().Subscriptions == 1 }, "the other waits, with messages")
+	if err := h.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-got:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the waiter does not get the lock")
+	}
+}
+
+func TestLockThroughSentinels(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartSentinels(t)
+	roundTrip(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+s.Name+"/2", redlatch.Config{})
+}
+
+func TestLockInACluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	roundTrip(t, "redis+cluster://"+strings.Join(c.Addrs(), ","), redlatch.Config{})
+}
+
+// TestLockThroughEncryptedSentinels runs a server and a sentinel that accept TLS, and
+// know each other by their encrypted ports.
+func TestLockThroughEncryptedSentinels(t *testing.T) {
+	t.Parallel()
+	ca, dir := newAuthority(), t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	certificate, key := ca.sign("server")
+	encrypted := func() (address string, args []string) {
+		free := check.Must(net.Listen("tcp", "127.0.0.1:0"))
+		defer free.Close()
+		_, port, _ := net.SplitHostPort(free.Addr().String())
+		return free.Addr().String(), []string{"--tls-port", port, "--tls-auth-clients", "no", "--tls-replication", "yes",
+			"--tls-cert-file", write("server.pem", certificate), "--tls-key-file", write("server.key", key),
+			"--tls-ca-cert-file", write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.certificate.Raw}))}
+	}
+	primary, args := encrypted()
+	redistest.Start(t, args...)
+	watcher, args := encrypted()
+	redistest.StartSentinel(t, args...).Watch(t, "locks", primary, 1)
+
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.certificate)
+	url, good := "rediss+sentinel://"+watcher+"/locks", redlatch.Config{TLS: &tls.Config{RootCAs: roots}}
+	roundTrip(t, url, good)
+	for what, cfg := range map[string]redlatch.Config{"no authority": {}, "another name": {TLS: &tls.Config{RootCAs: roots, ServerName: "elsewhere"}}} {
+		if c, err := redlatch.Open(t.Context(), url, cfg); err == nil {
+			t.Errorf("%s: connected", what)
+			_ = c.Close(context.Background())
+		}
+	}
+	if c, err := redlatch.Open(t.Context(), strings.Replace(url, "rediss", "redis", 1), good); err == nil {
+		t.Error("connected without encryption")
+		_ = c.Close(context.Background())
+	}
+}

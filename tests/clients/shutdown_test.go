@@ -1,0 +1,223 @@
+package clients_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Goal: a hold of any kind is kept, and renewed, until its holder releases it. Then the client is
+// closed, and others get the lock at once.
+func TestShutdownLetsHoldsEndInPeace(t *testing.T) {
+	t.Parallel()
+	for kind, l := range stage.Ways {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				url := "memory://" + redistest.Name(t)
+				c, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
+				h := check.Must(l.Of(c, "job").Lock(t.Context(), l.Opts...))
+				busy := check.Must(l.Of(other, "busy").Lock(t.Context(), l.Opts...))
+				if kind == "read" { // readers do not wait for each other
+					check.Is(t, "Unlock", busy.Unlock(t.Context()), nil)
+					busy = check.Must(other.RWMutex("busy").Lock(t.Context()))
+				}
+				waited := make(chan error, 1)
+				go func() { _, err := l.Of(c, "busy").Lock(t.Context()); waited <- err }()
+				synctest.Wait()
+				done := fixture.Shutting(t, c, t.Context())
+				check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
+				time.Sleep(5 * time.Minute)
+				if len(done) > 0 || !h.Valid() {
+					t.Fatalf("after ten leases the hold is %v, the shutdown over: %v", h.Err(), len(done) > 0)
+				}
+				if _, err := other.Mutex("job").TryLock(t.Context()); err == nil {
+					t.Error("another client has the lock")
+				}
+				check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+				if err := <-done; err != nil {
+					t.Errorf("Shutdown is %v", err)
+				}
+				again := check.Must(l.Of(other, "job").TryLock(t.Context(), l.Opts...))
+				check.Is(t, "Unlock", errors.Join(again.Unlock(t.Context()), busy.Unlock(t.Context())), nil)
+			})
+		})
+	}
+}
+
+// Goal: what is still held when the time is over is released, and the error says so.
+func TestShutdownReleasesWhatIsHeldWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		url := "memory://" + redistest.Name(t)
+		c, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
+		h, began := check.Must(c.Mutex("job").Lock(t.Context())), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := c.Shutdown(ctx)
+		check.Is(t, "Shutdown", err, context.DeadlineExceeded)
+		if want := "redlatch: shutdown: locks and permits that were still held: 1: context deadline exceeded"; err == nil || err.Error() != want {
+			t.Errorf("Shutdown is %v, want %s", err, want)
+		}
+		check.Within(t, "Shutdown", time.Since(began), time.Minute, time.Minute+time.Second)
+		check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
+		if err := check.Must(other.Mutex("job").TryLock(t.Context())).Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// However a hold ends, Shutdown need not wait for it any more.
+func TestShutdownDoesNotWaitForWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	for how, end := range map[string]func(c *redlatch.Client, h *redlatch.Hold){
+		"nothing held": func(_ *redlatch.Client, h *redlatch.Hold) { _ = h.Unlock(context.Background()) },
+		"detached":     func(_ *redlatch.Client, h *redlatch.Hold) { h.Detach() },
+		"forced": func(c *redlatch.Client, h *redlatch.Hold) {
+			_ = check.Must(c.Mutex(h.Name()).ForceUnlock(context.Background()))
+		},
+		"closed":     func(c *redlatch.Client, h *redlatch.Hold) { _ = c.Close(context.Background()) },
+		"lease over": func(_ *redlatch.Client, h *redlatch.Hold) { time.Sleep(2 * time.Minute) },
+	} {
+		for _, early := range []bool{true, false} {
+			t.Run(how, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					url := "memory://" + redistest.Name(t)
+					c, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
+					h := check.Must(c.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Minute)))
+					if how == "forced" {
+						_ = h.Unlock(t.Context())
+						h = check.Must(c.Mutex("job").Lock(t.Context()))
+					}
+					if early {
+						end(other, h)
+					}
+					if early && how == "closed" {
+						_ = c.Close(t.Context())
+					}
+					done := fixture.Shutting(t, c, t.Context())
+					if !early && how == "closed" {
+						end(c, h)
+					} else if !early {
+						end(other, h)
+					}
+					select {
+					case err := <-done:
+						check.Is(t, "Shutdown", err, nil)
+					case <-time.After(time.Hour):
+						t.Error("Shutdown waits for what has ended")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Goal: an acquisition that was under way when Shutdown began may have been granted. Then its hold
+// ends in peace as well. Method: the reply is late.
+func TestAnAcquisitionUnderWayIsPartOfThePeace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &stage.HeldBack{Driver: fixture.Raw(t, "memory://"+redistest.Name(t)), Asked: make(chan struct{}), Let: make(chan struct{})}
+		c := fixture.OpenOn(t, d)
+		granted := make(chan *redlatch.Hold, 1)
+		go func() { h, _ := c.Mutex("job").TryLock(context.Background()); granted <- h }()
+		<-d.Asked
+		done := make(chan error, 1)
+		go func() { done <- c.Shutdown(t.Context()) }()
+		synctest.Wait()
+		close(d.Let)
+		h := <-granted
+		time.Sleep(time.Minute)
+		if h == nil || !h.Valid() || len(done) > 0 {
+			t.Fatalf("the hold is %v; Shutdown is over: %v", h, len(done) > 0)
+		}
+		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+		check.Is(t, "Shutdown", <-done, nil)
+	})
+}
+
+// Goal: Shutdown ends the line of a cohort while a turn is under way.
+func TestShutdownEndsTheLineOfACohort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := fixture.Open(t, "memory://", redlatch.Config{})
+		turn := check.Must(c.Mutex("hot").Lock(t.Context(), redlatch.WithCohort(time.Second)))
+		waited := make(chan error, 1)
+		go func() { _, err := c.Mutex("hot").Lock(t.Context(), redlatch.WithCohort(time.Second)); waited <- err }()
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- c.Shutdown(t.Context()) }()
+		synctest.Wait()
+		if len(waited) == 0 {
+			t.Error("a goroutine in line still waits")
+		}
+		check.Is(t, "Unlock", turn.Unlock(t.Context()), nil)
+		check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
+		check.Is(t, "Shutdown", <-done, nil)
+	})
+}
+
+// A turn of a cohort that was detached blocks nobody while other holds end in peace.
+func TestUnlockAfterDetachDoesNotWaitForAShutdown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := fixture.Open(t, "memory://", redlatch.Config{})
+		h := check.Must(c.Mutex("job").Lock(t.Context()))
+		turn := check.Must(c.Mutex("hot").Lock(t.Context(), redlatch.WithCohort(time.Second)))
+		done := fixture.Shutting(t, c, t.Context())
+		turn.Detach()
+		began := time.Now()
+		check.Is(t, "Unlock", turn.Unlock(t.Context()), nil)
+		check.Within(t, "Unlock", time.Since(began), 0, time.Second)
+		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+		check.Is(t, "Shutdown", <-done, nil)
+	})
+}
+
+// A Quorum loses no member to a client that is shut down.
+func TestShutdownLetsAQuorumEndInPeace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var clients []*redlatch.Client
+		var members []redlatch.Lock
+		for range 3 {
+			c := fixture.Open(t, "memory://", redlatch.Config{})
+			clients, members = append(clients, c), append(members, c.Mutex("job"))
+		}
+		h := check.Must(redlatch.NewQuorum(members...).Lock(t.Context()))
+		done := fixture.Shutting(t, clients[0], t.Context())
+		time.Sleep(5 * time.Minute)
+		if len(h.Members()) != 3 || !h.Valid() || len(done) > 0 {
+			t.Errorf("after ten leases the hold is %v with %d members", h.Err(), len(h.Members()))
+		}
+		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+		check.Is(t, "Shutdown", <-done, nil)
+	})
+}
+
+// Two parts of a program may shut one client down: both are told that it was not in peace.
+func TestEveryShutdownSaysWhatWasStillHeld(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		_ = check.Must(s.Client.Mutex("job").Lock(context.Background()))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		told := make(chan error, 2)
+		for range 2 {
+			go func() { told <- s.Client.Shutdown(ctx) }()
+		}
+		for range 2 {
+			check.Is(t, "Shutdown", <-told, context.DeadlineExceeded)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package cohorts_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/signal"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// How turns of a cohort end, and its waits.
+
+// Goal: a turn learns of the loss like any hold, and so do all readers. The next one asks Redis.
+func TestTheLossOfACohortsHoldEndsItsTurns(t *testing.T) {
+	stage.Story(t, redlatch.Config{LeaseTime: 3 * time.Second}, func(t *testing.T, s *stage.Stage) {
+		ctx, m := s.Limited(), s.Client.RWMutex("job")
+		one, other := check.Must(m.RLock(ctx, passing)), check.Must(m.RLock(ctx, passing))
+		if one.Owner() != other.Owner() {
+			t.Error("two readers have a hold each in Redis")
+		}
+		s.Memory.Miniredis().FlushAll()
+		time.Sleep(3 * time.Second)
+		for _, h := range []*redlatch.Hold{one, other} {
+			select {
+			case <-h.Done():
+			default:
+				t.Error("the loss is not told")
+			}
+			check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+			check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+		}
+		again := check.Must(m.RLock(ctx, passing))
+		if again.Owner() == one.Owner() || again.Err() != nil {
+			t.Errorf("after the loss there is %v", again)
+		}
+		_ = again.Unlock(ctx)
+	})
+}
+
+// The end of one reader leaves the lock to the others, and Detach too.
+func TestAReaderOfACohortEndsAlone(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, m := s.Limited(), s.Client.RWMutex("job")
+		one, two, three := check.Must(m.RLock(ctx, passing)), check.Must(m.RLock(ctx, passing)), check.Must(m.RLock(ctx, passing))
+		if err := errors.Join(one.Unlock(ctx), two.Err()); err != nil {
+			t.Error(err)
+		}
+		two.Detach()
+		check.Is(t, "after Detach", two.Err(), redlatch.ErrReleased)
+		if err := errors.Join(three.Err(), two.Unlock(ctx)); err != nil {
+			t.Error(err)
+		}
+		next := check.Must(m.RLock(ctx, passing))
+		if next.Owner() == three.Owner() {
+			t.Error("a turn began on a hold that is to end by itself")
+		}
+		_ = next.Unlock(ctx)
+		if err := three.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+		wantHeld(s, true)
+		time.Sleep(31 * time.Second)
+		wantHeld(s, false)
+	})
+}
+
+// Whoever waits leaves when its time is up, whether it is in line, is asking, or is let in.
+func TestWaitersOfACohortLeave(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m := s.Client.Mutex("job")
+		held := check.Must(s.Stranger().Mutex("job").Lock(s.Limited()))
+		var all sync.WaitGroup
+		for i := range 3 {
+			all.Go(func() { // the first one asks, the others are in line
+				ctx, cancel := context.WithTimeout(s.Limited(), time.Second+time.Duration(2-i)*time.Millisecond)
+				defer cancel()
+				_, err := m.Lock(ctx, passing)
+				check.Is(t, "Lock", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
+			})
+			synctest.Wait()
+		}
+		_, err := m.TryLock(s.Limited(), passing)
+		check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
+		all.Wait()
+		if n := s.Client.Stats().Waiters; n != 0 {
+			t.Errorf("%d wait", n)
+		}
+		began := time.Now()
+		go func() { time.Sleep(time.Second); _ = held.Unlock(s.Limited()) }()
+		h := check.Must(m.Lock(s.Limited(), passing, redlatch.WithWait(2*time.Second)))
+		check.Within(t, "the wait", time.Since(began), time.Second, time.Second+10*time.Millisecond)
+		_, err = m.Lock(s.Limited(), passing, redlatch.WithWait(time.Second))
+		check.Is(t, "Lock with a wait", err, redlatch.ErrNotAcquired)
+		_ = h.Unlock(s.Limited())
+	})
+}
+
+// Close releases what a cohort holds, and ends its waits.
+func TestCloseEndsACohort(t *testing.T) {
+	for _, idle := range []bool{false, true} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			m := s.Client.Mutex("job")
+			h := check.Must(m.Lock(s.Limited(), passing))
+			failed := make(chan error, 2)
+			if idle {
+				_ = h.Unlock(s.Limited())
+				close(failed)
+			} else {
+				for range cap(failed) {
+					go func() {
+						_, err := m.Lock(s.Limited(), passing)
+						failed <- err
+					}()
+				}
+				synctest.Wait()
+			}
+			if err := s.Client.Close(s.Limited()); err != nil {
+				t.Error("Close:", err)
+			}
+			wantHeld(s, false)
+			synctest.Wait()
+			if !idle && len(failed) != cap(failed) {
+				t.Errorf("%d of %d who wait were told", len(failed), cap(failed))
+			}
+			for range len(failed) {
+				check.Is(t, "Lock", <-failed, redlatch.ErrClosed)
+			}
+			check.Is(t, "the hold", h.Err(), redlatch.ErrReleased)
+			if err := h.Unlock(s.Limited()); err != nil {
+				t.Error("Unlock:", err)
+			}
+			_, err := m.Lock(s.Limited(), passing)
+			check.Is(t, "Lock after Close", err, redlatch.ErrClosed)
+		})
+	}
+}
+
+// A hold that has ended has no say over the hold in Redis, which serves the next turn.
+func TestDetachOfATurnThatIsOverLeavesTheNextOneAlone(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, m := s.Limited(), s.Client.Mutex("job")
+		first := check.Must(m.Lock(ctx, passing))
+		_ = first.Unlock(ctx)
+		next := check.Must(m.Lock(ctx, passing))
+		first.Detach()
+		if err := next.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Millisecond)
+		wantHeld(s, false)
+	})
+}
+
+// Whether a pause has cost a turn its lock is known only when Redis has been asked.
+func TestATurnThatIsUnconfirmedAsksRedisAtItsEnd(t *testing.T) {
+	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx := context.WithoutCancel(t.Context())
+		h := check.Must(s.Client.Mutex("job").Lock(ctx, passing))
+		end := s.StallRenewals()
+		synctest.Wait()
+		time.Sleep(62 * time.Second)
+		s.Memory.Miniredis().Del("job")
+		rival := check.Must(s.Other(redlatch.Config{}).Mutex("job").Lock(ctx))
+		check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+		end()
+		_ = rival.Unlock(ctx)
+	})
+}
+
+// After the last hold is detached, nobody renews the lock.
+func TestDetachOfTheLastTurnLetsTheLockExpire(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		h := check.Must(s.Client.Mutex("job").Lock(s.Limited(), passing))
+		h.Detach()
+		time.Sleep(time.Second)
+		wantHeld(s, true)
+		time.Sleep(30 * time.Second)
+		wantHeld(s, false)
+	})
+}
+
+// Nobody joins readers whose time has run out, also if nobody has told them yet.
+func TestNoTurnBeginsWhenTheLeaseIsOver(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, m := s.Limited(), s.Client.RWMutex("job")
+		long := redlatch.WithCohort(time.Hour)
+		check.Must(m.RLock(ctx, long))
+		defer s.StallRenewals()()
+		time.Sleep(31 * time.Second)
+		w := check.Must(s.Stranger().RWMutex("job").Lock(ctx))
+		_, err := m.RLock(ctx, long, redlatch.WithWait(0))
+		check.Is(t, "RLock", err, redlatch.ErrNotAcquired)
+		_ = w.Unlock(ctx)
+	})
+}
+
+// A caller that is gone gets nothing, also if the lock is passed on to it at that moment.
+func TestAWaiterOfACohortThatIsGonePassesTheLockOn(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m := s.Client.Mutex("job")
+		h := check.Must(m.Lock(s.Limited(), passing))
+		ctx, cancel := context.WithCancel(s.Limited())
+		gone := make(chan error, 1)
+		go func() {
+			_, err := m.Lock(ctx, passing)
+			gone <- err
+		}()
+		synctest.Wait()
+		signal.Arrange(func(arrive func()) { cancel(); arrive() })
+		defer signal.Arrange(nil)
+		_ = h.Unlock(s.Limited())
+		check.Is(t, "Lock", <-gone, redlatch.ErrNotAcquired, context.Canceled)
+		_, err := m.TryLock(s.Limited(), passing)
+		check.Is(t, "TryLock", err, nil)
+	})
+}

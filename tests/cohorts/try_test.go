@@ -1,0 +1,127 @@
+package cohorts_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Cohorts: what two rare things at once must not do.
+
+// Goal: readers do not exclude one another. Method: two of them try at once, with and without a
+// cohort.
+func TestReadersThatTryAtOnceBothEnter(t *testing.T) {
+	for _, opts := range [][]redlatch.LockOption{nil, {passing}} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			net, l := s.Tap(), s.Client.RWMutex("job").RLocker()
+			net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				time.Sleep(time.Millisecond)
+				return send(commands...)
+			})
+			errs := make(chan error, 2)
+			for range cap(errs) {
+				go func() {
+					_, err := l.TryLock(s.Limited(), opts...)
+					errs <- err
+				}()
+			}
+			check.Is(t, "TryLock", errors.Join(<-errs, <-errs), nil)
+		})
+	}
+}
+
+// Goal: what this client has released is free for it. Method: TryLock while the release of a hold
+// that nobody wants is under way.
+func TestTryLockFindsALockFreeThatNobodyHolds(t *testing.T) {
+	for _, opts := range [][]redlatch.LockOption{nil, {passing}} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			net, m := s.Tap(), s.Client.Mutex("job")
+			_ = check.Must(m.Lock(s.Limited(), opts...)).Unlock(s.Limited())
+			net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				if commands[0].Words[0] == "HDEL" {
+					time.Sleep(time.Millisecond) // on its way; other requests use another connection
+				}
+				return send(commands...)
+			})
+			time.Sleep(1500 * time.Microsecond)
+			_, err := m.TryLock(s.Limited(), opts...)
+			check.Is(t, "TryLock", err, nil)
+		})
+	}
+}
+
+// Goal: ReleaseTimeout bounds Unlock, and Detach asks nobody. Method: a re-entry of the owner is
+// never answered.
+func TestAReentryThatHangsHoldsUpTheEndOfAHoldForABoundedTime(t *testing.T) {
+	for _, opts := range [][]redlatch.LockOption{nil, {passing}} {
+		for what, end := range map[string]struct {
+			of   func(h *redlatch.Hold)
+			most time.Duration
+		}{
+			"Unlock": {func(h *redlatch.Hold) { _ = h.Unlock(context.Background()) }, 3*time.Second + 250*time.Millisecond},
+			"Detach": {func(h *redlatch.Hold) { h.Detach() }, 0},
+		} {
+			stage.Story(t, redlatch.Config{CommandTimeout: time.Minute}, func(t *testing.T, s *stage.Stage) {
+				net, m := s.Tap(), s.Client.Mutex("job")
+				ctx := s.Client.WithOwner(s.Limited())
+				h := check.Must(m.Lock(ctx, opts...))
+				net.Set(silent)
+				defer net.Set(nil)
+				go func() { _, _ = m.Lock(ctx) }()
+				synctest.Wait()
+				began := time.Now()
+				end.of(h)
+				check.Within(t, what, time.Since(began), 0, end.most)
+			})
+		}
+	}
+}
+
+// The same for TryLock, which does not wait, and for a caller that is gone.
+func TestTryLockOfACohortDoesNotWaitForARelease(t *testing.T) {
+	stage.Story(t, redlatch.Config{ReleaseTimeout: 5 * time.Second, CommandTimeout: 5 * time.Second}, func(t *testing.T, s *stage.Stage) {
+		net, m := s.Tap(), s.Client.Mutex("job")
+		h := check.Must(m.Lock(s.Limited(), passing))
+		time.Sleep(stage.Stay)
+		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if commands[0].Words[0] == "HDEL" {
+				time.Sleep(4 * time.Second)
+			}
+			return send(commands...)
+		})
+		_ = h.Unlock(s.Limited())
+		ctx, cancel := context.WithTimeout(s.Limited(), 50*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, _ = m.TryLock(ctx, passing)
+		check.Within(t, "TryLock below a context of 50 ms", time.Since(began), 0, 200*time.Millisecond)
+		net.Set(nil)
+	})
+}
+
+// Goal: a token belongs to its hold, also after its end: the late write of a holder that is over
+// must not have the token of the next one.
+func TestTheTokenOfAReentryThatIsOverStays(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m, fenced := s.Client.Mutex("job"), redlatch.WithFencing()
+		ctx := s.Client.WithOwner(s.Limited())
+		h := check.Must(m.Lock(ctx, passing, fenced))
+		inner := check.Must(m.Lock(ctx, fenced))
+		had := inner.Token()
+		_ = inner.Unlock(ctx)
+		_ = h.Unlock(ctx)
+		other := s.Client.WithOwner(s.Limited())
+		next := check.Must(m.Lock(other, passing, fenced))
+		if got := inner.Token(); got != had || got >= next.Token() {
+			t.Errorf("the token was %d, and is %d after the next holder got %d", had, got, next.Token())
+		}
+		_ = next.Unlock(other)
+	})
+}

@@ -1,0 +1,106 @@
+package counters_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// loseFirst has the connection break that the next request is on. arrive sends that request once more.
+func loseFirst(ctx context.Context, s *stage.Stage, reply error) (arrive func()) {
+	var copies []func()
+	s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		copies = append(copies, func() { s.Memory.Pipeline(ctx, commands...) })
+		switch {
+		case len(copies) == 1:
+			return stage.FailAll(commands, stage.ErrCut)
+		case reply != nil && len(copies) == 2:
+			return stage.FailAll(commands, reply)
+		}
+		return send(commands...)
+	})
+	return func() { copies[0]() }
+}
+
+// A request that was told that it changes nothing never does: not by a copy that comes later, when it could.
+func TestALateCopyOfARefusedRequestChangesNothing(t *testing.T) {
+	type counters struct {
+		sem   *redlatch.Semaphore
+		latch *redlatch.Latch
+	}
+	for what, verb := range map[string]struct {
+		full  bool
+		ask   func(ctx context.Context, c counters) error
+		admit func(ctx context.Context, c counters) error // after it a first request would change something
+		count func(ctx context.Context, c counters) (int, error)
+	}{
+		"Drain": {
+			ask:   func(ctx context.Context, c counters) error { return check.ErrOf(c.sem.Drain(ctx)) },
+			admit: func(ctx context.Context, c counters) error { return c.sem.Release(ctx, 3) },
+			count: func(ctx context.Context, c counters) (int, error) { return c.sem.Available(ctx) },
+		},
+		"AddPermits": {
+			full: true,
+			ask: func(ctx context.Context, c counters) error {
+				if err := c.sem.AddPermits(ctx, 2); !errors.Is(err, redlatch.ErrUnsupported) {
+					return errors.New("too many permits were added")
+				}
+				return nil
+			},
+			admit: func(ctx context.Context, c counters) error { return c.sem.Acquire(ctx, 5) },
+			count: func(ctx context.Context, c counters) (int, error) { return c.sem.Available(ctx) },
+		},
+		"TrySetCount": {
+			ask:   func(ctx context.Context, c counters) error { return check.ErrOf(c.latch.TrySetCount(ctx, 2)) },
+			admit: func(ctx context.Context, c counters) error { return c.latch.CountDown(ctx) },
+			count: func(ctx context.Context, c counters) (int, error) { return c.latch.Count(ctx) },
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				ctx, other := s.Limited(), s.Stranger() // no later request of this client comes before the copy
+				c := counters{s.Client.Semaphore("job"), s.Client.Latch("latch")}
+				far := counters{other.Semaphore("job"), other.Latch("latch")}
+				permits := 0
+				if verb.full {
+					permits = math.MaxInt32
+				}
+				check.Must(far.sem.TrySetPermits(ctx, permits))
+				check.Must(far.latch.TrySetCount(ctx, 1))
+				check.Must(0, verb.ask(ctx, c)) // the server knows the script
+				arrive := loseFirst(ctx, s, nil)
+				check.Must(0, verb.ask(ctx, c))
+				check.Must(0, verb.admit(ctx, far))
+				want := check.Must(verb.count(ctx, far))
+				arrive()
+				if got := check.Must(verb.count(ctx, far)); got != want {
+					t.Errorf("a late copy made it %d, want %d", got, want)
+				}
+			})
+		})
+	}
+}
+
+// A server that refuses a repeated request says nothing about the copy that was not answered.
+func TestAnErrorAfterALostRequestLeavesTheOutcomeUnknown(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, sem := s.Limited(), s.Client.Semaphore("job")
+		check.Must(sem.TrySetPermits(ctx, 1))
+		check.Must(0, sem.Release(ctx, 1))
+		arrive := loseFirst(ctx, s, &driver.ServerError{Message: "NOPERM not now"})
+		if err := sem.Release(ctx, 1); !errors.Is(err, redlatch.ErrUnknownOutcome) {
+			t.Errorf("Release: %v", err)
+		}
+		time.Sleep(time.Second)
+		arrive()
+		fixture.Available(t, sem, 3)
+	})
+}

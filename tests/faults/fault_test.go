@@ -1,0 +1,231 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+func TestOneLostRequestOrReplyChangesNothing(t *testing.T) {
+	for name, what := range map[string]stage.Fate{"not sent": stage.NotSent, "lost": stage.Lost, "reply lost": stage.AnswerLost} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				ctx, m := s.Client.WithOwner(t.Context()), s.Client.Mutex("job")
+				count := func(want int) {
+					t.Helper()
+					status := check.Must(m.Status(t.Context()))
+					if n := 0; len(status.Holders) > 0 {
+						n = status.Holders[0].Count
+						if n != want {
+							t.Errorf("count is %d, want %d", n, want)
+						}
+					} else if want != 0 {
+						t.Errorf("the lock is free, want count %d", want)
+					}
+				}
+				s.Driver.Spoil(stage.Once(what))
+				outer := check.Must(m.Lock(ctx))
+				count(1)
+				s.Driver.Spoil(stage.Once(what))
+				inner := check.Must(m.Lock(ctx))
+				count(2)
+				s.Driver.Spoil(stage.Once(what))
+				if err := inner.Unlock(ctx); err != nil {
+					t.Error("inner Unlock:", err)
+				}
+				count(1)
+				s.Driver.Spoil(stage.Once(what)) // the renewal
+				time.Sleep(11 * time.Second)
+				synctest.Wait()
+				check.Within(t, "TTL after a spoiled renewal", s.TTL("job"), 28*time.Second, 30*time.Second)
+				s.Driver.Spoil(stage.Once(what))
+				if err := outer.Unlock(ctx); err != nil {
+					t.Error("outer Unlock:", err)
+				}
+				count(0)
+			})
+		})
+	}
+}
+
+func TestAHandOverWhoseReplyIsLostReachesTheNextWaiterOnce(t *testing.T) {
+	for name, what := range map[string]stage.Fate{"lost": stage.Lost, "reply lost": stage.AnswerLost} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				m := s.Client.Mutex("job")
+				h := check.Must(m.Lock(t.Context()))
+				next := make(chan *redlatch.Hold)
+				go func() { next <- check.Must(m.Lock(t.Context())) }()
+				synctest.Wait()
+				s.Driver.Spoil(stage.Once(what))
+				if err := h.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+				second := <-next
+				status := check.Must(m.Status(t.Context()))
+				if n, held := status.HeldBy(second.Owner()); n != 1 || !held {
+					t.Errorf("status is %+v, want one hold of %s", status, second.Owner())
+				}
+				if err := second.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestRenewalSurvivesEveryOutageShorterThanItsLease lets all requests fail for most
+// of a lease, again and again.
+func TestRenewalSurvivesEveryOutageShorterThanItsLease(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))
+		for range 5 {
+			s.Driver.Spoil(func([]string) stage.Fate { return stage.Lost })
+			time.Sleep(19 * time.Second)
+			s.Driver.Spoil(nil)
+			time.Sleep(9 * time.Second)
+			if !h.Valid() {
+				t.Fatal("the hold was lost:", h.Err())
+			}
+		}
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s.Client.Stats().FailedRenewals == 0 {
+			t.Error("no renewal failed: the test tests nothing")
+		}
+	})
+}
+
+func TestAnOutageLongerThanTheLeaseEndsTheHoldBeforeItsKey(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))
+		s.Driver.Spoil(func([]string) stage.Fate { return stage.Lost })
+		<-h.Done()
+		if !s.Memory.Miniredis().Exists("job") {
+			t.Error("the key expired before the hold ended")
+		}
+		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+		check.Is(t, "the context's cause", context.Cause(h.Context()), redlatch.ErrLost)
+		s.Driver.Spoil(nil)
+		check.Is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+	})
+}
+
+// TestAThousandAcquisitionsCancelledInFlight cancels at every stage of the way.
+func TestAThousandAcquisitionsCancelledInFlight(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
+		var wg sync.WaitGroup
+		slots := make(chan struct{}, 50)
+		for i := range 1000 {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(2*time.Millisecond))
+				defer cancel()
+				h, err := c.Mutex(fmt.Sprint(name, i%7)).Lock(ctx)
+				if err == nil {
+					if err := h.Unlock(ctx); err != nil {
+						t.Error("Unlock:", err)
+					}
+				} else if !errors.Is(err, context.DeadlineExceeded) {
+					t.Error("Lock:", err)
+				}
+			})
+		}
+		wg.Wait()
+		redistest.Eventually(t, 5*time.Second, func() bool {
+			for i := range 7 {
+				if fixture.Do(t, d, "EXISTS", fmt.Sprint(name, i)).Int != 0 {
+					return false
+				}
+			}
+			return true
+		}, "nothing is held")
+		if s := c.Stats(); s.Holds != 0 || s.Waiters != 0 || s.Renewals != 0 {
+			t.Errorf("left over: %+v", s)
+		}
+	})
+}
+
+func TestRepliesThatARealServerGaveAndAProxyDropped(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	c := fixture.Open(t, proxy.URL(), redlatch.Config{})
+	ctx, m := c.WithOwner(t.Context()), c.Mutex("job")
+	for range 20 {
+		proxy.DropReplies(1, redistest.Containing("EVALSHA"))
+		outer, err := m.Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.DropReplies(1, redistest.Containing("EVALSHA"))
+		inner, err := m.Lock(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status := check.Must(m.Status(ctx)); len(status.Holders) != 1 || status.Holders[0].Count != 2 {
+			t.Fatalf("status is %+v, want one holder with 2", status)
+		}
+		for i, command := range []string{"EVALSHA", "HDEL"} {
+			h := []*redlatch.Hold{inner, outer}[i]
+			proxy.DropReplies(1, redistest.Containing(command))
+			if err := h.Unlock(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if status := check.Must(m.Status(ctx)); status.Locked {
+			t.Fatalf("status is %+v, want free", status)
+		}
+	}
+}
+
+// A hand-over that is decided in the moment in which the heir's time is up: whoever is
+// told that it did not get the lock must not hold it.
+func TestAHandOverAsTheWaitEndsLeavesNoHoldBehind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c, err := redlatch.Open(ctx, "memory://", redlatch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(ctx)
+	m := c.Mutex("job")
+	var odd sync.Map
+	var work sync.WaitGroup
+	end := time.Now().Add(3 * time.Second)
+	for range 32 {
+		work.Go(func() {
+			for time.Now().Before(end) {
+				short, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(5000))*time.Microsecond)
+				h, err := m.Lock(short)
+				cancel()
+				switch {
+				case err == nil:
+					_ = h.Unlock(ctx)
+				case !errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome):
+					odd.Store(err.Error(), true)
+				}
+			}
+		})
+	}
+	work.Wait()
+	odd.Range(func(text, _ any) bool {
+		t.Errorf("the wait ended with its context, and the error is neither ErrNotAcquired nor ErrUnknownOutcome: %v", text)
+		return true
+	})
+	redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Holds == 0 }, "nothing is held and renewed for nobody")
+}

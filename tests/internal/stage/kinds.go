@@ -1,0 +1,115 @@
+package stage
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+)
+
+// The ways to hold a lock, for tests of what is true of each of them.
+
+// Kind is one way to hold a lock, and the way that excludes it.
+type Kind struct {
+	Name        string // for reports
+	Of          string // the kind as Redis knows it
+	Lock, Rival func(c *redlatch.Client, name string) redlatch.Lock
+}
+
+var LockKinds = []Kind{
+	{"mutex", "mutex", MutexOf, MutexOf},
+	{"fair", "fair", FairOf, FairOf},
+	{"write", "write", WriteOf, WriteOf},
+	{"read", "read", ReadOf, WriteOf},
+}
+
+// cohortKinds are the same by a cohort.
+var cohortKinds = []Kind{
+	{"cohort", "mutex", cohortOf(MutexOf), MutexOf},
+	{"cohort of writers", "write", cohortOf(WriteOf), WriteOf},
+	{"cohort of readers", "read", cohortOf(ReadOf), WriteOf},
+}
+
+// PermitKind is the one permit of a semaphore. What is true of all kinds is true of it, except for what needs
+// an owner that holds several times: each acquisition takes a permit of its own. So it is not in the tests of
+// re-entry and of inner holds. It has neither tokens nor a Status, and no hash with the fields of others.
+var PermitKind = Kind{"permit", "permit", permitOf, permitOf}
+
+// HoldKinds are those of which everything is true that needs no re-entry.
+var HoldKinds = append(slices.Clone(LockKinds), PermitKind)
+
+// InCohort is a lock that is taken by a cohort.
+type InCohort struct{ Of redlatch.Lock }
+
+func (l InCohort) Name() string { return l.Of.Name() }
+
+func (l InCohort) Lock(ctx context.Context, opts ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return l.Of.Lock(ctx, append(opts, redlatch.WithCohort(Stay))...)
+}
+
+func (l InCohort) TryLock(ctx context.Context, opts ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return l.Of.TryLock(ctx, append(opts, redlatch.WithCohort(Stay))...)
+}
+
+// Stay is for how long a lock may stay with a cohort.
+const Stay = 50 * time.Millisecond
+
+func cohortOf(of func(c *redlatch.Client, name string) redlatch.Lock) func(c *redlatch.Client, name string) redlatch.Lock {
+	return func(c *redlatch.Client, name string) redlatch.Lock { return InCohort{of(c, name)} }
+}
+
+func MutexOf(c *redlatch.Client, name string) redlatch.Lock { return c.Mutex(name) }
+
+func FairOf(c *redlatch.Client, name string) redlatch.Lock { return c.FairMutex(name) }
+
+func WriteOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).Locker() }
+
+func ReadOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).RLocker() }
+
+func permitOf(c *redlatch.Client, name string) redlatch.Lock { return c.PermitSemaphore(name).Locker() }
+
+func MultiOf(c *redlatch.Client, name string) redlatch.Lock {
+	return redlatch.NewMulti(c.Mutex(name), c.Mutex("{"+name+"}:second"))
+}
+
+// EachKind tells a story of each kind of lock. All of them are called "job".
+func EachKind(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
+	t.Helper()
+	Each(t, LockKinds, cfg, tell)
+}
+
+// EachWay is eachKind with the cohorts and a permit, for what needs no re-entry.
+func EachWay(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
+	t.Helper()
+	Each(t, slices.Concat(HoldKinds, cohortKinds), cfg, tell)
+}
+
+func Each(t *testing.T, kinds []Kind, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
+	t.Helper()
+	for _, k := range kinds {
+		t.Run(k.Name, func(t *testing.T) {
+			Story(t, cfg, func(t *testing.T, s *Stage) {
+				s.Teach(k)
+				tell(t, s, k)
+			})
+		})
+	}
+}
+
+// Ways are the ways to take a lock.
+var Ways = map[string]struct {
+	Of   func(c *redlatch.Client, name string) redlatch.Lock
+	Opts []redlatch.LockOption
+}{
+	"mutex":  {Of: MutexOf},
+	"fair":   {Of: FairOf},
+	"write":  {Of: func(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name) }},
+	"read":   {Of: ReadOf},
+	"fenced": {Of: MutexOf, Opts: []redlatch.LockOption{redlatch.WithFencing()}},
+	"cohort": {Of: MutexOf, Opts: []redlatch.LockOption{redlatch.WithCohort(time.Minute)}},
+	"multi": {Of: func(c *redlatch.Client, name string) redlatch.Lock {
+		return redlatch.NewMulti(c.Mutex(name), c.Mutex(name+"{b}"))
+	}},
+}

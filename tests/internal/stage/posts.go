@@ -1,0 +1,132 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+)
+
+// Several servers in a bubble of fake time, and what can become of each.
+
+// Bubble runs a test in fake time, with a context that does not end with the test.
+func Bubble(t *testing.T, test func(t *testing.T, ctx context.Context)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, context.WithoutCancel(t.Context())) })
+}
+
+var Sure = redlatch.Config{RestartDelay: -1}
+
+// Post is one of several servers in a bubble of fake time, with a client of its own.
+type Post struct {
+	*Tap
+	Memory *memory.Driver
+	Client *redlatch.Client
+}
+
+// Rival returns one more client of the server.
+func (p *Post) Rival(t *testing.T, cfg redlatch.Config) *redlatch.Client {
+	t.Helper()
+	c := check.Must(redlatch.New(p.Tap, fixture.Quiet(cfg)))
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+// Slow makes every request take so long.
+func (p *Post) Slow(d time.Duration) {
+	p.Set(func(commands []driver.Command, send Sender) []driver.Reply {
+		time.Sleep(d)
+		return send(commands...)
+	})
+}
+
+// Posts starts servers, one for each member of a whole.
+func Posts(t *testing.T, n int, cfg redlatch.Config) []*Post {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	all := make([]*Post, n)
+	for i := range all {
+		m := check.Must(memory.Open(ctx, memory.Options{}))
+		t.Cleanup(m.Close)
+		embedded.Quicken(m.Miniredis())
+		p := &Post{Tap: &Tap{Driver: m}, Memory: m}
+		p.Client = p.Rival(t, cfg)
+		all[i] = p
+	}
+	return all
+}
+
+// LocksOf are the members of that name, one on each server.
+func LocksOf(all []*Post, name string) (locks []redlatch.Lock) {
+	for _, p := range all {
+		locks = append(locks, p.Client.Mutex(name))
+	}
+	return locks
+}
+
+// Dead answers nothing.
+func Dead(commands []driver.Command, _ Sender) []driver.Reply { return FailAll(commands, ErrCut) }
+
+// Aged answers INFO as a server does that says how long it has been up.
+func Aged(run string, uptime func() time.Duration) Around {
+	return func(commands []driver.Command, send Sender) []driver.Reply {
+		if commands[0].Words[0] != "INFO" {
+			return send(commands...)
+		}
+		info := fmt.Sprintf("# Server\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n", run, uptime()/time.Second)
+		return []driver.Reply{{Str: info}}
+	}
+}
+
+func Seconds(n int) func() time.Duration {
+	return func() time.Duration { return time.Duration(n) * time.Second }
+}
+
+// far is a driver to a server that is far away. What was sent arrives, whether somebody
+// still waits for the answer or not.
+type far struct {
+	driver.Driver
+	oneWay time.Duration
+}
+
+func (d far) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
+
+func (d far) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	answered := make(chan []driver.Reply, 1)
+	go func() {
+		time.Sleep(d.oneWay)
+		replies := d.Driver.Pipeline(context.WithoutCancel(ctx), commands...)
+		time.Sleep(d.oneWay)
+		answered <- replies
+	}()
+	select {
+	case replies := <-answered:
+		return replies
+	case <-ctx.Done():
+		return FailAll(commands, ctx.Err())
+	}
+}
+
+// FarLocks are mutexes on so many servers of a round trip of 300 ms.
+func FarLocks(ctx context.Context, n int) (locks []redlatch.Lock, leave func()) {
+	var ends []func()
+	for range n {
+		m := check.Must(memory.Open(ctx, memory.Options{}))
+		c := check.Must(redlatch.New(far{m, 150 * time.Millisecond}, fixture.Quiet(Sure)))
+		ends = append(ends, func() { _ = c.Close(ctx); m.Close() })
+		locks = append(locks, c.Mutex("job"))
+	}
+	return locks, func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}

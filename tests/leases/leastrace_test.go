@@ -1,0 +1,240 @@
+package leases_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Interleavings of least times, extensions and shutdowns.
+
+// tardy answers those commands that match only after a while. They are carried out before that, or after.
+func tardy(after bool, delay time.Duration, match func(words []string) bool) stage.Around {
+	return func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		if !slices.ContainsFunc(commands, func(c driver.Command) bool { return match(c.Words) }) {
+			return send(commands...)
+		}
+		if after {
+			time.Sleep(delay)
+			return send(commands...)
+		}
+		replies := send(commands...)
+		time.Sleep(delay)
+		return replies
+	}
+}
+
+// Goal: replicas that do not confirm a re-entry leave the least time of the outer hold as it is.
+func TestAReentryThatIsNotReplicatedKeepsTheLeastTime(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx := s.Client.WithOwner(context.Background())
+		outer := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithMinHold(time.Minute)))
+		_, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithReplicas(1, time.Second))
+		check.Is(t, "the re-entry", err, redlatch.ErrNotReplicated)
+		check.Is(t, "Unlock", outer.Unlock(ctx), nil)
+		check.Within(t, "the TTL", s.TTL("job"), 55*time.Second, 61*time.Second)
+	})
+}
+
+// Goal: an extension that comes behind the release prolongs nothing. Method: its request arrives late.
+func TestAnExtensionBehindAReleaseWithALeastTime(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap := s.Tap()
+		h := check.Must(s.Client.Mutex("job").Lock(context.Background(), redlatch.WithLease(time.Minute), redlatch.WithMinHold(10*time.Second)))
+		tap.Set(tardy(true, time.Second, func(words []string) bool { return slices.Contains(words, "3600000") }))
+		extended := make(chan error, 1)
+		go func() { extended <- h.Extend(context.Background(), time.Hour) }()
+		synctest.Wait()
+		check.Is(t, "Unlock", h.Unlock(context.Background()), nil)
+		check.Within(t, "the TTL", s.TTL("job"), 9*time.Second, 11*time.Second)
+		check.Is(t, "Extend", <-extended, redlatch.ErrReleased)
+		synctest.Wait()
+		check.Within(t, "the TTL after the extension", s.TTL("job"), 8*time.Second, 11*time.Second)
+	})
+}
+
+// Goal: a re-entry whose reply comes after the release does not end the least time.
+func TestALateReentryKeepsTheLeastTime(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap := s.Tap()
+		ctx := s.Client.WithOwner(context.Background())
+		outer := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithMinHold(time.Minute)))
+		inner := make(chan error, 1)
+		tap.Set(tardy(false, 2500*time.Millisecond, func(words []string) bool { return slices.Contains(words, "2") }))
+		go func() { _, err := s.Client.Mutex("job").Lock(ctx); inner <- err }()
+		synctest.Wait()
+		check.Is(t, "Unlock", outer.Unlock(ctx), nil)
+		check.Is(t, "the re-entry", <-inner, redlatch.ErrLost)
+		time.Sleep(time.Second)
+		if left := s.TTL("job"); left < 50*time.Second {
+			t.Errorf("4 s of 60 s after the grant the lock is left for %v", left)
+		}
+	})
+}
+
+// Goal: an extension that is answered after the deadline does not free the lock before its least time.
+func TestALateExtensionKeepsTheLeastTime(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap := s.Tap()
+		h, began := check.Must(s.Client.Mutex("job").Lock(context.Background(), redlatch.WithLease(time.Hour), redlatch.WithMinHold(time.Hour))), time.Now()
+		time.Sleep(time.Until(h.Deadline()) - time.Second)
+		tap.Set(tardy(false, 2*time.Second, func(words []string) bool { return slices.Contains(words, "7200000") }))
+		check.Is(t, "Extend", h.Extend(context.Background(), 2*time.Hour), redlatch.ErrLost)
+		time.Sleep(time.Second)
+		if other, err := s.Stranger().Mutex("job").TryLock(context.Background()); err == nil {
+			t.Errorf("a stranger has the lock %v after the grant", time.Since(began))
+			_ = other.Unlock(context.Background())
+		}
+	})
+}
+
+// Goal: the cohort does not pass on a lock whose least time is not over.
+func TestACohortKeepsTheLeastTimeOfAReentry(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m, cohort := s.Client.Mutex("job"), redlatch.WithCohort(time.Minute)
+		ctx := s.Client.WithOwner(context.Background())
+		turn := check.Must(m.Lock(ctx, cohort))
+		inner, began := check.Must(m.Lock(ctx, redlatch.WithMinHold(30*time.Second))), time.Now()
+		check.Is(t, "Unlock", errors.Join(inner.Unlock(ctx), turn.Unlock(ctx)), nil)
+		next := check.Must(m.Lock(s.Limited(), cohort))
+		check.Within(t, "the next enters after", time.Since(began), 30*time.Second, 40*time.Second)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
+
+// Goal: Shutdown cancels every wait, at once, and nothing is acquired afterwards.
+func TestShutdownEndsWaitsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"elsewhere", "here"} {
+		for _, release := range []bool{false, true} {
+			for side, of := range sides {
+				if side == "read" {
+					continue
+				}
+				t.Run(where+"/"+side, func(t *testing.T) {
+					stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+						holder := s.Stranger()
+						if where == "here" {
+							holder = s.Client
+						}
+						h := check.Must(of(holder).Lock(context.Background()))
+						waited := make(chan error, 1)
+						go func() {
+							next, err := of(s.Client).Lock(context.Background())
+							waited <- err
+							if err == nil {
+								_ = next.Unlock(context.Background())
+							}
+						}()
+						time.Sleep(time.Second)
+						done := make(chan error, 1)
+						began := time.Now()
+						ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+						defer cancel()
+						var keep *redlatch.Hold
+						if where == "elsewhere" {
+							keep = check.Must(s.Client.Mutex("other").Lock(context.Background()))
+						}
+						go func() { done <- s.Client.Shutdown(ctx) }()
+						synctest.Wait()
+						if release {
+							_ = h.Unlock(context.Background())
+						}
+						check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
+						check.Within(t, "the wait ended after", time.Since(began), 0, time.Second)
+						_ = h.Unlock(context.Background())
+						if keep != nil {
+							_ = keep.Unlock(context.Background())
+						}
+						check.Is(t, "Shutdown", <-done, nil)
+					})
+				})
+			}
+		}
+	}
+}
+
+// A caller that has gone while the client closes: its lock has no least time.
+func TestACallerThatHasGoneWhileItsClientClosesLeavesNoLeastTime(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap := s.Tap()
+		h := check.Must(s.Client.Mutex("job").Lock(context.Background()))
+		waited := make(chan error, 1)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { _, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithMinHold(time.Minute)); waited <- err }()
+		time.Sleep(time.Second)
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			r := send(commands...)
+			time.Sleep(time.Second)
+			return r
+		})
+		go func() { _ = h.Unlock(context.Background()) }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		_ = s.Client.Close(context.Background())
+		check.Is(t, "the wait", <-waited, context.Canceled)
+		if left := s.TTL("job"); left > 0 {
+			t.Errorf("the lock of nobody stays for %v", left)
+		}
+	})
+}
+
+func TestShutdownEndsWaitsOfManyKindsAtOnce(t *testing.T) {
+	for what, of := range map[string]func(c *redlatch.Client) redlatch.Lock{
+		"multi": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewMulti(c.Mutex("a"), c.Mutex("job")) },
+		"multirw": func(c *redlatch.Client) redlatch.Lock {
+			return redlatch.NewMulti(c.RWMutex("a").Locker(), c.Mutex("job"))
+		},
+		"quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
+		"cohort": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
+		"fair":   func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
+	} {
+		for _, owned := range []bool{false, true} {
+			t.Run(what, func(t *testing.T) {
+				stage.Story(t, redlatch.Config{RestartDelay: -1}, func(t *testing.T, s *stage.Stage) {
+					h := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+					keep := check.Must(s.Client.Mutex("keep").Lock(context.Background()))
+					waited := make(chan error, 3)
+					ctx := context.Background()
+					if owned {
+						ctx = s.Client.WithOwner(ctx)
+					}
+					for range 3 {
+						go func() {
+							var opts []redlatch.LockOption
+							if what == "cohort" {
+								opts = append(opts, redlatch.WithCohort(time.Second))
+							}
+							_, err := of(s.Client).Lock(ctx, opts...)
+							waited <- err
+						}()
+					}
+					time.Sleep(7 * time.Second)
+					began := time.Now()
+					done := make(chan error, 1)
+					go func() { done <- s.Client.Shutdown(context.Background()) }()
+					for range 3 {
+						check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
+					}
+					check.Within(t, what+" ended after", time.Since(began), 0, time.Second)
+					check.Is(t, "Unlock", errors.Join(h.Unlock(context.Background()), keep.Unlock(context.Background())), nil)
+					check.Is(t, "Shutdown", <-done, nil)
+				})
+			})
+		}
+	}
+}

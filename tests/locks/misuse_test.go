@@ -1,0 +1,123 @@
+package locks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// What happens to a caller who does not do what most callers do.
+
+// Do tells of a loss also if fn has unlocked the hold itself and says nothing.
+func TestDoTellsOfALossThatFnKeepsToItself(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		err := redlatch.Do(s.Limited(), s.Client.Mutex("job"), func(ctx context.Context, h *redlatch.Hold) error {
+			_ = check.Must(s.Client.Mutex("job").ForceUnlock(ctx))
+			<-h.Done()
+			_ = h.Unlock(ctx)
+			return nil
+		})
+		check.Is(t, "Do", err, redlatch.ErrLost)
+	})
+}
+
+// A hold is logged while other goroutines use it. The race detector watches.
+func TestAHoldCanBePrinted(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		h := check.Must(s.Client.Mutex("job").Lock(s.Limited()))
+		printed := make(chan string)
+		go func() { printed <- fmt.Sprintf("%v %+v %s", h, h, h) }()
+		_ = h.Context()
+		_ = h.Unlock(s.Limited())
+		text := <-printed
+		if want := fmt.Sprintf("%q held by %s", h.Name(), h.Owner()); text != want+" "+want+" "+want {
+			t.Errorf("a hold is printed as %s, want %s three times", text, want)
+		}
+		whole := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")).Lock(s.Limited()))
+		if got := fmt.Sprint(whole); got != fmt.Sprintf("%q", whole.Name()) {
+			t.Errorf("a whole is printed as %s", got)
+		}
+		_ = whole.Unlock(s.Limited())
+	})
+}
+
+// What Err says is what the verbs report, also of the zero value.
+func TestErrOfAZeroWholeIsThatOfItsVerbs(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		for _, l := range []interface {
+			redlatch.Lock
+			Err() error
+		}{&redlatch.Multi{}, &redlatch.Quorum{}} {
+			_, err := l.TryLock(s.Limited())
+			if got := l.Err(); got == nil || got.Error() != err.Error() {
+				t.Errorf("%T: Err is %v, and TryLock reports %v", l, got, err)
+			}
+		}
+		wrong, is := errors.AsType[*redlatch.ConfigError](redlatch.NewMulti(s.Client.Mutex("a"), &redlatch.Multi{}).Err())
+		if !is || wrong.Field != "NewMulti" {
+			t.Errorf("a Multi with an empty one among its members: %v, want a ConfigError", wrong)
+		}
+	})
+}
+
+func TestNewRefusesToWorkWithoutADriver(t *testing.T) {
+	for _, d := range []driver.Driver{nil, (*rueidis.Driver)(nil)} {
+		_, err := redlatch.New(d, redlatch.Config{})
+		wrong, is := errors.AsType[*redlatch.ConfigError](err)
+		if !is || !strings.Contains(wrong.Reason, "nil") {
+			t.Errorf("New(%T) is %v, want a ConfigError", d, err)
+		}
+	}
+}
+
+// A lock that is nil is an error and no panic, also if it is a nil pointer.
+func TestDoRefusesALockThatIsNil(t *testing.T) {
+	for _, l := range []redlatch.Lock{
+		nil, (*redlatch.Mutex)(nil), (*redlatch.FairMutex)(nil), (*redlatch.RWMutex)(nil), (*redlatch.Multi)(nil), (*redlatch.Quorum)(nil),
+		(*redlatch.RWMutex)(nil).Locker(), (*redlatch.RWMutex)(nil).RLocker(), (*redlatch.PermitSemaphore)(nil).Locker(),
+	} {
+		_, err := redlatch.DoValue(t.Context(), l, func(context.Context, *redlatch.Hold) (int, error) {
+			t.Error("it ran")
+			return 0, nil
+		})
+		if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "lock" || !strings.Contains(wrong.Reason, "nil") {
+			t.Errorf("%T: the error is %v, want a ConfigError", l, err)
+		}
+	}
+}
+
+// A function that is nil is an error before anything is locked.
+func TestDoRefusesAFunctionThatIsNil(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		var fn func(context.Context, *redlatch.Hold) (int, error)
+		_, ofValue := redlatch.DoValue(s.Limited(), s.Client.Mutex("job"), fn)
+		for _, err := range []error{redlatch.Do(s.Limited(), s.Client.Mutex("job"), nil), ofValue} {
+			if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "fn" {
+				t.Errorf("the error is %v, want a ConfigError", err)
+			}
+		}
+		if status := check.Must(s.Client.Mutex("job").Status(s.Limited())); status.Locked {
+			t.Error("the lock is held")
+		}
+	})
+}
+
+// The last of several equal options counts.
+func TestTheLastOfEqualOptionsCounts(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		h := check.Must(s.Client.Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour), redlatch.WithLease(time.Minute)))
+		if left := time.Until(h.Deadline()); left > time.Minute {
+			t.Errorf("the hold lasts for %v, want a minute", left)
+		}
+		_ = h.Unlock(s.Limited())
+	})
+}

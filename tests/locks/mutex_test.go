@@ -1,0 +1,318 @@
+package locks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+)
+
+func TestWhatAMutexLeavesInRedis(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		ctx, c, d, name := t.Context(), fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
+		told := fixture.Messages(t, d, "redisson_lock__channel:{"+name+"}")
+		m := c.Mutex(name)
+		ctx = c.WithOwner(ctx)
+
+		outer := check.Must(m.Lock(ctx, redlatch.WithLease(20*time.Second)))
+		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=1"; got != want {
+			t.Errorf("after Lock the hash is %q, want %q", got, want)
+		}
+		if !strings.HasPrefix(outer.Owner(), c.ID()+":") {
+			t.Errorf("owner %q does not begin with the client's id %q", outer.Owner(), c.ID())
+		}
+		check.Within(t, "TTL after Lock", fixture.PTTL(t, d, name), 19*time.Second, 20*time.Second)
+
+		inner := check.Must(m.Lock(ctx))
+		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=2"; got != want {
+			t.Errorf("after re-entry the hash is %q, want %q", got, want)
+		}
+		check.Within(t, "TTL after re-entry", fixture.PTTL(t, d, name), 29*time.Second, 30*time.Second)
+
+		if err := inner.Unlock(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=1"; got != want {
+			t.Errorf("after the inner Unlock the hash is %q, want %q", got, want)
+		}
+		check.Within(t, "TTL after the inner Unlock, which never falls", fixture.PTTL(t, d, name), 29*time.Second, 30*time.Second)
+		if err := outer.Unlock(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := fixture.Do(t, d, "EXISTS", name).Int; got != 0 {
+			t.Error("the key is there after the last Unlock")
+		}
+		if got := <-told; got != "0" {
+			t.Errorf("published %q, want \"0\"", got)
+		}
+		select {
+		case got := <-told:
+			t.Errorf("published %q besides", got)
+		default:
+		}
+	})
+}
+
+func TestANameWithABraceBringsItsOwnTag(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), "{"+redistest.Name(t)+"}:x"
+		told := fixture.Messages(t, d, "redisson_lock__channel:"+name)
+		h := check.Must(c.Mutex(name).Lock(t.Context()))
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-told; got != "0" {
+			t.Errorf("published %q, want \"0\"", got)
+		}
+	})
+}
+
+func TestTryLockOfAHeldMutexSaysWhoHoldsIt(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
+		h := check.Must(c.Mutex(name).Lock(t.Context()))
+		_, err := fixture.Open(t, url, redlatch.Config{}).Mutex(name).TryLock(t.Context())
+		check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
+		if err != nil && (!strings.Contains(err.Error(), h.Owner()) || !strings.Contains(err.Error(), name)) {
+			t.Errorf("the error %q names neither the holder nor the lock", err)
+		}
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h = check.Must(c.Mutex(name).TryLock(t.Context()))
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestAReleaseWakesAWaiterOfAnotherProcessAtOnce(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		name := redistest.Name(t)
+		holder := fixture.Open(t, url, redlatch.Config{PollCap: time.Hour})
+		waiter := fixture.Open(t, url, redlatch.Config{PollCap: time.Hour})
+		h := check.Must(holder.Mutex(name).Lock(t.Context(), redlatch.WithLease(time.Hour)))
+		got := make(chan error, 1)
+		go func() {
+			h, err := waiter.Mutex(name).Lock(t.Context())
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			got <- err
+		}()
+		redistest.Eventually(t, 5*time.Second, func() bool { return waiter.Stats().Subscriptions == 1 }, "the waiter listens")
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-got:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the waiter was not woken")
+		}
+		redistest.Eventually(t, 2*time.Second, func() bool { return waiter.Stats().Subscriptions == 0 }, "the subscription ends within 2 s")
+	})
+}
+
+func TestOneOwnerReentersAndOthersDoNot(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
+		m := c.Mutex(name)
+		h := check.Must(m.Lock(t.Context()))
+
+		_, err := m.Lock(h.Context())
+		check.Is(t, "Lock below the hold's context", err, redlatch.ErrReentry)
+		_, err = m.TryLock(c.WithOwner(h.Context()))
+		check.Is(t, "TryLock by another owner below the hold's context", err, redlatch.ErrReentry)
+		other := check.Must(c.Mutex(name + "-2").Lock(h.Context()))
+		_, err = m.Lock(other.Context())
+		check.Is(t, "Lock below the context of a hold within", err, redlatch.ErrReentry)
+		if err := errors.Join(other.Unlock(t.Context()), h.Unlock(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		again := check.Must(m.Lock(context.WithoutCancel(h.Context())))
+		if err := again.Unlock(t.Context()); err != nil {
+			t.Error("below the context of a released hold:", err)
+		}
+
+		ctx := c.WithOwner(t.Context())
+		var holds []*redlatch.Hold
+		for range 5 {
+			h := check.Must(m.Lock(ctx))
+			holds, ctx = append(holds, h), h.Context()
+		}
+		status := check.Must(m.Status(t.Context()))
+		if n, held := status.HeldBy(holds[0].Owner()); n != 5 || !held {
+			t.Errorf("status is %+v, want 5 holds of %s", status, holds[0].Owner())
+		}
+		for _, h := range holds { // in the order of acquisition: any order is good
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if status := check.Must(m.Status(t.Context())); status.Locked {
+			t.Errorf("status after the last Unlock is %+v", status)
+		}
+	})
+}
+
+// Goal: goroutines of one owner hold a lock at the same time. Method: none releases it before all
+// of them are in. A stranger stays out meanwhile.
+func TestGoroutinesOfOneOwnerDoNotExcludeEachOther(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		const goroutines = 8
+		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
+		ctx := c.WithOwner(t.Context())
+		var inside, all sync.WaitGroup
+		inside.Add(goroutines)
+		leave := make(chan struct{})
+		for range goroutines {
+			all.Go(func() {
+				h, err := c.Mutex(name).Lock(ctx, redlatch.WithWait(10*time.Second))
+				inside.Done()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				<-leave
+				if err := h.Unlock(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		inside.Wait()
+		if _, err := c.Mutex(name).TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("TryLock of a stranger is %v", err)
+		}
+		close(leave)
+		all.Wait()
+		if status := check.Must(c.Mutex(name).Status(ctx)); status.Locked {
+			t.Errorf("status after all is %+v", status)
+		}
+	})
+}
+
+func TestUnlockAfterALossThatNobodyNoticedIsErrLost(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
+		h := check.Must(c.Mutex(name).Lock(t.Context()))
+		fixture.Do(t, d, "DEL", name)
+		fixture.Do(t, d, "HSET", name, "somebody:1", "1")
+		check.Is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+		if got := fixture.Hash(t, d, name); got != "somebody:1=1" {
+			t.Errorf("the hash of the next holder is %q", got)
+		}
+		fixture.Do(t, d, "DEL", name)
+	})
+}
+
+func TestUnlockWorksWithADeadContextAndOnlyOnce(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		h := check.Must(c.Mutex(name).Lock(ctx))
+		inside := h.Context()
+		cancel()
+		if inside.Err() == nil {
+			t.Error("the hold's context outlives its parent")
+		}
+		if !h.Valid() {
+			t.Error("the hold ended with the context:", h.Err())
+		}
+		for range 2 {
+			if err := h.Unlock(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
+		if status := check.Must(c.Mutex(name).Status(t.Context())); status.Locked {
+			t.Errorf("status is %+v", status)
+		}
+	})
+}
+
+func TestDetachLeavesTheLockToItsLease(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{LeaseTime: 200 * time.Millisecond}), fixture.Raw(t, url), redistest.Name(t)
+		ctx := c.WithOwner(t.Context())
+		outer, inner := check.Must(c.Mutex(name).Lock(ctx)), check.Must(c.Mutex(name).Lock(ctx))
+		inner.Detach()
+		check.Is(t, "Err", inner.Err(), redlatch.ErrReleased)
+		if err := inner.Unlock(ctx); err != nil {
+			t.Error("Unlock after Detach:", err)
+		}
+		if !outer.Valid() {
+			t.Error("the outer hold ended:", outer.Err())
+		}
+		outer.Detach()
+		if got := fixture.Hash(t, d, name); got != outer.Owner()+"=2" {
+			t.Errorf("Detach changed the hash to %q", got)
+		}
+		if n := c.Stats().Holds; n != 0 {
+			t.Errorf("%d holds are still renewed", n)
+		}
+		redistest.Eventually(t, 5*time.Second, func() bool { return fixture.Do(t, d, "EXISTS", name).Int == 0 }, "the lease ends")
+	})
+}
+
+func TestDoHoldsTheLockWhileItsFunctionRuns(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
+		m := c.Mutex(name)
+		wrong := errors.New("wrong")
+		err := redlatch.Do(t.Context(), m, func(ctx context.Context, h *redlatch.Hold) error {
+			if status := check.Must(m.Status(ctx)); !status.Locked || status.Holders[0].Owner != h.Owner() {
+				t.Errorf("inside, status is %+v", status)
+			}
+			return wrong
+		})
+		check.Is(t, "Do", err, wrong)
+
+		func() {
+			defer func() {
+				if recover() != "oh" {
+					t.Error("the panic did not come through")
+				}
+			}()
+			_ = redlatch.Do(t.Context(), m, func(context.Context, *redlatch.Hold) error { panic("oh") })
+		}()
+		if status := check.Must(m.Status(t.Context())); status.Locked {
+			t.Errorf("after a panic, status is %+v", status)
+		}
+
+		err = redlatch.Do(t.Context(), m, func(ctx context.Context, _ *redlatch.Hold) error {
+			check.Must(m.ForceUnlock(t.Context()))
+			return nil
+		})
+		check.Is(t, "Do that lost its lock", err, redlatch.ErrLost)
+	})
+}
+
+func TestDifferentLeasesOnOneMutexDoNotMix(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
+		m := c.Mutex(name)
+		for _, lease := range []time.Duration{time.Second, time.Hour, 0, 5 * time.Second} {
+			want, opts := lease, []redlatch.LockOption{redlatch.WithLease(lease)}
+			if lease == 0 {
+				want, opts = 30*time.Second, nil
+			}
+			h := check.Must(m.Lock(t.Context(), opts...))
+			check.Within(t, fmt.Sprint("TTL of ", lease), fixture.PTTL(t, d, name), want-900*time.Millisecond, want)
+			if h.Deadline().After(time.Now().Add(fixture.PTTL(t, d, name))) {
+				t.Errorf("with lease %v, the local deadline lies behind the expiry in Redis", lease)
+			}
+			_ = h.Unlock(t.Context())
+		}
+	})
+}

@@ -1,0 +1,299 @@
+package locks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// What those who wait are told, and when.
+
+// Goal: ErrNotAcquired means that nothing is held. Method: a release of the waiter's own
+// process asks for it and is carried out. While its reply is on the way, the waiter's
+// context ends. Then the network is gone.
+func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
+	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		net := s.Tap()
+		h := check.Must(k.Rival(s.Client, "job").Lock(s.Limited()))
+		waiting, leave := context.WithCancel(s.Limited())
+		got := make(chan error, 1)
+		go func() {
+			_, err := k.Lock(s.Client, "job").Lock(waiting)
+			got <- err
+		}()
+		synctest.Wait()
+		var gone atomic.Bool
+		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if gone.CompareAndSwap(false, true) {
+				send(commands...)
+				leave()
+				time.Sleep(time.Millisecond)
+			}
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		_ = h.Unlock(s.Limited())
+		err := <-got
+		if errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome) && s.Taken(k) {
+			t.Errorf("Lock is %v, and Redis has the lock for another %v", err, s.TTL("job"))
+		}
+		leave()
+		net.Set(nil)
+	})
+}
+
+// Goal: no release of somebody else is overlooked. Method: a hold whose key is gone is
+// released, the first reply to that is lost, and the repetition finds nothing. Somebody
+// else holds the lock meanwhile and then releases it. Only a message tells of that.
+func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T) {
+	for _, k := range stage.HoldKinds {
+		if k.Of == "fair" {
+			continue // nobody else gets the lock while somebody waits
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			calm := redlatch.Config{PollCap: time.Hour}
+			stage.Story(t, calm, func(t *testing.T, s *stage.Stage) {
+				s.Teach(k)
+				h := check.Must(k.Rival(s.Client, "job").Lock(s.Limited()))
+				got := make(chan time.Time, 1)
+				go func() {
+					next := check.Must(k.Lock(s.Client, "job").Lock(s.Limited()))
+					got <- time.Now()
+					_ = next.Unlock(s.Limited())
+				}()
+				synctest.Wait()
+				s.TakeAway(k)
+				foreign := check.Must(k.Rival(s.Stranger(), "job").TryLock(s.Limited()))
+				s.Driver.Spoil(stage.Once(stage.AnswerLost))
+				_ = h.Unlock(s.Limited())
+				synctest.Wait()
+				if err := foreign.Unlock(s.Limited()); err != nil {
+					t.Fatal(err)
+				}
+				freed := time.Now()
+				check.Within(t, "wait after the release of somebody else", (<-got).Sub(freed), 0, 100*time.Millisecond)
+			})
+		})
+	}
+}
+
+func TestUnlockOfALostHoldDoesNotWaitForTheSameOwnersNextRequest(t *testing.T) {
+	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		ctx, l := s.Client.WithOwner(s.Limited()), k.Lock(s.Client, "job")
+		h := check.Must(l.Lock(ctx, redlatch.WithLease(5*time.Second)))
+		<-h.Done()
+		time.Sleep(time.Second)
+		foreign := check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
+		got := make(chan *redlatch.Hold)
+		go func() { got <- check.Must(l.Lock(ctx)) }()
+		synctest.Wait()
+		began := time.Now()
+		check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+		check.Within(t, "Unlock", time.Since(began), 0, 100*time.Millisecond)
+		_ = foreign.Unlock(s.Limited())
+		_ = (<-got).Unlock(ctx)
+	})
+}
+
+func TestTheLastReaderLetsAWriterOfItsProcessInWithoutAMessage(t *testing.T) {
+	for _, readers := range []int{1, 3} {
+		t.Run(fmt.Sprint(readers), func(t *testing.T) {
+			stage.Story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage.Stage) {
+				s.Tap().Deaf.Store(true)
+				m := s.Client.RWMutex("job")
+				var holds []*redlatch.Hold
+				for range readers {
+					holds = append(holds, check.Must(m.RLock(s.Limited())))
+				}
+				got := make(chan time.Time, 1)
+				go func() {
+					w := check.Must(m.Lock(s.Limited()))
+					got <- time.Now()
+					_ = w.Unlock(s.Limited())
+				}()
+				synctest.Wait()
+				for _, h := range holds {
+					if err := h.Unlock(s.Limited()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				freed := time.Now()
+				check.Within(t, "wait after the last reader", (<-got).Sub(freed), 0, 100*time.Millisecond)
+			})
+		})
+	}
+}
+
+func TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m := s.Client.Mutex("job")
+		h := check.Must(m.Lock(t.Context()))
+		var next atomic.Int32
+		done := make(chan struct{})
+		const waiters = 50
+		for i := range waiters {
+			go func() {
+				defer func() { done <- struct{}{} }()
+				h := check.Must(m.Lock(t.Context()))
+				if turn := int(next.Add(1)) - 1; turn != i {
+					t.Errorf("waiter %d was served as number %d", i, turn)
+				}
+				time.Sleep(time.Millisecond)
+				if err := h.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		if n := s.Client.Stats().Waiters; n != waiters {
+			t.Errorf("%d waiters counted, want %d", n, waiters)
+		}
+		_ = h.Unlock(t.Context())
+		for range waiters {
+			<-done
+		}
+	})
+}
+
+func TestAWaiterLooksAgainThoughNoMessageEverComes(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		check.Must(s.Client.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Hour)))
+		// Deleting the key by hand publishes nothing.
+		time.AfterFunc(20*time.Second, func() { s.Memory.Miniredis().Del("job") })
+		began := time.Now()
+		h := check.Must(s.Other(redlatch.Config{}).Mutex("job").Lock(t.Context()))
+		check.Within(t, "wait", time.Since(began), 20*time.Second, 25100*time.Millisecond)
+		_ = h.Unlock(t.Context())
+	})
+}
+
+// TestTheNextInLineLooksAgainToo is the same for a waiter that came to the front without
+// having asked Redis itself.
+func TestTheNextInLineLooksAgainToo(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m := s.Client.Mutex("job")
+		first := check.Must(m.Lock(t.Context()))
+		got := make(chan *redlatch.Hold, 2)
+		for range 2 {
+			go func() { got <- check.Must(m.Lock(t.Context(), redlatch.WithLease(time.Hour))) }()
+			synctest.Wait()
+		}
+		if err := first.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+		s.Memory.Miniredis().Del("job") // publishes nothing
+		began := time.Now()
+		_ = (<-got).Unlock(t.Context())
+		check.Within(t, "wait", time.Since(began), 0, 5100*time.Millisecond)
+	})
+}
+
+func TestAKeyWithoutExpiryIsWaitedForCalmly(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		s.Memory.Miniredis().HSet("job", "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1", "1")
+		before := s.Driver.Scripts.Load()
+		_, err := s.Client.Mutex("job").Lock(t.Context(), redlatch.WithWait(time.Minute))
+		if !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("Lock is %v, want ErrNotAcquired", err)
+		}
+		check.Within(t, "attempts in a minute", s.Driver.Scripts.Load()-before, 12, 18)
+	})
+}
+
+func TestExpiryWithoutAMessageIsNoticedWithin20ms(t *testing.T) {
+	stage.Story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage.Stage) {
+		check.Must(s.Client.Mutex("job").Lock(t.Context(), redlatch.WithLease(7*time.Second)))
+		granted := time.Now().Add(7 * time.Second)
+		h := check.Must(s.Other(redlatch.Config{PollCap: time.Hour}).Mutex("job").Lock(t.Context()))
+		check.Within(t, "time from the expiry to the next hold", time.Since(granted), 0, 20*time.Millisecond)
+		_ = h.Unlock(t.Context())
+	})
+}
+
+func TestTenThousandWaitersAddNoConnection(t *testing.T) {
+	server := redistest.Start(t)
+	c := fixture.Open(t, server.URL(), redlatch.Config{})
+	const waiters, locks = 10_000, 100
+	var holds []*redlatch.Hold
+	for i := range locks {
+		holds = append(holds, check.Must(c.Mutex(fmt.Sprint("l", i)).Lock(t.Context())))
+	}
+	var wg sync.WaitGroup
+	for i := range waiters {
+		wg.Go(func() {
+			h, err := c.Mutex(fmt.Sprint("l", i%locks)).Lock(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := h.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	redistest.Eventually(t, 20*time.Second, func() bool {
+		s := c.Stats()
+		return s.Waiters == waiters && s.Subscriptions == locks
+	}, "all wait")
+	clients := server.CLI(t, "CLIENT", "LIST").(string)
+	if n := strings.Count(clients, "name=redlatch"); n != 2 {
+		t.Errorf("%d connections, want 2:\n%s", n, clients)
+	}
+	for _, h := range holds {
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if keys := server.Keys(t, "*"); len(keys) != 0 {
+		t.Errorf("left over: %v", keys)
+	}
+}
+
+func TestAWaitEndsAfterItsTimeAndLeavesNothing(t *testing.T) {
+	fixture.EachServer(t, func(t *testing.T, url string) {
+		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
+		h := check.Must(c.Mutex(name).Lock(t.Context()))
+		defer h.Unlock(t.Context())
+
+		other := fixture.Open(t, url, redlatch.Config{})
+		began := time.Now()
+		_, err := other.Mutex(name).Lock(t.Context(), redlatch.WithWait(50*time.Millisecond))
+		check.Is(t, "Lock with a wait", err, redlatch.ErrNotAcquired)
+		check.Within(t, "wait", time.Since(began), 50*time.Millisecond, 500*time.Millisecond)
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the wait ended, not the context, but the error is %v", err)
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = other.Mutex(name).Lock(ctx)
+		check.Is(t, "Lock under a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
+
+		reason := errors.New("no more patience")
+		cancelled, give := context.WithCancelCause(t.Context())
+		give(reason)
+		_, err = other.Mutex(name).Lock(cancelled)
+		check.Is(t, "Lock under a cancelled context", err, redlatch.ErrNotAcquired, context.Canceled, reason)
+
+		if got, want := fixture.Hash(t, d, name), h.Owner()+"=1"; got != want {
+			t.Errorf("the hash is %q, want %q", got, want)
+		}
+		if n := other.Stats(); n.Waiters != 0 || n.Holds != 0 {
+			t.Errorf("left over: %+v", n)
+		}
+	})
+}

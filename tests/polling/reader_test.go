@@ -1,0 +1,106 @@
+package polling_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/redlatchtest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Readers that poll.
+
+// Goal: readers that poll do not each ask at every pause, and all enter together nevertheless. Method: a
+// hundred readers of one process behind a writer of another one, which releases without a message.
+func TestOneReaderOfAProcessPolls(t *testing.T) {
+	for name, cfg := range map[string]redlatch.Config{"client": spinConfig, "acquisition": {}} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, cfg, func(t *testing.T, s *stage.Stage) {
+				check.Must(s.Stranger().RWMutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
+				var opts []redlatch.LockOption
+				if cfg.Backoff.Max == 0 {
+					opts = append(opts, spin)
+				}
+				before := s.Driver.Scripts.Load()
+				const readers = 100
+				holds := make(chan *redlatch.Hold, readers)
+				for range readers {
+					go func() { holds <- check.Must(s.Client.RWMutex("job").RLock(s.Limited(), opts...)) }()
+					synctest.Wait()
+				}
+				time.Sleep(10 * time.Second)
+				// Each asks as it comes, and one of them as in TestOneWaiterOfAProcessPolls.
+				check.Within(t, "requests in 10 s", s.Driver.Scripts.Load()-before, 80, readers+175)
+				freed := time.Now()
+				s.Memory.Miniredis().Del("job")
+				var all []*redlatch.Hold
+				for range readers {
+					all = append(all, <-holds)
+				}
+				check.Within(t, "until all readers are in", time.Since(freed), 0, 128*time.Millisecond)
+				for _, h := range all {
+					_ = h.Unlock(s.Limited())
+				}
+			})
+		})
+	}
+}
+
+// Readers that give up do not make those behind them ask more often.
+func TestReadersThatGiveUpDoNotMakeOthersAskMoreOften(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		check.Must(s.Stranger().RWMutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
+		before := s.Driver.Scripts.Load()
+		const readers = 200
+		var wg sync.WaitGroup
+		for i := range readers {
+			wg.Go(func() {
+				_, err := s.Client.RWMutex("job").RLock(s.Limited(), spin, redlatch.WithWait(time.Duration(1+i)*50*time.Millisecond))
+				check.Is(t, "RLock", err, redlatch.ErrNotAcquired)
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		// One as it joins, one when it comes to the front, one before its wait ends, and polls.
+		check.Within(t, "requests in 10 s", s.Driver.Scripts.Load()-before, 100, 3*readers+175)
+	})
+}
+
+// Goal: readers that poll enter together, also if all of them were refused in one request before. Method: a
+// writer of their process stands before them. When it has entered, the first reader asks for all.
+func TestReadersThatWereRefusedTogetherEnterTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := redlatchtest.NewServer(t)
+		lock := s.Client(redlatch.Config{PollCap: time.Second}).RWMutex("job")
+		foreign := check.Must(s.Client(redlatch.Config{}).RWMutex("job").Lock(t.Context()))
+		written := make(chan *redlatch.Hold)
+		go func() { written <- check.Must(lock.Lock(t.Context(), spin)) }()
+		synctest.Wait()
+		const readers = 100
+		holds := make(chan *redlatch.Hold, readers)
+		for range readers {
+			go func() { holds <- check.Must(lock.RLock(t.Context(), spin)) }()
+		}
+		synctest.Wait()
+		_ = foreign.Unlock(t.Context())
+		<-written
+		time.Sleep(3 * time.Second)
+		s.Delay(20 * time.Millisecond)
+		s.Expire("job")
+		freed := time.Now()
+		var all []*redlatch.Hold
+		for range readers {
+			all = append(all, <-holds)
+		}
+		// The longest pause, and a round trip for the first reader and one for the others.
+		check.Within(t, "until all readers are in", time.Since(freed), 0, (128+20+20)*time.Millisecond)
+		s.Delay(0)
+		for _, h := range all {
+			_ = h.Unlock(t.Context())
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package wholes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// servers are several of the test's own.
+func servers(t *testing.T, n int) []*redistest.Server {
+	all := make([]*redistest.Server, n)
+	for i := range all {
+		all[i] = redistest.Start(t)
+	}
+	return all
+}
+
+// impatient is what a quorum of servers that have just been started can be tested with:
+// they never forget anything, or the test is about what happens when they do.
+func impatient(lease time.Duration) redlatch.Config {
+	return redlatch.Config{LeaseTime: lease, RestartDelay: -1}
+}
+
+// quorum is one participant: its clients, one for each server, and its lock.
+type quorum struct {
+	*redlatch.Quorum
+	clients []*redlatch.Client
+}
+
+func openQuorum(t *testing.T, all []*redistest.Server, name string, cfg redlatch.Config) quorum {
+	t.Helper()
+	var q quorum
+	var locks []redlatch.Lock
+	for _, s := range all {
+		c := openLoosely(t, s.URL(), cfg)
+		q.clients = append(q.clients, c)
+		locks = append(locks, c.Mutex(name))
+	}
+	q.Quorum = redlatch.NewQuorum(locks...)
+	return q
+}
+
+// openLoosely is open for servers that may be dead when the client closes.
+func openLoosely(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
+	t.Helper()
+	c, err := redlatch.Open(t.Context(), url, fixture.Quiet(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+// standing asks the servers, and not the clients, how many of them have the lock.
+func (q quorum) standing(t *testing.T, name string) (n int) {
+	t.Helper()
+	for _, c := range q.clients {
+		n += len(fixture.Locked(t, c, name))
+	}
+	return n
+}
+
+func TestAQuorumIsHeldByOneAndFreedEverywhere(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
+	a, b := openQuorum(t, all, name, impatient(10*time.Second)), openQuorum(t, all, name, impatient(10*time.Second))
+	h, err := a.Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 3 }, "the rest has joined")
+	if a.Name() != name || h.Owner() != "" || h.Token() != 0 || !h.Valid() {
+		t.Errorf("%q is held as %q with token %d, valid: %v", a.Name(), h.Owner(), h.Token(), h.Valid())
+	}
+	_, err = b.TryLock(ctx)
+	check.Is(t, "TryLock of the other", err, redlatch.ErrNotAcquired)
+	_, err = b.Lock(ctx, redlatch.WithWait(100*time.Millisecond))
+	check.Is(t, "a bounded wait", err, redlatch.ErrNotAcquired)
+	limited, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err = b.Lock(limited)
+	check.Is(t, "a wait with a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
+	_, err = a.Lock(h.Context())
+	check.Is(t, "Lock below the hold", err, redlatch.ErrReentry)
+
+	got := make(chan *redlatch.Hold)
+	go func() { got <- check.Must(b.Lock(ctx)) }()
+	redistest.Eventually(t, 5*time.Second, func() bool {
+		return b.clients[0].Stats().Waiters+b.clients[1].Stats().Waiters+b.clients[2].Stats().Waiters >= 2
+	}, "the other waits for those that refused")
+	if err := h.Unlock(ctx); err != nil {
+		t.Error("Unlock:", err)
+	}
+	check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
+	if err := (<-got).Unlock(ctx); err != nil {
+		t.Error("Unlock of the other:", err)
+	}
+	redistest.Eventually(t, 5*time.Second, func() bool { return a.standing(t, name) == 0 }, "it is free everywhere")
+}
+
+func TestQuorumsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), redistest.Name(t)
+	a, same, b := fixture.Open(t, "memory://"+id, redlatch.Config{}), fixture.Open(t, "memory://"+id, redlatch.Config{}), fixture.Open(t, "memory://"+id+"b", redlatch.Config{})
+	for what, q := range map[string]*redlatch.Quorum{
+		"nothing":          redlatch.NewQuorum(),
+		"nil":              redlatch.NewQuorum(nil),
+		"a multi":          redlatch.NewQuorum(redlatch.NewMulti(a.Mutex("x"))),
+		"one client twice": redlatch.NewQuorum(a.Mutex("x"), b.Mutex("x"), a.Mutex("y")),
+		"one server twice": redlatch.NewQuorum(a.Mutex("x"), b.Mutex("x"), same.Mutex("x")),
+	} {
+		_, err := q.Lock(ctx)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || config.Field != "NewQuorum" {
+			t.Errorf("%s: Lock is %v, want a ConfigError for NewQuorum", what, err)
+		}
+	}
+	q := redlatch.NewQuorum(a.Mutex("x"), b.RWMutex("x"))
+	_, err := q.Lock(ctx, redlatch.WithLease(time.Hour))
+	var config *redlatch.ConfigError
+	if !errors.As(err, &config) || config.Field != "WithLease" {
+		t.Errorf("a lease beyond the restart delay: %v", err)
+	}
+	if err := check.Must(q.Lock(ctx)).Unlock(ctx); err != nil {
+		t.Error("a quorum of embedded servers:", err)
+	}
+}
+
+func TestAClosedClientIsAMissingMember(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), redistest.Name(t)
+	var locks []redlatch.Lock
+	var clients []*redlatch.Client
+	for i := range 3 {
+		c := fixture.Open(t, fmt.Sprintf("memory://%s%d", id, i), redlatch.Config{LeaseTime: time.Second})
+		clients, locks = append(clients, c), append(locks, c.Mutex("x"))
+	}
+	q := redlatch.NewQuorum(locks...)
+	h := check.Must(q.Lock(ctx))
+	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 3 }, "all have joined")
+	if err := clients[0].Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if len(h.Members()) != 2 || !h.Valid() {
+		t.Errorf("%d members, valid: %v", len(h.Members()), h.Valid())
+	}
+	if err := h.Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+	h = check.Must(q.TryLock(ctx))
+	if err := clients[1].Close(ctx); err != nil {
+		t.Error(err)
+	}
+	check.Is(t, "Err without a majority", h.Err(), redlatch.ErrReleased)
+	_ = h.Unlock(ctx)
+	_, err := q.Lock(ctx)
+	check.Is(t, "Lock", err, redlatch.ErrClosed)
+}
+
+func TestAQuorumIsReenteredByItsOwnerAndDetached(t *testing.T) {
+	t.Parallel()
+	ctx, id := t.Context(), redistest.Name(t)
+	var locks []redlatch.Lock
+	var clients []*redlatch.Client
+	for i := range 3 {
+		c := fixture.Open(t, fmt.Sprintf("memory://%s%d", id, i), redlatch.Config{})
+		ctx = c.WithOwner(ctx)
+		clients, locks = append(clients, c), append(locks, c.Mutex("x"))
+	}
+	q := redlatch.NewQuorum(locks...)
+	outer := check.Must(q.Lock(ctx))
+	redistest.Eventually(t, 5*time.Second, func() bool { return len(outer.Members()) == 3 }, "all have joined")
+	inner := check.Must(q.TryLock(outer.Context()))
+	if err := inner.Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+	if !outer.Valid() {
+		t.Error("the outer hold has ended:", outer.Err())
+	}
+	outer.Detach()
+	check.Is(t, "Err", outer.Err(), redlatch.ErrReleased)
+	for _, c := range clients {
+		if len(fixture.Locked(t, c, "x")) != 1 || c.Stats().Holds != 0 {
+			t.Error("a detached member is not left to its lease")
+		}
+	}
+}
+
+// From three servers to five in one step there are two majorities that share no server.
+func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 5, stage.Sure)
+		small := redlatch.NewQuorum(stage.LocksOf(all[:3], "job")...)
+		all[2].Set(stage.Dead)
+		h := check.Must(small.Lock(ctx))
+		all[2].Set(nil)
+		_, err := redlatch.NewQuorum(stage.LocksOf(all, "job")...).TryLock(ctx)
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) {
+			t.Errorf("five servers while three are in use: %v, want a ConfigError", err)
+		}
+		if _, err = redlatch.NewQuorum(stage.LocksOf(all[1:4], "job")...).TryLock(ctx); !errors.As(err, &config) {
+			t.Errorf("one server for another while three are in use: %v, want a ConfigError", err)
+		}
+		if _, err = redlatch.NewQuorum(stage.LocksOf(all[:4], "job")...).TryLock(ctx); errors.As(err, &config) {
+			t.Errorf("four servers while three are in use: %v", err)
+		}
+		_ = h.Unlock(ctx)
+		if err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx)).Unlock(ctx); err != nil {
+			t.Error("after the release:", err)
+		}
+	})
+}

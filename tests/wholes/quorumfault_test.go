@@ -1,0 +1,155 @@
+package wholes_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+)
+
+func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
+	for what, hurt := range map[string]func(*redistest.Server){"dead": (*redistest.Server).Kill, "frozen": (*redistest.Server).Freeze} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
+			cfg := impatient(10 * time.Second)
+			cfg.ReleaseTimeout = 500 * time.Millisecond
+			a, b := openQuorum(t, all, name, cfg), openQuorum(t, all, name, cfg)
+			before := check.Must(a.Lock(ctx))
+			redistest.Eventually(t, 5*time.Second, func() bool { return len(before.Members()) == 5 }, "all have joined")
+			for _, i := range rand.Perm(5)[:2] {
+				hurt(all[i])
+			}
+			began := time.Now()
+			if err := before.Unlock(ctx); err != nil {
+				t.Error("Unlock of a hold on all five:", err)
+			}
+			check.Within(t, "Unlock of a hold on all five", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+			for range 5 {
+				began := time.Now()
+				h, err := a.Lock(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check.Within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+				_, err = b.TryLock(ctx)
+				check.Is(t, "TryLock of the other", err, redlatch.ErrNotAcquired)
+				began = time.Now()
+				if err := h.Unlock(ctx); err != nil {
+					t.Error("Unlock:", err)
+				}
+				check.Within(t, "Unlock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+			}
+			h := check.Must(a.Lock(ctx))
+			got := make(chan *redlatch.Hold)
+			go func() { got <- check.Must(b.Lock(ctx)) }()
+			waiting := func() bool {
+				return slices.ContainsFunc(b.clients, func(c *redlatch.Client) bool { return c.Stats().Waiters > 0 })
+			}
+			redistest.Eventually(t, 5*time.Second, waiting, "the other waits for a member")
+			_ = h.Unlock(ctx)
+			_ = (<-got).Unlock(ctx)
+		})
+	}
+}
+
+// A server that is slow delays nobody, and joins when it has answered.
+func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
+	var proxies [2]*redistest.Proxy
+	var locks []redlatch.Lock
+	for i, s := range all {
+		url := s.URL()
+		if i < 2 {
+			proxies[i] = redistest.NewProxy(t, s.Addr())
+			url = proxies[i].URL()
+		}
+		locks = append(locks, openLoosely(t, url, impatient(20*time.Second)).Mutex(name))
+	}
+	for _, p := range proxies {
+		p.Delay(time.Second) // of each request; opening would have taken several
+	}
+	began := time.Now()
+	h := check.Must(redlatch.NewQuorum(locks...).Lock(ctx))
+	check.Within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+	if n := len(h.Members()); n != 3 {
+		t.Errorf("%d members before the slow ones can have answered", n)
+	}
+	redistest.Eventually(t, 10*time.Second, func() bool { return len(h.Members()) == 5 }, "the slow ones have joined")
+	began = time.Now()
+	if err := h.Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+	check.Within(t, "Unlock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+
+	// Released before the slow ones have answered: what they grant later goes back. They
+	// are quicker by now, for what is behind Config.ReleaseTimeout stays for its lease.
+	for _, p := range proxies {
+		p.Delay(50 * time.Millisecond)
+	}
+	if err := check.Must(redlatch.NewQuorum(locks...).Lock(ctx)).Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+	direct := openQuorum(t, all, name, impatient(20*time.Second))
+	redistest.Eventually(t, 10*time.Second, func() bool { return direct.standing(t, name) == 0 }, "it is free everywhere")
+}
+
+func TestAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
+	const lease = 1500 * time.Millisecond
+	q := openQuorum(t, all, name, impatient(lease))
+	h := check.Must(q.Lock(ctx))
+	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 5 }, "the rest has joined")
+	all[0].Kill()
+	all[1].Freeze()
+	redistest.Eventually(t, 10*time.Second, func() bool { return len(h.Members()) == 3 }, "the members of the minority are lost")
+	for end := time.Now().Add(lease); time.Now().Before(end); {
+		if !h.Valid() {
+			t.Fatal("the hold ended with a minority:", h.Err())
+		}
+		<-time.After(lease / 20)
+	}
+	if d := time.Until(h.Deadline()); d <= 0 || d > lease {
+		t.Errorf("the deadline is in %v", d)
+	}
+	frozen := time.Now()
+	all[2].Freeze()
+	<-h.Done()
+	ended := time.Now()
+	check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+	check.Within(t, "time until it ended", ended.Sub(frozen), 0, lease+fixture.Slack)
+	check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
+	redistest.Eventually(t, 5*time.Second, func() bool {
+		return len(fixture.Locked(t, q.clients[3], name))+len(fixture.Locked(t, q.clients[4], name)) == 0
+	}, "what remained is free")
+}
+
+func TestAQuorumOfDeadServersIsAnErrorOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
+	cfg := impatient(10 * time.Second)
+	cfg.CommandTimeout, cfg.ReleaseTimeout = 300*time.Millisecond, 300*time.Millisecond
+	q := openQuorum(t, all, name, cfg)
+	all[0].Kill()
+	all[1].Kill()
+	for what, try := range map[string]func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){"Lock": q.Lock, "TryLock": q.TryLock} {
+		began := time.Now()
+		_, err := try(ctx)
+		if err == nil || errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Errorf("%s is %v, want the network's error", what, err)
+		}
+		check.Within(t, what, time.Since(began), 0, time.Second+fixture.Slack)
+	}
+	if n := len(fixture.Locked(t, q.clients[2], name)); n > 0 {
+		t.Error("the one that lives is still locked")
+	}
+}

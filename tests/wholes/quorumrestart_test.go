@@ -1,0 +1,254 @@
+package wholes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// What a quorum makes of servers that have been restarted, or that are one server.
+
+// The owner of a quorum re-enters it although one server has restarted and one is dead: its own
+// hold is what a forgetful server could have forgotten.
+func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 3, redlatch.Config{})
+		for i, p := range all {
+			p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
+			ctx = p.Client.WithOwner(ctx)
+		}
+		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		outer := check.Must(q.Lock(ctx))
+		synctest.Wait()
+		all[1].Memory.Miniredis().FlushAll()
+		began := time.Now()
+		all[1].Set(stage.Aged("another", func() time.Duration { return time.Since(began) }))
+		time.Sleep(15 * time.Second)
+		all[2].Set(stage.Dead)
+		inner, err := q.TryLock(ctx)
+		if err != nil {
+			t.Fatal("re-entry:", err)
+		}
+		_ = inner.Unlock(ctx)
+		if !outer.Valid() {
+			t.Error("the outer hold has ended:", outer.Err())
+		}
+		_, err = redlatch.NewQuorum(all[0].Rival(t, redlatch.Config{}).Mutex("job"), all[1].Rival(t, redlatch.Config{}).Mutex("job"),
+			all[2].Rival(t, redlatch.Config{}).Mutex("job")).TryLock(ctx)
+		if err == nil {
+			t.Error("another got it as well")
+		}
+		_ = outer.Unlock(ctx)
+	})
+}
+
+// A clock that was ahead by an hour when the server started makes its uptime negative.
+func TestAClockThatWasAheadDelaysAQuorumForOneLeaseAtMost(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 3, redlatch.Config{})
+		began := time.Now()
+		for i, p := range all {
+			p.Set(stage.Aged(fmt.Sprint("run", i), func() time.Duration { return time.Since(began) - time.Hour }))
+		}
+		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		check.Within(t, "the wait", time.Since(began), 30*time.Second, 36*time.Second)
+		_ = h.Unlock(ctx)
+	})
+}
+
+// An attempt of the same owner that has not won is no reason to count restarted servers: another
+// may have a majority that they have forgotten.
+func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 5, redlatch.Config{})
+		for i, p := range all {
+			p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
+		}
+		var locks []redlatch.Lock
+		for _, p := range all {
+			locks = append(locks, p.Rival(t, redlatch.Config{}).Mutex("job"))
+			ctx = p.Client.WithOwner(ctx)
+		}
+		all[1].Set(stage.Dead)
+		all[2].Set(stage.Dead)
+		other := check.Must(redlatch.NewQuorum(locks...).Lock(ctx, redlatch.WithLease(20*time.Second)))
+		synctest.Wait()
+		for i := range 2 {
+			all[i].Memory.Miniredis().FlushAll()
+			all[i].Set(stage.Aged(fmt.Sprint("again", i), stage.Seconds(1)))
+		}
+		all[2].Set(stage.Aged("run2", stage.Seconds(1000)))
+		for _, p := range all[3:] {
+			p.Slow(time.Second)
+		}
+		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = q.TryLock(ctx)
+		}()
+		time.Sleep(100 * time.Millisecond)
+		if h, err := q.TryLock(ctx); err == nil {
+			t.Errorf("a second holder; the first is valid: %v", other.Valid())
+			_ = h.Unlock(ctx)
+		}
+		<-done
+		_ = other.Unlock(ctx)
+	})
+}
+
+// Goal: a server that is restarted empty lets a second holder in, unless it does not count
+// for a while. Method: of three servers, one is busy when the lock is taken on the other
+// two. Then one of these is restarted: what it has forgotten and what was free are a
+// majority. Both halves are shown, so that the first proves that the second could fail.
+func TestAServerThatRestartsEmptyDoesNotLetASecondHolderIn(t *testing.T) {
+	t.Parallel()
+	const lease = 4 * time.Second
+	for _, delay := range []time.Duration{-1, lease} {
+		t.Run(fmt.Sprint(delay), func(t *testing.T) {
+			t.Parallel()
+			ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
+			a, b := openQuorum(t, all, name, impatient(lease)), openQuorum(t, all, name, redlatch.Config{LeaseTime: lease, RestartDelay: delay})
+			busy := check.Must(b.clients[2].Mutex(name).Lock(ctx))
+			first := check.Must(a.Lock(ctx, redlatch.WithLease(lease))) // it is not restored where it is missing
+			_ = busy.Unlock(ctx)
+			all[1].Restart(t)
+			for {
+				began := time.Now()
+				second, err := b.TryLock(ctx)
+				overlap := err == nil && first.Valid()
+				if err == nil {
+					_ = second.Unlock(ctx)
+				}
+				switch {
+				case delay < 0 && overlap, delay >= 0 && err == nil && !overlap:
+					return
+				case overlap:
+					t.Fatal("there are two holders")
+				case delay < 0 && !first.Valid():
+					t.Fatal("the second holder was kept out, although nothing should: ", err)
+				}
+				check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
+				<-time.After(max(20*time.Millisecond-time.Since(began), 0))
+			}
+		})
+	}
+}
+
+// A server that does not tell since when it is up counts for no quorum.
+func TestAServerThatHidesItsAge(t *testing.T) {
+	ctx := t.Context()
+	d := check.Must(memory.Open(ctx, memory.Options{}))
+	defer d.Close()
+	c := check.Must(redlatch.New(&stage.Spoiled{Driver: d}, fixture.Quiet(redlatch.Config{})))
+	defer c.Close(ctx)
+	_, err := redlatch.NewQuorum(c.Mutex("x")).Lock(ctx)
+	check.Is(t, "Lock", err, redlatch.ErrUnsupported)
+	if len(fixture.Locked(t, c, "x")) > 0 {
+		t.Error("it is locked")
+	}
+}
+
+// The wait of Lock goes on until restarted servers count.
+func TestAQuorumWaitsUntilRestartedServersCount(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
+	started := time.Now()
+	q := openQuorum(t, all, name, redlatch.Config{LeaseTime: 2 * time.Second})
+	_, err := q.TryLock(ctx)
+	check.Is(t, "TryLock on restarted servers", err, redlatch.ErrNotAcquired)
+	if n := q.standing(t, name); n > 0 {
+		t.Errorf("%d members are held after a TryLock in vain", n)
+	}
+	h := check.Must(q.Lock(ctx))
+	check.Within(t, "time until the servers count", time.Since(started), 2*time.Second-fixture.Slack, 6*time.Second+fixture.Slack)
+	if err := h.Unlock(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Two names of one server are seen by its run_id, where it is asked.
+func TestOneServerUnderTwoNamesIsNoMajority(t *testing.T) {
+	t.Parallel()
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 3, redlatch.Config{})
+		for i, p := range all {
+			p.Set(stage.Aged(fmt.Sprint("run", max(i, 1)), stage.Seconds(1000)))
+		}
+		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		h, err := q.Lock(ctx)
+		synctest.Wait()
+		if err == nil {
+			if n := len(h.Members()); n != 2 {
+				t.Errorf("%d members on two servers", n)
+			}
+			time.Sleep(time.Hour)
+			if n := len(h.Members()); n != 2 || !h.Valid() {
+				t.Errorf("%d members an hour later, %v", n, h.Err())
+			}
+			_ = h.Unlock(ctx)
+			_, err = q.Lock(ctx)
+		}
+		var config *redlatch.ConfigError
+		if !errors.As(err, &config) || !strings.Contains(err.Error(), "one server") {
+			t.Errorf("Lock is %v, want a ConfigError", err)
+		}
+		synctest.Wait()
+		for i, p := range all {
+			if p.Memory.Miniredis().Exists("job") {
+				t.Errorf("member %d is locked", i)
+			}
+		}
+	})
+}
+
+// Two names that lead to one server cost one member, and hinder no other.
+func TestTwoNamesOfOneServerDoNotKeepOthersFromComingBack(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 5, redlatch.Config{})
+		for i, p := range all {
+			p.Set(stage.Aged(fmt.Sprint("run", min(i, 3)), stage.Seconds(1000)))
+		}
+		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		time.Sleep(time.Minute)
+		for i := range 3 {
+			all[i].Memory.Miniredis().FlushAll()
+			time.Sleep(time.Minute)
+			if n := len(h.Members()); n != 4 || !h.Valid() {
+				t.Errorf("%d members a minute after restart %d: %v", n, i, h.Err())
+			}
+		}
+		_ = h.Unlock(ctx)
+	})
+}
+
+// A server counts its uptime in whole seconds, cut off at both ends. So it may be up for a second
+// less than it says.
+func TestAServerThatMayBeASecondYoungerDoesNotCountYet(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		for uptime, counts := range map[int]bool{30: false, 31: true} {
+			all := stage.Posts(t, 3, redlatch.Config{})
+			for i, p := range all {
+				p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(uptime)))
+			}
+			h, err := redlatch.NewQuorum(stage.LocksOf(all, "job")...).TryLock(ctx)
+			if (err == nil) != counts {
+				t.Errorf("%d s after a restart, with a delay of 30 s: %v", uptime, err)
+			}
+			if err == nil {
+				_ = h.Unlock(ctx)
+			}
+		}
+	})
+}
