@@ -2,6 +2,8 @@ package redlatch
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
@@ -46,6 +48,61 @@ func acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait time.Duratio
 	}
 	h, err := r.Acquire(ctx, o)
 	return (*Hold)(h), err
+}
+
+// lockOptions are the options of an acquisition of a lock of that kind, with the default lease of m. The
+// delay is that of a Quorum's servers, 0 for any other lock.
+func lockOptions(m *lock.Manager, kind lockKinds, delay, wait time.Duration, opts []LockOption) (*lock.Options, error) {
+	o := &lock.Options{Lease: m.Lease(), Wait: wait}
+	for _, opt := range opts {
+		if opt.kind == 0 {
+			return nil, &ConfigError{Field: "LockOption", Reason: "the zero value is no option"}
+		}
+		if err := optionTable[opt.kind].apply(o, opt); err != nil {
+			return nil, err
+		}
+	}
+	for _, opt := range opts {
+		row := &optionTable[opt.kind]
+		for _, r := range row.refused {
+			if why := r.reason(kind, delay, opt.kind, opts); why != "" {
+				return nil, &ConfigError{Field: row.name, Reason: why}
+			}
+		}
+	}
+	return o, nil
+}
+
+// reason says why these options are refused because of one of them, "" if they are not.
+func (r *refusal) reason(kind lockKinds, delay time.Duration, of optionKind, opts []LockOption) string {
+	if r.kinds != 0 && r.kinds&kind == 0 {
+		return ""
+	}
+	if r.with == 0 {
+		return r.why
+	}
+	other, given := delay, delay > 0
+	if r.with != restartDelay {
+		other, given = timeOf(r.with, opts)
+	}
+	name := optionTable[r.with].name
+	switch own, _ := timeOf(of, opts); {
+	case !given || r.longer && own <= other:
+		return ""
+	case r.longer:
+		return fmt.Sprintf("%v is longer than %s, %v: %s", own, name, other, r.why)
+	}
+	return fmt.Sprintf("%s: it cannot be combined with %s", r.why, name)
+}
+
+// timeOf is the time of an option that is given.
+func timeOf(kind optionKind, opts []LockOption) (d time.Duration, given bool) {
+	for _, opt := range slices.Backward(opts) {
+		if opt.kind == kind {
+			return opt.d, true
+		}
+	}
+	return 0, false
 }
 
 // forceUnlockIf frees a single lock if owner holds it.
