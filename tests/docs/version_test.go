@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// tree is the root of the repository.
-const tree = "../.."
+// tree is the root of the repository, seen from docs.
+const tree = ".."
 
 // release is the heading of a version in the changelog.
 var release = regexp.MustCompile(`(?m)^## \[?([^\]\s]+)\]?(?: - (\S+))?$`)
