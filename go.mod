@@ -6,8 +6,6 @@ require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/redis/rueidis v1.0.79
 	github.com/yuin/gopher-lua v1.1.1
-	go.uber.org/goleak v1.3.0
-	pgregory.net/rapid v1.3.0
 )
 
 require golang.org/x/sys v0.47.0 // indirect

@@ -7,7 +7,8 @@ require (
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	github.com/redlatch/redlatch v0.0.0
+	github.com/redlatch/redlatch v0.2.0
+	github.com/redlatch/redlatch/driver/goredis v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/client/v3 v3.7.2
 	google.golang.org/grpc v1.83.2
 )
@@ -17,12 +18,10 @@ require (
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.2 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.2 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
 	golang.org/x/net v0.58.0 // indirect
@@ -34,3 +33,5 @@ require (
 )
 
 replace github.com/redlatch/redlatch => ../
+
+replace github.com/redlatch/redlatch/driver/goredis => ../driver/goredis
