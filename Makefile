@@ -7,52 +7,71 @@ REDLATCH_STRETCH ?= 1
 export REDLATCH_STRETCH
 
 # Packages tested at a time, and the time that one package may take.
-PARALLEL   ?= 2
-TEST_LIMIT ?= 15m
+PARALLEL   ?= 4
+TEST_LIMIT ?= 10m
 SOAK_LIMIT ?= 8h
 
-# Pinned in a module of its own, so that users' go.sum stays short.
-STATICCHECK := go tool -modfile=$(CURDIR)/tools/go.mod staticcheck
-
-# The modules with code of ours; tools has none, it only pins.
-MODULES := $(patsubst %/,%,$(dir $(filter-out tools/go.mod,$(wildcard go.mod */go.mod schedule/*/go.mod))))
-
-.PHONY: help
-help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+# What one go command tests: the modules of go.work. Those that stand alone have large libraries.
+WORK  := ./... ./cmd/redlatch/... ./driver/goredis/... ./redlatchotel/... ./redlatchprom/... \
+	./robustness/... ./schedule/gocron/... ./tests/...
+ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
 .PHONY: test
-test: need lint ## install what is missing, lint, run every test under the race detector
-	go test -vet=off -race -p $(PARALLEL) -timeout $(TEST_LIMIT) ./watchdog ./... # lint has vetted; the slow first
-	go test -run '^TestCosts' ./driver/rueidis # counts allocations, of which the race detector has its own
-	cd bench && go test -vet=off -timeout $(TEST_LIMIT) ./... # its rivals take minutes to build for the race detector
-	cd deploy && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise
-	cd bucket && go test -vet=off -timeout $(TEST_LIMIT) ./... # likewise its libraries
-	cd schedule/gocron && go test -vet=off -timeout $(TEST_LIMIT) ./...
+test: need format ## what everybody runs: every room's tests under the race detector, short random runs, one real server
+	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^TestLong' $(WORK)
+
+.PHONY: check
+check: long costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
+	@echo "make check: passed"
 
 .PHONY: need
 need:
-	scripts/need go gcc redis-server initdb mariadbd prometheus curl
+	scripts/need go gcc redis-server
 
-.PHONY: lint
-lint: ## gofmt, go vet and staticcheck over every module; changes nothing
+.PHONY: format
+format:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || \
 		{ echo "not formatted (make fix does it):"; echo "$$unformatted"; exit 1; }
-	@for module in $(MODULES); do \
-		echo "lint $$module"; \
-		(cd "$$module" && go vet ./... && $(STATICCHECK) ./...) || exit 1; \
-	done
-	go vet -tags interop ./interop
 
-# Where the library and the command also run. Not a part of lint: the first time it takes two
-# minutes of a processor for each.
+.PHONY: long
+long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
+	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
+
+.PHONY: costs
+costs: ## count allocations, of which the race detector has its own
+	go test -run '^TestCosts' ./driver/rueidis
+
+.PHONY: others
+others: ## the modules that stand alone: benchmarks, SQL on PostgreSQL and MariaDB, S3, Prometheus, Kubernetes
+	scripts/need go gcc redis-server initdb mariadbd prometheus curl
+	@for module in $(filter-out e2e,$(ALONE)); do \
+		echo "test $$module"; \
+		(cd "$$module" && GOWORK=off go test -vet=off -timeout $(TEST_LIMIT) ./...) || exit 1; \
+	done
+
+# Pinned in a module of its own, so that no other module requires it.
+bin/staticcheck: tools/go.mod
+	cd tools && GOWORK=off go build -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+
+.PHONY: lint
+lint: format bin/staticcheck ## gofmt, go vet and staticcheck over every module; changes nothing
+	go vet $(WORK)
+	bin/staticcheck $(WORK)
+	go vet -tags interop ./interop
+	bin/staticcheck -tags interop ./interop
+	@for module in $(ALONE); do \
+		echo "lint $$module"; \
+		(cd "$$module" && GOWORK=off go vet ./... && GOWORK=off $(CURDIR)/bin/staticcheck ./...) || exit 1; \
+	done
+
+# Where the library and the command also run. The first time it takes two minutes of a processor for each.
 SYSTEMS := windows darwin
 
 .PHONY: cross
 cross: ## compile and vet for the other systems: windows, darwin
 	@for system in $(SYSTEMS); do \
 		echo "cross $$system"; \
-		CGO_ENABLED=0 GOOS=$$system go vet ./... || exit 1; \
+		CGO_ENABLED=0 GOOS=$$system go vet $(WORK) || exit 1; \
 	done
 
 .PHONY: fix
@@ -66,12 +85,12 @@ man: ## write the manual page, deploy/redlatch.1, from the help
 .PHONY: bench
 bench: ## measure redlatch beside its rivals and the raw server
 	scripts/need go redis-server
-	cd bench && go run .
+	cd bench && GOWORK=off go run .
 
 .PHONY: bench-quick
 bench-quick: ## the same in about a minute, with more noise
 	scripts/need go redis-server
-	cd bench && go run . -quick
+	cd bench && GOWORK=off go run . -quick
 
 .PHONY: demo
 demo: ## watch processes share a lock, renew it, die with it and get it back
@@ -88,9 +107,9 @@ inspect-scale: ## what looking for locks costs among ten million keys: make insp
 	scripts/need go redis-server
 	REDLATCH_SCALE=$${REDLATCH_SCALE:-10000000} go test -count=1 -v -run '^TestScale$$' -timeout 30m ./inspect
 
-.PHONY: long
-long: need ## run every test afresh, the random ones longer: make long REDLATCH_STRETCH=50
-	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) ./...
+.PHONY: stretch
+stretch: need ## run every test afresh, the random ones longer: make stretch REDLATCH_STRETCH=50
+	go test -race -count=1 -p $(PARALLEL) -timeout $(SOAK_LIMIT) $(WORK)
 
 .PHONY: drills
 drills: ## fail over under load, count what goes wrong, print the table: make drills REDLATCH_DRILL=10m
@@ -132,7 +151,7 @@ sim: ## simulate the library under faults for 10,000 hours: make sim REDLATCH_HO
 		go test -count=1 -v -run TestNoPromiseBreaksWhateverGoesWrong -timeout $(SOAK_LIMIT) ./robustness/sim
 
 # What talks to a server. The other packages do not care which one it is.
-SERVED := . ./driver/... ./internal/... ./fence ./watchdog ./inspect ./robustness ./robustness/histories ./examples/...
+SERVED := ./driver/... ./driver/goredis/... ./internal/... ./fence ./watchdog ./inspect ./robustness ./robustness/histories ./examples/... ./tests/...
 
 # Redis 6.2 can be named as well. Tests fail there: docs/servers.md.
 RELEASES ?= valkey-9.1 valkey-8.1
@@ -145,18 +164,16 @@ servers: ## run tests on other servers: Valkey 9.1 and 8.1, and versitygw for S3
 		REDLATCH_SERVER=$$server go test -race -count=1 -p $(PARALLEL) -timeout $(TEST_LIMIT) \
 			-skip 'TLS|Encrypted' $(SERVED) || exit 1; \
 	done # these builds have no TLS
-	cd bucket && REDLATCH_S3=versitygw go test -count=1 -timeout $(TEST_LIMIT) ./...
+	cd bucket && GOWORK=off REDLATCH_S3=versitygw go test -count=1 -timeout $(TEST_LIMIT) ./...
 
 .PHONY: e2e
 e2e: ## look at the console with a real browser, in a minute
 	scripts/need go redis-server chromium
-	cd e2e && go test -count=1 -timeout 2m .
+	cd e2e && GOWORK=off go test -count=1 -timeout 2m .
 
 .PHONY: interop
 interop: ## contend with clients that others wrote, which needs a JDK, Maven, Node and npm
 	scripts/need go gcc redis-server javac java mvn node npm
 	interop/java/build
 	interop/node/build
-	go vet -tags interop ./interop
-	$(STATICCHECK) -tags interop ./interop
 	go test -vet=off -race -tags interop -count=1 -parallel 8 -timeout $(TEST_LIMIT) ./interop

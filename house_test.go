@@ -21,12 +21,13 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "interop", "robustness", "robustness/...", "docs"},
+	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "fence/internal/fencetest", "interop", "robustness", "robustness/...", "tests/..."},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"console"},
 	{"inspect/blocked", "inspect/doctor"},
-	{"watchdog", "fence", "redlatchprom", "redlatchotel", "inspect", "leader", "schedule", "redlatchtest"},
+	{"redlatchprom", "redlatchotel", "schedule/gocron"},
+	{"watchdog", "fence", "inspect", "leader", "schedule", "redlatchtest"},
 	{"internal/clientstats", "internal/sole"},
 	{"."},
 	{"internal/connect"},
@@ -308,12 +309,12 @@ type listedPackage struct {
 	Imports    []string
 }
 
-// listPackages returns the packages of the module and all that they depend on,
+// listPackages returns the packages of the workspace and all that they depend on,
 // also those that do not compile.
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-deps",
-		"-json=ImportPath,Standard,Imports", "./...").Output()
+		"-json=ImportPath,Standard,Imports", houseModule+"/...").Output() // of all modules of the workspace
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

@@ -1,19 +1,19 @@
 package main
 
 // rooms says where mutants are sought, and in which packages tests run for them, the nearest first.
-// A mutant is killed by the first test that fails. "." is the root package.
+// A mutant is killed by the first test that fails.
 var rooms = []struct{ folder, tests string }{
-	{".", "."},
-	{"internal/script", "internal/script robustness/explore ."},
-	{"internal/lock", "internal/lock robustness/sim ."},
-	{"internal/multilock", "robustness/sim ."},
-	{"internal/counter", "robustness/sim ."},
-	{"internal/waitqueue", "internal/waitqueue robustness/sim ."},
-	{"internal/renew", "internal/renew robustness/sim ."},
-	{"internal/session", "internal/session robustness/sim watchdog ."},
-	{"internal/protocol", "internal/protocol internal/script ."},
+	{".", ". tests/locks tests/clients tests/wholes tests/counters tests/observe"},
+	{"internal/script", "internal/script robustness/explore tests/locks tests/fair tests/leases tests/counters"},
+	{"internal/lock", "internal/lock tests/locks tests/leases tests/faults tests/cohorts tests/fair tests/clients robustness/sim"},
+	{"internal/multilock", "tests/wholes robustness/sim"},
+	{"internal/counter", "internal/counter tests/counters robustness/sim"},
+	{"internal/waitqueue", "internal/waitqueue tests/locks tests/polling tests/fair robustness/sim"},
+	{"internal/renew", "internal/renew tests/leases robustness/sim"},
+	{"internal/session", "internal/session tests/leases watchdog robustness/sim tests/weather"},
+	{"internal/protocol", "internal/protocol internal/script tests/clients"},
 	{"driver/internal/call", "driver/internal/single driver/sentinel driver/cluster"},
-	{"driver/internal/single", "driver/internal/single driver/rueidis ."},
+	{"driver/internal/single", "driver/internal/single driver/rueidis tests/weather"},
 	{"driver/cluster", "driver/cluster"},
 	{"driver/sentinel", "driver/sentinel"},
 	{"driver/goredis", "driver/goredis"},
