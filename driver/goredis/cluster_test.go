@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"reflect"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/goredis"
@@ -60,19 +60,28 @@ func TestNothingIsSentTwiceInACluster(t *testing.T) {
 func TestAddressesThatOnlyTheClientKnows(t *testing.T) {
 	t.Parallel()
 	c := redistest.SharedCluster(t)
-	d := open(t, clusterClient(t, redis.ClusterOptions{
+	options := redis.ClusterOptions{
 		Addrs: []string{"all-of-them:6379"},
-		// Or go-redis would look the name up.
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if portOf(address) == "6379" {
 				address = c.Servers[1].Addr()
 			}
 			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", portOf(address)))
 		},
-	}))
+	}
+	leaveNamesAlone(&options)
+	d := open(t, clusterClient(t, options))
 	for _, s := range c.Servers {
 		do(t, d, "INCR", c.KeyAt(t, s))
+	}
+}
+
+// leaveNamesAlone sets MaintNotificationsConfig.Mode to "disabled". Otherwise go-redis looks names up.
+// Older releases do not have the field, and look nothing up.
+func leaveNamesAlone(o *redis.ClusterOptions) {
+	if field := reflect.ValueOf(o).Elem().FieldByName("MaintNotificationsConfig"); field.IsValid() {
+		field.Set(reflect.New(field.Type().Elem()))
+		field.Elem().FieldByName("Mode").SetString("disabled")
 	}
 }
 

@@ -62,7 +62,9 @@ func (s *sending) run(ctx context.Context, client *redis.Client) {
 		return
 	}
 	pipeline := client.Pipeline()
-	_ = pipeline.BatchProcess(ctx, s.commands...)
+	for _, c := range s.commands {
+		_ = pipeline.Process(ctx, c) // only queues it
+	}
 	_, s.err = pipeline.Exec(ctx)
 }
 
