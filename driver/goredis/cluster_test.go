@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"reflect"
 	"strconv"
 	"sync"
 	"testing"
@@ -73,15 +72,6 @@ func TestAddressesThatOnlyTheClientKnows(t *testing.T) {
 	d := open(t, clusterClient(t, options))
 	for _, s := range c.Servers {
 		do(t, d, "INCR", c.KeyAt(t, s))
-	}
-}
-
-// leaveNamesAlone sets MaintNotificationsConfig.Mode to "disabled". Otherwise go-redis looks names up.
-// Older releases do not have the field, and look nothing up.
-func leaveNamesAlone(o *redis.ClusterOptions) {
-	if field := reflect.ValueOf(o).Elem().FieldByName("MaintNotificationsConfig"); field.IsValid() {
-		field.Set(reflect.New(field.Type().Elem()))
-		field.Elem().FieldByName("Mode").SetString("disabled")
 	}
 }
 
