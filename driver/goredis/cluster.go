@@ -98,8 +98,11 @@ func (s *servers) refresh(ctx context.Context) error {
 		mu.Lock()
 		defer mu.Unlock()
 		found[c.Options().Addr] = c
-		if own := c.NodeAddress(); own != "" && !strings.HasPrefix(own, ":") {
-			found[own] = c
+		// In newer releases of go-redis a client also knows the address that the servers have for it.
+		if known, ok := any(c).(interface{ NodeAddress() string }); ok {
+			if own := known.NodeAddress(); own != "" && !strings.HasPrefix(own, ":") {
+				found[own] = c
+			}
 		}
 		return nil
 	}

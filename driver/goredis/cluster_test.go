@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/goredis"
@@ -60,17 +59,17 @@ func TestNothingIsSentTwiceInACluster(t *testing.T) {
 func TestAddressesThatOnlyTheClientKnows(t *testing.T) {
 	t.Parallel()
 	c := redistest.SharedCluster(t)
-	d := open(t, clusterClient(t, redis.ClusterOptions{
+	options := redis.ClusterOptions{
 		Addrs: []string{"all-of-them:6379"},
-		// Or go-redis would look the name up.
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if portOf(address) == "6379" {
 				address = c.Servers[1].Addr()
 			}
 			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", portOf(address)))
 		},
-	}))
+	}
+	leaveNamesAlone(&options)
+	d := open(t, clusterClient(t, options))
 	for _, s := range c.Servers {
 		do(t, d, "INCR", c.KeyAt(t, s))
 	}

@@ -27,7 +27,7 @@ func TestPassesTheSuite(t *testing.T) {
 		"no deadlines":         {ReadTimeout: -2, WriteTimeout: -2},
 		"the context's":        {ContextTimeoutEnabled: true},
 		"many retries":         {MaxRetries: 10, MaxRetryBackoff: time.Millisecond},
-		"no pool of pipelines": {PipelinePoolSize: -1},
+		"no pool of pipelines": *inOnePool(redis.Options{}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -64,7 +64,7 @@ func TestCallsEndInTime(t *testing.T) {
 func TestAWithdrawnCommandIsNeverSent(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
-	client := dial(t, &redis.Options{Addr: server.Addr(), PoolSize: 1, PipelinePoolSize: -1})
+	client := dial(t, inOnePool(redis.Options{Addr: server.Addr(), PoolSize: 1}))
 	d := open(t, client)
 	name := redistest.Name(t)
 	held := make(chan error, 1)
@@ -174,7 +174,7 @@ func TestADedicatedPipelineOutlastsTheClientsTimeouts(t *testing.T) {
 // pool has connections wait for nothing.
 func TestDedicatedPipelinesLeaveHalfOfThePool(t *testing.T) {
 	t.Parallel()
-	d := open(t, dial(t, &redis.Options{Addr: redistest.Shared(t).Addr(), PoolSize: 4, PipelinePoolSize: -1}))
+	d := open(t, dial(t, inOnePool(redis.Options{Addr: redistest.Shared(t).Addr(), PoolSize: 4})))
 	ctx, cancel := context.WithCancel(t.Context())
 	name := redistest.Name(t)
 	var all sync.WaitGroup

@@ -100,9 +100,10 @@ func check(client redis.UniversalClient) error {
 	case *redis.Ring:
 		return unfit("a Ring moves the keys of a server that is down to another one, so that a lock could have two holders; " +
 			"use a *redis.Client, or a Quorum of several")
-	case *redis.AutoPipeliner:
-		return unfit("an AutoPipeliner sends commands again by itself; use the client that it was made of")
 	default:
+		if fmt.Sprintf("%T", client) == "*redis.AutoPipeliner" { // by name, for older releases have none
+			return unfit("an AutoPipeliner sends commands again by itself; use the client that it was made of")
+		}
 		return unfit(fmt.Sprintf("it is a %T, and only *redis.Client and *redis.ClusterClient are known", client))
 	}
 	return nil

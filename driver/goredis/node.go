@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -183,11 +184,16 @@ func (n *node) ended(ctx context.Context) error {
 // nothing about the server.
 func (n *node) unreached(ctx context.Context, c *clients, err error) error {
 	stats, size := c.original.PoolStats(), c.original.Options().PoolSize
-	if errors.Is(err, redis.ErrPoolTimeout) || int(stats.TotalConns) >= size && stats.IdleConns == 0 && ctx.Err() != nil {
+	if isPoolTimeout(err) || int(stats.TotalConns) >= size && stats.IdleConns == 0 && ctx.Err() != nil {
 		return fmt.Errorf("redis %s: %w: all %d connections of the client's pool are in use: %w",
 			n.name, driver.ErrNotSent, size, n.reason(ctx, err))
 	}
 	return n.notSent(ctx, err)
+}
+
+// isPoolTimeout knows redis.ErrPoolTimeout by its text, for go-redis before 9.9 does not export it.
+func isPoolTimeout(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "connection pool timeout")
 }
 
 // notSent reports commands that certainly never left, because there was no connection.

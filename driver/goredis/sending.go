@@ -57,12 +57,14 @@ func (s *sending) run(ctx context.Context, client *redis.Client) {
 			s.err = fmt.Errorf("panic in go-redis or in a hook: %v", cause)
 		}
 	}()
-	if len(s.commands) == 1 {
+	if len(s.commands) == 1 && leavesRetriesToCommands {
 		s.err = client.Process(ctx, s.commands[0])
 		return
 	}
 	pipeline := client.Pipeline()
-	_ = pipeline.BatchProcess(ctx, s.commands...)
+	for _, c := range s.commands {
+		_ = pipeline.Process(ctx, c) // only queues it
+	}
 	_, s.err = pipeline.Exec(ctx)
 }
 
@@ -77,8 +79,20 @@ type once struct {
 	name string
 }
 
-// NoRetry has go-redis return the first failure.
+// NoRetry has go-redis return the first failure, from release 9.19 on.
 func (*once) NoRetry() bool { return true }
+
+// leavesRetriesToCommands says whether this release of go-redis calls NoRetry. An older one repeats a
+// single command after some refusals, and keeps only the last failure. Of a pipeline it shows each
+// failure to SetErr. So a single command is a pipeline of one there.
+var _, leavesRetriesToCommands = any((*redis.Cmd)(nil)).(interface{ NoRetry() bool })
+
+// SetErr keeps the failure of the attempt that was sent, rather than that of one that was not.
+func (c *once) SetErr(err error) {
+	if !errors.Is(err, errAgain) || c.Err() == nil {
+		c.Cmd.SetErr(err)
+	}
+}
 
 // Name is the command's name. go-redis does not find it if it is the last word as well.
 func (c *once) Name() string { return strings.ToLower(c.name) }
