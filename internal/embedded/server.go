@@ -1,5 +1,6 @@
 // Package embedded makes the embedded server fast, for tests that run many scripts. Server is one
-// without a network, for the exploration and the simulation. Quicken is for one with a network.
+// without a network, for the exploration and the simulation. Quicken is for one with a network. Spoiled
+// is a connection to one whose commands get lost.
 package embedded
 
 import (

@@ -1,0 +1,206 @@
+package counter
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// Goal: the next waiter asks at once if permits are left, and does not ask if none are. Method: three
+// wait, and another client adds some; the requests are counted.
+func TestTheNextWaiterAsksIfPermitsAreLeft(t *testing.T) {
+	t.Parallel()
+	for added, requests := range map[int]int{1: 1, 2: 2, 3: 3, 9: 3} {
+		t.Run(strconv.Itoa(added), func(t *testing.T) {
+			story(t, func(s *stage) {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				served := make(chan error, 3)
+				job := s.mine.Semaphore("job")
+				for range 3 {
+					go func() { served <- job.Acquire(ctx, 1) }()
+					synctest.Wait()
+				}
+				time.Sleep(100 * time.Millisecond) // the first has subscribed, and asked once more
+				sent, began := s.then(arrives), time.Now()
+				if err := s.others.Semaphore("job").Add(ctx, added); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if len(served) != min(added, 3) || int(sent.Load()) != requests || time.Since(began) > 0 {
+					t.Errorf("%d were served with %d requests within %v, want %d with %d at once", len(served), sent.Load(), time.Since(began), min(added, 3), requests)
+				}
+				cancel()
+				for range 3 {
+					if err := <-served; err != nil && !errors.Is(err, lockerr.ErrNotAcquired) {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Goal: who adds permits in the waiter's own process wakes it at once, whether it waits for a permit
+// with an owner or without one, and whether the request was granted or refused. Method: the server
+// refuses a request, and the permits were there without a message.
+func TestAddedPermitsWakeAWaiterOfTheSameProcess(t *testing.T) {
+	t.Parallel()
+	for kind, of := range map[string]func(ctx context.Context, c *Counters) (Semaphore, func() error){
+		"without an owner": func(ctx context.Context, c *Counters) (Semaphore, func() error) {
+			job := c.Semaphore("job")
+			return job, func() error { return job.Acquire(ctx, 1) }
+		},
+		"with an owner": func(ctx context.Context, c *Counters) (Semaphore, func() error) {
+			ref := c.manager.Permits("job")
+			return c.Permits("job").Semaphore, func() error {
+				h, err := ref.Acquire(ctx, c.manager.Plain(lock.Forever))
+				if err == nil {
+					h.Detach()
+				}
+				return err
+			}
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			story(t, func(s *stage) {
+				job, acquire := of(s.limited(), s.mine)
+				s.with("job", "0")
+				for _, answer := range []embedded.Fate{arrives, answers("ERR no")} {
+					served := make(chan error, 1)
+					go func() { served <- acquire() }()
+					time.Sleep(100 * time.Millisecond)
+					s.then(answer, arrives)
+					if s.number("job") != "0" {
+						t.Fatalf("%s permits are left", s.number("job"))
+					}
+					s.with("job", "1")
+					began := time.Now()
+					_ = job.Add(s.Context(), 1)
+					if err := <-served; err != nil || time.Since(began) > 0 {
+						t.Errorf("%v after %v, want a permit at once", err, time.Since(began))
+					}
+					s.with("job", "0")
+				}
+			})
+		})
+	}
+}
+
+// Whoever comes later stands behind those who wait, also if there are enough permits for it alone.
+// Whoever leaves lets the next one ask.
+func TestALaterRequestStandsBehindAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	story(t, func(s *stage) {
+		s.with("job", "1")
+		job := s.mine.Semaphore("job")
+		ctx, cancel := context.WithTimeout(s.limited(), 10*time.Second)
+		defer cancel()
+		first, second := make(chan error, 1), make(chan error, 1)
+		began := time.Now()
+		go func() { first <- job.Acquire(ctx, 2) }()
+		synctest.Wait()
+		go func() { second <- job.Acquire(s.limited(), 1) }()
+		time.Sleep(9 * time.Second)
+		if len(first)+len(second) > 0 {
+			t.Error("one of them waits no longer")
+		}
+		if err := <-first; !errors.Is(err, lockerr.ErrNotAcquired) {
+			t.Error(err)
+		}
+		if err := <-second; err != nil || time.Since(began) != 10*time.Second {
+			t.Errorf("the second one: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// Permits are put back also by those whose context has ended.
+func TestAReleaseOutlivesItsContext(t *testing.T) {
+	t.Parallel()
+	story(t, func(s *stage) {
+		s.with("job", "1")
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := s.mine.Semaphore("job").Release(ended, 2); err != nil || s.number("job") != "3" {
+			t.Errorf("%v, and the counter is %s", err, s.number("job"))
+		}
+	})
+}
+
+// A count that Java could not read is refused, and nothing changes.
+func TestPermitsBeyondWhatJavaCanCountAreRefused(t *testing.T) {
+	t.Parallel()
+	story(t, func(s *stage) {
+		job := s.mine.Semaphore("job")
+		s.with("job", "2147483647")
+		if err := job.Add(s.Context(), 1); !errors.Is(err, lockerr.ErrUnsupported) || s.number("job") != "2147483647" {
+			t.Errorf("%v, and the counter is %s", err, s.number("job"))
+		}
+	})
+}
+
+// Goal: a latch is open at zero, below it, and where there is none. Method: the answers to one question,
+// which all hear who wait already.
+func TestALatchIsOpenAtZeroForAllWhoWait(t *testing.T) {
+	t.Parallel()
+	for count, open := range map[string]bool{"2": false, "1": false, "0": true, "-1": true, "": true} {
+		t.Run(count, func(t *testing.T) {
+			story(t, func(s *stage) {
+				if count != "" {
+					s.with("job", count)
+				}
+				job := s.mine.Latch("job")
+				queues := job.manager.Queues()
+				first, second := queues.JoinShared(job.queue, seen(false), true), queues.JoinShared(job.queue, seen(false), true)
+				if !first.Turn(time.Now()).Try {
+					t.Fatal("the first waiter does not ask")
+				}
+				got, err := job.askFor(s.Context(), first.Batch())
+				if err != nil || got != open {
+					t.Errorf("open is %v, %v; want %v", got, err, open)
+				}
+				if told := second.Turn(time.Now()).Result; open != (told == seen(true)) {
+					t.Errorf("the second waiter was told %v", told)
+				}
+				for _, w := range []*waitqueue.Waiter{first, second} {
+					w.Leave()
+				}
+				if n, err := job.Count(s.Context()); err != nil || n < 0 {
+					t.Errorf("the count is %d, %v", n, err)
+				}
+			})
+		})
+	}
+}
+
+// Whoever counts a latch down to zero lets those pass at once who wait in its process.
+func TestTheLastCountDownLetsTheOwnProcessPass(t *testing.T) {
+	t.Parallel()
+	story(t, func(s *stage) {
+		s.with("job", "2")
+		job, passed := s.mine.Latch("job"), make(chan error, 2)
+		ctx := s.limited()
+		for range 2 {
+			go func() { passed <- job.Wait(ctx) }()
+		}
+		synctest.Wait()
+		for left := 1; left >= 0; left-- {
+			began := time.Now()
+			if err := job.CountDown(ctx); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if want := 2 - 2*left; len(passed) != want || time.Since(began) > 0 {
+				t.Errorf("%d passed at %d, want %d at once", len(passed), left, want)
+			}
+		}
+	})
+}
