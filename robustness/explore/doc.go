@@ -6,21 +6,22 @@
 // sequence of moves. The search is breadth-first, so it reports the shortest trace to a violation.
 //
 // The scripts are the shipped ones, and run in the embedded server. Its clock stands still: time
-// passes by moving all TTLs and times back. A state consists of the keys, of what each client
-// believes and has under way, and of the requests that may still arrive. The keys are interned,
-// so that a script runs once for each pair of keys and request. Two states are compared by a hash
-// of 128 bits.
+// passes by moving all TTLs and times back. A state consists of the keys, of what Redis has promised
+// each client, and of a request that may still arrive. The keys are interned, so that a script runs once
+// for each pair of keys and request. Two states are compared by a hash of 128 bits.
 //
 // # What is modelled
 //
-//   - Clients lock, wait, re-enter on either side, release in part and in full, downgrade, renew,
-//     cancel, and release what a cancelled attempt may have taken. That is the logic of one grant,
-//     with the rules of time of package renew and the reply readers of package script.
-//   - A request may be answered at once. Or other things happen before and after it is carried
-//     out. Two may be under way at a time. Twice in a trace a connection breaks: the request or
-//     its reply is lost, or the request arrives late, even after it has been sent again. Its
-//     sender sends it again or cancels. One request may be late at a time.
-//   - Time passes by half a lease. Leases are renewed, or fixed and half as long.
+//   - A client asks for whatever its counts allow: it locks, waits, re-enters on either side, releases in
+//     part and in full, downgrades, renews, gives up. It has no logic of its own. How a client
+//     trusts, repeats, cancels and waits is the code's: the simulation runs that.
+//   - A client believes that it holds the lock from the moment when Redis grants it to the moment when Redis
+//     may end it. That is more than a client that reads its reply later and ends its trust earlier.
+//   - A request is answered at once. Twice in a trace it is not: a copy of it is late, or it is late itself
+//     and its sender gives it up. What is late arrives between any two later moves, or never. One
+//     request may be late at a time. So an answer that is not heard is one case of this.
+//   - A late renewal may be the one that its sender waits for.
+//   - Time passes by half a lease. Some leases are half as long.
 //   - Redisson's threads behave as its scripts do, with a watchdog whose lease is at least as long
 //     as the longest here. They are answered at once. They do not mix the sides of a read-write
 //     lock.
@@ -30,7 +31,7 @@
 //     be late.
 //
 // The numbered requests for a counter are a space of their own (counters.go), because they have neither an
-// owner nor a lease: two slots that acquire, release, drain, set or count down, and a thread of Redisson that
+// owner nor a lease: two senders that acquire, release, drain, set or count down, and a thread of Redisson that
 // changes the counter between them. A sender repeats a request, cancels it, or leaves its outcome unknown.
 //
 // # What is checked
@@ -66,8 +67,7 @@
 // # What is not checked
 //
 // Messages are checked where locks and leased permits send them, but wake nobody: each client may ask at any time.
-// A Quorum (quorum.go) is a space of its own: the scripts of three servers, and a model of how its votes
-// count. Other tests cover the session records, forced unlocks, hostile keys, clocks that
+// How the votes of a Quorum count is the code's affair: the simulation runs it. Other tests cover the session records, forced unlocks, hostile keys, clocks that
 // jump, and servers that restart, fail over or migrate slots.
 //
 // A renewal or a re-entry may find a write hold whose release was lost. It ends that hold without

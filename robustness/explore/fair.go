@@ -28,19 +28,19 @@ func newFair() fair {
 // keepAlive is a waiting client's keep-alive. It removes the client's other owners from the queue.
 func (f fair) keepAlive(w *world, s state, i int, yield move) {
 	c := &s.clients[i]
-	if !c.queued || c.held() > 0 || c.ended {
+	owner, queue := owners[i][c.number], w.redis.all[s.keys].fairQueue().waiters
+	if c.number == 0 || c.held() > 0 || !slices.Contains(queue, owner) {
 		return
 	}
-	owner := owners[i][c.number]
 	var left []string
-	for _, waiter := range w.redis.all[s.keys].fairQueue().waiters {
+	for _, waiter := range queue {
 		if strings.HasPrefix(waiter, uuid(i)) && waiter != owner {
 			left = append(left, waiter)
 		}
 	}
 	to := s
-	r := w.redis.request(opKeepAlive, i, c.number, f.script.KeepAlive(uuid(i), []string{owner}, left))
-	fault := w.carryOut(&to, r, nil)
+	r := w.redis.request(question{op: opKeepAlive, who: i, number: c.number}, f.script.KeepAlive(uuid(i), []string{owner}, left))
+	_, fault := w.carryOut(&to, r)
 	yield(to, fault, func() string { return w.describe(r, "does a %s", r.op) })
 }
 
@@ -134,7 +134,7 @@ func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
 // fall silent.
 func (f fair) progress(s *redis, k *keys) string {
 	owner := owners[firstPeer-1][1]
-	r := s.request(opLock, firstPeer-1, 1, f.Acquire(owner, script.Counts{Writes: 1}, slot*time.Millisecond, true))
+	r := s.request(question{op: opLock, who: firstPeer - 1, number: 1}, f.Acquire(owner, script.Counts{Writes: 1}, slot*time.Millisecond, true))
 	var way []*keys
 	for ; !k.served; k = s.after(k, second) {
 		if slices.Contains(way, k) {

@@ -14,7 +14,7 @@ func (w *world) guard(s state, i int, yield move) {
 	c := &s.clients[i]
 	if c.held() > 0 && !c.believes() {
 		to := s
-		to.clients[i].lose()
+		to.clients[i] = client{}
 		yield(to, "", func() string { return fmt.Sprintf("%s has heard nothing for too long", name(i)) })
 	}
 	_, sides := w.kinds[i].(readWrite)
@@ -23,13 +23,13 @@ func (w *world) guard(s state, i int, yield move) {
 			continue
 		}
 		entry := script.SessionEntry{
-			Field: field, Lock: w.kinds[i].lock(), Count: w.maxHolds, Lease: time.Duration(w.longest()) * time.Millisecond * 3 / 4,
+			Field: field, Lock: w.kinds[i].lock(), Count: int(w.maxHolds), Lease: time.Duration(w.longest()) * time.Millisecond * 3 / 4,
 			Read: sides && !strings.HasSuffix(field, ":write"),
 		}
 		call, _ := script.SessionRenew(entry, epoch)
-		r := w.redis.request(opGuard, i, field[len(uuid(i))+1]-'0', call)
+		r := w.redis.request(question{op: opGuard, who: i, number: field[len(uuid(i))+1] - '0'}, call)
 		to := s
-		fault := w.carryOut(&to, r, nil)
+		_, fault := w.carryOut(&to, r)
 		yield(to, fault, func() string { return fmt.Sprintf("a watchdog renews %s", field) })
 	}
 }

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,6 +91,11 @@ func (k *keys) names(owner string) bool {
 		}
 	}
 	return false
+}
+
+// names says that an owner is named in a request.
+func (r *request) names(owner string) bool {
+	return slices.ContainsFunc(r.words, func(word string) bool { return strings.HasPrefix(word, owner) })
 }
 
 // lives says that an owner whose field is there holds the lock.

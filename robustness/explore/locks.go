@@ -50,7 +50,7 @@ func (e exclusive) checkRequest(before *keys, r *request, done *outcome) string 
 
 func (e exclusive) lock() string { return e.name }
 
-func (e exclusive) checkBelief(_ *world, k *keys, who int, c *client) string {
+func (e exclusive) checkBelief(k *keys, who int, c *client) string {
 	l := k.lock(e.name)
 	if l.field(owners[who][c.number]) == nil {
 		return "it believes to hold the lock, and is not in it"
@@ -88,7 +88,7 @@ func (readWrite) checkRequest(before *keys, r *request, done *outcome) string {
 
 // lowers says that a request releases something. A renewal or a re-entry may also end a write hold
 // whose release was lost, but announces nothing: waiters try at their own time.
-func (r *request) lowers() bool { return r.op == opLower || r.op == opFree || r.op == opCancel }
+func (r *request) lowers() bool { return r.op == opLower || r.op == opFree }
 
 // bars says that a holder of the lock bars an owner that asks for its first hold.
 func (l *lock) bars(r *request) bool {
@@ -98,12 +98,12 @@ func (l *lock) bars(r *request) bool {
 	})
 }
 
-func (readWrite) checkBelief(w *world, k *keys, who int, c *client) string {
+func (readWrite) checkBelief(k *keys, who int, c *client) string {
 	l, owner := k.lock(lockName), owners[who][c.number]
 	writer, reader := l.field(writers[who][c.number]), l.field(owner)
 	writes := writer != nil && l.mode == "write"
 	switch {
-	case w.counts(c).Writes > 0 && !writes:
+	case c.writes > 0 && !writes:
 		return "it believes to write, and the lock says otherwise"
 	case reader == nil && !writes:
 		return "it believes to read, and is not in the lock"
@@ -191,10 +191,10 @@ func (w *world) check(s *state) string {
 		if !c.believes() {
 			continue
 		}
-		if fault := kind.checkBelief(w, k, i, c); fault != "" {
+		if fault := kind.checkBelief(k, i, c); fault != "" {
 			return name(i) + ": " + fault
 		}
-		if fault := addHolder(&sides, kind.lock(), i, w.counts(c).Writes == 0); fault != "" && w.start.permits == 0 {
+		if fault := addHolder(&sides, kind.lock(), i, c.writes == 0); fault != "" && w.start.permits == 0 {
 			return fault
 		}
 	}

@@ -23,9 +23,8 @@ func (t thread) moves(w *world, s state, i int, yield move) {
 	ask := func(what, text string) (state, answer) {
 		to := s
 		words := t.Arguments(lockName, owners[who][1], lease*time.Millisecond, slot*time.Millisecond)
-		r := w.redis.enter(opPeer, who, 1, text, redisson.Keys(lockName), words)
-		fault := w.carryOut(&to, r, nil)
-		said := w.redis.run(w.redis.all[s.keys], r).answer
+		r := w.redis.enter(question{op: opPeer, who: who, number: 1}, text, redisson.Keys(lockName), words)
+		said, fault := w.carryOut(&to, r)
 		t.note(&to.peers[i], what, said)
 		yield(to, fault, func() string { return fmt.Sprintf("%s does a %s: %s", name(who), what, said) })
 		return to, said

@@ -95,7 +95,7 @@ func (p permits) checkRequest(before *keys, r *request, done *outcome) string {
 		return "a permit is renewed that is not held, or has expired"
 	case r.op == opRenew && done.answer == gone && mine > 0:
 		return "a permit is called lost that is not"
-	case (r.op == opFree || r.op == opCancel) && (has || (done.answer == freed) != (mine > 0)):
+	case r.op == opFree && (has || (done.answer == freed) != (mine > 0)):
 		return "a permit is not put back, or the holder is told otherwise"
 	}
 	return ""
@@ -107,7 +107,7 @@ const late = -9
 // asked is the lease that an acquisition or a renewal asks for: its second argument.
 func asked(r *request) int32 { return int32(must(strconv.Atoi(r.words[1]))) }
 
-func (permits) checkBelief(_ *world, k *keys, who int, c *client) string {
+func (permits) checkBelief(k *keys, who int, c *client) string {
 	left, there := k.semaphore().left[owners[who][c.number]]
 	if !there || !k.semaphore().exists {
 		return "it believes to hold a permit, and has none"
@@ -155,21 +155,20 @@ func (w *world) resize(s state, yield move) {
 	s.resizes--
 	for _, n := range []int8{1, -1} {
 		record := script.Request{Record: protocol.RequestKey(lockName, uuid(administrator), 1), Number: int64(w.start.resizes - s.resizes), Keep: time.Minute}
-		r := w.redis.request(opResize, administrator, uint8(record.Number), leased.Add(int(n), record))
+		r := w.redis.request(question{op: opResize, who: administrator, number: uint8(record.Number)}, leased.Add(int(n), record))
 		to := s
 		to.permits += n
-		fault := w.carryOut(&to, r, nil)
+		_, fault := w.carryOut(&to, r)
 		yield(to, fault, func() string { return w.describe(r, "adds %d", n) })
 		if s.faults == 0 || fault != "" {
 			continue
 		}
 		to.faults--
 		twice := to
-		fault = w.carryOut(&twice, r, nil)
+		_, fault = w.carryOut(&twice, r)
 		yield(twice, fault, func() string { return w.describe(r, "adds %d, does not hear of it, and repeats it", n) })
-		if to.late[maxLate-1] == 0 {
-			to.late[maxLate-1] = r.id
-			to.sort()
+		if to.late == 0 {
+			to.late = r.id
 			yield(to, "", func() string { return w.describe(r, "adds %d, after a copy that is late", n) })
 		}
 	}

@@ -20,10 +20,8 @@ var epoch = time.UnixMilli(1_700_000_000_000)
 
 // request is a script with its keys and arguments.
 type request struct {
+	question
 	id          int32
-	op          op
-	who         int // client or peer
-	number      uint8
 	text        string // of the script, with its mutations
 	keys, words []string
 }
@@ -68,7 +66,7 @@ func newRedis(mutations []Mutation) (*redis, error) {
 	}
 	s := &redis{
 		mini: mini, mutations: mutations, mutated: map[Mutation]bool{},
-		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{nil},
+		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{{}},
 		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
 	}
 	s.mini.SetTime(epoch)
@@ -83,22 +81,21 @@ func newRedis(mutations []Mutation) (*redis, error) {
 }
 
 // request enters a call of package script.
-func (s *redis) request(op op, who int, number uint8, call script.Call) *request {
+func (s *redis) request(q question, call script.Call) *request {
 	words := call.WithSource().Words
 	count := must(strconv.Atoi(words[2]))
-	return s.enter(op, who, number, words[1], words[3:3+count], words[3+count:])
+	return s.enter(q, words[1], words[3:3+count], words[3+count:])
 }
 
 // enter is request for any text.
-func (s *redis) enter(op op, who int, number uint8, text string, keys, words []string) *request {
+func (s *redis) enter(q question, text string, keys, words []string) *request {
 	if s.texts[text] == "" {
 		s.texts[text] = s.mutate(text)
 	}
-	all := fmt.Sprint(op, who, number, s.texts[text], keys, words)
+	all := fmt.Sprint(q, s.texts[text], keys, words)
 	if s.known[all] == nil {
 		s.known[all] = &request{
-			id: int32(len(s.requests)), op: op, who: who, number: number,
-			text: s.texts[text], keys: keys, words: words,
+			question: q, id: int32(len(s.requests)), text: s.texts[text], keys: keys, words: words,
 		}
 		s.requests = append(s.requests, s.known[all])
 	}

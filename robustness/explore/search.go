@@ -64,7 +64,6 @@ type space[S comparable] interface {
 	moves(from S, yield func(to S, fault string, say func() string))
 	check(at *S) string // what is wrong with it
 	show(at S) string   // the keys
-	like(at *S) S       // the one state that stands for all that differ in nothing that matters
 }
 
 // search is one breadth-first search.
@@ -90,7 +89,6 @@ func (w *world) explore(bound Bound) Result {
 	return r
 }
 
-func (w *world) like(at *state) state { return *at }
 func (w *world) begin() state         { return w.start }
 func (w *world) show(at state) string { return w.redis.all[at.keys].String() }
 
@@ -149,8 +147,7 @@ func (s *search[S]) arrive(to S, fault string, parent int32, move uint16) {
 
 // visit notes a state to go on from, unless it was reached before.
 func (s *search[S]) visit(at S, parent int32, move uint16) bool {
-	like := s.space.like(&at)
-	hash := [2]uint64{maphash.Comparable(s.seeds[0], like), maphash.Comparable(s.seeds[1], like)}
+	hash := [2]uint64{maphash.Comparable(s.seeds[0], at), maphash.Comparable(s.seeds[1], at)}
 	if _, seen := s.seen[hash]; seen {
 		return false
 	}

@@ -15,20 +15,13 @@ type world struct {
 	redis    *redis
 	start    state
 	wants    []want
-	maxHolds int   // holds of one owner
-	queues   bool  // a refusal leaves a waiter in a queue
+	maxHolds uint8 // of one owner
 	guarded  bool  // by a watchdog
 	tick     int32 // by which time passes
 	ttl      int32 // of the semaphore, 0: it stays
 	peers    []thread
 	cached   map[question]*request
 }
-
-// How many requests may be under way, and late, at the same time.
-const (
-	maxUnderWay = 2
-	maxLate     = 1
-)
 
 // kind is a kind of lock, as in the root package, or one of several locks.
 type kind interface {
@@ -37,7 +30,14 @@ type kind interface {
 	// checkRequest says what is wrong with the effect of a request, or nothing.
 	checkRequest(before *keys, r *request, done *outcome) string
 	// checkBelief says what is wrong with a client's belief that it holds the lock, or nothing.
-	checkBelief(w *world, k *keys, who int, c *client) string
+	checkBelief(k *keys, who int, c *client) string
+}
+
+// want is what a client may ask for.
+type want struct {
+	read   bool
+	lease  int32
+	tokens int64 // how many it takes at once, 0: none
 }
 
 // move takes one thing that may happen next: the state after it, what is wrong with it, and its
@@ -47,9 +47,8 @@ type move = func(to state, fault string, say func() string)
 // moves yields everything that may happen next.
 func (w *world) moves(s state, yield move) {
 	for i := range w.kinds {
-		w.clientMoves(s, i, yield)
-		w.deliver(s, i, false, yield)
-		w.deliver(s, i, true, yield)
+		w.acquisitions(s, i, yield)
+		w.releases(s, i, yield)
 		if w.guarded {
 			w.guard(s, i, yield)
 		}
@@ -61,15 +60,14 @@ func (w *world) moves(s state, yield move) {
 		w.peers[i].moves(w, s, i, yield)
 	}
 	w.resize(s, yield)
-	for i, id := range s.late {
-		if id != 0 {
-			to := s
-			to.late[i] = 0
-			to.sort()
-			r := w.redis.requests[id]
-			fault := w.carryOut(&to, r, nil)
-			yield(to, fault, func() string { return w.describe(r, "a late %s is carried out", r.op) })
+	if s.late != 0 {
+		to, r := s, w.redis.requests[s.late]
+		to.late = 0
+		said, fault := w.carryOut(&to, r)
+		if r.op == opRenew && said == granted { // its sender may have waited for this one
+			w.heard(&to, r, said)
 		}
+		yield(to, fault, func() string { return w.describe(r, "a late %s is carried out", r.op) })
 	}
 	to := s
 	w.pass(&to, w.tick)
@@ -79,90 +77,79 @@ func (w *world) moves(s state, yield move) {
 	}
 }
 
-func (s *state) sort() {
-	if s.late[0] < s.late[1] {
-		s.late[0], s.late[1] = s.late[1], s.late[0]
-	}
-}
-
-// clientMoves are the moves of a client without a request under way.
-func (w *world) clientMoves(s state, i int, yield move) {
-	c := &s.clients[i]
-	n := c.held()
-	if n > 0 && c.renewal.request == 0 && w.renewed(c) > 0 {
-		to := s
-		to.clients[i].renewal = w.renew(i, c)
-		w.send(to, i, true, yield)
-	}
-	if c.call.request != 0 || c.joined {
-		return
-	}
+// acquisitions are the moves of a client that wants a hold, or one more.
+func (w *world) acquisitions(s state, i int, yield move) {
+	c := s.clients[i]
 	if w.pair && i%2 == 0 && c.number == 0 && s.clients[i+1].number == 0 {
 		to := s
-		for j := i; j <= i+1; j++ {
-			to.clients[j].number, to.clients[j].joined = w.unused(&s, j), j > i
-		}
-		w.askAll(&to, i)
-		w.send(to, i, false, yield)
+		to.clients[i].number, to.clients[i+1].number = w.unused(&s, i), w.unused(&s, i+1)
+		w.send(to, w.requestAll(&to, i), yield)
 	}
 	for k, want := range w.wants {
-		var to state
-		switch {
+		to, q := s, question{op: opLock, counts: c.counts(), lease: want.lease, tokens: want.tokens}
+		d := &to.clients[i]
+		switch n := c.held(); {
 		case n == 0 && c.number == 0:
-			to = s
-			to.clients[i].number, to.clients[i].want = w.unused(&s, i), uint8(k)
-			w.ask(&to, i, opLock, uint8(k))
+			d.number = w.unused(&s, i)
 		case n == 0 && c.want == uint8(k):
-			to = s
-			w.ask(&to, i, opLock, uint8(k))
-		case n > 0 && n < w.maxHolds && (want.read || w.counts(c).Writes > 0):
-			to = s
-			w.ask(&to, i, opRaise, uint8(k))
+		case 0 < n && n < w.maxHolds && (want.read || c.writes > 0):
+			q.op = opRaise
 		default:
 			continue
 		}
-		w.send(to, i, false, yield)
-	}
-	switch {
-	case n == 0 && c.number != 0:
-		to := s
-		w.cancel(&to, i)
-		yield(to, "", func() string { return fmt.Sprintf("%s cancels", name(i)) })
-	case n == 1:
-		to := s
-		to.clients[i].end()
-		w.ask(&to, i, opFree, 0)
-		w.send(to, i, false, yield)
-	}
-	for h := 0; h < n && n > 1; h++ {
-		if h > 0 && c.holds[h] == c.holds[h-1] {
-			continue
+		if want.read {
+			q.counts.Reads++
+			d.most = max(c.most, uint8(q.counts.Reads))
+		} else {
+			q.counts.Writes++
 		}
-		to := s
-		want := to.clients[i].drop(h)
-		w.ask(&to, i, opLower, want)
-		w.send(to, i, false, yield)
+		if c.fenced {
+			q.tokens = 0
+		}
+		d.want = uint8(k)
+		w.send(to, w.request(i, d, q), yield)
 	}
 }
 
-// end ends the holds, as their holder asks.
-func (c *client) end() {
-	c.holds, c.trusted, c.promised, c.ended = [3]uint8{}, 0, 0, true
-}
-
-// cancel cancels an attempt. It releases what the attempt may have taken, and its place in a
-// queue.
-func (w *world) cancel(s *state, i int) {
-	c := &s.clients[i]
-	c.ended = true
-	if c.unconfirmed || c.queued {
-		w.ask(s, i, opCancel, 0)
+// releases are the moves of a client that renews its holds, gives some back, or gives up an attempt.
+func (w *world) releases(s state, i int, yield move) {
+	c := s.clients[i]
+	lease := w.wants[c.want].lease
+	if c.held() > 0 {
+		w.send(s, w.request(i, &c, question{op: opRenew, counts: c.counts(), lease: lease, over: c.over}), yield)
 	}
-	c.reset()
+	if c.held() > 1 {
+		for _, less := range []script.Counts{{Reads: 1}, {Writes: 1}} {
+			if left := (script.Counts{Reads: int(c.reads) - less.Reads, Writes: int(c.writes) - less.Writes}); min(left.Reads, left.Writes) >= 0 {
+				w.send(s, w.request(i, &c, question{op: opLower, counts: left, most: c.most, lease: lease}), yield)
+			}
+		}
+	} else if c.number != 0 {
+		w.send(s, w.request(i, &c, question{op: opFree, most: c.most}), yield)
+	}
 }
 
-// carryOut makes the server carry out a request. If f is not nil, the answer goes there.
-func (w *world) carryOut(s *state, r *request, f *pending) (fault string) {
+// send yields what may become of a request. It is answered at once. Or a copy of it is late. Or it is late
+// itself, perhaps for ever, and its sender gives it up.
+func (w *world) send(s state, r *request, yield move) {
+	w.answer(s, r, "", yield)
+	if s.faults > 0 && s.late == 0 {
+		s.faults--
+		s.late = r.id
+		w.answer(s, r, ", and a copy is late", yield)
+		w.giveUp(&s, r)
+		yield(s, "", func() string { return w.describe(r, "gives up a %s, which is late", r.op) })
+	}
+}
+
+func (w *world) answer(s state, r *request, how string, yield move) {
+	said, fault := w.carryOut(&s, r)
+	w.heard(&s, r, said)
+	yield(s, fault, func() string { return w.describe(r, "does a %s: %s%s", r.op, said, how) })
+}
+
+// carryOut makes the server carry out a request. It returns the answer, and what is wrong with it.
+func (w *world) carryOut(s *state, r *request) (answer, string) {
 	before := w.redis.all[s.keys]
 	done := w.redis.run(before, r)
 	s.keys = done.keys.id
@@ -173,23 +160,10 @@ func (w *world) carryOut(s *state, r *request, f *pending) (fault string) {
 			done.fault = w.checkRequest(before, r, done)
 		}
 	}
-	if f != nil {
-		f.answer = done.answer
-	}
-	return done.fault
+	return done.answer, done.fault
 }
 
 // describe is a line of a trace about a client, or a peer, that sent a request.
 func (w *world) describe(r *request, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d %-44s %s", name(r.who), r.number, fmt.Sprintf(format, args...), short.Replace(strings.Join(r.words, " ")))
-}
-
-func (o op) String() string {
-	return [...]string{
-		"", "lock", "lock of both", "re-entry", "partial release", "release", "cancelling release", "renewal", "renewal by a watchdog", "keep-alive", "request", "resizing", "request", "cancellation",
-	}[o]
-}
-
-func (a answer) String() string {
-	return [...]string{"", "granted", "refused", "gone", "holds remain", "freed", "unclear"}[a]
 }

@@ -12,14 +12,14 @@ const second = 1000
 var (
 	mutexes = world{
 		kinds: []kind{mutex(lockName), mutex(lockName)},
-		wants: []want{{lease: 2 * second}, {lease: second, fixed: true}},
+		wants: []want{{lease: 2 * second}, {lease: second}},
 	}
 	readWrites = world{
 		kinds: []kind{readers, readers},
-		wants: []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second, fixed: true}},
+		wants: []want{{lease: 2 * second}, {read: true, lease: 2 * second}, {read: true, lease: second}},
 	}
 	fairs = world{
-		kinds: []kind{newFair(), newFair()}, wants: []want{{lease: 3500}}, maxHolds: 1, tick: 1750, queues: true,
+		kinds: []kind{newFair(), newFair()}, wants: []want{{lease: 3500}}, maxHolds: 1, tick: 1750,
 	}
 	onePermit = world{
 		kinds: []kind{leased, leased}, wants: mutexes.wants, maxHolds: 1, start: state{permits: 1},
@@ -34,38 +34,38 @@ var worlds = []struct {
 	guarded bool
 	peers   []thread
 }{
-	{"mutex, two clients", 8, mutexes, false, nil},
-	{"mutex, two clients and Redisson", 7, mutexes, false, []thread{{redisson.Mutex}}},
-	{"fenced mutex, two clients", 7, world{
-		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 1}, {lease: second, fixed: true}},
+	{"mutex, two clients", 14, mutexes, false, nil},
+	{"mutex, two clients and Redisson", 10, mutexes, false, []thread{{redisson.Mutex}}},
+	{"fenced mutex, two clients", 10, world{
+		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 1}, {lease: second}},
 	}, false, nil},
-	{"fenced mutex, two clients, blocks of tokens", 7, world{
+	{"fenced mutex, two clients, blocks of tokens", 10, world{
 		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 3}, {lease: 2 * second, tokens: 1}},
 	}, false, nil},
-	{"fenced read-write, two clients, blocks of tokens", 6, world{
+	{"fenced read-write, two clients, blocks of tokens", 7, world{
 		kinds: readWrites.kinds, wants: []want{{lease: 2 * second, tokens: 2}, {read: true, lease: 2 * second, tokens: 1}},
 	}, false, nil},
 	{"read-write, two clients", 7, readWrites, false, nil},
-	{"read-write, one client and Redisson", 7, world{
+	{"read-write, one client and Redisson", 8, world{
 		kinds: readWrites.kinds[:1], wants: readWrites.wants,
 	}, false, []thread{{redisson.Reader}, {redisson.Writer}}},
-	{"multi of two, twice", 7, world{
+	{"multi of two, twice", 8, world{
 		kinds: []kind{mutex(lockName), mutex("M"), mutex(lockName), mutex("M")},
 		wants: []want{{lease: 2 * second}}, maxHolds: 1, pair: true,
 	}, false, nil},
-	{"mutex, two clients, a watchdog", 8, mutexes, true, nil},
+	{"mutex, two clients, a watchdog", 9, mutexes, true, nil},
 	{"read-write, two clients, a watchdog", 6, readWrites, true, nil},
 	{"fair mutex, two clients", 8, fairs, false, nil},
 	{"fair mutex, two clients and Redisson", 7, fairs, false, []thread{{redisson.Fair}}},
-	{"a permit, two clients", 7, onePermit, false, nil},
-	{"a permit, two clients and Redisson", 6, onePermit, false, []thread{{redisson.Permit}}},
-	{"two permits, three clients", 5, world{
+	{"a permit, two clients", 12, onePermit, false, nil},
+	{"a permit, two clients and Redisson", 9, onePermit, false, []thread{{redisson.Permit}}},
+	{"two permits, three clients", 7, world{
 		kinds: []kind{leased, leased, leased}, wants: onePermit.wants, maxHolds: 1, start: state{permits: 2},
 	}, false, nil},
-	{"permits, two clients, resized", 6, world{
+	{"permits, two clients, resized", 7, world{
 		kinds: onePermit.kinds, wants: onePermit.wants[:1], maxHolds: 1, start: state{permits: 1, resizes: 2},
 	}, false, nil},
-	{"a semaphore with a TTL, two clients", 7, world{
+	{"a semaphore with a TTL, two clients", 20, world{
 		kinds: onePermit.kinds, wants: onePermit.wants, maxHolds: 1, start: state{permits: 1}, ttl: second,
 	}, false, nil},
 }
