@@ -30,7 +30,7 @@ func behindProxy(t *testing.T) (*redistest.Server, *redistest.Proxy, *redlatch.C
 }
 
 // Goal: whoever comes late learns that locks are not shown.
-func TestALateViewerLearnsHowManyLocksAreHidden(t *testing.T) {
+func TestLongALateViewerLearnsHowManyLocksAreHidden(t *testing.T) {
 	t.Parallel()
 	locks := make([]inspect.Lock, maxRows+3)
 	for i := range locks {
@@ -198,7 +198,7 @@ func TestTimeWithoutRedisIsAGap(t *testing.T) {
 }
 
 // Goal: Redis that answers nothing is noticed soon, however many locks are known.
-func TestASilentRedisIsNoticedAmongManyLocks(t *testing.T) {
+func TestLongASilentRedisIsNoticedAmongManyLocks(t *testing.T) {
 	t.Parallel()
 	server, proxy, client := behindProxy(t)
 	server.CLI(t, "EVAL", `for i = 1, 1000 do redis.call('HSET', 'lock:' .. i, '6ba7b810-9dad-11d1-80b4-00c04fd430c8:' .. i, 1); redis.call('PEXPIRE', 'lock:' .. i, 600000) end`, "0")

@@ -39,7 +39,7 @@ func TestHandlerRefusesATokenThatNoLockIssues(t *testing.T) {
 
 // Goal: clients do not decide how much a process remembers. Method: a million resources, and
 // long ones; what was in use meanwhile is still guarded.
-func TestMemoryIsBounded(t *testing.T) {
+func TestLongMemoryIsBounded(t *testing.T) {
 	var m fence.Memory
 	pass := func(token int64, resource string) error { return m.Pass(context.Background(), token, resource) }
 	long := strings.Repeat("x", 4000)

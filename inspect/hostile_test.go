@@ -17,7 +17,7 @@ import (
 // Goal: other people's large keys cost little: neither many bytes, nor a long command. Method: data of
 // some megabytes lie under names that look like those of locks; the replies are measured, and so are
 // the commands by the server's own log.
-func TestLargeKeysAreNotReadWhole(t *testing.T) {
+func TestLongLargeKeysAreNotReadWhole(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	c := open(t, s.URL(), redlatch.Config{})

@@ -140,7 +140,7 @@ func awaitWaiters(t *testing.T, server *redistest.Server) {
 
 // Goal: after kill -9 of the leader the next one leads within the remaining lease and 50 ms. Method:
 // real processes; the median of three to nine counts, because others use the machine meanwhile.
-func TestFailoverTakesTheRemainingLease(t *testing.T) {
+func TestLongFailoverTakesTheRemainingLease(t *testing.T) {
 	server := redistest.Start(t)
 	leads := startProcess(t, server.URL())
 	leads.await("started")
@@ -194,7 +194,7 @@ func TestALeaderThatStoodStillStepsDown(t *testing.T) {
 
 // Goal: a leader that a watchdog protects leads on after a pause that is longer than its lease. Method:
 // SIGSTOP for two leases. The other candidate does not lead, and the first one writes on.
-func TestAProtectedLeaderSurvivesAPause(t *testing.T) {
+func TestLongAProtectedLeaderSurvivesAPause(t *testing.T) {
 	server := redistest.Start(t)
 	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{})
 	if err != nil {

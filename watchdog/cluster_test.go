@@ -44,7 +44,7 @@ func nameAt(d driver.Sharded, at *redistest.Server, there bool, make func(name s
 // masters one is frozen, with the sessions of 1,500 paused clients on it. A client elsewhere
 // must keep its locks, though it has one on the frozen shard as well, and the watchdog must
 // not count itself out.
-func TestAFrozenShardHoldsUpNobodyElse(t *testing.T) { // alone: it keeps the machine busy
+func TestLongAFrozenShardHoldsUpNobodyElse(t *testing.T) { // alone: it keeps the machine busy
 	c := redistest.StartCluster(t, 3, 0)
 	d := connectCluster(t, c)
 	const paused = 1500
@@ -107,7 +107,7 @@ func newClientAt(t *testing.T, d *cluster.Driver, at *redistest.Server, there bo
 
 // Goal: a slot that moves during a pause does not look like death, and death looks like
 // death nevertheless. Method: the pulse stays where a process that stands still has it.
-func TestAPulseIsFoundWhereItsSlotHasBeen(t *testing.T) {
+func TestLongAPulseIsFoundWhereItsSlotHasBeen(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	d := connectCluster(t, c)

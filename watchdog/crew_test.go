@@ -49,7 +49,7 @@ func alive(t testing.TB, server *redistest.Server, locks []string) int {
 // Goal: the work is shared, and whoever is left takes over from those that die. Method: a
 // thousand clients stand still; of three watchdogs, two end without a word, because their
 // connections go silent, while every lock must live on.
-func TestThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
+func TestLongThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	const n = 1000
@@ -122,7 +122,7 @@ func TestAWatchdogThatEndsSaysSo(t *testing.T) {
 // Goal: one that cannot do its work, though it reaches Redis, leaves it to another. Method:
 // an ACL forbids it to ask for pulses. Alone it serves nobody; whichever of the two the
 // sessions belong to, all of them must live on with the other.
-func TestAWatchdogThatCannotServeDoesNotCountItselfAlive(t *testing.T) {
+func TestLongAWatchdogThatCannotServeDoesNotCountItselfAlive(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
@@ -142,7 +142,7 @@ func TestAWatchdogThatCannotServeDoesNotCountItselfAlive(t *testing.T) {
 }
 
 // Goal: a lock that Redis refuses to renew costs the others of its batch nothing.
-func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
+func TestLongARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
@@ -165,7 +165,7 @@ func TestARefusedRenewalCostsTheOthersNothing(t *testing.T) {
 
 // Goal: what a watchdog costs while nobody is stalled is the same for no locks and for a
 // hundred thousand. Method: count the server's commands for a number of looks.
-func TestTheIdleCostIsFlatInTheNumberOfLocks(t *testing.T) { // alone: it keeps the machine busy
+func TestLongTheIdleCostIsFlatInTheNumberOfLocks(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	w := run(t, d, watchdog.Config{})

@@ -131,7 +131,7 @@ func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {
 }
 
 // Goal: sessions full of entries that are skipped are large sessions, and cost nobody else.
-func TestManySessionsOfSkippedEntriesCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
+func TestLongManySessionsOfSkippedEntriesCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	healthy := newClient(t, d)
@@ -171,7 +171,7 @@ func users(t *testing.T, server *redistest.Server, user, as string) {
 // Goal: with the rights of docs/acl.md one application can make the watchdog prolong the lock of
 // another, by an hour at most, and nothing else. Method: it writes the session of a dead client,
 // and has the pulse that it names.
-func TestANeighbourProlongsLocksOfOthersAtMost(t *testing.T) {
+func TestLongANeighbourProlongsLocksOfOthersAtMost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	users(t, server, "orders", "books")

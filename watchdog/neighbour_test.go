@@ -133,7 +133,7 @@ func TestWhatIsNoSessionIsNeverRemoved(t *testing.T) {
 
 // Goal: no record costs Redis or the watchdog more than a few megabytes, nor a healthy client
 // its lock. Method: thirty entries of the highest counts, and one of a huge lock name.
-func TestARecordOfHighCountsIsCheap(t *testing.T) {
+func TestLongARecordOfHighCountsIsCheap(t *testing.T) {
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	healthy := newClient(t, d)
@@ -226,7 +226,7 @@ func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 
 // Goal: large sessions wait for others, not others for them. Method: there are more of them
 // than are visited at a time, and each asks for far more than one request may.
-func TestManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
+func TestLongManyLargeSessionsCostNobodyElse(t *testing.T) { // alone: it keeps the machine busy
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	healthy := newClient(t, d)

@@ -107,7 +107,7 @@ func clientOn(t *testing.T, d driver.Driver, server int) *client {
 // Goal: in a cluster no request touches two slots, and while one server is down, what lies
 // on the others lives on. Method: the part that Redis Cluster plays here is played by one
 // server, whose driver knows two.
-func TestWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
+func TestLongWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())

@@ -17,7 +17,7 @@ const lease = 2500 * time.Millisecond
 
 // Goal: a paused client's holds of every kind are renewed exactly as it would have renewed
 // them. Method: take them, stand still for two leases, and look at their keys all the time.
-func TestAPausedClientKeepsHoldsOfEveryKind(t *testing.T) {
+func TestLongAPausedClientKeepsHoldsOfEveryKind(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
@@ -100,7 +100,7 @@ func TestASessionOfTheDeadDoesNotWaitForItsExpiry(t *testing.T) {
 	}
 }
 
-func TestAClientThatIsPausedForTooLongIsLetGo(t *testing.T) {
+func TestLongAClientThatIsPausedForTooLongIsLetGo(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
@@ -160,7 +160,7 @@ func TestALockOfSomebodyElseIsNeverTouched(t *testing.T) {
 	}
 }
 
-func TestNobodyRenewsBeyondTheEndOfAHold(t *testing.T) {
+func TestLongNobodyRenewsBeyondTheEndOfAHold(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
@@ -241,7 +241,7 @@ func TestAFormerConnectionDoesNotKeepTheDead(t *testing.T) {
 
 // A key in the place of a session that is none must neither stop the watchdog nor stay
 // listed for ever.
-func TestASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
+func TestLongASessionOfTheWrongTypeHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())

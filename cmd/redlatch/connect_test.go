@@ -96,7 +96,7 @@ func TestWhichErrorsOfAServerPass(t *testing.T) {
 
 // Goal: a verb with -w survives that its server is away for longer than a request takes, while it
 // waits for the lock, and says so once.
-func TestAVerbWaitsForItsServerAgain(t *testing.T) {
+func TestLongAVerbWaitsForItsServerAgain(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"run", "wait"} {
 		server := redistest.Start(t)
@@ -154,7 +154,7 @@ func TestTheWaitForAServerEnds(t *testing.T) {
 
 // Goal: what is left of -w after connecting is for the lock. Method: nobody can connect for more
 // than half of it, and then the lock is held.
-func TestTheWaitForTheServerCounts(t *testing.T) {
+func TestLongTheWaitForTheServerCounts(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.CLI(t, "HSET", "job", someOwner, "1")

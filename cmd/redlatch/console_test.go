@@ -174,7 +174,7 @@ func TestTheConsolePrintsATokenIfLocksCanBeTakenAway(t *testing.T) {
 }
 
 // Goal: the demonstration shows its own locks on a page, and ends with it.
-func TestTheDemoHasAConsole(t *testing.T) {
+func TestLongTheDemoHasAConsole(t *testing.T) {
 	t.Parallel()
 	p := startDemo(t, append([]string{"--console"}, shortDemo...)...)
 	found := regexp.MustCompile(`console (http://127\.0\.0\.1:\d+/)`)

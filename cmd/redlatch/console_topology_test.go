@@ -156,7 +156,7 @@ func lockClient(t *testing.T, url string) *redlatch.Client {
 
 // Goal: on a Cluster the page has the locks of all masters, and takes one away, with the rights that
 // docs/acl.md lists and no others. With a master down the page says so, and goes on with the others.
-func TestTheConsoleOnAClusterWithTheSmallestRights(t *testing.T) {
+func TestLongTheConsoleOnAClusterWithTheSmallestRights(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
 	consoleUser(t, true, cluster.Servers...)
@@ -221,7 +221,7 @@ func TestTheConsoleWithTheRightsOfAnInspector(t *testing.T) {
 }
 
 // Goal: behind Sentinel the page follows the primary.
-func TestTheConsoleBehindSentinel(t *testing.T) {
+func TestLongTheConsoleBehindSentinel(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(s.Addrs(), ",") + "/" + s.Name

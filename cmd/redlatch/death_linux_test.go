@@ -146,7 +146,7 @@ func TestWithoutItsProcNothingIsStarted(t *testing.T) {
 }
 
 // Goal: a user who waits at a terminal learns for whom, and a log does not.
-func TestALongWaitNamesTheHolderAtATerminal(t *testing.T) {
+func TestLongALongWaitNamesTheHolderAtATerminal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.CLI(t, "HSET", "job", seenOwner, "1")

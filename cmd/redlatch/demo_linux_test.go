@@ -55,7 +55,7 @@ func TestDemoPauseInATerminalDrawsThePicture(t *testing.T) {
 	p.end(0)
 }
 
-func TestDemoPauseShowsBothHalves(t *testing.T) {
+func TestLongDemoPauseShowsBothHalves(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	p := startDemo(t, "--pause", "--lease", "1500ms", "--redis", server.URL())

@@ -249,7 +249,7 @@ func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
 }
 
 // The lease of the killed worker would stand for two seconds more.
-func TestDemoTakesTheLockOfADeadWorkerAlong(t *testing.T) {
+func TestLongDemoTakesTheLockOfADeadWorkerAlong(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	p := startDemo(t, "--workers", "2", "--for", "10s", "--lease", "2500ms", "--redis", server.URL())
@@ -292,7 +292,7 @@ func TestDemoReportsWhatFails(t *testing.T) {
 }
 
 // As behind "| head".
-func TestDemoTidiesUpWhenNobodyReadsItAnyMore(t *testing.T) {
+func TestLongDemoTidiesUpWhenNobodyReadsItAnyMore(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"--workers", "2", "--for", "60s"}, {"--pause"}} {
 		p := newDemoProcess(t, flags...)

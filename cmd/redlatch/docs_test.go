@@ -17,7 +17,7 @@ import (
 // Goal: the commands of the documentation do what it says. Method: run each line of these pages that begins
 // with a dollar, and each of the README that begins with redlatch, and compare its exit code with the one
 // behind it, or 0.
-func TestTheSnippetsOfTheDocumentationRun(t *testing.T) {
+func TestLongTheSnippetsOfTheDocumentationRun(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	dir, env := shell(t, server)

@@ -7,7 +7,7 @@ import (
 )
 
 // Goal: the command works where approved cryptography alone is allowed.
-func TestTheCommandWorksInFIPSMode(t *testing.T) {
+func TestLongTheCommandWorksInFIPSMode(t *testing.T) {
 	t.Parallel()
 	env := append(commandEnv(t, redistest.Start(t)), "GODEBUG=fips140=only")
 	for _, arguments := range [][]string{

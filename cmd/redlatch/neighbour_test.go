@@ -65,7 +65,7 @@ func wantPrintable(t *testing.T, what, said string, lines int) {
 
 // Goal: nobody who may write into Redis puts words into the command's mouth. Method: every
 // verb on locks with owners that try.
-func TestOwnersForgeNoLines(t *testing.T) {
+func TestLongOwnersForgeNoLines(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for what, owner := range forgeries() {
@@ -116,7 +116,7 @@ func TestUnlockTakesAnOwnerAsStatusNamesIt(t *testing.T) {
 
 // Goal: whatever a name costs whoever wrote it, it costs the reader a line. Method: every verb on
 // an owner of 8 kB, and on a hash with a million fields, which no script may walk through.
-func TestTheCommandAnswersSoonWhateverIsThere(t *testing.T) {
+func TestLongTheCommandAnswersSoonWhateverIsThere(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.CLI(t, "HSET", "long", strings.Repeat("x\n", 1<<12), "1")

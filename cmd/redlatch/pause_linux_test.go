@@ -100,7 +100,7 @@ func pauseTask(server *redistest.Server) holderTask {
 }
 
 // Story 1, first half: protection without a watchdog is no protection, and no harm.
-func TestWithoutAWatchdogAPausedHolderLosesItsLock(t *testing.T) {
+func TestLongWithoutAWatchdogAPausedHolderLosesItsLock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	h := startHolder(t, pauseTask(server), 0)
@@ -133,7 +133,7 @@ func (r *rival) staysInFor(t *testing.T, d time.Duration) {
 }
 
 // Story 1, second half: with a watchdog nobody enters, and the holder works on.
-func TestWithAWatchdogAPausedHolderKeepsItsLock(t *testing.T) {
+func TestLongWithAWatchdogAPausedHolderKeepsItsLock(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	startDog(t, server.URL()).awaitReady(true)
@@ -193,7 +193,7 @@ func TestTheLockOfAKilledHolderIsFreeAfterItsLease(t *testing.T) {
 }
 
 // Story 3: the watchdog's patience has an end, and the guard refuses who wakes up after it.
-func TestAHolderThatIsPausedForTooLongIsLetGoAndItsLateWriteRefused(t *testing.T) {
+func TestLongAHolderThatIsPausedForTooLongIsLetGoAndItsLateWriteRefused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	const patience = 4 * time.Second

@@ -65,7 +65,7 @@ func (r *running) awaitBeat() {
 }
 
 // Goal: while redlatch is stopped, the lock is kept and nobody works. Then all go on.
-func TestAProtectedRunThatIsStoppedGoesOn(t *testing.T) {
+func TestLongAProtectedRunThatIsStoppedGoesOn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r, rival := startProtected(t, server)
@@ -93,7 +93,7 @@ func TestAProtectedRunThatIsStoppedGoesOn(t *testing.T) {
 }
 
 // Goal: Ctrl-Z and fg at a terminal, with a pause that no unprotected run survives.
-func TestAProtectedRunThatIsStoppedWithCtrlZGoesOnWithFg(t *testing.T) {
+func TestLongAProtectedRunThatIsStoppedWithCtrlZGoesOnWithFg(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	startDog(t, server.URL()).awaitReady(true)
@@ -130,7 +130,7 @@ func TestAProtectedRunThatIsStoppedWithCtrlZGoesOnWithFg(t *testing.T) {
 }
 
 // A container that is paused as a whole.
-func TestAProtectedRunThatIsFrozenAsAWholeGoesOn(t *testing.T) {
+func TestLongAProtectedRunThatIsFrozenAsAWholeGoesOn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	f := proctest.NewFreezer(t, "cgroup2")
@@ -166,7 +166,7 @@ func descendants(t *testing.T, of int) (all []int) {
 }
 
 // A redlatch that is killed while it is stopped can confirm nothing any more.
-func TestAProtectedRunWhoseRedlatchIsKilledIsStopped(t *testing.T) {
+func TestLongAProtectedRunWhoseRedlatchIsKilledIsStopped(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r, rival := startProtected(t, server)
@@ -182,7 +182,7 @@ func TestAProtectedRunWhoseRedlatchIsKilledIsStopped(t *testing.T) {
 }
 
 // The watchdog's patience has an end.
-func TestAProtectedRunThatIsStoppedForTooLongIsKilledInItsSleep(t *testing.T) {
+func TestLongAProtectedRunThatIsStoppedForTooLongIsKilledInItsSleep(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r, rival := startProtected(t, server, "--max-pause", "2s")

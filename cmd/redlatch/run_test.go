@@ -18,7 +18,7 @@ import (
 // after the last renewal, SIGKILL after 3.5 s, and the lock ends after 4 s.
 const shortLease = "--lease-time 4s --kill-after 400ms "
 
-func TestAFrozenServer(t *testing.T) {
+func TestLongAFrozenServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, shortLease+"job", stubborn)
@@ -33,7 +33,7 @@ func TestAFrozenServer(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsCutOff(t *testing.T) {
+func TestLongAServerThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -50,7 +50,7 @@ func TestAServerThatIsCutOff(t *testing.T) {
 }
 
 // A limit that is far away is not the cause.
-func TestAServerThatDies(t *testing.T) {
+func TestLongAServerThatDies(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, shortLease+"--max-hold 1m job", stubborn)
@@ -72,7 +72,7 @@ func TestAServerThatRestartsEmpty(t *testing.T) {
 	r.end(exitLost, `lock "job": hold lost: the server was restarted, and has lost its data: the command was stopped; it is free now`)
 }
 
-func TestAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
+func TestLongAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, shortLease+"job", `
@@ -186,7 +186,7 @@ func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
 }
 
 // A redlatch that was paused for longer than the lease says what became of the command.
-func TestACommandIsStoppedWhileItsRedlatchIsPaused(t *testing.T) {
+func TestLongACommandIsStoppedWhileItsRedlatchIsPaused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	r := startRunning(t, server, shortLease+"job", stubborn)

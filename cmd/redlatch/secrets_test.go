@@ -34,7 +34,7 @@ func TestURLsAreHandedDownWithoutPasswords(t *testing.T) {
 
 // Goal: no password is told. Method: the word secret stands where one stands, and is looked for
 // in the help and in what every verb says of URLs that it cannot use.
-func TestNoVerbTellsAPassword(t *testing.T) {
+func TestLongNoVerbTellsAPassword(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	wrong := []string{

@@ -112,7 +112,7 @@ func (tm *turmoil) verdict() verdict {
 // Story 5: hundreds of holders, each process stopped at random for several leases, and two
 // watchdogs, one of which is killed and started again all the time. Nobody overlaps, and no
 // hold is lost.
-func TestHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
+func TestLongHoldersArePausedAtRandomWhileAWatchdogDiesAllTheTime(t *testing.T) {
 	processes, locks, length, pause := 6, 10, 10*time.Second, 3.0
 	if s := redistest.Stretch(1); s > 1 {
 		processes, locks, length, pause = 50, 10, time.Duration(s)*20*time.Second, 10

@@ -107,7 +107,7 @@ func freeze(t *testing.T, pid int, kind string) {
 // Goal: whatever happens to redlatch or to its switch, the last sign of life of everything under
 // the lock comes before the lock can be somebody else's. Method: random rounds, each on a lock of
 // its own. A pipe tells when the last process is gone, and Redis how long the lock had left.
-func TestTheLastSignOfLifeComesBeforeTheEndOfTheLock(t *testing.T) {
+func TestLongTheLastSignOfLifeComesBeforeTheEndOfTheLock(t *testing.T) {
 	server := redistest.Start(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

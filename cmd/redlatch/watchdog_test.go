@@ -177,7 +177,7 @@ func TestAWatchdogServesItsHealthAndEndsAtSIGTERM(t *testing.T) {
 
 // Goal: the order in which the server and its watchdogs start does not matter, nor does the
 // server's end. Method: there is none at first, then one, then none, then one that is empty.
-func TestAWatchdogOutlivesItsServer(t *testing.T) {
+func TestLongAWatchdogOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()

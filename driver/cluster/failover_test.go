@@ -131,7 +131,7 @@ func loseAMaster(t *testing.T, hurt func(*redistest.Server)) {
 
 // Goal: also without a replica nobody else is held up, also not by those who open a
 // driver or a listener meanwhile; and calls at the frozen server end in time, honestly.
-func TestAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
+func TestLongAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	victim := c.Servers[0]

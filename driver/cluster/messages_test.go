@@ -154,7 +154,7 @@ func awaitListeners(t *testing.T, s *redistest.Server, channel string, want int6
 
 // Goal: whatever happens to subscriptions, they come back by themselves, and the
 // receiver learns of it. Method: all of that happens to one cluster, one after another.
-func TestSubscriptionsSurvive(t *testing.T) {
+func TestLongSubscriptionsSurvive(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
 	d := open(t, c.Servers[0].Addr())

@@ -65,7 +65,7 @@ func increment(t *testing.T, d driver.Driver, home string) {
 // Goal: a migrating slot delays neither scripts nor waiters. Method: one migrates for
 // seconds. A key is moved, others stay, others are new; what is published at the target,
 // and nowhere else, has to arrive at a listener that was there before.
-func TestASlotStaysOpen(t *testing.T) {
+func TestLongASlotStaysOpen(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	from, to := c.Servers[0], c.Servers[1]

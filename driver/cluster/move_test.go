@@ -57,7 +57,7 @@ func refusedWith(err error, code string) bool {
 // Goal: nobody notices that a slot moves, and nothing is done twice. Method: single
 // commands and pipelines increment keys of one slot, old ones and new ones, while it goes
 // from server to server.
-func TestASlotMovesUnderAStreamOfCommands(t *testing.T) {
+func TestLongASlotMovesUnderAStreamOfCommands(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	d := open(t, c.Servers[0].Addr())

@@ -15,7 +15,7 @@ import (
 // Goal: a name that leads to another server by now is connected to again. Method: behind
 // the name of one server there is a proxy, which has led to another one until now, and
 // existing connections still lead there. That one answers MOVED to the same name.
-func TestMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {
+func TestLongMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	named, wrong := c.Servers[0], c.Servers[1]

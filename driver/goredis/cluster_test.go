@@ -202,7 +202,7 @@ func TestAServerThatComesBackIsUsed(t *testing.T) {
 }
 
 // Goal: a migrating slot delays no command. Method: one key is moved, others stay, others are new.
-func TestASlotStaysOpen(t *testing.T) {
+func TestLongASlotStaysOpen(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	from, to := c.Servers[0], c.Servers[1]

@@ -63,7 +63,7 @@ func failoverClient(t *testing.T, s *redistest.Sentinels, dial func(context.Cont
 }
 
 // Goal: commands and listeners follow to the new primary when the old one dies.
-func TestFailover(t *testing.T) {
+func TestLongFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	first := s.Primary(t)

@@ -98,7 +98,7 @@ func channelsAt(t *testing.T, c *redistest.Cluster, masters int) (channels []str
 
 // Goal: whatever happens to subscriptions in a cluster, they come back by themselves, the receiver
 // learns of it, and messages of both kinds arrive. Method: all of that happens, one after another.
-func TestSubscriptionsSurvive(t *testing.T) {
+func TestLongSubscriptionsSurvive(t *testing.T) {
 	t.Parallel()
 	for name, protocol := range map[string]int{"RESP2": 2, "RESP3": 3} {
 		t.Run(name, func(t *testing.T) {

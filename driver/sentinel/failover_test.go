@@ -73,13 +73,13 @@ func try(server *redistest.Member, words ...string) string {
 	return text
 }
 
-// TestFailover kills the primary under commands. They continue at the new primary, and so
+// TestLongFailover kills the primary under commands. They continue at the new primary, and so
 // do new listeners. The old one comes back and takes itself for a primary until the
 // sentinels reconfigure it: nothing is ever sent to it.
 //
 // On a busy machine the sentinels may lose sight of the new primary for a moment, and then the
 // old one may be chosen rightly. Such a run shows nothing, and another one follows.
-func TestFailover(t *testing.T) {
+func TestLongFailover(t *testing.T) {
 	t.Parallel()
 	for range 4 {
 		if failOver(t) {
@@ -140,9 +140,9 @@ func failOver(t *testing.T) (meant bool) {
 	return true
 }
 
-// TestPartition cuts the primary off from everybody but the client, whose connection
+// TestLongPartition cuts the primary off from everybody but the client, whose connection
 // lasts. The sentinels name another one, and the client follows although nothing breaks.
-func TestPartition(t *testing.T) {
+func TestLongPartition(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	first := s.Primary(t)
@@ -167,9 +167,9 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// TestSentinelsThatAreGoneAreNotMissed while the connection lasts. Without any of them
+// TestLongSentinelsThatAreGoneAreNotMissed while the connection lasts. Without any of them
 // there is no new connection, and with one there is.
-func TestSentinelsThatAreGoneAreNotMissed(t *testing.T) {
+func TestLongSentinelsThatAreGoneAreNotMissed(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	// The first tells of the others.
@@ -198,7 +198,7 @@ func TestSentinelsThatAreGoneAreNotMissed(t *testing.T) {
 	eventuallyWorks(t, d)
 }
 
-func TestFrozenSentinelsDelayNobodyForLong(t *testing.T) {
+func TestLongFrozenSentinelsDelayNobodyForLong(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	for frozen, limit := range []time.Duration{0, 0, time.Second, 3 * time.Second} {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestTheProgramShowsAPoolThatSharesPermits(t *testing.T) {
+func TestLongTheProgramShowsAPoolThatSharesPermits(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	if err := show(t.Context(), &out); err != nil {

@@ -125,7 +125,7 @@ func TestTheGraphIsBounded(t *testing.T) {
 }
 
 // Goal: however many goroutines wait, a heartbeat tells 256 of them, and the rest is not lost sight of.
-func TestAHeartbeatTellsSomeOfVeryManyWaits(t *testing.T) {
+func TestLongAHeartbeatTellsSomeOfVeryManyWaits(t *testing.T) {
 	s := &stage{T: t, driver: connect(t, redistest.Start(t).Addr())}
 	s.ctx, s.giveUp = context.WithCancel(context.Background())
 	defer s.end()

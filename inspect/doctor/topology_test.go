@@ -14,7 +14,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestReplicas(t *testing.T) {
+func TestLongReplicas(t *testing.T) {
 	t.Parallel()
 	r := redistest.StartReplicas(t, 1)
 	primary := r.Primary.Server.Addr()
@@ -56,7 +56,7 @@ func clusterTarget(t *testing.T, c *redistest.Cluster) doctor.Target {
 	return doctor.Target{Name: "cluster", Driver: d}
 }
 
-func TestEachMasterOfAClusterIsExamined(t *testing.T) {
+func TestLongEachMasterOfAClusterIsExamined(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 3)
 	target := clusterTarget(t, c)

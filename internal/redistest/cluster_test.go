@@ -10,7 +10,7 @@ import (
 
 // Goal: what the tests of clusters rely upon. Method: one cluster goes through it all,
 // since starting one takes seconds.
-func TestClusterMovesSlotsAndFailsOver(t *testing.T) {
+func TestLongClusterMovesSlotsAndFailsOver(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	c := redistest.StartCluster(t, 3, 1)

@@ -33,7 +33,7 @@ func TestReplicasCopyTheirPrimary(t *testing.T) {
 	}
 }
 
-func TestSentinelsReplaceADeadPrimary(t *testing.T) {
+func TestLongSentinelsReplaceADeadPrimary(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	first := s.Primary(t)

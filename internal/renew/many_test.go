@@ -48,7 +48,7 @@ func wantAllInTime(t *testing.T, e *renew.Engine, s *server, all []*holder, requ
 	}
 }
 
-func TestTenThousandItemsOfOneMomentMakeAHundredRequestsEachThird(t *testing.T) {
+func TestLongTenThousandItemsOfOneMomentMakeAHundredRequestsEachThird(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
@@ -115,7 +115,7 @@ func TestFixedLeasesDoNotKeepOthersFromBeingRenewedTogether(t *testing.T) {
 	})
 }
 
-func TestAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
+func TestLongAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
@@ -140,7 +140,7 @@ func TestAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
 // Goal: whoever has a long lease is not dragged down by neighbours whose leases are so
 // short that the network cannot serve them. Method: an answer takes 50 ms, which is
 // nothing for a lease of 30 s; holds with a lease of 100 ms come and go all the time.
-func TestALongLeaseSurvivesBesideLeasesThatCannotBeServed(t *testing.T) {
+func TestLongALongLeaseSurvivesBesideLeasesThatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
@@ -160,7 +160,7 @@ func TestALongLeaseSurvivesBesideLeasesThatCannotBeServed(t *testing.T) {
 }
 
 // Random arrivals, departures and latencies over an hour: nobody late, ever.
-func TestAnHourOfComingAndGoingKeepsEveryLease(t *testing.T) {
+func TestLongAnHourOfComingAndGoingKeepsEveryLease(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -12,7 +12,7 @@ import (
 
 // Goal: no loop is sized by what somebody else wrote. Method: what the server itself says that
 // a script took, at best of three times: a busy machine adds to it.
-func TestNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
+func TestLongNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	const most = 131072 // fields that a lock may have
 	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})

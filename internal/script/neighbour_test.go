@@ -61,7 +61,7 @@ func (s *server) costs(t *testing.T, what string, prepare func(), call func() sc
 }
 
 // A hash of one field that is huge, in its name or in its value; a huge counter of tokens.
-func TestHugeFields(t *testing.T) {
+func TestLongHugeFields(t *testing.T) {
 	s := ownServer(t)
 	const huge = "x"
 	grow := "local x = string.rep('x', 1024) for i = 1, 16 do x = x .. x end " // 64 MB
@@ -88,7 +88,7 @@ const plainOwner = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 func fairOfHostB() script.Fair { return script.NewFair("job", 5*time.Minute, protocol.Plain) }
 
 // A queue, deadlines and keep-alives that somebody else has filled.
-func TestFullQueues(t *testing.T) {
+func TestLongFullQueues(t *testing.T) {
 	s := ownServer(t)
 	f := fairOfHostB()
 	mine := plainOwner + ":1"
@@ -120,7 +120,7 @@ func TestFullQueues(t *testing.T) {
 }
 
 // Deadlines and keep-alives alone.
-func TestFullDeadlinesAndBeats(t *testing.T) {
+func TestLongFullDeadlinesAndBeats(t *testing.T) {
 	s := ownServer(t)
 	f := fairOfHostB()
 	mine := plainOwner + ":1"

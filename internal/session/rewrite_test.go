@@ -65,7 +65,7 @@ func TestWhatLeavesWhileASessionIsWrittenAnewStaysAway(t *testing.T) {
 
 // Goal: nothing is missing of a session that needs several requests, nor is a paused process
 // without its first entries for a moment: they are in the request that removes it.
-func TestALargeSessionIsWrittenAnewWhole(t *testing.T) {
+func TestLongALargeSessionIsWrittenAnewWhole(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
 		var want []string

@@ -163,7 +163,7 @@ func TestWhatHappensInAnOutageIsToldAfterIt(t *testing.T) {
 }
 
 // Goal: whatever is lost, in the end Redis says what the registry says.
-func TestTheSessionAgreesWithTheRegistryAfterRandomLosses(t *testing.T) {
+func TestLongTheSessionAgreesWithTheRegistryAfterRandomLosses(t *testing.T) {
 	t.Parallel()
 	for round := range redistest.Stretch(20) {
 		seed := rand.Uint64()

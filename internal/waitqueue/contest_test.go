@@ -18,7 +18,7 @@ import (
 // long. Method: fake time, in which only the ways to Redis and the sections take time. A process
 // of another library is told like ours, needs a while to come, and releases the lock after one
 // section.
-func TestProcessesThatWantOneLockAllGetTheirShare(t *testing.T) {
+func TestLongProcessesThatWantOneLockAllGetTheirShare(t *testing.T) {
 	t.Parallel()
 	us := func(goroutines int) contender { return contender{goroutines: goroutines} }
 	other := func(wakes time.Duration) contender { return contender{goroutines: 2, wakes: wakes} }

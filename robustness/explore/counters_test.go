@@ -72,7 +72,7 @@ func TestEveryInterleavingOfCountersKeepsThePromises(t *testing.T) {
 
 // Goal: what would be a defect of a numbered request is found. Method: each mutation is put into the text of
 // its script. One changes what a client does.
-func TestDefectsOfCountersAreFound(t *testing.T) {
+func TestLongDefectsOfCountersAreFound(t *testing.T) {
 	t.Parallel()
 	const semaphore, full, latch = "a semaphore, two slots and Redisson", "a semaphore that is full", "a latch, two slots and Redisson"
 	for _, m := range []struct {

@@ -65,7 +65,7 @@ var mutations = []struct {
 
 // Goal: what would be a defect is found. Method: each mutation is put into the text of its
 // script, and a search has to find a violation.
-func TestMutationsAreFound(t *testing.T) {
+func TestLongMutationsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutations {
 		t.Run(m.what, func(t *testing.T) {

@@ -17,11 +17,11 @@ func find(t *testing.T, theme string, seed uint64, seeds int) {
 
 // Goal: slots that move break no promise. Method: seeds that find what
 // robustness/mutants breaks.
-func TestSlotsThatMoveBreakNoPromise(t *testing.T) {
+func TestLongSlotsThatMoveBreakNoPromise(t *testing.T) {
 	find(t, "cluster", 0, 3)
 	find(t, "cluster", 700, 3)
 }
 
 // Goal: a replica that takes over has what replicas confirmed, and who loses a hold is told. Method: seeds
 // that find what robustness/mutants breaks.
-func TestReplicasThatTakeOverBreakNoPromise(t *testing.T) { find(t, "replicas", 570, 8) }
+func TestLongReplicasThatTakeOverBreakNoPromise(t *testing.T) { find(t, "replicas", 570, 8) }

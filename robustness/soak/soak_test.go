@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 // Goal: nothing grows, however long clients lock names that come and go while connections break.
 // Method: all kinds of locks on three servers, and a measurement of each quantity three hundred times.
-func TestNothingGrows(t *testing.T) {
+func TestLongNothingGrows(t *testing.T) {
 	length := shortSoak
 	if text := os.Getenv(lengthEnv); text != "" {
 		var err error

@@ -217,7 +217,7 @@ func TestTheUsersOfTheDocumentationHaveEveryCommandOfTheScripts(t *testing.T) {
 			}
 		}
 	}
-	scripts, err := filepath.Glob("internal/script/*.[li][un][ac]")
+	scripts, err := filepath.Glob("../../internal/script/*.[li][un][ac]")
 	if err != nil || len(scripts) < 10 {
 		t.Fatal(scripts, err)
 	}
@@ -250,7 +250,7 @@ func TestTheUsersOfTheDocumentationReachNothingElse(t *testing.T) {
 	server.CLI(t, "ACL", "LOG", "RESET")
 }
 
-func TestTheUsersOfTheDocumentationAreEnoughInACluster(t *testing.T) {
+func TestLongTheUsersOfTheDocumentationAreEnoughInACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 0)
 	introduceUsers(t, cluster.Servers, "orders", "watchdog")

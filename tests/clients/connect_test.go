@@ -46,7 +46,7 @@ func (v *vault) rotate(t *testing.T, password string, servers ...*redistest.Serv
 
 // Goal: passwords can be rotated in every form of deployment. Method: the client locks
 // before and after; a connection with an old password would be refused.
-func TestPasswordsAreRotated(t *testing.T) {
+func TestLongPasswordsAreRotated(t *testing.T) {
 	t.Parallel()
 	single, cluster := redistest.Start(t), redistest.StartCluster(t, 3, 0)
 	watched := redistest.StartSentinels(t)
@@ -94,7 +94,7 @@ func TestPasswordsAreRotated(t *testing.T) {
 // Goal: servers that cannot be reached under the names that they have can be reached
 // under others. Method: the names of the URL lead nowhere; those that servers name are
 // replaced by proxies.
-func TestAddressesAreTranslated(t *testing.T) {
+func TestLongAddressesAreTranslated(t *testing.T) {
 	t.Parallel()
 	single, cluster := redistest.Start(t), redistest.StartCluster(t, 3, 0)
 	watched := redistest.StartSentinels(t)

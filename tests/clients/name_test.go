@@ -21,7 +21,7 @@ import (
 
 // Goal: the owner that stands in Redis leads to a process, on every kind of deployment. Method:
 // the client's id is looked for among the connections of the server that has the lock.
-func TestAnOwnerLeadsToAProcessInClientList(t *testing.T) {
+func TestLongAnOwnerLeadsToAProcessInClientList(t *testing.T) {
 	t.Parallel()
 	single, watched, cluster := redistest.Shared(t), redistest.StartSentinels(t), redistest.StartCluster(t, 3, 0)
 	name := redistest.Name(t)

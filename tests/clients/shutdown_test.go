@@ -195,6 +195,7 @@ func TestShutdownLetsAQuorumEndInPeace(t *testing.T) {
 			clients, members = append(clients, c), append(members, c.Mutex("job"))
 		}
 		h := check.Must(redlatch.NewQuorum(members...).Lock(t.Context()))
+		synctest.Wait() // Lock returns with a majority, and Shutdown takes no member that asks later
 		done := fixture.Shutting(t, clients[0], t.Context())
 		time.Sleep(5 * time.Minute)
 		if len(h.Members()) != 3 || !h.Valid() || len(done) > 0 {

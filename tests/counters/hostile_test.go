@@ -120,7 +120,7 @@ func TestCountersWithAContextThatHasEnded(t *testing.T) {
 }
 
 // An hour of requests leaves nothing but the numbers themselves.
-func TestCountersLeaveNothingBehind(t *testing.T) {
+func TestLongCountersLeaveNothingBehind(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		ctx := s.Limited()
 		for i := range 3000 {

@@ -17,7 +17,7 @@ import (
 
 // Goal: a crowd before one semaphore is served in bounded time, and each grant costs a few commands,
 // however many wait. Method: ten clients with a thousand waiters each, a hundred permits, and a spy.
-func TestTenThousandWaitersForAHundredPermits(t *testing.T) {
+func TestLongTenThousandWaitersForAHundredPermits(t *testing.T) {
 	t.Parallel()
 	const waiters, clients, permits = 10_000, 10, 100
 	for _, kind := range []string{"permits", "semaphore"} {

@@ -18,9 +18,9 @@ import (
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
-// TestRandomVerbsOnPermitsAgreeWithAModel runs random verbs on both semaphores and a latch, by two
+// TestLongRandomVerbsOnPermitsAgreeWithAModel runs random verbs on both semaphores and a latch, by two
 // clients, while requests and replies get lost, and compares the numbers with a model after each.
-func TestRandomVerbsOnPermitsAgreeWithAModel(t *testing.T) {
+func TestLongRandomVerbsOnPermitsAgreeWithAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		losses := rapid.SampledFrom([]int{0, 20, 50}).Draw(r, "losses")

@@ -140,7 +140,7 @@ var numbers = []number{
 	{"docs/simulation.md", `the seeds from (\d+) on`, "Makefile", `REDLATCH_SEED +\?= (\d+)`},
 }
 
-func TestTheNumbersOfThePagesAreThoseOfTheCode(t *testing.T) {
+func TestLongTheNumbersOfThePagesAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	for _, n := range numbers {
 		says, is := captured(t, n.pages, n.says), captured(t, n.code, n.is)

@@ -18,7 +18,7 @@ import (
 // Goal: what a reader copies from the documentation compiles, works, and drops no error.
 // Method: every block of Go becomes a function, a program or a test of a module outside of this
 // one. In it redis:// URLs are replaced by memory://, and one run of go test does the rest.
-func TestTheSnippetsOfTheDocumentationWork(t *testing.T) {
+func TestLongTheSnippetsOfTheDocumentationWork(t *testing.T) {
 	t.Parallel()
 	m := newModule(t)
 	pages, err := filepath.Glob("*.md")
@@ -32,7 +32,7 @@ func TestTheSnippetsOfTheDocumentationWork(t *testing.T) {
 	m.finish()
 	test := exec.CommandContext(t.Context(), "go", "test", "-gcflags=-e", "./...")
 	test.Dir = m.dir
-	test.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	test.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=")
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -47,18 +47,19 @@ type module struct {
 	run     int
 }
 
-// newModule makes an empty one that needs what redlatch needs.
+// newModule makes an empty one, in the workspace of the tree: it can import what the tree can.
 func newModule(t *testing.T) *module {
 	root, err := filepath.Abs("..")
 	must(t, err)
-	needs, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	must(t, err)
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	work, err := os.ReadFile(filepath.Join(root, "go.work"))
 	must(t, err)
 	m := &module{t: t, dir: t.TempDir()}
-	text := strings.Replace(string(needs), "module github.com/redlatch/redlatch", "module snippets", 1)
-	m.write("go.mod", text+"\nrequire github.com/redlatch/redlatch v0.0.0\nreplace github.com/redlatch/redlatch => "+root+"\n")
-	m.write("go.sum", string(sums))
+	m.write("go.mod", "module snippets\n\ngo 1.26.0\n")
+	own := regexp.MustCompile(`(?m)(^\t|=> )\./?`).ReplaceAllString(string(work), "${1}"+root+"/")
+	m.write("go.work", own+"\nuse .\n")
+	if sums, err := os.ReadFile(filepath.Join(root, "go.work.sum")); err == nil {
+		m.write("go.work.sum", string(sums))
+	}
 	return m
 }
 

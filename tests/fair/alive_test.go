@@ -100,9 +100,9 @@ func (q *turns) inOrder(t *testing.T, n int) {
 	}
 }
 
-// TestTheBeatsOfFiveHundredLocksCostOneRoundTrip has a client 10 ms away wait for 500 locks,
+// TestLongTheBeatsOfFiveHundredLocksCostOneRoundTrip has a client 10 ms away wait for 500 locks,
 // with a waiter of a near client behind each of its waiters.
-func TestTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
+func TestLongTheBeatsOfFiveHundredLocksCostOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		const locks = 500

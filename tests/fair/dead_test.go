@@ -51,7 +51,7 @@ func killed(t *testing.T, url, name string, waiters int) (die func()) {
 	return die
 }
 
-func TestTheHeadOfTwentyIsKilled(t *testing.T) {
+func TestLongTheHeadOfTwentyIsKilled(t *testing.T) {
 	t.Parallel()
 	url, name := redistest.Shared(t).URL(), redistest.Name(t)
 	d, c := fixture.Raw(t, url), fixture.Open(t, url, redlatch.Config{})
@@ -71,8 +71,8 @@ func TestTheHeadOfTwentyIsKilled(t *testing.T) {
 	wantNothingOf(t, d, name)
 }
 
-// TestThreeThousandDeadWaitersDoNotHoldTheServerUp kills a process with 3,000 waiters.
-func TestThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
+// TestLongThreeThousandDeadWaitersDoNotHoldTheServerUp kills a process with 3,000 waiters.
+func TestLongThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
 	server, name := redistest.Start(t), "job"
 	d, c := fixture.Raw(t, server.URL()), fixture.Open(t, server.URL(), redlatch.Config{})
 	h := check.Must(c.FairMutex(name).Lock(t.Context()))
@@ -146,9 +146,9 @@ func TestTheOrderStandsAfterAnOutage(t *testing.T) {
 	}
 }
 
-// TestTheOrderStandsAfterTheServerWasStopped is the same with a real server, which nobody
+// TestLongTheOrderStandsAfterTheServerWasStopped is the same with a real server, which nobody
 // can reach for five seconds.
-func TestTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
+func TestLongTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := &stage.Spoiled{Driver: fixture.Raw(t, server.URL())}

@@ -103,9 +103,9 @@ func (j *java) await(owner string, within, work time.Duration) {
 	j.t.Errorf("%s did not get its turn within %v; the queue is %v", owner, within, j.queue())
 }
 
-// TestAJavaWaiterKeepsItsPlaceAmongOurs has Java threads before, between and behind ours,
+// TestLongAJavaWaiterKeepsItsPlaceAmongOurs has Java threads before, between and behind ours,
 // and holds that are far longer than the deadlines.
-func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
+func TestLongAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 	t.Parallel()
 	const slot = time.Minute
 	stage.Story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage.Stage) {
@@ -152,9 +152,9 @@ func TestAJavaWaiterKeepsItsPlaceAmongOurs(t *testing.T) {
 	})
 }
 
-// TestAJavaWaiterComesToTheHeadWithTimeToCome has one wait behind more of ours than a keep-alive
+// TestLongAJavaWaiterComesToTheHeadWithTimeToCome has one wait behind more of ours than a keep-alive
 // looks at. They are served between two of them, long after its deadline.
-func TestAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
+func TestLongAJavaWaiterComesToTheHeadWithTimeToCome(t *testing.T) {
 	t.Parallel()
 	const slot = time.Minute
 	stage.Story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage.Stage) {
@@ -205,10 +205,10 @@ func TestADeadJavaWaiterBlocksForTenSecondsAtMost(t *testing.T) {
 	}
 }
 
-// TestJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
+// TestLongJavaThreadsThatAcquireDoNotAgeOursOut has many of them before ours, which take their
 // wait off our deadline one after the other, faster than our
 // keep-alives come. Old Redissons take off five minutes, whatever Config.FairWait is.
-func TestJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
+func TestLongJavaThreadsThatAcquireDoNotAgeOursOut(t *testing.T) {
 	t.Parallel()
 	const slot = time.Minute
 	stage.Story(t, redlatch.Config{FairWait: slot}, func(t *testing.T, s *stage.Stage) {

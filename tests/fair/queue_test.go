@@ -41,7 +41,7 @@ func TestAFairQueueHealsItself(t *testing.T) {
 	})
 }
 
-func TestALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
+func TestLongALongHoldDoesNotAgeFairWaitersOut(t *testing.T) {
 	t.Parallel()
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		name, other := "job", s.Other(redlatch.Config{})

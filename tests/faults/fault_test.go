@@ -160,7 +160,7 @@ func TestAThousandAcquisitionsCancelledInFlight(t *testing.T) {
 	})
 }
 
-func TestRepliesThatARealServerGaveAndAProxyDropped(t *testing.T) {
+func TestLongRepliesThatARealServerGaveAndAProxyDropped(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr())
@@ -195,7 +195,7 @@ func TestRepliesThatARealServerGaveAndAProxyDropped(t *testing.T) {
 
 // A hand-over that is decided in the moment in which the heir's time is up: whoever is
 // told that it did not get the lock must not hold it.
-func TestAHandOverAsTheWaitEndsLeavesNoHoldBehind(t *testing.T) {
+func TestLongAHandOverAsTheWaitEndsLeavesNoHoldBehind(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c, err := redlatch.Open(ctx, "memory://", redlatch.Config{})

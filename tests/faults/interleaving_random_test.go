@@ -21,7 +21,7 @@ import (
 // Random: shared owners used by several goroutines on both sides of read-write locks,
 // contexts that end, lost requests and replies, two clients. Nobody overlaps, no error
 // beyond those documented, and in the end nothing is left.
-func TestSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
+func TestLongSharedOwnersAtRandomLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	cfg := redlatch.Config{LeaseTime: 5 * time.Second, PollCap: 200 * time.Millisecond, CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: time.Second}
 	stage.Story(t, cfg, func(t *testing.T, s *stage.Stage) {

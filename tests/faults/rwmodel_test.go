@@ -17,9 +17,9 @@ import (
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
-// TestRandomVerbsOfReadersAndWritersAgreeWithAModel is TestRandomVerbsAgreeWithAModel for
+// TestLongRandomVerbsOfReadersAndWritersAgreeWithAModel is TestRandomVerbsAgreeWithAModel for
 // the read-write lock, downgrades and refused upgrades included.
-func TestRandomVerbsOfReadersAndWritersAgreeWithAModel(t *testing.T) {
+func TestLongRandomVerbsOfReadersAndWritersAgreeWithAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		losses := rapid.SampledFrom([]int{0, 20, 50}).Draw(r, "losses")

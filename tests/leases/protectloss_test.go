@@ -24,7 +24,7 @@ import (
 
 // Goal: after whatever has happened, the session speaks of what is held and of nothing
 // else. Method: random verbs by several goroutines with random losses, then silence.
-func TestTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
+func TestLongTheSessionAgreesWithTheHoldsAfterRandomLosses(t *testing.T) {
 	t.Parallel()
 	for range redistest.Stretch(10) {
 		seed := rand.Uint64()

@@ -90,7 +90,7 @@ func TestAWaiterThatPollsEntersWithinTheLongestPause(t *testing.T) {
 
 // Goal: a wait ends in time, and with the lock if it was free a moment before. Method: the lock becomes
 // free at different times around the end of the wait, and the pauses are random.
-func TestTheResultBeatsTheDeadlineOfAWaitThatPolls(t *testing.T) {
+func TestLongTheResultBeatsTheDeadlineOfAWaitThatPolls(t *testing.T) {
 	for early, want := range map[time.Duration]bool{500 * time.Millisecond: true, 5 * time.Millisecond: true, -time.Millisecond: false} {
 		t.Run(fmt.Sprint(early), func(t *testing.T) {
 			for range 100 {
@@ -175,7 +175,7 @@ func TestAClientThatPollsNeedsNoMessages(t *testing.T) {
 
 // Goal: the goroutines of one process do not keep another process out that polls. Method: ten goroutines
 // of one client take the lock again and again. Nobody tells the other client when it is free.
-func TestAProcessThatPollsGetsItsTurn(t *testing.T) {
+func TestLongAProcessThatPollsGetsItsTurn(t *testing.T) {
 	for name, cfg := range map[string]redlatch.Config{"client": spinConfig, "acquisition": {}} {
 		t.Run(name, func(t *testing.T) {
 			stage.Story(t, cfg, func(t *testing.T, s *stage.Stage) { takeTurns(s, cfg, 10*128*time.Millisecond) })

@@ -165,7 +165,7 @@ func otherMaster(t *testing.T, cluster *redistest.Cluster, than *redistest.Serve
 
 // Goal: a shard that is down costs the holds of the others nothing, and its own live on
 // with the replica that takes over, if that had them.
-func TestAShardThatFailsCostsTheOthersNothing(t *testing.T) {
+func TestLongAShardThatFailsCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 3, 3)
 	c := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{LeaseTime: 10 * time.Second, RenewInterval: 500 * time.Millisecond})

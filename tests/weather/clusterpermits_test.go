@@ -105,7 +105,7 @@ func TestSlotsMoveUnderContendedPermits(t *testing.T) {
 
 // Goal: a slot that stays with two servers answers TRYAGAIN where a script needs two keys of which one is not
 // there yet. Then nothing is taken. Who has a longer timeout gets its permit when the slot has moved.
-func TestASlotThatStaysOpenRefusesPermits(t *testing.T) {
+func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 2, 0)
 	short := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{CommandTimeout: 300 * time.Millisecond})

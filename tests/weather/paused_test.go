@@ -144,7 +144,7 @@ func pausedProcess(t *testing.T, address string, lease time.Duration, meanwhile 
 
 const pausedLease = 3 * time.Second
 
-func TestAProtectedProcessKeepsHoldsOfEveryKindThroughAPause(t *testing.T) {
+func TestLongAProtectedProcessKeepsHoldsOfEveryKindThroughAPause(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	runWatchdog(t, server.Addr(), watchdog.Config{})
@@ -182,7 +182,7 @@ func TestAProtectedProcessKeepsHoldsOfEveryKindThroughAPause(t *testing.T) {
 	}
 }
 
-func TestAProtectedProcessWithoutAWatchdogLosesItsHoldsAtOnce(t *testing.T) {
+func TestLongAProtectedProcessWithoutAWatchdogLosesItsHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	first, then, unlocked := pausedProcess(t, server.Addr(), pausedLease, func(string) {})
@@ -195,7 +195,7 @@ func TestAProtectedProcessWithoutAWatchdogLosesItsHoldsAtOnce(t *testing.T) {
 }
 
 // Goal: a watchdog is no excuse for a process that runs and is cut off.
-func TestAPartitionEndsAProtectedHoldAtItsDeadline(t *testing.T) {
+func TestLongAPartitionEndsAProtectedHoldAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	runWatchdog(t, server.Addr(), watchdog.Config{})

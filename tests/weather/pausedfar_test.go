@@ -17,7 +17,7 @@ import (
 
 // Goal: a process is protected also where Redis is a cluster, whose servers each have a part
 // of what it holds and of what is noted about it.
-func TestAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
+func TestLongAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
 	t.Parallel()
 	url := fixture.ClusterURL(redistest.StartCluster(t, 3, 0))
 	keepsItsHolds(t, url, pausedLease, 2*pausedLease, func(driver.Driver, string) {})
@@ -25,7 +25,7 @@ func TestAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
 
 // Goal: pulse and session follow the primary: after a failover, a process is as protected as
 // it was before. Not parallel: sentinels that are starved fail over once more.
-func TestAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
+func TestLongAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 	t.Parallel()
 	sentinels := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + sentinels.Name

@@ -59,9 +59,9 @@ func TestAServerThatRestartsEmptyUnderHoldersAndWaiters(t *testing.T) {
 	check.Is(t, "Err of the holder", h.Err(), redlatch.ErrLost)
 }
 
-// TestAFrozenServer stops the server as a whole: it accepts connections and
+// TestLongAFrozenServer stops the server as a whole: it accepts connections and
 // answers nothing.
-func TestAFrozenServer(t *testing.T) {
+func TestLongAFrozenServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := fixture.Open(t, server.URL(), redlatch.Config{LeaseTime: 2 * time.Second, CommandTimeout: 1500 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond})
@@ -121,7 +121,7 @@ func lastValid(h *redlatch.Hold) time.Time {
 	}
 }
 
-func TestAServerThatIsDown(t *testing.T) {
+func TestLongAServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := fixture.Open(t, server.URL(), redlatch.Config{CommandTimeout: 500 * time.Millisecond})

@@ -79,7 +79,7 @@ func TestWhatWasTakenTogetherWithoutAnAnswerGoesBack(t *testing.T) {
 }
 
 // A lease that is too short for its servers is tried for as long as the caller waits.
-func TestAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
+func TestLongAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
 	t.Parallel()
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		locks, leave := stage.FarLocks(ctx, 2)

@@ -102,7 +102,7 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	redistest.Eventually(t, 10*time.Second, func() bool { return direct.standing(t, name) == 0 }, "it is free everywhere")
 }
 
-func TestAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
+func TestLongAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
 	const lease = 1500 * time.Millisecond

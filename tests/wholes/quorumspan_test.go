@@ -24,7 +24,7 @@ type span struct {
 // Goal: there are never two holders while a minority of servers dies, freezes and restarts
 // empty. Method: several participants note from when until when their holds were valid,
 // each moment taken on the safe side; no two such spans overlap.
-func TestAQuorumHasOneHolderWhileMinoritiesFail(t *testing.T) {
+func TestLongAQuorumHasOneHolderWhileMinoritiesFail(t *testing.T) {
 	t.Parallel()
 	const lease = time.Second
 	seed := rand.Uint64()

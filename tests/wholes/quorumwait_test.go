@@ -44,7 +44,7 @@ func TestAVoteWaitsForAServerThatIsFar(t *testing.T) {
 }
 
 // A dead holder's key stands on one server: it costs that server's vote alone.
-func TestAKeyOfADeadHolderDelaysNobody(t *testing.T) {
+func TestLongAKeyOfADeadHolderDelaysNobody(t *testing.T) {
 	t.Parallel()
 	for dead := range 3 {
 		for freed := range 3 {

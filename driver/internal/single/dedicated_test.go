@@ -30,9 +30,9 @@ func connections(t testing.TB, server *redistest.Server) int {
 	return strings.Count(server.CLI(t, "CLIENT", "LIST").(string), "id=") - 1
 }
 
-// TestDedicatedPipelinesTakeTheirTime: longer than the command timeout, and than the time
+// TestLongDedicatedPipelinesTakeTheirTime: longer than the command timeout, and than the time
 // after which an idle connection is closed.
-func TestDedicatedPipelinesTakeTheirTime(t *testing.T) {
+func TestLongDedicatedPipelinesTakeTheirTime(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, single.Options{Address: server.Addr(), CommandTimeout: 500 * time.Millisecond})
@@ -48,9 +48,9 @@ func TestDedicatedPipelinesTakeTheirTime(t *testing.T) {
 	}
 }
 
-// TestDedicatedConnectionsAreFew: they are used again, there are 8 at most, and none is left
+// TestLongDedicatedConnectionsAreFew: they are used again, there are 8 at most, and none is left
 // when nobody has needed them for a while.
-func TestDedicatedConnectionsAreFew(t *testing.T) {
+func TestLongDedicatedConnectionsAreFew(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, single.Options{Address: server.Addr()})

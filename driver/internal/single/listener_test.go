@@ -11,7 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestListenerEndsWithItsConnection(t *testing.T) {
+func TestLongListenerEndsWithItsConnection(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Second
 	server := redistest.Start(t)

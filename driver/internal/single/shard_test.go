@@ -121,7 +121,7 @@ func TestOnlyTheServersOwnUnsubscriptionIsAnEviction(t *testing.T) {
 	}
 }
 
-func TestAServersMovedReachesTheSubscriber(t *testing.T) {
+func TestLongAServersMovedReachesTheSubscriber(t *testing.T) {
 	t.Parallel()
 	a, b := startNode(t), startNode(t)
 	slot := fmt.Sprint(driver.Slot("{a}"))

@@ -89,7 +89,7 @@ func TestTheFrameTellsWhatIsUnusual(t *testing.T) {
 	}
 }
 
-func TestTheFrameFitsEveryTerminalThatItIsDrawnIn(t *testing.T) {
+func TestLongTheFrameFitsEveryTerminalThatItIsDrawnIn(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{2, 3, 4, 5, 8, 13, 30, maxWorkers} {
 		c := busy(workers)

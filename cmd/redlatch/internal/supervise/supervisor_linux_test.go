@@ -27,7 +27,7 @@ func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
 
 // Goal: a pause is told as one, also if the hold is confirmed again at the moment of waking up, when
 // the switch has stopped the command already.
-func TestAPauseIsTheReasonAlsoIfTheHoldIsConfirmedAfterwards(t *testing.T) {
+func TestLongAPauseIsTheReasonAlsoIfTheHoldIsConfirmedAfterwards(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		s := supervise(t, Limits{Lease: time.Second, KillAfter: 100 * time.Millisecond}, `echo leader $$ >&9; exec sleep 30`)
