@@ -86,7 +86,7 @@ var (
 	ErrLate = errors.New("the process was not running at that time")
 
 	// ErrObserve means that Job.Observe had not returned by then. Run reports such times before its next event.
-	ErrObserve = errors.New("Observe was still being called")
+	ErrObserve = errors.New("the former call of Observe had not returned")
 )
 
 const defaultAtLeast = 10 * time.Second

@@ -1,3 +1,4 @@
+// Package check has the checks that the themes share.
 package check
 
 import (

@@ -1,3 +1,4 @@
+// Package stage is a server in a bubble of fake time, and the drivers that come between it and its clients.
 package stage
 
 import (
