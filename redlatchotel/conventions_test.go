@@ -5,25 +5,22 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/redlatch/redlatch"
 )
 
-// The attributes of databases are those of the semantic conventions.
+// The attributes of databases are those of the semantic conventions 1.37. Their Go package would require a newer
+// OpenTelemetry than this module does: https://opentelemetry.io/docs/specs/semconv/database/redis/
 func TestAttributesAreThoseOfTheConventions(t *testing.T) {
 	for got, want := range map[attribute.Key]attribute.Key{
-		databaseKey:  semconv.DBSystemNameKey,
-		operationKey: semconv.DBOperationNameKey,
-		errorKey:     semconv.ErrorTypeKey,
+		databaseKey:  "db.system.name",
+		operationKey: "db.operation.name",
+		errorKey:     "error.type",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-	}
-	if system := semconv.DBSystemNameRedis.Value.AsString(); system != "redis" {
-		t.Errorf("the conventions call Redis %q", system)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *stage) spans(name string) (spans []tracetest.SpanStub) {
 func value(span tracetest.SpanStub, key attribute.Key) string {
 	for _, a := range span.Attributes {
 		if a.Key == key {
-			return a.Value.String()
+			return a.Value.Emit()
 		}
 	}
 	return ""

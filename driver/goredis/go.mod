@@ -3,13 +3,13 @@ module github.com/redlatch/redlatch/driver/goredis
 go 1.26.0
 
 require (
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.7.0
 	github.com/redlatch/redlatch v0.2.0
 )
 
 require (
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/redis/rueidis v1.0.79 // indirect
-	go.uber.org/atomic v1.12.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
+	github.com/cespare/xxhash/v2 v2.2.0 // indirect
+	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
+	github.com/redis/rueidis v1.0.69 // indirect
+	golang.org/x/sys v0.31.0 // indirect
 )

@@ -174,7 +174,7 @@ func TestAnOfferThatNobodyTakesIsLongerNextTimeAndThenComesSeldom(t *testing.T) 
 	})
 }
 
-func TestLongSectionsEndAStreakEarly(t *testing.T) {
+func TestAStreakOfLongSectionsEndsEarly(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{0, 4 * ms} {
 		synctest.Test(t, func(t *testing.T) {
