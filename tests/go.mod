@@ -11,6 +11,7 @@ require (
 require (
 	github.com/redis/rueidis v1.0.79 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
+	golang.org/x/mod v0.42.0
 	golang.org/x/sys v0.47.0 // indirect
 )
 
