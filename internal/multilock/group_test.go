@@ -240,7 +240,7 @@ func TestTheCallersContextEndsAnAttempt(t *testing.T) {
 			if formed {
 				h, err := LockMajority(ctx, Servers("NewQuorum", s.members("job"), nil), same(lock.Options{Lease: lease}, 1))
 				if err != nil {
-					t.Fatal(err)
+					s.Fatal(err)
 				}
 				defer h.Unlock(s.limited())
 				cancel(cause)

@@ -117,7 +117,7 @@ func TestPatience(t *testing.T) {
 			d := jitter(time.Second)
 			seen[d] = true
 			if d < time.Second || d > 2*time.Second {
-				t.Fatalf("a second became %v", d)
+				s.Fatalf("a second became %v", d)
 			}
 		}
 		if len(seen) < 50 || jitter(0) != 0 {
