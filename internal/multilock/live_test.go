@@ -51,6 +51,16 @@ func (s *stage) teach() {
 	s.unlock(h)
 }
 
+// await waits until a hold has ended, without asking it.
+func (s *stage) await(h *lock.Hold) {
+	s.Helper()
+	select {
+	case <-h.Done():
+	case <-s.limited().Done():
+		s.Fatal("the hold has not ended")
+	}
+}
+
 // unlock releases a hold, which then is held nowhere.
 func (s *stage) unlock(h *lock.Hold) {
 	s.Helper()
@@ -139,7 +149,7 @@ func TestTheLeaseBeginsWithTheLastMember(t *testing.T) {
 				if end := time.Until(h.Deadline()); end > span || end < span*97/100 {
 					t.Errorf("it ends %v after the last member was taken", end)
 				}
-				<-h.Done()
+				s.await(h)
 				if !errors.Is(h.Err(), lockerr.ErrLost) {
 					t.Errorf("it ended with %v", h.Err())
 				}
@@ -175,7 +185,7 @@ func TestAWholeEndsWhileItsMembersAreHeldOn(t *testing.T) {
 					s.Fatal(err)
 				}
 				got := time.Now()
-				<-h.Done()
+				s.await(h)
 				if took := time.Since(got); took > span || took < span*97/100 {
 					t.Errorf("it ended after %v with %v", took, h.Ended())
 				}
@@ -204,7 +214,7 @@ func TestALostMemberEndsTheGroupAndItsRenewals(t *testing.T) {
 		time.Sleep(renewal + time.Second)
 		s.sites[0].Miniredis().Del("job")
 		lost := time.Now()
-		<-h.Done()
+		s.await(h)
 		if took := time.Since(lost); took > renewal || !errors.Is(h.Err(), lockerr.ErrLost) {
 			t.Errorf("it ended %v later with %v", took, h.Err())
 		}
@@ -394,15 +404,17 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 		foreign string // the servers on which another holds the lock
 		why     error  // of those that are missing otherwise
 		young   time.Duration
+		granted bool // the third
 		stands  [3]bool
 		split   bool
 		atOnce  bool
 	}{
-		"all are held":           {"abc", nil, 0, [3]bool{true, true, true}, false, false},
-		"one is held":            {"a", wrong, 0, [3]bool{true, false, false}, false, false},
-		"nobody answers":         {"", wrong, 0, [3]bool{}, true, true},
-		"one was restarted":      {"ab", wrong, 2 * time.Second, [3]bool{true, true, false}, false, false},
-		"one alone is restarted": {"", wrong, 2 * time.Second, [3]bool{}, false, false},
+		"all are held":           {"abc", nil, 0, false, [3]bool{true, true, true}, false, false},
+		"one is held":            {"a", wrong, 0, false, [3]bool{true, false, false}, false, false},
+		"nobody answers":         {"", wrong, 0, false, [3]bool{}, true, true},
+		"the votes were split":   {"ab", nil, 0, true, [3]bool{true, true, false}, true, false},
+		"one was restarted":      {"ab", wrong, 2 * time.Second, false, [3]bool{true, true, false}, false, false},
+		"one alone is restarted": {"", wrong, 2 * time.Second, false, [3]bool{}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			story(t, 3, func(s *stage) {
@@ -419,6 +431,9 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 				}
 				if c.young > 0 {
 					g.entries[2] = entry{state: missing, quarantine: c.young}
+				}
+				if c.granted {
+					g.entries[2].hold = heldFor(lease)
 				}
 				l := &lookout{order: o, waiters: make([]*waitqueue.Waiter, 3)}
 				until, split := l.join(limited, g)
@@ -442,6 +457,7 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 						t.Errorf("%d waiters are left on %s", n, at.Address)
 					}
 				}
+				g.entries[2].hold = nil
 				_ = g.close()
 			})
 		})
