@@ -134,7 +134,7 @@ func TestWhatCannotBeginSaysWhyAndSendsNothing(t *testing.T) {
 			}
 		}
 		if err := s.mine.manager.Close(context.Background()); err != nil {
-			t.Fatal(err)
+			s.Fatal(err)
 		}
 		for verb, err := range verbs(s.mine, "job") {
 			if !errors.Is(err, lockerr.ErrClosed) {
@@ -154,7 +154,7 @@ func TestANapIsUpToAFifthShorterThanThePollCap(t *testing.T) {
 		n := s.mine.Semaphore("job").named
 		for range 100 {
 			if nap := time.Until(n.nap()); nap > pollCap || nap < pollCap*4/5 {
-				t.Fatalf("a nap of %v, want up to a fifth less than %v", nap, pollCap)
+				s.Fatalf("a nap of %v, want up to a fifth less than %v", nap, pollCap)
 			}
 		}
 	})

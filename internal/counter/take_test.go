@@ -146,7 +146,7 @@ func TestACancellationKnowsWhetherNothingIsLeft(t *testing.T) {
 				r := job.begin("job")
 				if c.took {
 					if _, err := job.manager.Runner().Run(s.Context(), job.calls.Acquire(1, r.Request)); err != nil {
-						t.Fatal(err)
+						s.Fatal(err)
 					}
 				}
 				r.began = r.began.Add(-c.age)

@@ -32,7 +32,7 @@ func TestTheNextWaiterAsksIfPermitsAreLeft(t *testing.T) {
 				time.Sleep(100 * time.Millisecond) // the first has subscribed, and asked once more
 				sent, began := s.then(arrives), time.Now()
 				if err := s.others.Semaphore("job").Add(ctx, added); err != nil {
-					t.Fatal(err)
+					s.Fatal(err)
 				}
 				synctest.Wait()
 				if len(served) != min(added, 3) || int(sent.Load()) != requests || time.Since(began) > 0 {
@@ -80,7 +80,7 @@ func TestAddedPermitsWakeAWaiterOfTheSameProcess(t *testing.T) {
 					time.Sleep(100 * time.Millisecond)
 					s.then(answer, arrives)
 					if s.number("job") != "0" {
-						t.Fatalf("%s permits are left", s.number("job"))
+						s.Fatalf("%s permits are left", s.number("job"))
 					}
 					s.with("job", "1")
 					began := time.Now()
@@ -161,7 +161,7 @@ func TestALatchIsOpenAtZeroForAllWhoWait(t *testing.T) {
 				queues := job.manager.Queues()
 				first, second := queues.JoinShared(job.queue, seen(false), true), queues.JoinShared(job.queue, seen(false), true)
 				if !first.Next(time.Now()).Try {
-					t.Fatal("the first waiter does not ask")
+					s.Fatal("the first waiter does not ask")
 				}
 				got, err := job.askFor(s.Context(), first.Batch())
 				if err != nil || got != open {
@@ -195,7 +195,7 @@ func TestTheLastCountDownLetsTheOwnProcessPass(t *testing.T) {
 		for left := 1; left >= 0; left-- {
 			began := time.Now()
 			if err := job.CountDown(ctx); err != nil {
-				t.Fatal(err)
+				s.Fatal(err)
 			}
 			synctest.Wait()
 			if want := 2 - 2*left; len(passed) != want || time.Since(began) > 0 {

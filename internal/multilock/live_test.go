@@ -1,0 +1,465 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// late delays each command of a site, and notes when it was sent.
+func (s *site) late(by time.Duration) (sent func() []time.Time) {
+	var mu sync.Mutex
+	var moments []time.Time
+	s.Spoil(func(_ context.Context, _ []string, send func() driver.Reply) driver.Reply {
+		mu.Lock()
+		moments = append(moments, time.Now())
+		mu.Unlock()
+		time.Sleep(by)
+		return send()
+	})
+	return func() []time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(moments)
+	}
+}
+
+func (s *stage) lockMajority(ctx context.Context, whole lock.Options) (*lock.Hold, error) {
+	return LockMajority(ctx, Servers("NewQuorum", s.members("job"), nil), same(whole, len(s.sites)))
+}
+
+func (s *stage) lockAll(ctx context.Context, whole lock.Options) (*lock.Hold, error) {
+	return LockAll(ctx, Locks("NewMulti", s.members("job"), nil), same(whole, len(s.sites)))
+}
+
+// teach has the servers know the scripts: an unknown one is sent twice.
+func (s *stage) teach() {
+	s.Helper()
+	h, err := s.lockAll(s.limited(), lock.Options{Lease: lease})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.unlock(h)
+}
+
+// await waits until a hold has ended, without asking it.
+func (s *stage) await(h *lock.Hold) {
+	s.Helper()
+	select {
+	case <-h.Done():
+	case <-s.limited().Done():
+		s.Fatal("the hold has not ended")
+	}
+}
+
+// unlock releases a hold, which then is held nowhere.
+func (s *stage) unlock(h *lock.Hold) {
+	s.Helper()
+	if err := h.Unlock(s.limited()); err != nil {
+		s.Error(err)
+	}
+	synctest.Wait()
+	if where := s.held("job"); where != "" {
+		s.Error("it is still held on", where)
+	}
+}
+
+// A vote is won with the answer that makes the majority, and a later answer joins the group.
+func TestAVoteIsWonWithTheMajority(t *testing.T) {
+	t.Parallel()
+	story(t, 3, func(s *stage) {
+		s.teach()
+		for i, at := range s.sites {
+			at.late(time.Duration(i) * time.Second)
+		}
+		began := time.Now()
+		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+		if err != nil || time.Since(began) != time.Second || len(h.Members()) != 2 {
+			s.Fatalf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(2 * time.Second)
+		if n := len(h.Members()); n != 3 {
+			t.Errorf("%d members", n)
+		}
+		for _, at := range s.sites {
+			at.Spoil(nil)
+		}
+		s.unlock(h)
+	})
+}
+
+// Goal: a member that is granted after the end of its group is released. Method: the end comes between the
+// request and the note of its grant, by either way in which members are taken.
+func TestAGrantAfterTheEndIsReleased(t *testing.T) {
+	t.Parallel()
+	for kind, take := range map[string]func(g *group){
+		"Quorum": func(g *group) { g.ask(0) },
+		"Multi": func(g *group) {
+			h, err := g.Set.Members[0].Ref.Acquire(context.Background(), &g.each[0])
+			if err == nil {
+				err = (&ordered{group: g}).keep(0, h)
+			}
+			if !errors.Is(err, lockerr.ErrReleased) {
+				t.Errorf("the member was kept: %v", err)
+			}
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			story(t, 1, func(s *stage) {
+				g := s.quorum(lock.Options{Lease: lease}).group(s.limited())
+				s.sites[0].late(time.Second)
+				go func() {
+					time.Sleep(time.Second / 2)
+					_ = g.close()
+				}()
+				take(g)
+				synctest.Wait()
+				if s.held("job") != "" || len(g.alive()) > 0 {
+					t.Errorf("held on %q, %d members", s.held("job"), len(g.alive()))
+				}
+			})
+		})
+	}
+}
+
+// The lease and the limit of a whole begin with its last member. The second server is free after 4
+// seconds. What Redis has confirmed is trusted a little less long.
+func TestTheLeaseBeginsWithTheLastMember(t *testing.T) {
+	t.Parallel()
+	const span = 10 * time.Second
+	for name, whole := range map[string]lock.Options{
+		"fixed": {Lease: span, Fixed: true, Wait: lock.Forever}, "limited": {Lease: lease, MaxHold: span, Wait: lock.Forever},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, 2, func(s *stage) {
+				s.sites[1].take(t, "job", 4*time.Second)
+				h, err := s.lockAll(s.limited(), whole)
+				if err != nil {
+					s.Fatal(err)
+				}
+				if end := time.Until(h.Deadline()); end > span || end < span*97/100 {
+					t.Errorf("it ends %v after the last member was taken", end)
+				}
+				s.await(h)
+				if !errors.Is(h.Err(), lockerr.ErrLost) {
+					t.Errorf("it ended with %v", h.Err())
+				}
+				_ = h.Unlock(s.limited())
+			})
+		})
+	}
+}
+
+// A whole ends at its end, although its owner holds all members on by other holds, and nobody asks.
+func TestAWholeEndsWhileItsMembersAreHeldOn(t *testing.T) {
+	t.Parallel()
+	const span = 10 * time.Second
+	for name, whole := range map[string]lock.Options{
+		"fixed": {Lease: span, Fixed: true}, "limited": {Lease: lease, MaxHold: span},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, 2, func(s *stage) {
+				ctx := s.limited()
+				for _, at := range s.sites {
+					ctx = at.Locks.WithOwner(ctx)
+				}
+				var outer []*lock.Hold
+				for _, at := range s.sites {
+					h, err := at.of("job").Ref.Acquire(ctx, at.Locks.Plain(0))
+					if err != nil {
+						s.Fatal(err)
+					}
+					outer = append(outer, h)
+				}
+				h, err := s.lockAll(ctx, whole)
+				if err != nil {
+					s.Fatal(err)
+				}
+				got := time.Now()
+				s.await(h)
+				if took := time.Since(got); took > span || took < span*97/100 {
+					t.Errorf("it ended after %v with %v", took, h.Ended())
+				}
+				for _, o := range outer {
+					if o.Err() != nil {
+						t.Errorf("an outer hold ended with %v", o.Err())
+					}
+				}
+				_ = h.Unlock(ctx)
+				for _, o := range outer {
+					_ = o.Unlock(ctx)
+				}
+			})
+		})
+	}
+}
+
+// A Multi ends with its first member that is lost. The others are renewed no more, and run out.
+func TestALostMemberEndsTheGroupAndItsRenewals(t *testing.T) {
+	t.Parallel()
+	story(t, 2, func(s *stage) {
+		h, err := s.lockAll(s.limited(), lock.Options{Lease: lease})
+		if err != nil {
+			s.Fatal(err)
+		}
+		time.Sleep(renewal + time.Second)
+		s.sites[0].Miniredis().Del("job")
+		lost := time.Now()
+		s.await(h)
+		if took := time.Since(lost); took > renewal || !errors.Is(h.Err(), lockerr.ErrLost) {
+			t.Errorf("it ended %v later with %v", took, h.Err())
+		}
+		time.Sleep(lease + time.Second)
+		if where := s.held("job"); where != "" {
+			t.Errorf("%s is still held", where)
+		}
+		if err := h.Unlock(s.limited()); !errors.Is(err, lockerr.ErrLost) {
+			t.Errorf("Unlock: %v", err)
+		}
+	})
+}
+
+// Goal: a missing member is asked for soon at first, and then with growing pauses up to the interval of
+// renewals; one that comes back begins anew. Method: another holds it for a minute.
+func TestTheRhythmOfRestoring(t *testing.T) {
+	t.Parallel()
+	story(t, 3, func(s *stage) {
+		third := s.sites[2]
+		third.take(t, "job", time.Minute)
+		sent := third.late(0)
+		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+		if err != nil {
+			s.Fatal(err)
+		}
+		g := s.groupOf()
+		time.Sleep(59 * time.Second)
+		pauses := []time.Duration{}
+		asked := sent()
+		for i := range asked[1:] {
+			if d := asked[i+1].Sub(asked[i]); d > 0 { // a script that the server does not know is sent again
+				pauses = append(pauses, d)
+			}
+		}
+		want := firstRestore
+		for i, d := range pauses {
+			if d != want {
+				t.Errorf("pause %d is %v, want %v", i, d, want)
+			}
+			want = min(2*want, renewal)
+		}
+		if len(pauses) < 10 || len(h.Members()) != 2 {
+			t.Errorf("%d pauses, %d members", len(pauses), len(h.Members()))
+		}
+		time.Sleep(renewal + time.Second)
+		if len(h.Members()) != 3 {
+			t.Errorf("%d members after the other has gone", len(h.Members()))
+		}
+		third.Miniredis().Del("job") // the renewal finds that out
+		time.Sleep(renewal + time.Second)
+		g.mu.Lock()
+		pause := g.pause
+		g.mu.Unlock()
+		if len(h.Members()) != 3 || pause > 10*firstRestore {
+			t.Errorf("%d members after a loss, and the next pause is %v", len(h.Members()), pause)
+		}
+		third.Spoil(nil)
+		s.unlock(h)
+	})
+}
+
+// groupOf is the group that the servers are part of.
+func (s *stage) groupOf() (found *group) {
+	s.sites[0].quorums.Range(func(g, _ any) bool {
+		found = g.(*group)
+		return false
+	})
+	return found
+}
+
+// The end of a hold whose place another one has taken does not end that one.
+func TestTheEndOfAFormerHoldIsNoNews(t *testing.T) {
+	t.Parallel()
+	story(t, 3, func(s *stage) {
+		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+		if err != nil {
+			s.Fatal(err)
+		}
+		synctest.Wait()
+		g := s.groupOf()
+		former := h.Members()[0]
+		s.sites[0].late(time.Second)
+		g.mu.Lock()
+		i := slices.IndexFunc(g.entries, func(e entry) bool { return e.hold == former })
+		g.entries[i].state = missing
+		g.mu.Unlock()
+		g.restore()
+		g.MemberEnded(former, lockerr.ErrLost)
+		g.mu.Lock()
+		if g.entries[i].state != asked || g.hold.Ended() != nil {
+			t.Errorf("state %v, ended with %v", g.entries[i].state, g.hold.Ended())
+		}
+		g.mu.Unlock()
+		s.sites[0].Spoil(nil)
+		former.Detach()
+		time.Sleep(2 * time.Second)
+		_ = h.Unlock(s.limited())
+		time.Sleep(lease)
+	})
+}
+
+// Members on several servers are released side by side, and Unlock returns with the majority.
+func TestMembersAreReleasedSideBySide(t *testing.T) {
+	t.Parallel()
+	story(t, 3, func(s *stage) {
+		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+		if err != nil {
+			s.Fatal(err)
+		}
+		synctest.Wait()
+		for i, at := range s.sites {
+			at.late(time.Duration(i+1) * 100 * time.Millisecond)
+		}
+		began := time.Now()
+		if err := h.Unlock(s.limited()); err != nil || time.Since(began) > 450*time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		time.Sleep(time.Second)
+		if where := s.held("job"); where != "" {
+			t.Errorf("it is held on %s", where)
+		}
+	})
+}
+
+// Goal: the members of a Multi share one wait. Method: the first is free after two of three seconds, the
+// second one is not.
+func TestMembersShareOneWait(t *testing.T) {
+	t.Parallel()
+	story(t, 2, func(s *stage) {
+		s.sites[0].take(t, "job", 2*time.Second)
+		s.sites[1].take(t, "job", time.Hour)
+		began := time.Now()
+		_, err := s.lockAll(s.limited(), lock.Options{Lease: lease, Wait: 3 * time.Second})
+		if took := time.Since(began); !errors.Is(err, lockerr.ErrNotAcquired) || took > 3*time.Second+50*time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+		if where := s.held("job"); where != "b" {
+			t.Errorf("held on %q, want b alone", where)
+		}
+	})
+}
+
+// Goal: a Multi on several servers that waits for one gives the others back after a while, and leaves
+// those who wait for them the time to ask. Method: the second server is not free; each command takes a
+// while.
+func TestAMultiLetsGoAndLeavesTime(t *testing.T) {
+	t.Parallel()
+	story(t, 2, func(s *stage) {
+		const trip = 10 * time.Millisecond
+		s.sites[1].take(t, "job", time.Hour)
+		s.sites[1].late(trip)
+		s.sites[0].late(trip)
+		ctx, cancel := context.WithCancel(s.limited())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = s.lockAll(ctx, lock.Options{Lease: lease, Wait: lock.Forever})
+		}()
+		began := time.Now()
+		for s.sites[0].holds("job") || time.Since(began) < time.Second {
+			if time.Since(began) > time.Minute {
+				s.Fatal("it does not let go")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		free := time.Now()
+		if took := free.Sub(began); took < firstPatience || took > 2*firstPatience+time.Second {
+			t.Errorf("it let go after %v", took)
+		}
+		for !s.sites[0].holds("job") {
+			time.Sleep(time.Millisecond)
+		}
+		if left := time.Since(free); left < 3*trip {
+			t.Errorf("it was back after %v, a trip takes %v", left, trip)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Goal: between votes a quorum stands in the queues of those who refused, until the end of its wait at the
+// latest, and votes again at once only if nobody is known to hold one. Method: what is known of three members.
+func TestWhatAQuorumWaitsFor(t *testing.T) {
+	t.Parallel()
+	wrong := errors.New("no answer")
+	for name, c := range map[string]struct {
+		foreign string // the servers on which another holds the lock
+		why     error  // of those that are missing otherwise
+		young   time.Duration
+		granted bool // the third
+		stands  [3]bool
+		split   bool
+		atOnce  bool
+	}{
+		"all are held":           {"abc", nil, 0, false, [3]bool{true, true, true}, false, false},
+		"one is held":            {"a", wrong, 0, false, [3]bool{true, false, false}, false, false},
+		"nobody answers":         {"", wrong, 0, false, [3]bool{}, true, true},
+		"the votes were split":   {"ab", nil, 0, true, [3]bool{true, true, false}, true, false},
+		"one was restarted":      {"ab", wrong, 2 * time.Second, false, [3]bool{true, true, false}, false, false},
+		"one alone is restarted": {"", wrong, 2 * time.Second, false, [3]bool{}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, 3, func(s *stage) {
+				o := s.quorum(lock.Options{Lease: lease, Wait: 10 * time.Second})
+				g := o.group(s.limited())
+				limited, cancel := o.limit(s.limited())
+				defer cancel()
+				for i, at := range s.sites {
+					g.entries[i] = entry{state: missing, why: c.why}
+					if slices.Contains([]byte(c.foreign), byte('a'+i)) {
+						at.take(t, "job", 8*time.Second)
+						_, g.entries[i].why = at.of("job").Ref.Acquire(s.limited(), at.Locks.Plain(0))
+					}
+				}
+				if c.young > 0 {
+					g.entries[2] = entry{state: missing, quarantine: c.young}
+				}
+				if c.granted {
+					g.entries[2].hold = heldFor(lease)
+				}
+				l := &lookout{order: o, waiters: make([]*waitqueue.Waiter, 3)}
+				until, split := l.join(limited, g)
+				for i, w := range l.waiters {
+					if (w != nil) != c.stands[i] {
+						t.Errorf("it stands in the queue of member %d: %v", i, w != nil)
+					}
+					if w != nil && !w.Deadline.Equal(o.until) {
+						t.Errorf("its last look at member %d is at %v, the wait ends at %v", i, w.Deadline, o.until)
+					}
+				}
+				if split != c.split || !until.After(time.Now()) != c.atOnce {
+					t.Errorf("split %v, until %v from now", split, time.Until(until))
+				}
+				if c.young > 0 && time.Until(until) != c.young {
+					t.Errorf("it votes again after %v, and the server counts after %v", time.Until(until), c.young)
+				}
+				l.leave()
+				for _, at := range s.sites {
+					if n := at.Locks.Stats().Waiters; n > 0 {
+						t.Errorf("%d waiters are left on %s", n, at.Address)
+					}
+				}
+				g.entries[2].hold = nil
+				_ = g.close()
+			})
+		})
+	}
+}

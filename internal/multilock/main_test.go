@@ -1,0 +1,9 @@
+package multilock
+
+import (
+	"testing"
+
+	"github.com/redlatch/redlatch/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,115 @@
+package multilock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
+)
+
+func TestAFieldOfTheInformation(t *testing.T) {
+	t.Parallel()
+	for info, want := range map[string]string{
+		"": "", "run_id": "", "run_id:abc": "abc", "# Server\r\nrun_id:abc\r\nuptime_in_seconds:7\r\n": "abc",
+		"run_id: abc \r\n": "abc", "run_id:\r\nother:x\r\n": "",
+	} {
+		if got := infoField(info, "run_id"); got != want {
+			t.Errorf("%q: %q, want %q", info, got, want)
+		}
+	}
+}
+
+// told is a server that answers INFO, and counts that.
+type told struct {
+	driver.Driver
+	reply driver.Reply
+	asked int
+}
+
+func (d *told) Do(context.Context, driver.Command) driver.Reply {
+	d.asked++
+	return d.reply
+}
+
+// Goal: a server that may have been restarted under a hold does not count until every such hold has ended,
+// and a server that does not tell is an error. Method: what it tells, and for how long that is kept.
+func TestForHowLongAServerDoesNotCount(t *testing.T) {
+	t.Parallel()
+	up := func(text string) driver.Reply { return driver.Reply{Str: "uptime_in_seconds:" + text + "\r\n"} }
+	refused := driver.Reply{Err: &driver.ServerError{Message: "NOPERM no"}}
+	for name, c := range map[string]struct {
+		restart Restart
+		reply   driver.Reply
+		want    time.Duration
+		err     error
+		asked   int
+	}{
+		"just started":               {Restart{Delay: 30 * time.Second}, up("0"), 30 * time.Second, nil, 1},
+		"perhaps a second younger":   {Restart{Delay: 30 * time.Second}, up("30"), time.Second, nil, 1},
+		"old enough":                 {Restart{Delay: 30 * time.Second}, up("31"), 0, nil, 1},
+		"very old":                   {Restart{Delay: 30 * time.Second}, up("86400"), 0, nil, 1},
+		"it forgets nothing":         {Restart{Delay: -1}, up("0"), 0, nil, 0},
+		"it cannot restart":          {Restart{Delay: 30 * time.Second, Never: true}, up("0"), 0, nil, 0},
+		"it hides that":              {Restart{Delay: 30 * time.Second}, driver.Reply{Str: "# Server\r\n"}, 0, lockerr.ErrUnsupported, 1},
+		"it says nonsense":           {Restart{Delay: 30 * time.Second}, up("long"), 0, lockerr.ErrUnsupported, 1},
+		"it refuses":                 {Restart{Delay: 30 * time.Second}, refused, 0, lockerr.ErrUnsupported, 1},
+		"it does not answer":         {Restart{Delay: 30 * time.Second}, driver.Reply{Err: driver.ErrNotSent}, 0, driver.ErrNotSent, 1},
+		"it forgets after no delay":  {Restart{}, up("5"), 0, nil, 1},
+		"no delay, and just started": {Restart{}, up("0"), 0, nil, 1},
+	} {
+		d := &told{reply: c.reply}
+		c.restart.Timeout = time.Second
+		m := Member{Server: &Server{Driver: d, Restart: c.restart}, Ref: &lock.Ref{Name: "job", Lock: "job"}}
+		got, err := m.quarantine(context.Background())
+		if got != c.want || (err != nil) != (c.err != nil) || !errors.Is(err, c.err) || d.asked != c.asked {
+			t.Errorf("%s: %v, %v after %d questions; want %v, %v after %d", name, got, err, d.asked, c.want, c.err, c.asked)
+		}
+	}
+}
+
+// What this client has seen of one run is an age too: the server's clock may have been set back. A run of
+// another name begins anew.
+func TestARunThatWasSeenBeforeIsAsOldAsThat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &told{}
+		m := Member{Server: &Server{Driver: d, Restart: Restart{Delay: 30 * time.Second, Timeout: time.Second}}, Ref: &lock.Ref{Name: "job", Lock: "job"}}
+		for _, c := range []struct {
+			run  string
+			want time.Duration
+		}{{"one", 30 * time.Second}, {"one", 20 * time.Second}, {"one", 10 * time.Second}, {"one", 0}, {"two", 30 * time.Second}, {"two", 20 * time.Second}, {"", 30 * time.Second}} {
+			d.reply.Str = fmt.Sprintf("run_id:%s\r\nuptime_in_seconds:0\r\n", c.run)
+			if got, err := m.quarantine(context.Background()); err != nil || got != c.want {
+				t.Errorf("the run %q does not count for %v, %v; want %v", c.run, got, err, c.want)
+			}
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// Two members on one run of a server are one server, whatever their addresses are.
+func TestOneRunIsOneServer(t *testing.T) {
+	t.Parallel()
+	a, b, c := &Server{Address: "a"}, &Server{Address: "b"}, &Server{Address: "c"}
+	o := order{Set: Set{Members: []Member{at(a, 0, "job"), at(b, 0, "job"), at(c, 0, "job")}}}
+	a.age("one", time.Now())
+	b.age("two", time.Now())
+	for i := range o.Members {
+		if err := o.oneServer(i); err != nil {
+			t.Errorf("member %d: %v", i, err)
+		}
+	}
+	c.age("two", time.Now())
+	for i, one := range []bool{false, true, true} {
+		_, refused := errors.AsType[*lockerr.ConfigError](o.oneServer(i))
+		if refused != one {
+			t.Errorf("member %d is one with another: %v", i, refused)
+		}
+	}
+}
