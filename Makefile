@@ -18,7 +18,7 @@ ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
 .PHONY: test
 test: need format ## what everybody runs: every room's tests under the race detector, short random runs, one real server
-	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^TestLong' $(WORK)
+	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
 check: long costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
@@ -36,6 +36,11 @@ format:
 .PHONY: long
 long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
 	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
+
+.PHONY: guests
+guests: ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
+	go test -vet=off -count=1 -v -timeout $(TEST_LIMIT) ./tests/guests
+	scripts/lowest driver/goredis redlatchotel redlatchprom schedule/gocron
 
 .PHONY: costs
 costs: ## count allocations, of which the race detector has its own

@@ -50,7 +50,7 @@ type stranger struct {
 
 // Goal: whoever imports a package of ours gets what that package links, and no version of another library rises.
 // Method: pack the modules as releases, and let a stranger's program with older versions of everything require them.
-func TestLongGuestsMoveNobodysVersions(t *testing.T) {
+func TestGuestsMoveNobodysVersions(t *testing.T) {
 	t.Parallel()
 	proxy := pack(t)
 	for name, c := range map[string]struct {
@@ -88,7 +88,7 @@ func TestLongGuestsMoveNobodysVersions(t *testing.T) {
 }
 
 // Goal: the command can be installed by its path alone.
-func TestLongTheCommandCanBeInstalled(t *testing.T) {
+func TestGuestsInstallTheCommand(t *testing.T) {
 	t.Parallel()
 	s := newStranger(t, pack(t))
 	s.command("go", "install", "-trimpath", ours+"/cmd/redlatch@latest")
