@@ -7,7 +7,7 @@ REDLATCH_STRETCH ?= 1
 export REDLATCH_STRETCH
 
 # Packages tested at a time, and the time that one package may take.
-PARALLEL   ?= 3
+PARALLEL   ?= 2
 TEST_LIMIT ?= 10m
 SOAK_LIMIT ?= 8h
 

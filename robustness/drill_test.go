@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	redistest.Main(m)
 }
 
-func TestDrills(t *testing.T) {
+func TestLongDrills(t *testing.T) {
 	length, seed, report := drillLength(t), drillSeed(t), &report{}
 	drills := []struct {
 		name string

@@ -91,7 +91,7 @@ func follow(d *drill, replica, primary *redistest.Member) {
 	d.Helper()
 	host, port, _ := net.SplitHostPort(primary.Addr())
 	replica.CLI(d, "REPLICAOF", host, port)
-	redistest.Eventually(d, 30*time.Second, func() bool {
+	redistest.Eventually(d, 90*time.Second, func() bool {
 		info := replica.CLI(d, "INFO", "replication").(string)
 		return strings.Contains(info, "master_port:"+port) && strings.Contains(info, "master_link_status:up")
 	}, "the former primary follows the new one")
