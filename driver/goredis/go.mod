@@ -3,7 +3,7 @@ module github.com/redlatch/redlatch/driver/goredis
 go 1.26.0
 
 require (
-	github.com/redis/go-redis/v9 v9.7.0
+	github.com/redis/go-redis/v9 v9.7.3
 	github.com/redlatch/redlatch v0.2.0
 )
 

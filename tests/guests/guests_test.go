@@ -27,7 +27,7 @@ const (
 // users is what a stranger's program requires already, at versions of some time ago. OpenTelemetry and gocron
 // themselves require these versions of uuid and goleak.
 var users = map[string]string{
-	"github.com/redis/go-redis/v9":        "v9.7.0",
+	"github.com/redis/go-redis/v9":        "v9.7.3",
 	"github.com/prometheus/client_golang": "v1.20.0",
 	"go.opentelemetry.io/otel":            "v1.30.0",
 	"github.com/google/uuid":              "v1.5.0",
