@@ -35,8 +35,11 @@ func TestLongReplicas(t *testing.T) {
 	}, "the replica was heard of")
 	r.Replicas[0].Freeze()
 	defer r.Replicas[0].Thaw()
+	var seen string
+	t.Cleanup(func() { t.Log("the lag of the replica:", seen) })
 	redistest.Eventually(t, 30*time.Second, func() bool {
-		severity, _ := found(examine(t, doctor.Config{}, primary), "replica-lag")
+		var severity doctor.Severity
+		severity, seen = found(examine(t, doctor.Config{}, primary), "replica-lag")
 		return severity == doctor.Warning
 	}, "the replica lags")
 }
