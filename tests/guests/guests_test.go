@@ -30,10 +30,10 @@ var users = map[string]string{
 	"github.com/redis/go-redis/v9":        "v9.7.3",
 	"github.com/prometheus/client_golang": "v1.20.0",
 	"go.opentelemetry.io/otel":            "v1.30.0",
-	"github.com/google/uuid":              "v1.5.0",
+	"github.com/google/uuid":              "v1.6.0",
 	"github.com/spf13/pflag":              "v1.0.5",
 	"pgregory.net/rapid":                  "v1.1.0",
-	"go.uber.org/goleak":                  "v1.2.1",
+	"go.uber.org/goleak":                  "v1.3.0",
 }
 
 // imports are the packages that the stranger imports of each of these. They are never called.
