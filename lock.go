@@ -24,8 +24,8 @@ type Lock interface {
 }
 
 // Exclusive reports whether l has one holder at a time. Mutex, FairMutex, RWMutex, Multi and Quorum state it by a
-// method Exclusive. The read side of an RWMutex and a PermitSemaphore have several holders, and a Multi or Quorum is
-// exclusive if its members are. A Lock of your own without that method counts as not exclusive: embed the lock
+// method Exclusive. The read side of an RWMutex and a PermitSemaphore have several holders. A Multi is exclusive if
+// one of its members is. A Lock of your own without that method counts as not exclusive: embed the lock
 // that it wraps, or write the method.
 //
 // What needs one holder, such as leader.Run and schedule.Run, refuses any other lock with a *ConfigError.
