@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/cohort"
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -20,6 +21,7 @@ type Client struct {
 	server *multilock.Server
 
 	counters *counter.Counters
+	cohorts  cohort.Set
 }
 
 // New returns a client that uses the caller's driver d. Closing the client does not
@@ -96,4 +98,8 @@ type Stats struct {
 }
 
 // Stats returns a snapshot. It does not touch Redis.
-func (c *Client) Stats() Stats { return Stats(c.locks.Stats()) }
+func (c *Client) Stats() Stats {
+	s := Stats(c.locks.Stats())
+	s.Waiters += c.cohorts.Waiting()
+	return s
+}

@@ -49,14 +49,14 @@ func (*FairMutex) Exclusive() bool { return true }
 //
 // Source: RFairLock of Redisson since 3.11.1; docs/wire-format.md, "Fair lock".
 func (m *FairMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aFairMutex, &m.ref, forever, opts)
+	return m.client.acquire(ctx, aFairMutex, &m.ref, forever, opts)
 }
 
 // TryLock takes the mutex if it is free and nobody is waiting for it. It does not queue.
 // If no waiting client was heard of for 2 s, TryLock fails once, because that may have been
 // an outage. Waiters that are still silent 3.5 s later are passed over. See Lock.
 func (m *FairMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aFairMutex, &m.ref, 0, opts)
+	return m.client.acquire(ctx, aFairMutex, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes the next waiter. The queue

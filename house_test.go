@@ -33,7 +33,7 @@ var house = [][]string{
 	{"internal/connect"},
 	{"driver/memory", "driver/sentinel", "driver/goredis"},
 	{"driver/rueidis", "driver/cluster"},
-	{"internal/multilock", "internal/counter"},
+	{"internal/multilock", "internal/cohort", "internal/counter"},
 	{"internal/lock"},
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
@@ -45,7 +45,7 @@ var house = [][]string{
 // what stands here.
 var houseOnly = map[string][]string{
 	".": {
-		"internal/connect", "internal/lock", "internal/multilock", "internal/counter", "internal/protocol", "internal/lockerr", "driver",
+		"internal/connect", "internal/lock", "internal/multilock", "internal/cohort", "internal/counter", "internal/protocol", "internal/lockerr", "driver",
 	},
 	// Not driver/memory: only programs that import it contain it.
 	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "internal/random", "driver"},
@@ -60,6 +60,8 @@ var houseOnly = map[string][]string{
 	"internal/multilock": {
 		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
 	},
+	// A cohort is a user of one lock.
+	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/signal"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {},
 	// Waiting knows messages and renewing knows time; neither knows a script.

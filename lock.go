@@ -38,13 +38,18 @@ func Exclusive(l Lock) bool {
 const forever = lock.Forever
 
 // acquire takes a single lock of that kind.
-func acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait time.Duration, opts []LockOption) (*Hold, error) {
-	o := r.Manager().Plain(wait)
-	if len(opts) > 0 {
-		var err error
-		if o, err = lockOptions(r.Manager(), kind, 0, wait, opts); err != nil {
-			return nil, err
-		}
+func (c *Client) acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait time.Duration, opts []LockOption) (*Hold, error) {
+	if len(opts) == 0 {
+		h, err := r.Acquire(ctx, c.locks.Plain(wait))
+		return (*Hold)(h), err
+	}
+	o, err := lockOptions(c.locks, kind, 0, wait, opts)
+	if err != nil {
+		return nil, err
+	}
+	if stay, given := timeOf(cohortOption, opts); given {
+		h, err := c.cohorts.Acquire(ctx, r, o, stay)
+		return (*Hold)(h), err
 	}
 	h, err := r.Acquire(ctx, o)
 	return (*Hold)(h), err

@@ -47,13 +47,13 @@ func (*Mutex) Exclusive() bool { return true }
 //
 // Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aMutex, &m.ref, forever, opts)
+	return m.client.acquire(ctx, aMutex, &m.ref, forever, opts)
 }
 
 // TryLock takes the mutex if it is free, and does not wait. It asks Redis once and
 // may overtake waiters. For errors and effects see Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aMutex, &m.ref, 0, opts)
+	return m.client.acquire(ctx, aMutex, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports

@@ -82,10 +82,10 @@ func WithMinHold(d time.Duration) LockOption { return LockOption{kind: minHoldOp
 // all holds of the cohort end. Successive holds may have the same Hold.Owner.
 //
 // With WithFencing each hold has a token of its own. The cohort takes a block of tokens at once, so
-// there are gaps, and Status.Token may be ahead. An owner (Client.WithOwner) re-enters in Redis.
+// there are gaps, and Status.Token may be ahead.
 //
 // An acquisition fails with a *ConfigError if WithCohort is combined with WithLease or WithMaxHold,
-// or with WithFencing for a reader. It also fails for a FairMutex, a Multi and a Quorum.
+// or with WithFencing for a reader, or below a context of Client.WithOwner. It also fails for a FairMutex, a Multi and a Quorum.
 //
 // Source: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting", PPoPP 2012; docs/cohorts.md.
 func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOption, d: d} }
@@ -215,8 +215,7 @@ var optionTable = [...]optionRow{
 	},
 	cohortOption: {
 		name: "WithCohort",
-		apply: func(o *lock.Options, given LockOption) error {
-			o.Cohort = given.d
+		apply: func(_ *lock.Options, given LockOption) error {
 			return inRange("WithCohort", given.d, minCohort, longest)
 		},
 		refused: []refusal{

@@ -65,13 +65,13 @@ func (s *PermitSemaphore) Available(ctx context.Context) (int, error) { return s
 // Source: RPermitExpirableSemaphore.acquire and tryAcquire of Redisson; docs/wire-format.md, "Semaphore
 // with leased permits".
 func (s *PermitSemaphore) Acquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aPermit, &s.ref, forever, opts)
+	return s.client.acquire(ctx, aPermit, &s.ref, forever, opts)
 }
 
 // TryAcquire takes a permit if one is available, and does not wait. It asks Redis once and may
 // overtake waiters. For errors and effects see Acquire.
 func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aPermit, &s.ref, 0, opts)
+	return s.client.acquire(ctx, aPermit, &s.ref, 0, opts)
 }
 
 // Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one

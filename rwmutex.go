@@ -49,12 +49,12 @@ func (*RWMutex) Exclusive() bool { return true }
 //
 // Source: RReadWriteLock.writeLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aWriter, &m.write, forever, opts)
+	return m.client.acquire(ctx, aWriter, &m.write, forever, opts)
 }
 
 // TryLock takes the write side if it is free, and does not wait. See Lock.
 func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aWriter, &m.write, 0, opts)
+	return m.client.acquire(ctx, aWriter, &m.write, 0, opts)
 }
 
 // RLock waits until the read side is held, ctx ends, or the time of WithWait has passed.
@@ -66,12 +66,12 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 //
 // Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aReader, &m.read, forever, opts)
+	return m.client.acquire(ctx, aReader, &m.read, forever, opts)
 }
 
 // TryRLock takes the read side if no writer holds the lock, and does not wait. See RLock.
 func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return acquire(ctx, aReader, &m.read, 0, opts)
+	return m.client.acquire(ctx, aReader, &m.read, 0, opts)
 }
 
 // Locker returns the write side as a Lock.

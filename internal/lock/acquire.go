@@ -24,7 +24,9 @@ func (r *Ref) Acquire(ctx context.Context, opts *Options) (*Hold, error) {
 func (r *Ref) acquireObserved(ctx context.Context, opts *Options) (*Hold, error) {
 	began := time.Now()
 	h, err := r.acquireReplicated(ctx, opts)
-	r.observeAcquired(ctx, h, began, err)
+	if !opts.ForOthers {
+		r.TellAcquired(ctx, h, began, err)
+	}
 	return h, err
 }
 
@@ -42,7 +44,7 @@ func (r *Ref) acquireReplicated(ctx context.Context, opts *Options) (*Hold, erro
 // replicated takes the lock. If there is a hold with an error, replicas have not confirmed it.
 func (r *Ref) replicated(ctx context.Context, opts *Options) (*Hold, error) {
 	m := r.manager
-	if opts.Replicas == 0 || opts.Cohort > 0 {
+	if opts.Replicas == 0 {
 		return r.take(ctx, opts)
 	}
 	if !m.life.enter() { // one operation with the confirmation
@@ -58,14 +60,11 @@ func (r *Ref) replicated(ctx context.Context, opts *Options) (*Hold, error) {
 
 // take takes the lock for the owner that asks. It is small: a waiter's stack keeps its frame.
 func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
-	if opts.Cohort > 0 {
-		return r.acquireTurn(ctx, opts)
-	}
 	if !r.manager.life.enter() {
 		return nil, r.lockError(lockerr.ErrClosed)
 	}
 	defer r.manager.life.leave()
-	limited, cancel := opts.limit(ctx)
+	limited, cancel := opts.Limit(ctx)
 	if cancel != nil {
 		defer cancel()
 	}
@@ -114,13 +113,8 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 		}
 		var h *Hold
 		var err error
-		ended := g.Expire() || !shared.has(g)
+		ended := g.Expire()
 		switch {
-		case made && opts.Cohort > 0:
-			if h, err = r.turn(ctx, limited, shared, opts); err == errAsking {
-				h, err = g.attempt.run(limited)
-			}
-			g.endAttempt() // unless it is held by now
 		case made:
 			if h, err = g.attempt.run(limited); err != nil {
 				g.endAttempt()

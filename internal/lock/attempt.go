@@ -63,11 +63,11 @@ func (a *attempt) begin(limited context.Context) (last outcome, err error) {
 	return last, err
 }
 
-// mustWait says that others come first. A cohort has had the lock for long. So a caller of a cohort
-// does not come before others for lack of time, and neither does TryLock.
+// mustWait says that others come first. What serves several callers has had the lock for long: it does not
+// come before others for lack of time.
 func (a *attempt) mustWait(limited context.Context) bool {
 	switch {
-	case a.opts.Cohort > 0:
+	case a.opts.ForOthers:
 		limited = context.WithoutCancel(limited)
 	case a.opts.Wait == 0:
 		return false

@@ -23,6 +23,8 @@ type Backend interface {
 	// Holding is the grant by which it holds the lock of that key, or nil.
 	Holding(k *Key) *Grant
 	Members() []*Hold
+	// WaitedFor is the owner that the acquisition of the hold has waited for, "" if that is not known.
+	WaitedFor(h *Hold) string
 }
 
 var _ Backend = (*Grant)(nil)
@@ -34,8 +36,15 @@ func (g *Grant) Name() string         { return g.ref.Name }
 func (g *Grant) Owner() string        { return g.owner }
 func (g *Grant) Members() []*Hold     { return nil }
 
+func (g *Grant) WaitedFor(h *Hold) string {
+	if h == &g.first && g.attempt.seen != nil {
+		return *g.attempt.seen
+	}
+	return ""
+}
+
 func (g *Grant) Detach(h *Hold) {
-	if g.detach(h) {
+	if g.detach(h) && !h.forOthers {
 		g.manager.observe(h.parent, h.event(g.ref, EventDetached))
 	}
 }

@@ -13,7 +13,6 @@ import (
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.life.stop()
 	m.queues.Close()
-	m.cohorts.close()
 	select {
 	case <-m.life.quiet:
 	case <-m.life.closed:
@@ -34,7 +33,6 @@ func (m *Manager) Close(ctx context.Context) error {
 	m.closeOnce.Do(func() {
 		empty := m.life.close()
 		m.queues.Close()
-		m.cohorts.close()
 		go m.shut(empty)
 	})
 	select {

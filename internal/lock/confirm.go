@@ -57,6 +57,16 @@ func (h *Hold) StopRenewal() {
 	}
 }
 
+// Renew renews the hold at once, and says why it is not held any more.
+func (h *Hold) Renew(ctx context.Context) error {
+	life := &h.grant().manager.life
+	if !life.enterRelease() {
+		return nil // Close releases it
+	}
+	defer life.leave()
+	return h.renew(ctx)
+}
+
 // renew renews the hold at once, and tells the session of its end.
 func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()

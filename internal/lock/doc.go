@@ -9,8 +9,7 @@
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
 // request, wait, grant, hold, release. Beside them: renewal and confirm (the lease), keepalive
 // (waiters for fair locks), minhold (MinHold), extend, owner (re-entry), together (several mutexes by one script), inspect
-// (status, forced unlock), names (of clients), manager, lifecycle, background and report (start and end). Cohort, base
-// and turn pass a lock on in memory. The modes of locks are in package script.
+// (status, forced unlock), names (of clients), manager, lifecycle, background and report (start and end). The modes of locks are in package script.
 //
 // Between any two lines of an acquisition this can happen:
 //
@@ -32,39 +31,12 @@
 //	the hold is gone         ErrLost. But if the request of the last hold was repeated, the
 //	                         first one counts as the one that has freed the lock
 //
-// # Cohorts
-//
-// A cohort is a group of acquisitions of one lock by one manager, with the same options. It holds
-// the lock in Redis by one grant, its base. Its goroutines have turns of the base: a turn is the
-// hold of one goroutine. To the rest of this package the base is an ordinary hold. It is renewed,
-// lost and closed like any other. So turns need only these rules:
-//
-//   - A turn is held only while its base is held. When the base ends, its turns end before anybody
-//     can ask for the next base.
-//   - A turn begins only on a base that may be trusted at that moment, and whose time is not over.
-//   - An exclusive base has one turn at a time. It is lost, or its release is answered, before the
-//     cohort asks for the next one. If the caller's time is up before that answer, or the owner has
-//     re-entered, the next caller may ask beside the release. Then Redis alone excludes.
-//   - The base is the grant of an owner (WithOwner) that has a turn. So the owner re-enters in Redis.
-//     The base is not passed on while that owner has other holds of it.
-//
-// Between any two lines of a turn this can happen:
-//
-//	the process dies       Redis frees the lock after one lease, also if no turn is under way
-//	the base is lost       all turns end with ErrLost. A caller that was let in, but does not have
-//	                       its hold yet, enters the cohort again
-//	the caller cancels     in line, it leaves the line. Once let in, it ends its turn, and the next
-//	                       begins. While it asks Redis, its request is cancelled like any other, and
-//	                       the next in line asks
-//	the release fails      it is logged. The next in line asks, and waits for the lease to end
-//	the manager closes     callers in line get ErrClosed. The base and its turns are released
-//
 // # Mutexes
 //
 // Whoever holds several takes them in this order:
 //
 //	Grant.mu → group.mu (package multilock) → Hold.mu
-//	Grant.mu → cohort.mu → Hold.mu, cohorts.mu, the mutex of a renew.Item
+//	Grant.mu → the mutex of a cohort (package cohort) → Hold.mu, the mutex of a renew.Item
 //	Grant.mu → the mutexes of the renewal engine, the session and the reporter
 //	lifecycle.mu → the mutex of the renewal engine
 //
@@ -79,6 +51,5 @@
 //   - one that closes the manager;
 //   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
 //   - one that reports, while there is something to report, for the release timeout at most;
-//   - one for each compensating release, and for each late release;
-//   - one for a cohort while it releases a base that nobody wants. A timer starts it.
+//   - one for each compensating release, and for each late release.
 package lock

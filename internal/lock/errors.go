@@ -64,6 +64,19 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 	return Refused{lockerr.WithCause(err, ctx), o}
 }
 
+// NotAcquired is the error of an acquisition that was refused in memory, because of a hold or of nothing that
+// is known.
+func (r *Ref) NotAcquired(ctx context.Context, because *Hold) error {
+	var o outcome
+	if because != nil {
+		o.holder, o.ttl = because.Owner(), time.Until(because.Deadline())
+	}
+	return r.notAcquired(ctx, o)
+}
+
+// Closed is the error of an acquisition that comes too late.
+func (r *Ref) Closed() error { return r.lockError(lockerr.ErrClosed) }
+
 // Failure wraps the error of a verb on a lock with the condition that a caller can match.
 func Failure(verb, name string, err error) error {
 	_, unknown := errors.AsType[*script.UnknownError](err)

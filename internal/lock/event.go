@@ -94,8 +94,11 @@ func (m *Manager) observe(ctx context.Context, e Event) {
 	m.settings.Observe(ctx, e)
 }
 
-// observeAcquired tells of an acquisition, with the owner that it waited for.
-func (r *Ref) observeAcquired(ctx context.Context, h *Hold, began time.Time, err error) {
+// TellAcquired tells of an acquisition, with the owner that it waited for.
+func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err error) {
+	if r.manager.settings.Observe == nil {
+		return
+	}
 	if err != nil {
 		e := r.event(EventNotAcquired)
 		seen, _ := errors.AsType[Refused](err)
@@ -104,27 +107,20 @@ func (r *Ref) observeAcquired(ctx context.Context, h *Hold, began time.Time, err
 		return
 	}
 	e := h.event(r, EventAcquired)
-	e.Holder, e.Took = h.waitedFor(), time.Since(began)
+	e.Holder, e.Took = h.WaitedFor(), time.Since(began)
 	r.manager.observe(ctx, e)
 }
 
-// waitedFor is the owner that the acquisition of the hold has waited for, as far as it is known.
-func (h *Hold) waitedFor() string {
-	switch b := h.backend.(type) {
-	case *Grant:
-		if h == &b.first && b.attempt.seen != nil {
-			return *b.attempt.seen
-		}
-	case *turn:
-		switch base := b.base.hold; {
-		case b.told == nil && !b.asks:
-		case b.asks:
-			return base.waitedFor()
-		default:
-			return base.Owner()
-		}
+// TellEnd tells of the end of a hold that was held until then, which its backend does not tell.
+func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind string, err error) {
+	if r.manager.settings.Observe == nil {
+		return
 	}
-	return ""
+	e := h.event(r, kind)
+	if e.Err = err; errors.Is(err, lockerr.ErrLost) {
+		e.Loss = LossGone
+	}
+	r.manager.observe(context.WithoutCancel(ctx), e)
 }
 
 // observeRenewals tells of the renewals of a batch. They are told together and aside: the observer

@@ -131,7 +131,7 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	if h.backend != nil {
 		h, g.again = new(Hold), true
 	}
-	*h = Hold{backend: g, parent: a.ctx, read: a.read, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
+	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
 	if g.holds == nil {
 		g.holds = g.one[:0]
 	}

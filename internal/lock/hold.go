@@ -17,8 +17,9 @@ type Hold struct {
 	since   time.Time
 	until   time.Time // when it ends at the latest; zero without a limit
 
-	read     bool        // of the read side of a read-write lock
-	unlocked atomic.Bool // it is to be released
+	read      bool        // of the read side of a read-write lock
+	forOthers bool        // Options.ForOthers
+	unlocked  atomic.Bool // it is to be released
 
 	mu     sync.Mutex
 	err    error         // nil while held; written with the backend's mutex held as well
@@ -36,6 +37,9 @@ type Whole interface {
 
 // Init makes a hold of a backend that is no grant.
 func (h *Hold) Init(b Backend, parent context.Context) { h.backend, h.parent = b, parent }
+
+// Begin notes that such a hold is held from now on, with a token or 0.
+func (h *Hold) Begin(token int64) { h.since, h.token = time.Now(), token }
 
 // grant is the backend of the hold of a single lock.
 func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
@@ -127,6 +131,13 @@ func (h *Hold) Unlocked() bool { return h.unlocked.Load() }
 // Detach ends the hold without telling Redis.
 func (h *Hold) Detach() { h.backend.Detach(h) }
 
+// InTime says that the local deadline has not passed. Unlike Valid it ends nothing, and takes no mutex of a
+// grant.
+func (h *Hold) InTime() bool { return h.backend.Valid() }
+
+// Trip is how long the request took that acquired the hold of a single lock, before it is renewed.
+func (h *Hold) Trip() time.Duration { return h.since.Sub(h.grant().Term().Asked) }
+
 // Valid says that the hold is held and its local deadline has not passed.
 func (h *Hold) Valid() bool { return h.Err() == nil && h.backend.Valid() }
 
@@ -140,6 +151,7 @@ func (h *Hold) Deadline() time.Time  { return h.backend.Deadline() }
 func (h *Hold) Lease() time.Duration { return h.backend.Lease() }
 func (h *Hold) Owner() string        { return h.backend.Owner() }
 func (h *Hold) Members() []*Hold     { return h.backend.Members() }
+func (h *Hold) WaitedFor() string    { return h.backend.WaitedFor(h) }
 
 // Holding is the grant by which the hold holds a lock, or nil.
 func (h *Hold) Holding(k *Key) *Grant { return h.backend.Holding(k) }

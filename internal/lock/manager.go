@@ -51,7 +51,6 @@ type Manager struct {
 	engine    *renew.Engine
 	queues    *waitqueue.Hub
 	keepAlive *keepAlive
-	cohorts   cohorts
 	names     names
 	session   *session.Session // nil without Settings.Protect
 
@@ -160,6 +159,9 @@ func (m *Manager) Messages() protocol.Messages { return m.settings.Messages }
 func (m *Manager) Runner() *script.Runner   { return m.runner }
 func (m *Manager) Releases() *script.Runner { return m.releases }
 
+// Logger is that of the client.
+func (m *Manager) Logger() *slog.Logger { return m.settings.Logger }
+
 // Queues are the wait queues of this process.
 func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
 
@@ -198,6 +200,10 @@ func (m *Manager) Closing() bool { return m.life.isClosing() }
 // Stopped says that nobody is to wait any more. Waiters are woken then.
 func (m *Manager) Stopped() bool { return m.life.ctx.Err() != nil }
 
+// Stopping is closed when nobody is to wait any more, and Closed when everything has ended.
+func (m *Manager) Stopping() <-chan struct{} { return m.life.ctx.Done() }
+func (m *Manager) Closed() <-chan struct{}   { return m.life.closed }
+
 // Leave ends an operation.
 func (m *Manager) Leave() { m.life.leave() }
 
@@ -224,7 +230,7 @@ func (m *Manager) Stats() Stats {
 	counts := m.engine.Counts()
 	stats := Stats{
 		Holds:          m.engine.Len(),
-		Waiters:        m.queues.Waiting() + int(m.cohorts.waiting.Load()),
+		Waiters:        m.queues.Waiting(),
 		Subscriptions:  m.queues.Subscribed(),
 		Renewals:       counts.Renewals,
 		LateRenewals:   counts.Late,

@@ -17,10 +17,13 @@ type Options struct {
 	Fenced  bool          // with a token
 	MaxHold time.Duration // the hold ends after it at the latest; 0: no limit
 	MinHold time.Duration // the lock stays for so long at least; 0: no limit. Of a mutex, fair or not
-	Cohort  time.Duration // the hold may be passed on in memory for so long; 0: not at all
 	Tokens  int64         // with Fenced, how many tokens are taken at once; 0: one
 
 	Backoff Backoff // of the wait; zero: as the manager's
+
+	// ForOthers: the hold serves several callers, one after another. So it comes behind whoever waits in
+	// this process, also without a wait. The callers tell the observer of theirs, and nobody of this one.
+	ForOthers bool
 
 	Replicas       int           // that have to confirm the hold
 	ReplicaTimeout time.Duration // for how long to wait for them
@@ -55,8 +58,8 @@ func (o *Options) leaseAlone() bool {
 	return *o == Options{Lease: o.Lease, Wait: o.Wait, Backoff: o.Backoff}
 }
 
-// limit is a context that ends with the wait. The function is nil if ctx alone bounds that.
-func (o *Options) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+// Limit is a context that ends with the wait. The function is nil if ctx alone bounds that.
+func (o *Options) Limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if o.Wait <= 0 || o.Wait == Forever {
 		return ctx, nil
 	}

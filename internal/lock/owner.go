@@ -95,13 +95,6 @@ func (o *owner) has(g *Grant) bool {
 	return o.grants[g.ref.key.lock] == g
 }
 
-// adopt makes g the owner's grant of its lock, in the place of the one that was to be acquired.
-func (o *owner) adopt(g *Grant) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.grants[g.ref.key.lock] = g
-}
-
 // upgrades says that asking for r would be to ask for the write side of a lock that the owner
 // reads.
 func (o *owner) upgrades(r *Ref) bool {
@@ -172,6 +165,9 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 	}
 	return fmt.Errorf("redlatch: lock %q: %w, as %s%s", r.Name, lockerr.ErrReentry, g.owner, advice)
 }
+
+// Owned says that acquisitions below ctx have an owner of WithOwner.
+func (m *Manager) Owned(ctx context.Context) bool { return m.ownerOf(ctx) != nil }
 
 func (m *Manager) ownerOf(ctx context.Context) *owner {
 	o, _ := ctx.Value(ownerKey{m}).(*owner)

@@ -13,7 +13,7 @@ import (
 // Unlock releases one hold, and tells the observer.
 func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 	released, err := g.release(detached(ctx), h)
-	if released {
+	if released && !h.forOthers {
 		g.manager.observe(ctx, g.releaseEvent(h, err))
 	}
 	return err
@@ -91,9 +91,6 @@ func (g *Grant) releaseInSlot(ctx context.Context, h *Hold) (released bool, err 
 		return true, g.releaseOne(ctx, h)
 	}
 	g.remove()
-	if o := g.manager.ownerOf(h.parent); o != nil {
-		o.forget(g) // of a cohort's hold: it has an owner only as long as that has a turn
-	}
 	return true, g.releaseLast(ctx, h)
 }
 

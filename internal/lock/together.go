@@ -25,11 +25,11 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 	began := time.Now()
 	holds, blocked, err = m.acquireTogether(ctx, limited, refs, opts)
 	if holds == nil && err != nil {
-		refs[blocked].observeAcquired(ctx, nil, began, err)
+		refs[blocked].TellAcquired(ctx, nil, began, err)
 	}
 	for i, h := range holds {
 		if h != nil {
-			refs[i].observeAcquired(ctx, h, began, nil)
+			refs[i].TellAcquired(ctx, h, began, nil)
 		}
 	}
 	return holds, blocked, err

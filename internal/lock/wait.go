@@ -231,6 +231,9 @@ func Nap(ttl, pollCap time.Duration) time.Duration {
 // shortNap keeps a lock that shows no time left again and again from being asked all the time.
 const shortNap = 5 * time.Millisecond
 
+// Offer makes the next release of the lock by this process one after which others may take it first.
+func (r *Ref) Offer(b Backoff) { r.manager.queues.Offer(r.queue, b) }
+
 // Watch puts a waiter into the wait queue of the lock that asks for nothing. It only wants to
 // know when the lock may have changed.
 func (r *Ref) Watch(b waitqueue.Backoff) *waitqueue.Waiter { return r.manager.queues.Watch(r.queue, b) }

@@ -100,6 +100,9 @@ func (g *group) Lease() time.Duration {
 	return lease
 }
 
+// WaitedFor is empty: each member may have waited for another.
+func (g *group) WaitedFor(*lock.Hold) string { return "" }
+
 // Holding is the grant by which a member holds the lock of that key, or nil.
 func (g *group) Holding(k *lock.Key) *lock.Grant {
 	for _, h := range g.alive() {

@@ -33,25 +33,31 @@ func (w *worker) turn(ctx context.Context) {
 		w.recorder.Look(ctx, w.number, w.name, w.status(w.clients[0], w.name))
 		return
 	}
-	below := ctx
+	below, options := ctx, w.options
+	cohort := w.cohort > 0 && w.random.IntN(4) > 0 // which has no owners
+	if cohort {
+		options = append(slices.Clone(options), redlatch.WithCohort(w.cohort))
+	}
 	for _, c := range w.clients {
-		below = c.WithOwner(below)
+		if !cohort {
+			below = c.WithOwner(below)
+		}
 	}
 	subjects := w.subjects(w.clients, w.name)
 	s := w.subject(subjects)
 	h := w.recorder.Owner(w.number)
-	if !w.acquire(below, h, s) {
+	if !w.acquire(below, h, s, options) {
 		w.rest(ctx, 10*time.Millisecond)
 		return
 	}
 	w.work(ctx, h)
-	if w.nested && w.random.IntN(2) == 0 {
+	if w.nested && !cohort && w.random.IntN(2) == 0 {
 		inner := w.subject(subjects)
 		inner.Read = inner.Read || s.Read
 		if s.Read {
 			inner.Lock = s.Lock // a reader does not become a writer
 		}
-		if w.acquire(below, h, inner) {
+		if w.acquire(below, h, inner, options) {
 			w.work(ctx, h)
 			h.Release(context.Background(), w.random.IntN(2))
 			w.work(ctx, h)
@@ -104,17 +110,14 @@ func (w *worker) subject(subjects []Subject) Subject {
 }
 
 // acquire waits for a time, and gives up by its option or by its context.
-func (w *worker) acquire(ctx context.Context, h *Held, s Subject) bool {
-	limit, options := time.Duration(w.random.Int64N(int64(lease))), slices.Clone(w.options)
-	if w.cohort > 0 && w.random.IntN(4) > 0 {
-		options = append(options, redlatch.WithCohort(w.cohort))
-	}
+func (w *worker) acquire(ctx context.Context, h *Held, s Subject, options []redlatch.LockOption) bool {
+	limit := time.Duration(w.random.Int64N(int64(lease)))
 	if w.random.IntN(3) == 0 {
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return h.Acquire(limited, s, options...)
 	}
-	return h.Acquire(ctx, s, append(options, redlatch.WithWait(limit))...)
+	return h.Acquire(ctx, s, append(slices.Clone(options), redlatch.WithWait(limit))...)
 }
 
 // work relies on a hold for as long as it is valid, up to a time.

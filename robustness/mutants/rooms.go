@@ -6,6 +6,7 @@ var rooms = []struct{ folder, tests string }{
 	{".", ". tests/locks tests/clients tests/wholes tests/counters tests/observe"},
 	{"internal/script", "internal/script robustness/explore tests/locks tests/fair tests/leases tests/counters"},
 	{"internal/lock", "internal/lock tests/locks tests/leases tests/faults tests/cohorts tests/fair tests/clients robustness/sim"},
+	{"internal/cohort", "tests/cohorts robustness/sim"},
 	{"internal/multilock", "internal/multilock tests/wholes robustness/sim"},
 	{"internal/counter", "internal/counter tests/counters robustness/sim"},
 	{"internal/waitqueue", "internal/waitqueue tests/locks tests/polling tests/fair robustness/sim"},

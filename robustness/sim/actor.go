@@ -31,7 +31,6 @@ type op struct {
 	Lease    time.Duration // 0: renewed
 	Limit    time.Duration // WithMaxHold, 0: none
 	Cohort   time.Duration // WithCohort, 0: none
-	Inside   bool          // the re-entries are by the cohort as well
 	Replicas int           // WithReplicas, 0: none
 	Keep     time.Duration // how long it holds
 	Cancel   time.Duration // when its context ends, 0: never
@@ -63,7 +62,7 @@ func (o *op) options(inner bool) (opts []redlatch.LockOption) {
 	if o.Limit > 0 {
 		opts = append(opts, redlatch.WithMaxHold(o.Limit))
 	}
-	if o.Cohort > 0 && (o.Inside || !inner) {
+	if o.Cohort > 0 {
 		opts = append(opts, redlatch.WithCohort(o.Cohort))
 	}
 	return opts

@@ -94,7 +94,7 @@ func (p *Plan) joins(r *rand.Rand, o *op) {
 	if p.Cohort == 0 || r.IntN(4) == 0 {
 		return
 	}
-	o.Cohort, o.Inside, o.Lease, o.Limit = p.Cohort, r.IntN(2) == 0, 0, 0
+	o.Cohort, o.Again, o.Lease, o.Limit = p.Cohort, 0, 0, 0
 	if r.IntN(8) == 0 { // another cohort of the same process
 		o.Cohort *= 2
 	}

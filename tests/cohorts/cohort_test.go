@@ -225,6 +225,7 @@ func TestACohortRefusesWhatItCannotKeep(t *testing.T) {
 			"tokens of readers": func() (*redlatch.Hold, error) {
 				return s.Client.RWMutex("job").RLock(s.Limited(), redlatch.WithFencing(), passing)
 			},
+			"an owner":    func() (*redlatch.Hold, error) { return m.Lock(s.Client.WithOwner(s.Limited()), passing) },
 			"a fair lock": func() (*redlatch.Hold, error) { return s.Client.FairMutex("job").Lock(s.Limited(), passing) },
 			"a Multi":     func() (*redlatch.Hold, error) { return redlatch.NewMulti(m).Lock(s.Limited(), passing) },
 			"a Quorum":    func() (*redlatch.Hold, error) { return redlatch.NewQuorum(m).TryLock(s.Limited(), passing) },
@@ -235,5 +236,20 @@ func TestACohortRefusesWhatItCannotKeep(t *testing.T) {
 			}
 		}
 		wantHeld(s, false)
+	})
+}
+
+func TestACohortTellsOfADeadlock(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m := s.Client.Mutex("job")
+		h := check.Must(m.Lock(s.Limited(), passing))
+		for _, opts := range [][]redlatch.LockOption{nil, {passing}} {
+			_, err := m.Lock(h.Context(), opts...)
+			check.Is(t, "Lock below the hold's context", err, redlatch.ErrReentry)
+		}
+		_ = h.Unlock(s.Limited())
+		if cause := context.Cause(h.Context()); !errors.Is(cause, redlatch.ErrReleased) {
+			t.Errorf("the context ended with %v", cause)
+		}
 	})
 }

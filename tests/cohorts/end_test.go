@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/signal"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
@@ -219,4 +220,30 @@ func TestAWaiterOfACohortThatIsGonePassesTheLockOn(t *testing.T) {
 		_, err := m.TryLock(s.Limited(), passing)
 		check.Is(t, "TryLock", err, nil)
 	})
+}
+
+// Goal: whoever takes the old hold of a cohort out of the books releases it. Method: on real goroutines, a client
+// shuts down in the moment in which the next in line is told to replace that hold.
+func TestShutdownEndsAHoldThatIsJustReplaced(t *testing.T) {
+	for range redistest.Stretch(300) {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			m := s.Client.Mutex("job")
+			h := check.Must(m.Lock(s.Limited(), passing))
+			waited := make(chan error, 1)
+			go func() { waited <- check.ErrOf(m.Lock(s.Limited(), passing)) }()
+			time.Sleep(stage.Stay)
+			_ = h.Unlock(s.Limited())
+			limited, cancel := context.WithTimeout(s.Limited(), 10*time.Second)
+			defer cancel()
+			began, failed := time.Now(), make(chan error, 1)
+			go func() { failed <- s.Client.Shutdown(limited) }()
+			if h := <-waited; h != nil && !errors.Is(h, redlatch.ErrClosed) {
+				t.Error("Lock:", h)
+			} else if h == nil {
+				return // it was there before Shutdown, which waits for its Unlock
+			}
+			check.Is(t, "Shutdown", <-failed, nil)
+			check.Within(t, "Shutdown", time.Since(began), 0, time.Second)
+		})
+	}
 }

@@ -17,22 +17,6 @@ import (
 
 // What a cohort owes its callers when rare things meet.
 
-// Goal: each hold needs its own confirmation, also if it re-enters. Method: a server without
-// replicas, and an owner whose outer hold did not ask for any.
-func TestAReentryOfACohortAsksForItsReplicas(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, m := s.Client.WithOwner(s.Limited()), s.Client.Mutex("job")
-		for _, inner := range [][]redlatch.LockOption{nil, {passing}} {
-			outer := check.Must(m.Lock(ctx, passing))
-			_, err := m.Lock(ctx, append(inner, redlatch.WithReplicas(1, time.Second))...)
-			check.Is(t, "Lock", err, redlatch.ErrNotReplicated)
-			if err := outer.Unlock(ctx); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
 // Goal: no reader is told that all was well before Redis has been asked. Method: two readers, a
 // pause, and a writer in between.
 func TestAnUnconfirmedReaderAsksRedisAtItsEnd(t *testing.T) {
@@ -125,24 +109,5 @@ func TestAPanicWhileACohortAsksCostsNobodyElseTheLock(t *testing.T) {
 		net.Set(nil)
 		_, err := m.Lock(s.Limited(), passing, redlatch.WithWait(time.Minute))
 		check.Is(t, "the next Lock", err, nil)
-	})
-}
-
-// Goal: who holds nothing may write. Method: two owners read in one cohort; while a re-entry of one
-// is not answered, the other ends.
-func TestAnOwnerThatReadsNoMoreMayWrite(t *testing.T) {
-	stage.Story(t, redlatch.Config{CommandTimeout: 10 * time.Second}, func(t *testing.T, s *stage.Stage) {
-		net, m := s.Tap(), s.Client.RWMutex("job")
-		a, b := s.Client.WithOwner(s.Limited()), s.Client.WithOwner(s.Limited())
-		one, other := check.Must(m.RLock(a, passing)), check.Must(m.RLock(b, passing))
-		net.Set(silent)
-		go func() { _, _ = m.RLock(b) }()
-		synctest.Wait()
-		_ = one.Unlock(a)
-		net.Set(nil)
-		time.Sleep(10 * time.Second)
-		_, err := m.Lock(a, redlatch.WithWait(time.Millisecond))
-		check.Is(t, "Lock of one who holds nothing", err, redlatch.ErrNotAcquired)
-		_ = other.Unlock(b)
 	})
 }

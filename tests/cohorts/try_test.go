@@ -57,33 +57,6 @@ func TestTryLockFindsALockFreeThatNobodyHolds(t *testing.T) {
 	}
 }
 
-// Goal: ReleaseTimeout bounds Unlock, and Detach asks nobody. Method: a re-entry of the owner is
-// never answered.
-func TestAReentryThatHangsHoldsUpTheEndOfAHoldForABoundedTime(t *testing.T) {
-	for _, opts := range [][]redlatch.LockOption{nil, {passing}} {
-		for what, end := range map[string]struct {
-			of   func(h *redlatch.Hold)
-			most time.Duration
-		}{
-			"Unlock": {func(h *redlatch.Hold) { _ = h.Unlock(context.Background()) }, 3*time.Second + 250*time.Millisecond},
-			"Detach": {func(h *redlatch.Hold) { h.Detach() }, 0},
-		} {
-			stage.Story(t, redlatch.Config{CommandTimeout: time.Minute}, func(t *testing.T, s *stage.Stage) {
-				net, m := s.Tap(), s.Client.Mutex("job")
-				ctx := s.Client.WithOwner(s.Limited())
-				h := check.Must(m.Lock(ctx, opts...))
-				net.Set(silent)
-				defer net.Set(nil)
-				go func() { _, _ = m.Lock(ctx) }()
-				synctest.Wait()
-				began := time.Now()
-				end.of(h)
-				check.Within(t, what, time.Since(began), 0, end.most)
-			})
-		}
-	}
-}
-
 // The same for TryLock, which does not wait, and for a caller that is gone.
 func TestTryLockOfACohortDoesNotWaitForARelease(t *testing.T) {
 	stage.Story(t, redlatch.Config{ReleaseTimeout: 5 * time.Second, CommandTimeout: 5 * time.Second}, func(t *testing.T, s *stage.Stage) {
@@ -106,22 +79,31 @@ func TestTryLockOfACohortDoesNotWaitForARelease(t *testing.T) {
 	})
 }
 
-// Goal: a token belongs to its hold, also after its end: the late write of a holder that is over
-// must not have the token of the next one.
-func TestTheTokenOfAReentryThatIsOverStays(t *testing.T) {
+// Goal: who only tries stands in no line. Method: it tries while the release of a hold that nobody wants is
+// under way, behind a caller that waits and then works for ten minutes.
+func TestTryLockDoesNotStandBehindAnotherGoroutinesHold(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m, fenced := s.Client.Mutex("job"), redlatch.WithFencing()
-		ctx := s.Client.WithOwner(s.Limited())
-		h := check.Must(m.Lock(ctx, passing, fenced))
-		inner := check.Must(m.Lock(ctx, fenced))
-		had := inner.Token()
-		_ = inner.Unlock(ctx)
-		_ = h.Unlock(ctx)
-		other := s.Client.WithOwner(s.Limited())
-		next := check.Must(m.Lock(other, passing, fenced))
-		if got := inner.Token(); got != had || got >= next.Token() {
-			t.Errorf("the token was %d, and is %d after the next holder got %d", had, got, next.Token())
-		}
-		_ = next.Unlock(other)
+		net, m := s.Tap(), s.Client.Mutex("job")
+		_ = check.Must(m.Lock(s.Limited(), passing)).Unlock(s.Limited())
+		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if commands[0].Words[0] == "HDEL" {
+				time.Sleep(time.Second)
+			}
+			return send(commands...)
+		})
+		time.Sleep(20 * time.Millisecond)
+		work := make(chan struct{})
+		go func() {
+			h := check.Must(m.Lock(s.Limited(), passing))
+			time.Sleep(10 * time.Minute)
+			_ = h.Unlock(s.Limited())
+			close(work)
+		}()
+		synctest.Wait()
+		began := time.Now()
+		_, err := m.TryLock(s.Limited(), passing)
+		check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
+		check.Within(t, "TryLock", time.Since(began), 0, 2*time.Second)
+		<-work
 	})
 }

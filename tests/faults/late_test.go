@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -37,7 +38,7 @@ func (m *mail) sent() []driver.Command {
 // release of the first hold is held up on its way, and its repetition succeeds. It arrives
 // when the owner holds the lock again.
 func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 		ctx, l, net := s.Client.WithOwner(s.Limited()), k.Lock(s.Client, "job"), s.Tap()
 		first := check.Must(l.Lock(ctx))
 		var late mail
@@ -59,7 +60,7 @@ func TestALateReleaseLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
 // The same for what cancels an attempt whose outcome nobody knows. The attempt was
 // carried out. Its repetitions and its release were held up.
 func TestALateGiveBackLeavesTheSameOwnersNextHoldAlone(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 		ctx, l, net := s.Client.WithOwner(s.Limited()), k.Lock(s.Client, "job"), s.Tap()
 		var late mail
 		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
@@ -98,5 +99,33 @@ func wantUntouched(s *stage.Stage, ctx context.Context, k stage.Kind, late []dri
 	}
 	if err := h.Unlock(ctx); err != nil {
 		s.Error("Unlock:", err)
+	}
+}
+
+// Goal: ReleaseTimeout bounds Unlock, and Detach asks nobody. Method: a re-entry of the owner is
+// never answered.
+func TestAReentryThatHangsHoldsUpTheEndOfAHoldForABoundedTime(t *testing.T) {
+	for what, end := range map[string]struct {
+		of   func(h *redlatch.Hold)
+		most time.Duration
+	}{
+		"Unlock": {func(h *redlatch.Hold) { _ = h.Unlock(context.Background()) }, 3*time.Second + 250*time.Millisecond},
+		"Detach": {func(h *redlatch.Hold) { h.Detach() }, 0},
+	} {
+		stage.Story(t, redlatch.Config{CommandTimeout: time.Minute}, func(t *testing.T, s *stage.Stage) {
+			net, m := s.Tap(), s.Client.Mutex("job")
+			ctx := s.Client.WithOwner(s.Limited())
+			h := check.Must(m.Lock(ctx))
+			net.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply {
+				time.Sleep(200 * time.Millisecond)
+				return stage.FailAll(commands, stage.ErrCut)
+			})
+			defer net.Set(nil)
+			go func() { _, _ = m.Lock(ctx) }()
+			synctest.Wait()
+			began := time.Now()
+			end.of(h)
+			check.Within(t, what, time.Since(began), 0, end.most)
+		})
 	}
 }

@@ -1,20 +1,16 @@
-package lock
+package cohort
 
 import (
-	"context"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
-// cohort lets the goroutines of one process pass a lock on in memory. It is all acquisitions of one
-// side of a lock that ask for the same. In Redis an ordinary hold, the base, holds the lock. Each
-// goroutine that is let in has a turn of the base: a hold of its own.
+// cohort is all acquisitions of one side of a lock that ask for the same.
 //
 //	no base ── somebody asks ──▶ asking ── granted ──▶ in use ── last turn ended ──▶ unused
 //	   ▲                         │   ▲                   │ ▲                          │ │ │
@@ -26,74 +22,64 @@ import (
 // used up. The next in line then releases the old base and asks for another one, for all of them.
 // Readers do not wait for the turns of an old base. It is released when the last of them ends.
 type cohort struct {
-	ref *Ref
-	key cohortKey
-	set *cohorts
+	ref *lock.Ref
+	key key
+	set *Set
 
 	mu        sync.Mutex
-	dead      bool    // it has left its set
-	closed    bool    // it puts nobody in line any more
-	asking    bool    // a turn asks for a base
-	releasing bool    // the timer releases a base that nobody wants, as if a turn asked
-	base      *base   // on which turns may begin, or nil
-	waiters   []*turn // in the order of their arrival
-	block     int64   // how many tokens the next base takes
+	dead      bool          // it has left its set
+	asking    bool          // a turn asks for a base, or the timer releases one as if a turn asked
+	releasing chan struct{} // closed when the release of the last base is answered; nil if none is under way
+	base      *base         // on which turns may begin, or nil
+	line      []*turn       // in the order of their arrival
+	block     int64         // how many tokens the next base takes
 
 	idle  *time.Timer // when it fires, a base that nobody wants is to be released
 	armed bool        // it runs
 	since time.Time   // when the last turn of the base ended
 }
 
-// cohortKey is what all turns of a cohort have in common.
-type cohortKey struct {
-	lock lockID
+// key is what all turns of a cohort have in common.
+type key struct {
+	lock lock.Key
 	read bool
-	opts Options // without the wait
+	opts lock.Options // without the wait
+	stay time.Duration
 }
 
-// cohorts are the cohorts of a manager.
-type cohorts struct {
+// Set are the cohorts of a client. The zero value has none.
+type Set struct {
 	waiting atomic.Int64
 
-	mu     sync.Mutex
-	all    map[cohortKey]*cohort
-	closed bool
+	mu  sync.Mutex
+	all map[key]*cohort
 }
 
+// Waiting is how many goroutines stand in line.
+func (s *Set) Waiting() int { return int(s.waiting.Load()) }
+
 // of returns the cohort for an acquisition.
-func (s *cohorts) of(r *Ref, opts *Options) *cohort {
-	key := cohortKey{r.key.lock, r.read, *opts}
-	key.opts.Wait = 0
+func (s *Set) of(r *lock.Ref, opts *lock.Options, stay time.Duration) *cohort {
+	k := key{*r.Key(), r.Read(), *opts, stay}
+	k.opts.Wait = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.all[key]
+	c := s.all[k]
 	if c == nil {
-		c = &cohort{ref: r, key: key, set: s, closed: s.closed, block: fewestTokens}
+		c = &cohort{ref: r, key: k, set: s, block: fewestTokens}
 		if s.all == nil {
-			s.all = make(map[cohortKey]*cohort)
+			s.all = make(map[key]*cohort)
 		}
-		s.all[key] = c
+		s.all[k] = c
 	}
 	return c
 }
 
 // forget forgets a cohort that is dead.
-func (s *cohorts) forget(c *cohort) {
+func (s *Set) forget(c *cohort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, c.key)
-}
-
-// close ends all waits.
-func (s *cohorts) close() {
-	s.mu.Lock()
-	s.closed = true
-	all := slices.Collect(maps.Values(s.all))
-	s.mu.Unlock()
-	slices.SortFunc(all, func(a, b *cohort) int { return strings.Compare(a.ref.Lock, b.ref.Lock) }) // so that a simulation can be repeated
-	for _, c := range all {
-		c.close()
-	}
 }
 
 const (
@@ -103,28 +89,43 @@ const (
 	mostTokens   = 1 << 16
 )
 
-// enter lets a turn in at once, makes it ask for a base, or puts it in line. It reports false if
-// none of this is possible. If the cohort is dead, it does none of this and reports true.
-func (c *cohort) enter(t *turn, wait bool) bool {
+// entry is what becomes of a turn that enters.
+type entry int
+
+const (
+	again   entry = iota // the cohort is dead, and there is another one
+	in                   // the turn is held
+	asks                 // it asks for a base
+	waits                // it stands in line
+	refused              // it does not wait, and another turn is held
+	looks                // it does not wait, and looks again when a release has been answered
+	alone                // it does not wait, and asks Redis without the cohort
+)
+
+// enter lets a turn in at once, makes it ask for a base, or puts it in line if it waits.
+func (c *cohort) enter(t *turn, wait bool) entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch first := len(c.waiters) == 0 && !c.asking; {
+	switch first := len(c.line) == 0 && !c.asking; {
 	case c.dead:
-	case c.closed:
-		return false
+		return again
 	case first && c.letIn(t):
+		return in
 	case first && c.mayAsk():
 		c.ask(t)
-	case !wait && !c.releasing && c.key.read && len(c.waiters) == 0:
-		t.ordinary = true
-	case !wait && !c.releasing:
-		return false
-	default:
+		return asks
+	case wait:
 		t.told = make(chan struct{}, 1)
-		c.waiters = append(c.waiters, t)
+		c.line = append(c.line, t)
 		c.set.waiting.Add(1)
+		return waits
+	case c.releasing != nil && t.looked == nil:
+		t.looked = c.releasing
+		return looks
+	case !c.asking && !c.key.read:
+		return refused
 	}
-	return true
+	return alone
 }
 
 // letIn begins a turn if that is possible now.
@@ -136,7 +137,7 @@ func (c *cohort) letIn(t *turn) bool {
 	if !c.base.open(now) {
 		return false
 	}
-	c.base.begin(t, now)
+	c.base.begin(t)
 	return true
 }
 
@@ -147,7 +148,8 @@ func (c *cohort) mayAsk() bool { return c.base == nil || c.key.read || len(c.bas
 func (c *cohort) ask(t *turn) {
 	c.asking, t.asks = true, true
 	if b := c.retire(); b != nil && len(b.turns) == 0 {
-		t.releases = b
+		c.releasing = make(chan struct{})
+		t.releases, t.looked = b, c.releasing
 	}
 }
 
@@ -164,12 +166,12 @@ func (c *cohort) retire() *base {
 // advance lets in all who may enter now, or makes the first in line ask for a base. If nobody is in
 // line, it starts the timer for an unused base, or forgets a cohort without one.
 func (c *cohort) advance() {
-	for len(c.waiters) > 0 && !c.asking && c.letIn(c.waiters[0]) {
+	for len(c.line) > 0 && !c.asking && c.letIn(c.line[0]) {
 		signal.Send(c.next().told)
 	}
 	switch {
 	case c.asking:
-	case len(c.waiters) > 0:
+	case len(c.line) > 0:
 		if c.mayAsk() {
 			t := c.next()
 			c.ask(t)
@@ -186,9 +188,9 @@ func (c *cohort) advance() {
 
 // next takes the first turn out of the line.
 func (c *cohort) next() *turn {
-	t := c.waiters[0]
-	c.waiters[0] = nil
-	c.waiters = c.waiters[1:]
+	t := c.line[0]
+	c.line[0] = nil
+	c.line = c.line[1:]
 	c.set.waiting.Add(-1)
 	return t
 }
@@ -198,41 +200,39 @@ func (c *cohort) next() *turn {
 func (c *cohort) leave(t *turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.waiters, t)
+	i := slices.Index(c.line, t)
 	if i < 0 {
 		return false
 	}
-	c.waiters = slices.Delete(c.waiters, i, i+1)
+	c.line = slices.Delete(c.line, i, i+1)
 	c.set.waiting.Add(-1)
 	return true
+}
+
+// released notes that the release of a base was answered. Another one may be under way by then.
+func (c *cohort) released(its chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(its)
+	if c.releasing == its {
+		c.releasing = nil
+	}
 }
 
 // asked notes what the turn that asked has got: a base, or nil. That turn is let in first.
 func (c *cohort) asked(t *turn, b *base) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asking, c.releasing = false, false
+	c.asking = false
 	if b != nil && b.hold.Join(b) == nil {
 		c.base = b
-		b.begin(t, time.Now())
-		for c.key.read && len(c.waiters) > 0 { // however long the answer took
-			b.begin(c.waiters[0], time.Now())
+		b.begin(t)
+		for c.key.read && len(c.line) > 0 { // however long the answer took
+			b.begin(c.line[0])
 			signal.Send(c.next().told)
 		}
 	}
 	c.advance()
-}
-
-// close ends all waits.
-func (c *cohort) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for len(c.waiters) > 0 {
-		t := c.next()
-		t.closed = true
-		signal.Send(t.told)
-	}
 }
 
 // left is for how much longer a base that nobody wants is kept.
@@ -255,29 +255,25 @@ func (c *cohort) arm() {
 
 // endIdle releases a base that nobody wants.
 func (c *cohort) endIdle() {
-	life := &c.ref.manager.life
-	if !life.enterRelease() {
-		return // Close releases every hold
-	}
-	defer life.leave()
-	if b := c.takeIdle(); b != nil {
+	if b, its := c.takeIdle(); b != nil {
 		defer c.asked(nil, nil)
-		_ = b.release(context.Background(), false)
+		defer c.released(its)
+		_ = b.release()
 	}
 }
 
 // takeIdle takes the base away if nobody has wanted it for long enough.
-func (c *cohort) takeIdle() *base {
+func (c *cohort) takeIdle() (b *base, its chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.armed = false
 	if c.base == nil || len(c.base.turns) > 0 {
-		return nil
+		return nil, nil
 	}
 	if c.left() > 0 {
 		c.arm()
-		return nil
+		return nil, nil
 	}
-	c.asking, c.releasing = true, true
-	return c.retire()
+	c.asking, c.releasing = true, make(chan struct{})
+	return c.retire(), c.releasing
 }
