@@ -18,7 +18,7 @@ ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
 .PHONY: test
 test: need format ## what everybody runs: every room's tests under the race detector, short random runs, one real server
-	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
+	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
 check: long costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
@@ -35,7 +35,7 @@ format:
 
 .PHONY: long
 long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
-	go test -race -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
+	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
 
 .PHONY: guests
 guests: ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
