@@ -2,10 +2,7 @@ package counter
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
@@ -64,41 +61,25 @@ func (l Latch) Wait(ctx context.Context) error {
 	w := l.manager.Queues().JoinShared(l.queue, seen(false), true)
 	w.Deadline, _ = ctx.Deadline()
 	defer w.Leave()
-	for {
-		open, err := l.step(ctx, w)
-		switch {
-		case open || err != nil:
-			return err
-		case !sleep(ctx, w):
-			return l.notAcquired(ctx, waiting)
+	over, err := w.Wait(ctx, func(next waitqueue.Step) (over bool, err error) {
+		told, _ := next.Result.(seen)
+		open := bool(told)
+		if next.Try {
+			open, err = l.askFor(ctx, w.Batch())
 		}
+		if !open && err == nil {
+			w.Tried(l.nap())
+		}
+		return open || err != nil, err
+	})
+	if !over {
+		err = l.unanswered(ctx, waiting)
 	}
+	return err
 }
 
 // seen says whether the latch was open when somebody asked for a waiter.
 type seen bool
-
-// step does what a waiter is to do now. If the latch is not open, the waiter sleeps until it is woken.
-func (l Latch) step(ctx context.Context, w *waitqueue.Waiter) (open bool, err error) {
-	for {
-		if l.manager.Stopped() {
-			return false, fmt.Errorf("redlatch: %s %q: %w", waiting, l.name, lockerr.ErrClosed)
-		}
-		next := w.Next(time.Now())
-		switch {
-		case next.Result != nil:
-			open = bool(next.Result.(seen))
-		case next.Try:
-			open, err = l.askFor(ctx, w.Batch())
-		default:
-			return false, nil
-		}
-		if open || err != nil {
-			return open, err
-		}
-		w.Tried(l.nap())
-	}
-}
 
 // askFor asks whether the latch is open, and tells all who wait already.
 func (l Latch) askFor(ctx context.Context, batch []*waitqueue.Waiter) (open bool, err error) {

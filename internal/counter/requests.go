@@ -12,7 +12,6 @@ import (
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // Counters makes the counters of one manager, and numbers their requests.
@@ -193,14 +192,12 @@ func (n named) notAcquired(ctx context.Context, verb string) error {
 	return lockerr.WithCause(fmt.Errorf("redlatch: %s %q: %w", verb, n.name, lockerr.ErrNotAcquired), ctx)
 }
 
-// sleep sleeps until the waiter may have something to do. It reports false if ctx ended.
-func sleep(ctx context.Context, w *waitqueue.Waiter) bool {
-	select {
-	case <-w.Woken():
-		return true
-	case <-ctx.Done():
-		return false
+// unanswered is the error of a wait that ended because ctx did, or because the client closes.
+func (n named) unanswered(ctx context.Context, verb string) error {
+	if n.manager.Stopped() {
+		return fmt.Errorf("redlatch: %s %q: %w", verb, n.name, lockerr.ErrClosed)
 	}
+	return n.notAcquired(ctx, verb)
 }
 
 // nap is until when a waiter sleeps that nobody wakes.

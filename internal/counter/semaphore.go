@@ -171,43 +171,27 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 	}
 	w := s.manager.Queues().JoinShared(s.queue, nil, false)
 	w.Deadline, _ = ctx.Deadline()
-	for {
-		switch taken, err := s.step(ctx, w, n); {
-		case taken:
-			return nil
-		case err == nil && sleep(ctx, w):
-			continue
-		case err == nil:
-			err = s.notAcquired(ctx, acquiring)
-			fallthrough
-		default:
-			w.Leave() // the next one asks
-			return err
-		}
-	}
-}
-
-// step does what a waiter is to do now. If nothing was taken, the waiter sleeps until it is woken.
-func (s Semaphore) step(ctx context.Context, w *waitqueue.Waiter, n int) (taken bool, err error) {
-	for {
-		if s.manager.Stopped() {
-			return false, fmt.Errorf("redlatch: %s %q: %w", acquiring, s.name, lockerr.ErrClosed)
-		}
-		if !w.Next(time.Now()).Try {
-			return false, nil
-		}
-		switch left, err := s.take(ctx, n); {
+	over, err := w.Wait(ctx, func(waitqueue.Step) (over bool, _ error) {
+		left, err := s.take(ctx, n)
+		switch {
 		case err != nil:
-			return false, err
+			return true, err
 		case left > 0:
 			w.Enter(time.Time{})
-			return true, nil
 		case left == 0:
 			w.Enter(s.nap())
-			return true, nil
+		default:
+			w.Tried(s.nap())
 		}
-		w.Tried(s.nap())
+		return left >= 0, nil
+	})
+	if !over {
+		err = s.unanswered(ctx, acquiring)
 	}
+	if err != nil {
+		w.Leave() // the next one asks
+	}
+	return err
 }
 
 // take asks for n permits once. It returns how many are left, a negative number if it got none. After

@@ -14,27 +14,16 @@ import (
 
 // wait stands in the local wait queue until the lock is granted or the wait ends. Only the front
 // of the queue asks Redis. A release of this process may ask for it.
-//
-// A waiter sleeps in this function, and all else is done in others: what they need of the stack is
-// not needed while it sleeps.
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 	a.join(limited, last)
 	if a.queues() {
 		defer a.manager.keepAlive.remove(a)
 	}
-	for {
-		if a.manager.life.ctx.Err() != nil { // Shutdown and Close wake all waiters
-			return a.endWait(limited, last)
-		}
-		if over, err := a.step(limited, &last); over {
-			return last.hold, err
-		}
-		select {
-		case <-a.waiter.Woken():
-		case <-limited.Done():
-			return a.endWait(limited, last)
-		}
+	over, err := a.waiter.Wait(limited, func(next waitqueue.Step) (bool, error) { return a.step(limited, next, &last) })
+	if !over {
+		return a.endWait(limited, last)
 	}
+	return last.hold, err
 }
 
 // join joins the local wait queue.
@@ -65,37 +54,29 @@ func (a *attempt) tried(ttl time.Duration) {
 	}
 }
 
-// step does what is to be done now. If the wait is not over, the waiter sleeps until it is woken.
-func (a *attempt) step(limited context.Context, last *outcome) (over bool, err error) {
+// step takes the result of a hand-over, or asks.
+func (a *attempt) step(limited context.Context, next waitqueue.Step, last *outcome) (over bool, err error) {
 	w := a.waiter
-	for {
-		next := w.Next(time.Now())
-		var o outcome
-		switch {
-		case next.Result != nil:
-			o = next.Result.(outcome)
-		case next.Try:
-			if o = a.askWith(limited, a.batch(next)); o.err != nil {
-				w.Leave()
-				o.ttl, o.holder = last.ttl, last.holder
-				return true, a.cancel(limited, o)
-			}
-		default:
-			return false, nil
-		}
-		if o.err != nil {
-			w.Tried(time.Time{}) // the hand-over failed: ask for oneself
-			continue
-		}
-		if o.hold != nil {
-			a.see(cmp.Or(o.holder, last.holder))
-			w.Enter(a.nextLook(next.Result != nil))
-		}
-		if *last = o; o.hold != nil {
-			return true, nil
-		}
+	o, handedOver := next.Result.(outcome)
+	if !handedOver {
+		o = a.askWith(limited, a.batch(next))
+	}
+	switch {
+	case o.err != nil && handedOver:
+		w.Tried(time.Time{}) // ask for oneself
+		return false, nil
+	case o.err != nil:
+		w.Leave()
+		o.ttl, o.holder = last.ttl, last.holder
+		return true, a.cancel(limited, o)
+	case o.hold != nil:
+		a.see(cmp.Or(o.holder, last.holder))
+		w.Enter(a.nextLook(handedOver))
+	default:
 		a.tried(o.ttl)
 	}
+	*last = o
+	return o.hold != nil, nil
 }
 
 // batch are the readers to ask for together with this waiter. One that polls asks for itself alone: each
@@ -237,17 +218,3 @@ func (r *Ref) Offer(b Backoff) { r.manager.queues.Offer(r.queue, b) }
 // Watch puts a waiter into the wait queue of the lock that asks for nothing. It only wants to
 // know when the lock may have changed.
 func (r *Ref) Watch(b waitqueue.Backoff) *waitqueue.Waiter { return r.manager.queues.Watch(r.queue, b) }
-
-// AwaitChange waits with a waiter of Watch until the lock may have changed, ctx ends, or the
-// manager closes.
-func (m *Manager) AwaitChange(ctx context.Context, w *waitqueue.Waiter) {
-	for !w.Next(time.Now()).Try {
-		select {
-		case <-w.Woken():
-		case <-ctx.Done():
-			return
-		case <-m.life.ctx.Done():
-			return
-		}
-	}
-}

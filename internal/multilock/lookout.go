@@ -34,11 +34,11 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	any, cancel := context.WithDeadline(limited, until)
 	defer cancel()
 	var looks sync.WaitGroup
-	for i, w := range l.waiters {
+	for _, w := range l.waiters {
 		if w != nil {
 			looks.Go(func() {
 				defer cancel()
-				l.Members[i].Locks.AwaitChange(any, w)
+				_, _ = w.Wait(any, func(waitqueue.Step) (bool, error) { return true, nil })
 			})
 		}
 	}

@@ -36,6 +36,8 @@ type Hub struct {
 	// as an answer given under the mutex would be.
 	idle atomic.Bool
 
+	closed atomic.Bool // nobody is to wait any more
+
 	mu       sync.Mutex
 	queues   map[string]*queue   // by key; changed by open and drop only
 	channels map[string]*channel // by name; those of the queues
@@ -67,9 +69,9 @@ func (h *Hub) Stop() {
 	h.done.Wait()
 }
 
-// Close wakes all waiters, so that they find that nobody is to wait any more. Whoever joins later
-// has to look for that first.
+// Close ends all waits, also those that begin later.
 func (h *Hub) Close() {
+	h.closed.Store(true)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, q := range h.queues {

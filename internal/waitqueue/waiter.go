@@ -1,6 +1,7 @@
 package waitqueue
 
 import (
+	"context"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/signal"
@@ -42,6 +43,26 @@ type Waiter struct {
 
 // Since is when the waiter joined its queue.
 func (w *Waiter) Since() time.Time { return w.since }
+
+// Wait has look do each Step, and sleeps in between. Over says that look has ended the wait, with its
+// error. Otherwise ctx has ended, or the hub is closed. In each case the caller takes w out of the queue.
+// A waiter sleeps in this function: what look needs of the stack is not needed then.
+func (w *Waiter) Wait(ctx context.Context, look func(Step) (over bool, err error)) (over bool, err error) {
+	for !w.hub.closed.Load() {
+		if step := w.Next(time.Now()); step.Try || step.Result != nil {
+			if over, err := look(step); over {
+				return true, err
+			}
+			continue
+		}
+		select {
+		case <-w.woken:
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+	return false, nil
+}
 
 // Woken delivers a signal when the waiter is to ask for its next Step. It also does so now and then
 // when there is nothing to do.
