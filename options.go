@@ -63,7 +63,7 @@ func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOp
 // the latest minimum applies. ForceUnlock frees the lock at any time.
 //
 // An acquisition fails with a *ConfigError if d is longer than WithLease or WithMaxHold. It also fails
-// with WithCohort, and for an RWMutex, a Multi and a Quorum.
+// with WithCohort, and for an RWMutex, a PermitSemaphore, a Multi and a Quorum.
 func WithMinHold(d time.Duration) LockOption { return LockOption{kind: minHoldOption, d: d} }
 
 // WithCohort lets the goroutines of this client pass the lock on in memory, without a round trip.
@@ -84,8 +84,9 @@ func WithMinHold(d time.Duration) LockOption { return LockOption{kind: minHoldOp
 // With WithFencing each hold has a token of its own. The cohort takes a block of tokens at once, so
 // there are gaps, and Status.Token may be ahead.
 //
-// An acquisition fails with a *ConfigError if WithCohort is combined with WithLease or WithMaxHold,
-// or with WithFencing for a reader, or below a context of Client.WithOwner. It also fails for a FairMutex, a Multi and a Quorum.
+// An acquisition fails with a *ConfigError if WithCohort is combined with WithLease, WithMaxHold or
+// WithMinHold, with WithFencing for a reader, or with an owner (Client.WithOwner). It also fails for a
+// FairMutex, a PermitSemaphore, a Multi and a Quorum.
 //
 // Source: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting", PPoPP 2012; docs/cohorts.md.
 func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOption, d: d} }

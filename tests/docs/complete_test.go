@@ -77,6 +77,29 @@ func TestTheArchitectureNamesFilesThatExist(t *testing.T) {
 	}
 }
 
+// Goal: whoever asks where something is decided finds the function. Method: the identifier behind a file is
+// declared in it.
+func TestTheArchitectureNamesFunctionsThatExist(t *testing.T) {
+	t.Parallel()
+	page := readPage(t, filepath.Join(tree, "docs/architecture.md"))
+	named := regexp.MustCompile("`([a-z_/]+\\.go)`, `(?:(\\w+)\\.)?(\\w+)`").FindAllStringSubmatch(page, -1)
+	named = slices.DeleteFunc(named, func(name []string) bool { return name[3] == "go" || name[3] == "lua" }) // one more file
+	if len(named) < 10 {
+		t.Fatalf("the page names %d functions", len(named))
+	}
+	for _, name := range named {
+		text, err := os.ReadFile(filepath.Join(tree, name[1]))
+		must(t, err)
+		receiver := ""
+		if name[2] != "" {
+			receiver = `\(\w+ \*?` + name[2] + `\) `
+		}
+		if !regexp.MustCompile(`(?m)^(?:func ` + receiver + name[3] + `\(|(?:var|type|const) ` + name[3] + `\b)`).Match(text) {
+			t.Errorf("%s has no %s", name[1], strings.TrimPrefix(name[2]+"."+name[3], "."))
+		}
+	}
+}
+
 // existsBelow says whether a file of that name is in the root, in internal/lock or in internal/script. Each
 // package has a doc.go.
 func existsBelow(t *testing.T, file string) bool {

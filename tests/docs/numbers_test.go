@@ -40,7 +40,7 @@ var numbers = []number{
 	{"docs/from-rueidislock.md", "`Config\\.LeaseTime`\\. Default: (\\w+)", "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/getting-started.md", `A lease lasts (\d+ seconds)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/shutdown.md", `ended. Default: (\w+)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
-	{"docs/shutdown.md", `Both are (\d seconds) by default`, "*.go", `c\.ReleaseTimeout, (.*)\)`},
+	{"docs/shutdown.md", `Default of either timeout: (\d+s)`, "*.go", `c\.ReleaseTimeout, (.*)\)`},
 
 	// Bounds of locks.
 	{"docs/getting-started.md", `A name has 1 to ([\d,]+) bytes`, "internal/protocol/*.go", `MaxNameLen = (\w+)`},
