@@ -65,10 +65,10 @@ func (i *Inspector) readSessions(ctx context.Context, clients []string) (session
 		if replies == nil || !i.known(replies...) || len(replies[0].Array) != len(some) {
 			return all, false
 		}
-		all.now = readTime(replies[1])
+		all.now, _ = script.Clock(replies[1])
 		for n, client := range some {
-			if due, err := strconv.ParseFloat(replies[0].Array[n].Str, 64); err == nil {
-				all.byClient[client] = &session{due: time.UnixMilli(int64(due)), entries: make(map[string]script.SessionEntry)}
+			if due, _, ok := script.Moment(replies[0].Array[n].Str); ok {
+				all.byClient[client] = &session{due: due, entries: make(map[string]script.SessionEntry)}
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (s *session) put(field, value string) {
 		return
 	}
 	if _, _, lease, _, ok := protocol.ParseSessionEntry(value); ok {
-		s.entries[field] = script.SessionEntry{Lease: time.Duration(lease) * time.Millisecond}.Bounded()
+		s.entries[field] = script.SessionEntry{Lease: script.Duration(lease, time.Millisecond)}.Bounded()
 	}
 }
 
@@ -204,14 +204,4 @@ func (i *Inspector) ask(ctx context.Context, commands ...driver.Command) []drive
 
 func command(key string, words ...string) driver.Command {
 	return driver.Command{Words: words, Key: key}
-}
-
-// readTime reads a reply of TIME.
-func readTime(r driver.Reply) time.Time {
-	if len(r.Array) != 2 {
-		return time.Time{}
-	}
-	seconds, _ := strconv.ParseInt(r.Array[0].Str, 10, 64)
-	micros, _ := strconv.ParseInt(r.Array[1].Str, 10, 64)
-	return time.Unix(seconds, micros*1000)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // server is one server and what was read of it.
@@ -143,13 +144,12 @@ func (p *server) readClock(ctx context.Context) {
 		began := time.Now()
 		reply := p.ask(ctx, []string{"TIME"})[0]
 		took := time.Since(began)
-		if len(reply.Array) != 2 || p.timed && took/2 >= p.within {
+		now, ok := script.Clock(reply)
+		if !ok || p.timed && took/2 >= p.within {
 			continue
 		}
-		seconds, _ := strconv.ParseInt(reply.Array[0].Str, 10, 64)
-		micros, _ := strconv.ParseInt(reply.Array[1].Str, 10, 64)
 		p.within, p.timed = took/2, true
-		p.ahead = time.UnixMicro(seconds*1e6 + micros).Sub(began.Add(took / 2)) // of the server
+		p.ahead = now.Sub(began.Add(took / 2)) // of the server
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // watch is how one sentinel watches the primary.
@@ -94,7 +95,7 @@ func (w watch) checks(cfg Config) []Check {
 // downAfter looks at the time after which the primary counts as down.
 func (w watch) downAfter(cfg Config) Check {
 	c := Check{Server: w.Address, Code: "sentinel-down-after", Why: "holders lose their locks if a failover takes longer than a lease; too short a time makes one out of a pause"}
-	down := time.Duration(number(w.of, "down-after-milliseconds")) * time.Millisecond
+	down := script.Duration(number(w.of, "down-after-milliseconds"), time.Millisecond)
 	c.Seen = fmt.Sprintf("down-after-milliseconds is %d, a lease is %v", down.Milliseconds(), cfg.LeaseTime)
 	c.Mend = "SENTINEL SET " + w.of["name"] + " down-after-milliseconds " + strconv.FormatInt(max(cfg.LeaseTime/6, time.Second).Milliseconds(), 10)
 	switch {

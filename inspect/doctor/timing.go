@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Whether it is quick, and its clock right.
@@ -44,7 +46,7 @@ func events(p *server, cfg Config) []Check {
 		if len(e.Array) < 4 {
 			continue
 		}
-		if most := time.Duration(e.Array[3].Int) * time.Millisecond; most >= cfg.LeaseTime/30 {
+		if most := script.Duration(e.Array[3].Int, time.Millisecond); most >= cfg.LeaseTime/30 {
 			names = append(names, fmt.Sprintf("%s of %v", e.Array[0].Str, most))
 		}
 	}
@@ -70,7 +72,7 @@ func slowScripts(p *server, cfg Config) []Check {
 		if len(entry.Array) < 4 || len(entry.Array[3].Array) == 0 {
 			continue
 		}
-		took := time.Duration(entry.Array[2].Int) * time.Microsecond
+		took := script.Duration(entry.Array[2].Int, time.Microsecond)
 		if took >= cfg.LeaseTime/300 {
 			n++
 		}
@@ -106,7 +108,7 @@ func busyScripts(p *server, cfg Config) []Check {
 		name = "lua-time-limit"
 		n = number(p.config, name)
 	}
-	limit := time.Duration(n) * time.Millisecond
+	limit := script.Duration(n, time.Millisecond)
 	c.Mend = fmt.Sprintf("CONFIG SET %s 5000, and the same line in redis.conf", name)
 	switch {
 	case n < 0:

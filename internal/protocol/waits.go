@@ -76,11 +76,11 @@ func ParseWaitEntry(client, text string) (e WaitEntry, ok bool) {
 // parseMillis reads a time in milliseconds since 1970.
 func parseMillis(text string) (millis int64, ok bool) {
 	millis, err := strconv.ParseInt(text, 10, 64)
-	return millis, err == nil && millis >= 0 && millis <= maxMillis
+	return millis, err == nil && millis >= 0 && millis <= MaxMillis
 }
 
-// maxMillis is the last millisecond of the year 9999.
-const maxMillis = 253402300799999
+// MaxMillis is the last millisecond of the year 9999: later ones cannot be written in JSON.
+const MaxMillis = 253402300799999
 
 // OwnedBy says that an owner is one of a client.
 func OwnedBy(client, owner string) bool {

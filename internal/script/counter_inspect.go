@@ -45,7 +45,7 @@ func ReadInspectedCounter(r driver.Reply) (InspectedCounter, error) {
 		return InspectedCounter{}, err
 	}
 	found := InspectedCounter{
-		Now: time.UnixMilli(all[0].Int), TTL: duration(all[1].Int), There: all[2].Str != "", Used: int(all[3].Int), Expired: int(all[4].Int),
+		Now: moment(all[0].Int), TTL: duration(all[1].Int), There: all[2].Str != "", Used: int(all[3].Int), Expired: int(all[4].Int),
 	}
 	permits := all[5].Array
 	if found.There {
@@ -56,7 +56,7 @@ func ReadInspectedCounter(r driver.Reply) (InspectedCounter, error) {
 	}
 	for pair := range slices.Chunk(permits, 2) {
 		one := InspectedPermit{ID: pair[0].Str}
-		if at, ok := moment(pair[1].Str); ok && at.UnixMilli() < latest { // Redisson's "never" is later
+		if at, never, ok := Moment(pair[1].Str); ok && !never {
 			one.End = at
 		}
 		found.Permits = append(found.Permits, one)

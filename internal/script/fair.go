@@ -106,7 +106,7 @@ func ReadQueue(r driver.Reply) ([]Queued, error) {
 	all, err := list(fairStatusScript, r, 0, 2)
 	var queue []Queued
 	for pair := range slices.Chunk(all, 2) {
-		deadline, ok := moment(pair[1].Str)
+		deadline, _, ok := Moment(pair[1].Str)
 		if !ok {
 			return nil, unexpected(fairStatusScript, r)
 		}

@@ -56,12 +56,12 @@ func ReadInspected(r driver.Reply) (Inspected, error) {
 		return Inspected{}, unexpected(inspectScript, r)
 	}
 	found := Inspected{
-		Now: time.UnixMilli(all[0].Int), TTL: duration(all[1].Int), Token: token, Mode: all[3].Str,
+		Now: moment(all[0].Int), TTL: duration(all[1].Int), Token: token, Mode: all[3].Str,
 		Owners: int(all[4].Int), Queued: int(all[5].Int), Timed: int(all[6].Int),
 	}
 	for pair := range slices.Chunk(waiters, 2) {
 		one := Queued{Owner: pair[0].Str}
-		if at, ok := moment(pair[1].Str); ok {
+		if at, _, ok := Moment(pair[1].Str); ok {
 			one.Deadline = at
 		}
 		found.Queue = append(found.Queue, one)

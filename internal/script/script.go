@@ -2,7 +2,6 @@ package script
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -147,25 +146,6 @@ func flag(on bool) string {
 	}
 	return "0"
 }
-
-// duration reads milliseconds of the server. More than a time.Duration can hold is cut to its
-// maximum: somebody else may have set such a TTL.
-func duration(ms int64) time.Duration {
-	const most = int64(math.MaxInt64 / time.Millisecond)
-	return time.Duration(max(min(ms, most), -most)) * time.Millisecond
-}
-
-// moment reads a score that counts milliseconds. It reports false for a score that is no time.
-func moment(score string) (time.Time, bool) {
-	ms, err := strconv.ParseFloat(score, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(ms) {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(int64(max(min(ms, latest), 0))), true
-}
-
-// latest is the last millisecond of the year 9999: later ones cannot be written in JSON.
-const latest = 253402300799999
 
 // number is the value of an integer reply. It is less than what any script answers if the reply
 // is none.

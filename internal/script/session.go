@@ -103,7 +103,7 @@ type Heartbeat struct {
 // ReadHeartbeat reads the reply of SessionHeartbeat.
 func ReadHeartbeat(r driver.Reply) (Heartbeat, error) {
 	all, err := list(sessionHeartbeatScript, r, 3, 1)
-	return Heartbeat{Now: time.UnixMilli(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, err
+	return Heartbeat{Now: moment(all[0].Int), Watchdogs: int(all[1].Int), Joined: all[2].Int == 1}, err
 }
 
 // SessionEnd says that no heartbeat of a client is due any more. ReadCount reads the reply: 1 if

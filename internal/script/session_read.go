@@ -53,7 +53,7 @@ func ReadSession(r driver.Reply) (SessionPage, error) {
 		}
 		e := SessionEntry{Field: field, Lock: lock, Read: read, Count: count, Lease: duration(lease)}
 		if until != 0 {
-			e.Until = time.UnixMilli(until)
+			e.Until = moment(until)
 		}
 		page.Entries = append(page.Entries, e.Bounded())
 	}

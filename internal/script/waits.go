@@ -64,9 +64,9 @@ func ReadWaitsOf(client string, r driver.Reply) (waits []Wait, leftOut int, err 
 			leftOut++
 			continue
 		}
-		w := Wait{Owner: owner, Lock: lock, Mode: e.Mode, Under: e.Under, Since: time.UnixMilli(e.Since)}
+		w := Wait{Owner: owner, Lock: lock, Mode: e.Mode, Under: e.Under, Since: moment(e.Since)}
 		if e.Confirmed != 0 {
-			w.Confirmed = time.UnixMilli(e.Confirmed)
+			w.Confirmed = moment(e.Confirmed)
 		}
 		waits = append(waits, w)
 	}
@@ -97,5 +97,5 @@ type Known struct {
 // ReadKnown reads the reply of SessionsKnown.
 func ReadKnown(r driver.Reply) (Known, error) {
 	all, err := list(sessionsKnownScript, r, 3, 1)
-	return Known{Now: time.UnixMilli(all[0].Int), All: int(all[1].Int), Clients: texts(all[3:])}, err
+	return Known{Now: moment(all[0].Int), All: int(all[1].Int), Clients: texts(all[3:])}, err
 }

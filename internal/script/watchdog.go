@@ -37,7 +37,7 @@ type Alive struct {
 // ReadWatchdogs reads the reply of WatchdogHeartbeat.
 func ReadWatchdogs(r driver.Reply) (Alive, error) {
 	all, err := list(watchdogHeartbeatScript, r, 2, 1)
-	return Alive{Now: time.UnixMilli(all[0].Int), Count: int(all[1].Int), IDs: texts(all[2:])}, err
+	return Alive{Now: moment(all[0].Int), Count: int(all[1].Int), IDs: texts(all[2:])}, err
 }
 
 // SessionsStalled asks which clients' heartbeats are overdue. It skips the first ones and names
@@ -65,10 +65,10 @@ type StalledPage struct {
 // ReadStalled reads the reply of SessionsStalled. A score that is no time counts as long past.
 func ReadStalled(r driver.Reply) (StalledPage, error) {
 	all, err := list(sessionsStalledScript, r, 3, 2)
-	page := StalledPage{Now: time.UnixMilli(all[0].Int), All: int(all[1].Int), Skipped: int(all[2].Int)}
+	page := StalledPage{Now: moment(all[0].Int), All: int(all[1].Int), Skipped: int(all[2].Int)}
 	for pair := range slices.Chunk(all[3:], 2) {
-		one := Stalled{Client: pair[0].Str, Score: pair[1].Str, Due: time.UnixMilli(0)}
-		if due, ok := moment(one.Score); ok {
+		one := Stalled{Client: pair[0].Str, Score: pair[1].Str, Due: moment(0)}
+		if due, _, ok := Moment(one.Score); ok {
 			one.Due = due
 		}
 		page.Clients = append(page.Clients, one)

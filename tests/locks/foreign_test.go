@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
@@ -130,5 +131,28 @@ func TestErrorsAreOneShortLineWhoeverHoldsTheLock(t *testing.T) {
 			}
 			s.Memory.Miniredis().FlushAll()
 		}
+	})
+}
+
+// Goal: a lock of the longest TTL that Java sets, lock(Integer.MAX_VALUE, DAYS), is not asked for more
+// often than any other. Method: the server tells a waiter that TTL for ten minutes.
+func TestAnEndlessTTLIsNoReasonToAsk(t *testing.T) {
+	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		asked := 0
+		s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			replies := send(commands...)
+			for i := range replies {
+				if got := replies[i].Array; len(got) == 2 { // refused
+					asked++
+					got[0].Int = (1<<31 - 1) * 24 * 3600 * 1000
+				}
+			}
+			return replies
+		})
+		h := check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
+		_, err := k.Lock(s.Client, "job").Lock(s.Limited(), redlatch.WithWait(10*time.Minute))
+		check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
+		check.Within(t, "requests in ten minutes", asked, 1, 1+10*60/4)
+		_ = h.Unlock(s.Limited())
 	})
 }
