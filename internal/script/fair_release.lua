@@ -33,7 +33,7 @@ local owner = ARGV[1]
 local holder, _, wrong = inspect(owner)
 local held = holder == owner
 if held and ARGV[2] ~= '0' then
-  raise(lock, ARGV[3])
+  confirm(lock, ARGV[3])
   redis.call('HSET', lock, owner, ARGV[2])
   return -3
 end

@@ -34,6 +34,6 @@ end
 if last then
   return announce(ARGV[4], ARGV[5])
 end
-raise(lock, ARGV[3])
+confirm(lock, ARGV[3])
 redis.call('HSET', lock, owner, ARGV[2])
 return -3

@@ -29,7 +29,7 @@ for i = 1, #ARGV / 5 do
     kept[i] = -1
   end
   if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
-    raise(lock, lease)
+    confirm(lock, lease)
     if here == 1 and over == '1' and redis.call('HEXISTS', lock, writer) == 1 then
       redis.call('HSET', lock, 'mode', 'read')
       redis.call('HDEL', lock, writer)

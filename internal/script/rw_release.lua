@@ -52,7 +52,7 @@ if not remain then
 end
 
 if writes + reads > 0 then
-  raise(lock, lease)
+  confirm(lock, lease)
 end
 if writes > 0 then
   redis.call('HSET', lock, writer, writes)
