@@ -234,3 +234,36 @@ func TestAKeepAliveAheadOfTheClockIsNoLife(t *testing.T) {
 		_ = h.Unlock(s.Limited())
 	})
 }
+
+// Goal: nor does an outage that was noted before the clock went back. Method: it stands ten minutes ahead,
+// and the head of the queue was heard of for the last time just now.
+func TestAnOutageAheadOfTheClockKeepsNoDeadInTheQueue(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		const dead = "00000000-0000-4000-8000-000000000000"
+		now, m := time.Now(), s.Memory.Miniredis()
+		_, _ = m.Push("redisson_lock_queue:{job}", dead+":1")
+		_, _ = m.ZAdd("redisson_lock_timeout:{job}", float64(now.Add(time.Hour).UnixMilli()), dead+":1")
+		_, _ = m.ZAdd("redlatch:fair:{job}", float64(now.UnixMilli()), dead)
+		_, _ = m.ZAdd("redlatch:fair:{job}", float64(now.Add(10*time.Minute).UnixMilli()), "!:outage")
+		h, err := s.Client.FairMutex("job").Lock(s.Limited(), redlatch.WithWait(25*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.Unlock(s.Limited())
+	})
+}
+
+// Goal: a time ahead of the clock does not hide an outage, after which silence is no death. Method: a
+// client that is gone stands an hour ahead, and nobody was heard of for five seconds.
+func TestAKeepAliveAheadOfTheClockHidesNoOutage(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		const gone, silent = "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000001"
+		now, m := time.Now(), s.Memory.Miniredis()
+		_, _ = m.Push("redisson_lock_queue:{job}", silent+":1")
+		_, _ = m.ZAdd("redisson_lock_timeout:{job}", float64(now.Add(time.Hour).UnixMilli()), silent+":1")
+		_, _ = m.ZAdd("redlatch:fair:{job}", float64(now.Add(-5*time.Second).UnixMilli()), silent)
+		_, _ = m.ZAdd("redlatch:fair:{job}", float64(now.Add(time.Hour).UnixMilli()), gone)
+		_, err := s.Client.FairMutex("job").TryLock(s.Limited())
+		check.Is(t, "TryLock behind a client that was cut off", err, redlatch.ErrNotAcquired)
+	})
+}
