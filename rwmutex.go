@@ -62,7 +62,8 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 //
 // In Redis the hash named after the lock then has the field "mode", and the field
 // "clientUUID:number" with the count. For each hold there is a key beside it, with the
-// lease as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on.
+// lease as TTL: "{name}:clientUUID:number:rwlock_timeout:1" and so on. So an owner that has
+// 1,024 holds of the lock gets no read hold more: ErrUnsupported.
 //
 // Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {

@@ -132,13 +132,18 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 // maxHolds is the highest count that the scripts take for one.
 const maxHolds = 65536
 
+// maxReadHolds is the highest count of an owner that asks for one more read hold. Redisson's layout has a
+// key for each, and every request of the owner raises them all: a thousand cost the server a few
+// milliseconds.
+const maxReadHolds = 1024
+
 // reenter takes one more hold of a grant. A request whose outcome stays unknown needs no
 // compensation: every later request of the owner sets the counts anew.
 func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*Hold, error) {
 	switch n := g.held(); {
 	case !r.read && g.reads():
 		return nil, r.upgradeError()
-	case n >= maxHolds:
+	case n >= maxHolds || r.read && n >= maxReadHolds:
 		return nil, fmt.Errorf("redlatch: lock %q: %w: its owner has %d holds of it", r.Name, lockerr.ErrUnsupported, n)
 	}
 	var request request

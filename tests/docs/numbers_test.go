@@ -46,6 +46,7 @@ var numbers = []number{
 	{"docs/getting-started.md", `A name has 1 to ([\d,]+) bytes`, "internal/protocol/*.go", `MaxNameLen = (\w+)`},
 	{"docs/errors.md", `longer than ([\d,]+) bytes`, "internal/protocol/*.go", `MaxNameLen = (\w+)`},
 	{"docs/errors.md", `more than ([\d,]+) holds of one lock`, "internal/lock/*.go", `maxHolds += (\w+)`},
+	{"docs/errors.md", `a read hold beside ([\d,]+) others`, "internal/lock/*.go", `maxReadHolds += (\w+)`},
 	{"docs/errors.md", `more than ([\d,]+) permits`, "internal/script/*.go", `MaxCount += (1<<31 - 1)`},
 	{"docs/inspect.md", `count from 1 to ([\d,]+)`, "internal/lock/*.go", `maxHolds += (\w+)`},
 	{"docs/wire-format.md", `number from 1 to ([\d,]+)`, "internal/script/*.inc", `tonumber\(value\) <= (\d+)`},
