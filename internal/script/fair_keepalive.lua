@@ -43,22 +43,25 @@ for i = 6 + count, #ARGV do
 end
 
 local front = redis.call('LRANGE', queue, 0, window - 1)
-local length = redis.call('LLEN', queue)
-if length > 0 and not consistent() then
+if front[1] and not consistent() then
   -- Something else has written to the queue. Three faults are mended here: a second entry of
   -- one owner, a foreign owner without a deadline, and the deadline of a named owner that is not
   -- in the queue.
-  local known, mended = {}, 0
+  local known = {}
   for _, owner in ipairs(front) do
-    if known[owner] and mended < 4 then
-      redis.call('LREM', queue, -1, owner)
-      mended = mended + 1
+    if known[owner] then
+      if may_walk() then
+        redis.call('LREM', queue, -1, owner)
+      end
     elseif not last_seen(owner) and not redis.call('ZSCORE', deadlines, owner) then
-      redis.call('LREM', queue, 0, owner)
+      redis.call('LREM', queue, 1, owner)
     end
     known[owner] = true
   end
-  for i = 6, 5 + math.min(count, math.ceil(20000 / length)) do
+  for i = 6, 5 + count do
+    if not may_walk() then
+      break
+    end
     if not redis.call('LPOS', queue, ARGV[i]) then
       redis.call('ZREM', deadlines, ARGV[i])
     end
