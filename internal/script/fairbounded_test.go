@@ -62,3 +62,30 @@ func TestLongNoFairVerbIsHeldUpByAStrangeQueue(t *testing.T) {
 		}
 	}
 }
+
+// Goal: a queue whose waiters have died goes by itself, although nobody uses the lock again. One that is
+// left to Java stays: Redisson sets no TTL. Method: the TTLs with a waiter of each side, and of one.
+func TestAQueueOfTheDeadExpires(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key := redistest.Name(t)
+		fair := script.NewFair(key, time.Minute, protocol.Plain)
+		keys := []string{protocol.FairQueue(key), protocol.FairDeadlines(key)}
+		want := func(when string, lives bool) {
+			t.Helper()
+			for _, name := range keys {
+				if left := s.must(t, "PTTL", name).Int; lives != (left > 0) || left > 3600_000 {
+					t.Errorf("%s: %s has a TTL of %d ms", when, name, left)
+				}
+			}
+		}
+		s.run(t, fair.Acquire("holder:1", script.Counts{Writes: 1}, lease, false))
+		s.must(t, "RPUSH", keys[0], other)
+		s.must(t, "ZADD", keys[1], fmt.Sprint(time.Now().Add(time.Hour).UnixMilli()), other)
+		s.run(t, fair.Acquire(me, script.Counts{Writes: 1}, lease, true))
+		want("a Java waiter and one of ours", true)
+		s.run(t, fair.Release(me, 0, script.Counts{}, lease))
+		want("ours has left", false)
+		s.must(t, "DEL", keys[0], keys[1], key)
+	})
+}

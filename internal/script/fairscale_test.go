@@ -36,7 +36,7 @@ var fairSteps = []struct {
 	{"one in the middle that leaves", 16, func(c *crowd) script.Call { return c.leave(len(c.queue) / 2) }},
 	{"the last that leaves", 16, func(c *crowd) script.Call { return c.leave(len(c.queue) - 1) }},
 	{"a keep-alive of the head's client", 25, func(c *crowd) script.Call { return c.fair.KeepAlive(c.queue[0][:36], c.queue[:1], nil) }},
-	{"a keep-alive of another client", 20, func(c *crowd) script.Call {
+	{"a keep-alive of another client", 22, func(c *crowd) script.Call {
 		other := c.queue[1]
 		for _, owner := range c.queue {
 			if owner[:36] != c.queue[0][:36] {
