@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Permits struct {
 func (c *Counters) Permits(name string) Permits {
 	permits := script.NewPermits(c.manager.Key(name), c.manager.Messages())
 	n := c.named(name, permits.Key, permits.Channel, lock.PermitQueue(permits), protocol.PermitsInUse(permits.Key))
+	n.err = cmp.Or(n.err, c.manager.CheckUnbraced(name))
 	return Permits{Semaphore{n, permits.Semaphore}, permits}
 }
 

@@ -1,7 +1,9 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -51,6 +53,7 @@ func (m *Manager) FairMutex(name string) Ref {
 	fair := script.NewFair(m.settings.Prefix+name, m.settings.FairWait, m.settings.Messages)
 	r := m.ref(name, fair.Mutex)
 	r.mode, r.fair = fair, true
+	r.Err = cmp.Or(r.Err, m.CheckUnbraced(name))
 	return r
 }
 
@@ -70,7 +73,18 @@ func (m *Manager) Permits(name string) Ref {
 	r := m.ref(name, script.Mutex{Lock: permits.Key, Channel: permits.Channel})
 	r.mode, r.permits, r.key.lock.permits = permits, true, true
 	r.queue = PermitQueue(permits)
+	r.Err = cmp.Or(r.Err, m.CheckUnbraced(name))
 	return r
+}
+
+// CheckUnbraced refuses the name {x} for what has keys beside its own, or is nil: those are the keys of x, so
+// each would take the waiters, or the permits, of the other for its own.
+func (m *Manager) CheckUnbraced(name string) error {
+	key := m.Key(name)
+	if inner := strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}"); key == "{"+inner+"}" && !strings.Contains(inner, "{") {
+		return fmt.Errorf("redlatch: %w: the name %q has the same keys beside it as %q: leave the braces out", lockerr.ErrInvalidName, key, inner)
+	}
+	return nil
 }
 
 // PermitQueue is the key of the local wait queue for permits. An ownerless semaphore of the same name

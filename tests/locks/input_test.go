@@ -36,6 +36,32 @@ func TestNamesThatCannotNameALock(t *testing.T) {
 	}
 }
 
+// Goal: two locks have no waiters and no permits in common. The names x and {x} would, so what has keys
+// beside its own takes one of them.
+func TestANameInBracesAloneIsRefusedForWhatHasKeysBesideIt(t *testing.T) {
+	c := fixture.Open(t, "memory://", redlatch.Config{})
+	prefixed := fixture.Open(t, "memory://", redlatch.Config{Prefix: "app:"})
+	try := func(l redlatch.Lock) error {
+		h, err := l.TryLock(t.Context())
+		if err == nil {
+			_ = h.Unlock(t.Context())
+		}
+		return err
+	}
+	for _, name := range []string{"{x}", "{a}b}", "{}"} {
+		check.Is(t, "a fair lock of the name "+name, try(c.FairMutex(name)), redlatch.ErrInvalidName)
+		check.Is(t, "a permit of the name "+name, try(c.PermitSemaphore(name).Locker()), redlatch.ErrInvalidName)
+		_, err := c.PermitSemaphore(name).TrySetPermits(t.Context(), 1)
+		check.Is(t, "permits of the name "+name, err, redlatch.ErrInvalidName)
+	}
+	for _, name := range []string{"{x}y", "y{x}", "x}", "{x", "{a}{b}"} {
+		check.Is(t, "a fair lock of the name "+name, try(c.FairMutex(name)), nil)
+	}
+	check.Is(t, "a fair lock behind a prefix", try(prefixed.FairMutex("{x}")), nil)
+	check.Is(t, "a mutex", try(c.Mutex("{x}")), nil)
+	check.Is(t, "a writer", try(c.RWMutex("{x}").Locker()), nil)
+}
+
 func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 	c := fixture.Open(t, "memory://", redlatch.Config{})
 	for field, opt := range map[string]redlatch.LockOption{
