@@ -80,6 +80,7 @@ func New(s Settings) *Manager {
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
 		queues:   waitqueue.NewHub(listen(s.Driver, s.Messages), s.Logger),
+		names:    newNames(),
 		waiting:  Options{Lease: s.Lease, Wait: Forever},
 		trying:   Options{Lease: s.Lease},
 	}

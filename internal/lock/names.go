@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,19 +19,25 @@ var here sync.Map
 
 // names are the names of other clients, as far as a manager knows them. A client keeps its name.
 type names struct {
+	asking chan struct{} // capacity one, taken by whoever lists the clients of a server
+
 	mu      sync.Mutex
 	known   map[string]string    // by the client's id
-	missing map[string]time.Time // when a client was last looked for in vain
+	listed  map[string]time.Time // by server: when its clients were listed last
 	refused bool                 // the server does not tell
 }
 
 const (
 	// maxNames bounds the memory of names.
 	maxNames = 1024
-	// askAgain is for how long a client that was not found is not looked for again. Listing the
-	// connections takes the server about a microsecond for each.
-	askAgain = 30 * time.Second
+	// listAgain is for how long a server is not listed again, whoever is not in the list. That takes it
+	// about a microsecond for each connection.
+	listAgain = 5 * time.Second
 )
+
+func newNames() names {
+	return names{asking: make(chan struct{}, 1), known: make(map[string]string), listed: make(map[string]time.Time)}
+}
 
 // knownName is the name of an owner's client, "" if it is not known. It does not touch Redis.
 func (m *Manager) knownName(owner string) string {
@@ -45,54 +50,64 @@ func (m *Manager) knownName(owner string) string {
 	return m.names.known[client]
 }
 
-// learnNames asks the server that has a lock for the names of the clients of owners, if they are
+// learnNames asks the server that has a lock for the names of its clients, if those of owners are
 // unknown. A server that refuses is not asked again: it would note that each time.
 func (m *Manager) learnNames(ctx context.Context, lock string, owners []string) {
-	wanted := m.names.wanted(owners, time.Now())
-	if len(wanted) == 0 {
+	n, server := &m.names, m.shard(lock)
+	if !n.wanted(owners, server) {
+		return
+	}
+	select {
+	case n.asking <- struct{}{}:
+		defer func() { <-n.asking }()
+	case <-ctx.Done():
+		return
+	}
+	if !n.wanted(owners, server) { // whoever has just asked has learned them
 		return
 	}
 	result, err := m.runner.Run(ctx, script.Clients(lock))
 	var found map[string]string
 	if err == nil {
-		found, err = script.ReadClients(result.Reply, func(client string) bool { return wanted[client] })
+		found, err = script.ReadClients(result.Reply)
 	}
 	_, refused := errors.AsType[*driver.ServerError](err)
-	m.names.learn(wanted, found, refused, time.Now())
+	n.learn(owners, server, found, refused)
 }
 
-// wanted are the clients of owners that are to be looked for.
-func (n *names) wanted(owners []string, now time.Time) map[string]bool {
+// wanted says whether a server is to be listed for the names of owners.
+func (n *names) wanted(owners []string, server string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	wanted := make(map[string]bool)
-	for _, owner := range owners {
+	if at, listed := n.listed[server]; n.refused || listed && time.Since(at) < listAgain {
+		return false
+	}
+	return slices.ContainsFunc(owners, func(owner string) bool {
 		client, _, ok := protocol.ParseOwner(owner)
 		_, ours := here.Load(client)
-		missed, missing := n.missing[client]
-		if ok && !ours && n.known[client] == "" && !n.refused && !(missing && now.Sub(missed) < askAgain) {
-			wanted[client] = true
-		}
-	}
-	return wanted
+		return ok && !ours && n.known[client] == ""
+	})
 }
 
-// learn takes note of an answer.
-func (n *names) learn(wanted map[string]bool, found map[string]string, refused bool, now time.Time) {
+// learn takes note of a list. If it is too long, the clients of owners come first.
+func (n *names) learn(owners []string, server string, found map[string]string, refused bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.refused = n.refused || refused
-	if n.known == nil || len(n.known)+len(found) > maxNames {
-		n.known = make(map[string]string)
+	n.refused, n.listed[server] = n.refused || refused, time.Now()
+	if len(n.known)+len(found) > maxNames {
+		clear(n.known)
 	}
-	if n.missing == nil || len(n.missing)+len(wanted) > maxNames {
-		n.missing = make(map[string]time.Time)
-	}
-	maps.Copy(n.known, found)
-	for client := range wanted {
-		if found[client] == "" {
-			n.missing[client] = now
+	for _, owner := range owners {
+		client, _, _ := protocol.ParseOwner(owner)
+		if name := found[client]; name != "" {
+			n.known[client] = name
 		}
+	}
+	for client, name := range found {
+		if len(n.known) >= maxNames {
+			break
+		}
+		n.known[client] = name
 	}
 }
 

@@ -13,10 +13,9 @@ func Clients(key string) Call {
 	return Call{command: driver.Command{Words: []string{"CLIENT", "LIST", "TYPE", "normal"}, Key: key}}
 }
 
-// ReadClients reads the reply of Clients: the names of those clients of redlatch that are wanted, by
-// their ids.
-func ReadClients(r driver.Reply, wanted func(client string) bool) (map[string]string, error) {
-	connections, err := ReadConnections(r, wanted)
+// ReadClients reads the reply of Clients: the names of the clients of redlatch, by their ids.
+func ReadClients(r driver.Reply) (map[string]string, error) {
+	connections, err := ReadConnections(r, func(string) bool { return true })
 	names := make(map[string]string)
 	for client, c := range connections {
 		names[client] = c.Name
