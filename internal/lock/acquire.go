@@ -116,9 +116,7 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 		ended := g.Expire()
 		switch {
 		case made:
-			if h, err = g.attempt.run(limited); err != nil {
-				g.endAttempt()
-			}
+			h, err = g.attempt.run(limited)
 		case !ended:
 			h, err = g.reenter(ctx, limited, r, opts)
 		}
@@ -150,6 +148,7 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 	g.moreRequest(&request, r.read, opts)
 	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
+		g.outlived()
 		return nil, r.refusal(ctx, limited, outcome{err: err})
 	}
 	got, err := script.ReadAcquired(result.Reply)
@@ -160,9 +159,7 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease}, got.Token); h != nil {
 			return h, nil
 		}
-		// The deadline passed while the request was under way. The loss stands, and what this
-		// request prolonged is released.
-		g.manager.compensate(&g.attempt)
+		g.outlived() // the deadline passed while the request was under way
 	}
 	g.Lost(errOuterGone)
 	return nil, r.lostError("lock", errOuterGone)

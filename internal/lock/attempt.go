@@ -139,8 +139,9 @@ func (a *attempt) queues() bool { return a.ref.fair && a.opts.Wait != 0 }
 // cancel ends the attempt, of which the last request came to o. It releases what may have been
 // taken and leaves the queue in Redis. The error says how the attempt ended.
 func (a *attempt) cancel(limited context.Context, o outcome) error {
+	a.close(errNotGranted)
 	if a.queued || a.unknown {
-		a.unknown = !a.manager.compensate(a) && a.unknown
+		a.unknown = !a.manager.compensate(a.Grant) && a.unknown
 	} else {
 		a.unprotect()
 	}
@@ -158,34 +159,4 @@ func (a *attempt) verdict(limited context.Context, o outcome) error {
 		err = fmt.Errorf("%w: %w", err, Bare(o.err))
 	}
 	return lockerr.WithCause(err, a.ctx)
-}
-
-// Grace is for how long a caller whose time is up waits for the confirmation that nothing is
-// held. With a server that answers it takes one round trip.
-const Grace = 25 * time.Millisecond
-
-// compensate is releaseUnknown on its own time. It reports whether that was confirmed at once.
-func (m *Manager) compensate(attempts ...*attempt) (confirmed bool) {
-	done := make(chan bool, 1)
-	m.life.background.Go(func() { done <- m.releaseUnknown(attempts...) == nil })
-	return Within(Grace, done)
-}
-
-// releaseUnknown releases what attempts without a reply may have taken, and leaves their queues
-// in Redis. A release follows the request on the same connection, so it cannot overtake it.
-func (m *Manager) releaseUnknown(attempts ...*attempt) (err error) {
-	requests := make([]request, len(attempts))
-	for i, a := range attempts {
-		if !a.minHoldRequest(&requests[i]) { // it may have been held, and its MinHold not be over
-			a.releaseRequest(&requests[i], a.ref.read)
-		}
-	}
-	results, _ := m.sendAll(context.Background(), m.releases, requests...)
-	for i, a := range attempts {
-		if _, failed := a.readReleased(results[i], results[i].Failed()); !errors.Is(failed, lockerr.ErrWrongType) {
-			err = errors.Join(err, failed) // what is no such lock has nothing of the attempt
-		}
-		m.queues.Wake(a.ref.queue, a.waiter)
-	}
-	return err
 }

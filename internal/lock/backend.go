@@ -51,8 +51,8 @@ func (g *Grant) Detach(h *Hold) {
 
 // detach reports whether the hold was held until then.
 func (g *Grant) detach(h *Hold) bool {
-	remaining, err := g.endHold(h)
-	if err == nil && remaining == 0 {
+	over, err := g.end(h)
+	if over {
 		g.forget()
 	}
 	return err == nil

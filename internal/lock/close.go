@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -67,23 +68,21 @@ func (m *Manager) shut(empty <-chan struct{}) {
 func (m *Manager) releaseAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
 	defer cancel()
-	var ended []*Grant
+	var ended []ending
+	var calls []script.Call
 	for _, item := range m.engine.Items() {
-		if g := item.Subject.(*Grant); g.close() {
-			g.remove()
-			ended = append(ended, g)
+		if g := item.Subject.(*Grant); g.close(lockerr.ErrReleased) {
+			e := g.ending(g.ref.read)
+			ended, calls = append(ended, e), append(calls, e.calls[0])
 		}
-	}
-	calls := make([]script.Call, len(ended))
-	for i, g := range ended {
-		calls[i] = g.closeCall()
 	}
 	var failed []error
 	for i, result := range m.releases.RunEach(ctx, calls...) {
-		if err := result.Reply.Err; err != nil {
-			failed = append(failed, Failure("unlock", ended[i].ref.Name, err))
+		err := ended[i].settled(&result, result.Failed())
+		if err != nil {
+			failed = append(failed, err)
 		}
-		m.observeClosed(ended[i], result.Reply.Err)
+		m.observeClosed(ended[i].Grant, err)
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])

@@ -47,7 +47,7 @@ func (h *Hold) StopRenewal() {
 	opts := *h.opts
 	opts.Fixed = true
 	h.opts = &opts
-	if g.end == nil {
+	if g.ended == nil {
 		g.replan()
 	}
 	renewed := g.Term().Every > 0

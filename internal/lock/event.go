@@ -171,7 +171,7 @@ func (g *Grant) releaseEvent(h *Hold, err error) Event {
 	e.Err = err
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if errors.Is(err, lockerr.ErrLost) && g.end == lockerr.ErrReleased {
+	if errors.Is(err, lockerr.ErrLost) && g.ended == lockerr.ErrReleased {
 		e.Loss = LossGone // otherwise an event of its own tells
 	}
 	return e

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -48,8 +47,8 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		g.extend(result.Asked, term.Span(result.Asked))
 		err = h.Err()
 	}
-	if errors.Is(err, lockerr.ErrLost) || g.held() == 0 && g.inMinHold() { // the release has left the owner's field
-		g.manager.compensate(&g.attempt)
+	if err != nil {
+		g.outlived()
 	}
 	return err
 }

@@ -1,11 +1,9 @@
 package lock
 
 import (
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -29,13 +27,14 @@ type Grant struct {
 	attempt     attempt       // to acquire it
 
 	mu          sync.Mutex
-	end         error     // nil until it ended
+	ended       error     // why; nil until then
 	holds       []*Hold   // those that are held, in the order of their acquisition
 	maxReads    int       // the highest count of read holds that Redis may have been told
 	token       int64     // 0 until a hold asked for one
 	writeEnded  bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd  time.Time // the lock is not to be free before; zero: no limit
 	unconfirmed bool      // its deadline had passed, unconfirmed, when its last hold was released
+	untold      bool      // Redis may keep the lock for longer than this process knows of
 	again       bool      // it was re-entered
 
 	// Most grants have one hold, which needs no memory of its own.
@@ -64,10 +63,10 @@ func (g *Grant) Shard() string {
 // unconfirmed has not ended, nor has one that is only asked for.
 func (g *Grant) Expire() bool {
 	g.mu.Lock()
-	end, asking := g.end, len(g.holds) == 0
+	ended, asking := g.ended != nil, len(g.holds) == 0
 	g.mu.Unlock()
-	if end != nil || asking {
-		return end != nil
+	if ended || asking {
+		return ended
 	}
 	now := time.Now() // before the term, which may be confirmed anew meanwhile
 	if term := g.Term(); !term.Over(now) || g.mayBeRescued(term, now) {
@@ -124,7 +123,7 @@ func (g *Grant) counts() (n script.Counts) {
 func (g *Grant) add(a acquisition, token int64) *Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.end != nil {
+	if g.ended != nil {
 		return nil
 	}
 	h := &g.first
@@ -136,8 +135,8 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 		g.holds = g.one[:0]
 	}
 	g.holds = append(g.holds, h)
-	if a.opts.MinHold > 0 {
-		g.raiseMinHold(h.since.Add(a.opts.MinHold))
+	if end := h.since.Add(a.opts.MinHold); a.opts.MinHold > 0 && end.After(g.minHoldEnd) {
+		g.minHoldEnd = end
 	}
 	g.token = max(g.token, token)
 	if a.opts.Fenced {
@@ -151,7 +150,7 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 func (g *Grant) extend(asked time.Time, lease time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.end == nil {
+	if g.ended == nil {
 		g.confirm(asked, lease)
 	}
 }
@@ -201,109 +200,4 @@ func (m *Manager) with(term renew.Term, opts *Options, until time.Time) renew.Te
 		term.Every = m.settings.every(term.Lease)
 	}
 	return term
-}
-
-// endHold ends one hold, as its holder wishes, and returns how many remain. With the last one
-// the grant ends. It also ends if the time of all that remain is over, which are then lost. The
-// error is that of a hold that had ended before.
-func (g *Grant) endHold(h *Hold) (remaining int, err error) {
-	g.Expire() // first, so that a late release is not taken for a good one
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if h.err != nil {
-		return 0, h.err
-	}
-	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
-	over := g.term().Until
-	switch {
-	case len(g.holds) == 0:
-		g.end, g.unconfirmed = lockerr.ErrReleased, g.manager.session != nil && g.Term().Over(time.Now())
-	case !over.IsZero() && !time.Now().Before(over):
-		g.lose(renew.ErrExpired)
-	default:
-		g.replan()
-	}
-	h.End(lockerr.ErrReleased)
-	return len(g.holds), nil
-}
-
-// oweRelease takes note that the release of a hold of that side was not answered. What Redis may
-// not know of the end of the write side, the next renewal tells it.
-func (g *Grant) oweRelease(read bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.writeEnded = g.writeEnded || !read && g.counts().Writes == 0
-}
-
-// close ends the grant with all its holds, as the holder wishes. It reports false if the grant
-// had ended before.
-func (g *Grant) close() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.end != nil {
-		return false
-	}
-	g.endAll(lockerr.ErrReleased)
-	return true
-}
-
-// Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing.
-func (g *Grant) Lost(why error) {
-	g.mu.Lock()
-	if g.end != nil {
-		g.mu.Unlock()
-		return
-	}
-	g.lose(why)
-	g.mu.Unlock()
-	g.forget()
-}
-
-// forget takes an ended grant, of which Redis is not told, out of everything that knows it.
-func (g *Grant) forget() {
-	g.remove()
-	g.unprotect()
-	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
-}
-
-// lose ends the grant with ErrLost. The mutex is held.
-func (g *Grant) lose(why error) {
-	m, first := g.manager, &g.first
-	err, event := g.ref.lostError("lock", why), first.event(g.ref, EventLost)
-	event.Err, event.Loss = err, loss(g.Term(), why)
-	m.losses.Add(1) // before anybody can learn of the loss and look at the count
-	g.endAll(err)
-	m.reporter.add(func() {
-		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
-		m.observe(first.parent, event)
-	})
-}
-
-// endAll ends the grant and its holds. The mutex is held.
-func (g *Grant) endAll(end error) {
-	g.end = end
-	for _, h := range g.holds {
-		h.End(end)
-	}
-	g.holds = nil
-}
-
-// endAttempt ends a grant that was never held. What Redis may still grant is released, and what
-// it has granted meanwhile is released by whoever learns of it.
-func (g *Grant) endAttempt() {
-	g.mu.Lock()
-	if len(g.holds) == 0 && g.end == nil {
-		g.end = errNotGranted
-	}
-	g.mu.Unlock()
-	g.shared.forget(g)
-}
-
-// remove takes an ended grant out of the renewal engine and from its owner.
-func (g *Grant) remove() {
-	g.manager.engine.Remove(&g.Item)
-	g.manager.life.ended()
-	if g.shared != nil {
-		g.shared.forget(g)
-	}
 }

@@ -113,10 +113,10 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 		if o.hold == nil {
 			t.Fatal("not granted")
 		}
-		g.endAttempt()          // acquireShared, when endWait returned after Grace
+		g.close(errNotGranted)  // endWait
 		empty := m.life.close() // Close
 		<-empty
-		g.attempt.releaseLate(o) // late
+		g.attempt.abandon(o) // late
 		m.shut(empty)
 		if d.Miniredis().Exists("job") {
 			t.Errorf("Close returned %v on a server that answers, and the lock stands for %v", m.closeErr, d.Miniredis().TTL("job"))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
@@ -52,37 +51,6 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	}
 }
 
-// releaseRequest leaves as many holds as there are, of which one of that side has ended.
-func (g *Grant) releaseRequest(r *request, read bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	term, counts := g.term(), g.counts()
-	var lease time.Duration // of what remains
-	if len(g.holds) > 0 {
-		lease = remaining(term)
-	}
-	if free, announce, ok := g.free(); ok {
-		r.is(free, lease)
-		r.calls[1], r.two, r.n = announce, true, 2
-	} else {
-		r.is(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease)
-	}
-	g.protect(r, term, counts, read)
-}
-
-// free is the release of a mutex in two commands, which costs the server half as much as a script.
-// In a cluster the keys of a slot on the move are on two servers, and a script it is. So it is for
-// what was never held, which would wake waiters for nothing, and for a manager whose waiters poll: its
-// server, or a proxy, may not know the command that publishes.
-func (g *Grant) free() (free, announce script.Call, ok bool) {
-	mutex, ok := g.ref.mode.(script.Mutex)
-	m := g.manager
-	if !ok || g.end != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() {
-		return free, announce, false
-	}
-	return mutex.Free(g.owner)
-}
-
 // renewRequest renews the lease for the sake of a hold, and tells the session of its end.
 func (g *Grant) renewRequest(r *request, term renew.Term, read bool) {
 	call := script.Renew([]script.Renewal{g.renewal(term)})
@@ -90,13 +58,6 @@ func (g *Grant) renewRequest(r *request, term renew.Term, read bool) {
 	defer g.mu.Unlock()
 	r.is(call, remaining(term))
 	g.protect(r, term, g.counts(), read)
-}
-
-// releaseCall releases everything. The session is told nothing: it ends.
-func (g *Grant) releaseCall() script.Call {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.ref.mode.Release(g.owner, g.maxReads, script.Counts{}, g.manager.settings.Lease)
 }
 
 // renewal is one renewal of the lease, to be sent with others.
@@ -122,12 +83,12 @@ func (r *request) is(call script.Call, lease time.Duration) {
 // renewed. The mutex is held, so that a grant that ends is not entered after it has left.
 func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read bool) {
 	s := g.manager.session
-	if s == nil || g.ref.permits {
+	if s == nil || g.ref.permits || g.manager.Closing() { // the session ends as well
 		return
 	}
 	entry := g.sessionEntry(term, counts, read)
 	r.entry = entry.Key()
-	if g.end == nil && term.Every > 0 && entry.Count > 0 {
+	if g.ended == nil && term.Every > 0 && entry.Count > 0 {
 		if note, tell := s.Enter(r.entry, entry, len(g.holds) == 0); tell {
 			r.calls[0], r.calls[1] = note, r.calls[0]
 			r.n, r.own, r.told = 2, 1, 0

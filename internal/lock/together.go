@@ -93,7 +93,11 @@ func (m *Manager) endTogether(limited context.Context, attempts []*attempt, each
 		return holds, -1, nil
 	}
 	if open[0].unknown { // as all of them are
-		confirmed := m.compensate(open...)
+		grants := make([]*Grant, len(open))
+		for i, a := range open {
+			grants[i] = a.Grant
+		}
+		confirmed := m.compensate(grants...)
 		for _, a := range open {
 			a.unknown = !confirmed
 		}

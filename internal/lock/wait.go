@@ -157,6 +157,7 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 		}
 		a.abandon(last)
 	}
+	a.close(errNotGranted) // what is granted from now on is no hold, and whoever learns of it releases it
 	var err error
 	switch {
 	case !claimed && last.hold == nil:
@@ -172,31 +173,15 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 	return nil, err
 }
 
-// abandon releases, aside, what was taken for a waiter that has left. Close may come before that:
-// MinHold is dropped first.
+// abandon ends the attempt of a waiter that has left, and releases, aside, what was taken for it.
 func (a *attempt) abandon(o outcome) {
-	if o.hold != nil {
-		a.ref.dropMinHold(o.hold)
-	}
-	a.manager.life.background.Go(func() { a.releaseLate(o) })
-}
-
-// releaseLate releases what was taken for a waiter that has left, and tells it whether nothing
-// is left of it.
-func (a *attempt) releaseLate(o outcome) {
-	var err error
-	switch {
-	case o.hold != nil:
-		if a.manager.life.enterRelease() { // otherwise Close releases it, and waits for this
-			defer a.manager.life.leave()
-			_, err = a.releaseInSlot(context.Background(), o.hold)
-		}
-	case a.unknown:
-		err = a.manager.releaseUnknown(a)
-	default:
+	a.close(errNotGranted)
+	if o.hold == nil && !a.unknown {
 		a.unprotect()
+		a.released <- true
+		return
 	}
-	a.released <- err == nil
+	a.manager.settleAside(a.released, a.Grant)
 }
 
 // Nap is for how long a contender sleeps when nobody wakes it: until the end of the holder's

@@ -19,6 +19,13 @@ func Owner(client string, number int64) string {
 	return b.String()
 }
 
+// RestingOwner is the name under which a lock stays for the rest of its minimum time, when its owner
+// has released it. No owner has a number below zero.
+func RestingOwner(owner string) string {
+	client, number, _ := ParseOwner(owner)
+	return Owner(client, -number)
+}
+
 // writerSuffix marks the field of an owner on the write side of a read-write lock.
 const writerSuffix = ":write"
 

@@ -14,7 +14,7 @@ import (
 var (
 	acquireScript = load("acquire", "shape", "exclusive", "token")
 	releaseScript = load("release", "shape", "announce")
-	leaveScript   = load("leave", "announce")
+	minHoldScript = load("minhold", "announce")
 	renewScript   = load("renew", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
 	statusScript  = load("status", "shape", "exclusive", "last")
@@ -70,14 +70,14 @@ func (m Mutex) Release(owner string, _ int, counts Counts, lease time.Duration) 
 	return releaseScript.call(1, m.Lock, owner, strconv.Itoa(counts.Writes), millis(lease), m.Channel, m.Via.Unlocked())
 }
 
-// Leave ends the last hold of a mutex, which stays locked for a rest of time. ReadReleased reads the
-// reply. Waiters for a fair lock ask by themselves.
-func (m Mutex) Leave(owner string, rest time.Duration, tell bool) Call {
+// MinHold ends the last hold of a mutex, which stays locked for a rest of time under another name
+// (protocol.RestingOwner). ReadReleased reads the reply. Waiters for a fair lock ask by themselves.
+func (m Mutex) MinHold(owner string, rest time.Duration, tell bool) Call {
 	channel := ""
 	if tell {
 		channel = m.Channel
 	}
-	return leaveScript.call(1, m.Lock, owner, millis(rest), channel, m.Via.Unlocked())
+	return minHoldScript.call(1, m.Lock, owner, protocol.RestingOwner(owner), millis(rest), channel, m.Via.Unlocked())
 }
 
 // Free is Release of the last hold in two commands, if the announcement is one: the owner's field

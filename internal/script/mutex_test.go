@@ -19,6 +19,9 @@ const second = time.Second
 const (
 	me    = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
 	other = "9a0c7d52-0b5e-4d5c-8f0a-3f1d2c4b5a69:7"
+	// resting is what me is called for the rest of a minimum time.
+	resting = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:-1"
+
 	old   = 40 * second
 	lease = 90 * second
 )
@@ -64,12 +67,14 @@ var table = []row{
 	{"release what another holds", held(other, 1, old), release(me, 0), "-1", "not held", held(other, 1, old), 0, ""},
 	{"release a string", state{"=x", none}, release(me, 0), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
 
-	{"leave for less than is left", held(me, 1, 2*lease), leave(me), "-3", "holds remain", held(me, 1, lease), 1, ""},
-	{"leave for more than is left", held(me, 1, old), leave(me), "-3", "holds remain", held(me, 1, lease), 0, ""},
-	{"leave what has no expiry", held(me, 1, none), leave(me), "-3", "holds remain", held(me, 1, lease), 1, ""},
-	{"leave what is free", state{}, leave(me), "-1", "not held", state{ttl: missing}, 0, ""},
-	{"leave what another holds", held(other, 1, old), leave(me), "-1", "not held", held(other, 1, old), 0, ""},
-	{"leave a string", state{"=x", none}, leave(me), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+	{"stay for less than is left", held(me, 1, 2*lease), stay(me), "-3", "holds remain", held(resting, 1, lease), 1, ""},
+	{"stay for more than is left", held(me, 1, old), stay(me), "-3", "holds remain", held(resting, 1, lease), 0, ""},
+	{"stay what has no expiry", held(me, 3, none), stay(me), "-3", "holds remain", held(resting, 1, lease), 1, ""},
+	{"stay once more", held(resting, 1, old), stay(me), "-3", "holds remain", held(resting, 1, old), 0, ""},
+	{"stay what is free", state{}, stay(me), "-1", "not held", state{ttl: missing}, 0, ""},
+	{"stay what another holds", held(other, 1, old), stay(me), "-1", "not held", held(other, 1, old), 0, ""},
+	{"stay a string", state{"=x", none}, stay(me), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+	{"renew what stays", held(resting, 1, old), renew(me), "0", "gone", held(resting, 1, old), 0, ""},
 
 	{"renew", held(me, 2, old), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
 	{"renew for less than is left", held(me, 2, 2*lease), renew(me), "1", "kept", held(me, 2, 2*lease), 0, ""},
@@ -121,9 +126,9 @@ func release(owner string, remaining int) func(string) script.Call {
 	}
 }
 
-func leave(owner string) func(string) script.Call {
+func stay(owner string) func(string) script.Call {
 	return func(key string) script.Call {
-		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.Leave(owner, lease, true)
+		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.MinHold(owner, lease, true)
 	}
 }
 

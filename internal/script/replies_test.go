@@ -41,7 +41,7 @@ func read(call script.Call, r driver.Reply) string {
 	switch call.Script() {
 	case "acquire":
 		text, err = readAcquired(r)
-	case "release", "leave":
+	case "release", "minhold":
 		var got script.Released
 		got, err = script.ReadReleased(r)
 		switch {

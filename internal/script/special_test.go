@@ -258,8 +258,8 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 	}{
 		{script.Mutex{Lock: "k"}.Acquire("o", script.Counts{Writes: 2}, 1500*time.Millisecond, false), []string{"1", "k", "o", "1500", "2"}},
 		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Release("o", 0, script.Counts{Writes: 1}, 1500*time.Millisecond), []string{"1", "k", "o", "1", "1500", "c", "PUBLISH 0"}},
-		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Leave("o", 1500*time.Millisecond, true), []string{"1", "k", "o", "1500", "c", "PUBLISH 0"}},
-		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Leave("o", 1500*time.Millisecond, false), []string{"1", "k", "o", "1500", "", "PUBLISH 0"}},
+		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.MinHold("o:7", 1500*time.Millisecond, true), []string{"1", "k", "o:7", "o:-7", "1500", "c", "PUBLISH 0"}},
+		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.MinHold("o:7", 1500*time.Millisecond, false), []string{"1", "k", "o:7", "o:-7", "1500", "", "PUBLISH 0"}},
 		{script.Renew([]script.Renewal{{Lock: "k", Field: "o", Lease: second}, {Lock: "l", Field: "p", Lease: 2 * second}}),
 			[]string{"2", "k", "l", "o", "", "0", "1000", "0", "p", "", "0", "2000", "0"}},
 		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Sharded}.Force(""), []string{"1", "k", "c", "SPUBLISH 0"}},

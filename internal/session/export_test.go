@@ -24,3 +24,10 @@ func (s *Session) Confirmed() bool {
 	defer s.registry.mu.Unlock()
 	return len(s.registry.unconfirmed) == 0 && s.registry.underWay == 0
 }
+
+// Kept is how many keys the registry keeps in memory.
+func (s *Session) Kept() int {
+	s.registry.mu.Lock()
+	defer s.registry.mu.Unlock()
+	return len(s.registry.entries) + len(s.registry.unconfirmed)
+}

@@ -45,7 +45,6 @@ func (s *Session) loop() {
 // session.
 func (s *Session) heartbeat() {
 	since := s.registry.mark()
-	reachable := s.reachable.Load()
 	pulse, why := s.currentPulse()
 	calls := []script.Call{
 		script.SessionHeartbeat(s.settings.Client, s.settings.Lease/4),
@@ -70,16 +69,16 @@ func (s *Session) heartbeat() {
 	s.mu.Lock()
 	s.now, s.nowAt, s.asked = found.Now, arrived, asked
 	s.mu.Unlock()
-	s.reachable.Store(true)
+	anew := s.registry.reached()
 	s.told = pulse
-	s.count(found.Watchdogs, reachable, why)
+	s.count(found.Watchdogs, !anew, why)
 	if s.told != "" {
 		s.open()
 	}
 	switch few, many := s.registry.differs(since, size); {
-	case many, !reachable && size > 0: // what left while Redis was told nothing may still be there
+	case many, anew && size > 0: // what left while Redis was told nothing may still be there
 		s.rewrite()
-	case few || found.Joined || !reachable: // while Redis was told nothing, entries were made
+	case few || found.Joined || anew: // while Redis was told nothing, entries were made
 		s.registry.markUnconfirmed()
 	}
 }
@@ -87,7 +86,7 @@ func (s *Session) heartbeat() {
 // missed notes a heartbeat that was not answered. Until one is, Redis is not told of holds: if a
 // server of a cluster does not answer, acquisitions on the other servers would wait for it.
 func (s *Session) missed(err error) {
-	s.reachable.Store(false)
+	s.registry.unreachable()
 	if s.unguarded++; s.unguarded >= maxUnguarded {
 		s.watchdogs.Store(0)
 		s.guarded.Store(false)
@@ -161,7 +160,7 @@ func (s *Session) rewrite() {
 // tell tells Redis what the registry says of unconfirmed keys, until there are none or Redis
 // does not answer.
 func (s *Session) tell() {
-	for s.reachable.Load() {
+	for {
 		said := s.registry.takeUnconfirmed(maxTold)
 		if len(said) == 0 {
 			return

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,5 +25,29 @@ func TestWhatWasLeftInAnOutageIsForgottenByABusyClient(t *testing.T) {
 		synctest.Wait()
 		s.wantInRedis("a minute after the outage", "c:1 busy", "c:1 kept")
 		s.along(busy.Key(), note)
+	})
+}
+
+// Goal: however long an outage lasts, the client keeps nothing of the attempts that fail meanwhile.
+func TestAnOutageKeepsNothingOfWhatFails(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.Ready(t.Context())
+		s.enter("kept")
+		s.driver.set(func() (request, reply bool) { return true, false })
+		for i := range 1000 {
+			time.Sleep(100 * time.Millisecond)
+			failed := entryOf(strconv.Itoa(i))
+			if note, send := s.Enter(failed.Key(), failed, false); send {
+				s.along(failed.Key(), note)
+			}
+			s.Drop(failed.Key())
+		}
+		if n := s.Kept(); n > 1 {
+			t.Errorf("%d keys are kept", n)
+		}
+		s.driver.set(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		s.wantInRedis("a minute after the outage", "c:1 kept")
 	})
 }

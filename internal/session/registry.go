@@ -11,6 +11,7 @@ type registry struct {
 	mu          sync.Mutex
 	entries     map[string]entry
 	unconfirmed map[string]struct{} // the keys of which Redis may say something else
+	anew        bool                // Redis is told nothing: the whole session is to be written anew
 	version     int                 // counts the changes
 	underWay    int                 // piggybacked calls that were handed out and not answered yet
 }
@@ -20,7 +21,8 @@ type entry struct {
 	version             int // from 1
 }
 
-// enter adds an entry. It reports false if the registry has it already and it is not told again.
+// enter adds an entry. It reports false if Redis is not told: the registry has the entry already and
+// it is not told again, or the session is to be written anew.
 func (r *registry) enter(key string, e script.SessionEntry, again bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,11 +31,11 @@ func (r *registry) enter(key string, e script.SessionEntry, again bool) bool {
 	}
 	r.version++
 	r.entries[key] = entry{e, r.version}
-	r.underWay++
-	return true
+	return r.tell()
 }
 
-// leave removes the entry of a key. It reports false if there is none.
+// leave removes the entry of a key. It reports false if Redis is not told: there is none, or the
+// session is to be written anew.
 func (r *registry) leave(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,6 +44,14 @@ func (r *registry) leave(key string) bool {
 	}
 	r.version++
 	delete(r.entries, key)
+	return r.tell()
+}
+
+// tell hands out a piggybacked call, if Redis is told anything. The mutex is held.
+func (r *registry) tell() bool {
+	if r.anew {
+		return false
+	}
 	r.underWay++
 	return true
 }
@@ -52,10 +62,28 @@ func (r *registry) answered(key string, done bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.underWay--
-	if !done {
-		r.unconfirmed[key] = struct{}{}
+	if done || r.anew {
+		return false
 	}
-	return !done
+	r.unconfirmed[key] = struct{}{}
+	return true
+}
+
+// unreachable notes that Redis does not answer. However long that takes, nothing is kept of what
+// Redis is not told.
+func (r *registry) unreachable() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.anew = true
+	clear(r.unconfirmed)
+}
+
+// reached notes that Redis answers. It reports whether the session is to be written anew.
+func (r *registry) reached() (anew bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	anew, r.anew = r.anew, false
+	return anew
 }
 
 // takeUnconfirmed takes some of the unconfirmed keys, and returns what Redis is to be told of

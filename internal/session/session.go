@@ -28,7 +28,6 @@ type Session struct {
 	stop context.CancelFunc
 	done sync.WaitGroup // the loop and the pulse
 
-	reachable atomic.Bool // the last heartbeat was answered; otherwise Redis is told nothing
 	watchdogs atomic.Int64
 	guarded   atomic.Bool
 
@@ -63,7 +62,7 @@ func New(settings Settings) *Session {
 	ready := make(chan struct{})
 	return &Session{
 		settings: settings,
-		registry: registry{entries: make(map[string]entry), unconfirmed: make(map[string]struct{})},
+		registry: registry{entries: make(map[string]entry), unconfirmed: make(map[string]struct{}), anew: true},
 		ready:    ready,
 		open:     sync.OnceFunc(func() { close(ready) }),
 		kick:     make(chan struct{}, 1),
@@ -91,7 +90,7 @@ func (s *Session) Ready(ctx context.Context) {
 		s.warn.Do(func() {
 			pulse, err := s.currentPulse()
 			s.settings.Logger.Warn("redlatch: going on without protection: the session is not acknowledged yet",
-				"client", s.settings.Client, "pulse", pulse != "", "heartbeat", s.reachable.Load(), "error", err)
+				"client", s.settings.Client, "pulse", pulse != "", "error", err)
 		})
 	case <-ctx.Done():
 	case <-s.ctx.Done():
@@ -127,7 +126,7 @@ func (s *Session) Stop(ctx context.Context) error {
 // entry for one that has ended.
 func (s *Session) Enter(key string, e script.SessionEntry, again bool) (note script.Call, send bool) {
 	e = e.Bounded()
-	if !s.registry.enter(key, e, again) || !s.tellable(key) {
+	if !s.registry.enter(key, e, again) {
 		return note, false
 	}
 	return script.SessionNote(s.settings.Client, s.ttl(), s.byServerClock(e)).Piggybacked(), true
@@ -136,20 +135,10 @@ func (s *Session) Enter(key string, e script.SessionEntry, again bool) (note scr
 // Leave removes the entry of a key. If send is true, the caller sends forget after the request
 // that ends the entry, and calls Answered with its result.
 func (s *Session) Leave(key string) (forget script.Call, send bool) {
-	if !s.registry.leave(key) || !s.tellable(key) {
+	if !s.registry.leave(key) {
 		return forget, false
 	}
 	return script.SessionForget(s.settings.Client, key).Piggybacked(), true
-}
-
-// tellable says whether Redis is told of a change now. Otherwise the loop tells everything when
-// a heartbeat is answered again.
-func (s *Session) tellable(key string) bool {
-	if s.reachable.Load() {
-		return true
-	}
-	s.registry.answered(key, true)
-	return false
 }
 
 // Answered notes the result of a call from Enter or Leave.

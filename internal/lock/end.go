@@ -1,0 +1,125 @@
+package lock
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
+)
+
+// end ends one hold, as its holder wishes. With the last one the grant ends. It also ends if the time
+// of all that remain is over, which are then lost. The error is that of a hold that had ended before.
+func (g *Grant) end(h *Hold) (over bool, err error) {
+	g.Expire() // first, so that a late release is not taken for a good one
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.err != nil {
+		return false, h.err
+	}
+	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
+	switch limit := g.term().Until; {
+	case len(g.holds) == 0:
+		g.unconfirmed = g.manager.session != nil && g.Term().Over(time.Now())
+		g.finish(lockerr.ErrReleased)
+	case !limit.IsZero() && !time.Now().Before(limit):
+		g.lose(renew.ErrExpired)
+	default:
+		g.replan()
+	}
+	if o := g.manager.ownerOf(h.parent); o != nil && g.ended != nil {
+		o.forget(g) // of a cohort's hold: it has an owner only as long as that has a turn
+	}
+	h.End(lockerr.ErrReleased)
+	return g.ended != nil, nil
+}
+
+// close ends the grant with all its holds. It reports false if the grant had ended before.
+func (g *Grant) close(why error) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended != nil {
+		return false
+	}
+	g.finish(why)
+	return true
+}
+
+// Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing. Redis is
+// told if it may keep the lock for longer than the holds were to last. A lock whose lease was not
+// renewed ends by itself, and until then its holder has time to stop.
+func (g *Grant) Lost(why error) {
+	g.mu.Lock()
+	if g.ended != nil {
+		g.mu.Unlock()
+		return
+	}
+	term := g.Term()
+	stays := why == renew.ErrExpired && (g.untold || term.Deadline().Equal(term.Until))
+	g.lose(why)
+	g.mu.Unlock()
+	if stays {
+		g.manager.settleAside(make(chan bool, 1), g)
+	}
+	g.forget()
+}
+
+// forget takes an ended grant, of which Redis is not told, out of the session, and wakes who waits.
+func (g *Grant) forget() {
+	g.unprotect()
+	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
+}
+
+// lose ends the grant with ErrLost. The mutex is held.
+func (g *Grant) lose(why error) {
+	m, first := g.manager, &g.first
+	err, event := g.ref.lostError("lock", why), first.event(g.ref, EventLost)
+	event.Err, event.Loss = err, loss(g.Term(), why)
+	m.losses.Add(1) // before anybody can learn of the loss and look at the count
+	g.finish(err)
+	m.reporter.add(func() {
+		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
+		m.observe(first.parent, event)
+	})
+}
+
+// finish ends the grant with all holds that are left, and takes it out of the books: the renewal
+// engine and its owner's table. What nobody got has no minimum time. The mutex is held.
+func (g *Grant) finish(why error) {
+	g.ended = why
+	for _, h := range g.holds {
+		h.End(why)
+	}
+	g.holds = nil
+	if why == errNotGranted {
+		g.minHoldEnd = time.Time{}
+	}
+	g.manager.engine.Remove(&g.Item)
+	if g.shared != nil {
+		g.shared.forget(g)
+	}
+	g.manager.life.ended()
+}
+
+// outlived takes note that a request may have told Redis to keep the lock for longer than this process
+// knows. Redis is told when the grant is lost, or now if it is.
+func (g *Grant) outlived() {
+	g.mu.Lock()
+	g.untold = true
+	lost := g.ended != nil && g.ended != lockerr.ErrReleased
+	g.mu.Unlock()
+	if lost {
+		g.manager.compensate(g)
+	}
+}
+
+// dropMinHold forgets MinHold of a hold that no caller will have.
+func (r *Ref) dropMinHold(h *Hold) {
+	if g, single := h.backend.(*Grant); single {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !g.again { // otherwise it may be MinHold of another hold
+			g.minHoldEnd = time.Time{}
+		}
+	}
+}

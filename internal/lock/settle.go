@@ -1,0 +1,206 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/waitqueue"
+)
+
+// ending is a request that makes Redis say of an owner what its grant says here: its counts with their
+// lease, or nothing, or that the lock stays for the rest of MinHold. Every end is told by one.
+type ending struct {
+	*Grant
+	request
+	remain bool                // the owner has other holds
+	stays  bool                // the lock stays for the rest of MinHold
+	held   bool                // its holder wants to know whether it was held until now
+	frees  bool                // the wait queue has been told that the lock is about to be free
+	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
+}
+
+// ending makes the request. Some hold of that side has ended, or was never granted.
+func (g *Grant) ending(read bool) (e ending) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e.Grant, e.remain = g, len(g.holds) > 0
+	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
+	switch {
+	case e.remain:
+		lease := remaining(term)
+		e.is(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease)
+	case rest >= time.Millisecond:
+		e.stays = true
+		e.is(g.mutex().MinHold(g.owner, rest+time.Millisecond, !g.ref.fair), rest)
+	case !e.freeInTwo():
+		e.is(g.ref.mode.Release(g.owner, g.maxReads, counts, 0), 0)
+	}
+	g.protect(&e.request, term, counts, read)
+	return e
+}
+
+// freeInTwo makes it the release of a mutex in two commands, which costs the server half as much as a
+// script. It reports false if that cannot be. In a cluster the keys of a slot on the move are on two
+// servers. What was not held until now would wake waiters for nothing. A manager whose waiters poll may
+// have a server, or a proxy, that does not know the command that publishes.
+func (e *ending) freeInTwo() bool {
+	m := e.manager
+	mutex, is := e.ref.mode.(script.Mutex)
+	if !is || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
+		return false
+	}
+	free, announce, ok := mutex.Free(e.owner)
+	if ok {
+		e.is(free, 0)
+		e.calls[1], e.two, e.n = announce, true, 2
+	}
+	return ok
+}
+
+// mutex is the mode of a mutex, fair or not.
+func (g *Grant) mutex() script.Mutex {
+	if fair, ok := g.ref.mode.(script.Fair); ok {
+		return fair.Mutex
+	}
+	return g.ref.mode.(script.Mutex)
+}
+
+// endHold ends one hold, as its holder wishes, and makes the request for that. If the lock is to be free,
+// it picks the waiters of this process that are to have it next. After a read hold there are none:
+// others may still read, and whoever waits here looks when the release has been answered.
+func (g *Grant) endHold(h *Hold) (e ending, err error) {
+	if _, err = g.end(h); err != nil {
+		return e, err
+	}
+	e = g.ending(h.read)
+	e.held, e.frees = true, !e.remain && !e.stays
+	if e.frees {
+		if next := g.manager.queues.Release(g.ref.queue, g.attempt.waiter, !g.ref.fair && !h.read); next != nil {
+			e.next = append([]*waitqueue.Waiter{next}, next.Batch()...)
+		}
+	}
+	return e, nil
+}
+
+// settle sends one ending.
+func (m *Manager) settle(ctx context.Context, e *ending) error {
+	if e.next != nil {
+		return m.settleAll(ctx, *e)[0]
+	}
+	result, err := m.send(ctx, m.releases, &e.request)
+	return e.settled(&result, err)
+}
+
+// settleAll sends endings in one write, each with the requests of its successors behind it.
+func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
+	if len(all) == 0 {
+		return nil
+	}
+	var requests []request
+	for i := range all {
+		requests = append(append(requests, all[i].request), acquireRequests(all[i].next)...)
+	}
+	results, _ := m.sendAll(ctx, m.releases, requests...)
+	errs := make([]error, len(all))
+	for i := range all {
+		e := &all[i]
+		n := 1 + len(e.next)
+		m.complete(e.next, requests[1:n], results[1:n], e.owner)
+		errs[i] = e.settled(&results[0], results[0].Failed())
+		requests, results = requests[n:], results[n:]
+	}
+	return errs
+}
+
+// settleAside tells Redis of the end of grants for which no caller waits. It says on done whether nothing
+// is left of them. A release follows an unanswered request on the same connection, so it does not overtake it.
+func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
+	m.life.background.Go(func() {
+		all := make([]ending, len(grants))
+		for i, g := range grants {
+			all[i] = g.ending(g.ref.read)
+		}
+		done <- errors.Join(m.settleAll(context.Background(), all...)...) == nil
+	})
+}
+
+// Grace is for how long a caller whose time is up waits for the confirmation that nothing is
+// held. With a server that answers it takes one round trip.
+const Grace = 25 * time.Millisecond
+
+// compensate is settleAside, and reports whether it was confirmed at once that nothing is left.
+func (m *Manager) compensate(grants ...*Grant) (confirmed bool) {
+	done := make(chan bool, 1)
+	m.settleAside(done, grants...)
+	return Within(Grace, done)
+}
+
+// settled takes the answer to an ending, and tells whom it concerns.
+func (e *ending) settled(result *script.Result, err error) error {
+	var released script.Released
+	if err == nil {
+		released, err = script.ReadReleased(result.Reply)
+	}
+	if released.PublishDenied {
+		e.manager.PublishDenied(e.ref.channel)
+	}
+	e.tell(released, result, err)
+	switch {
+	case err != nil:
+		err = Failure("unlock", e.ref.Name, err)
+		if !e.held && errors.Is(err, lockerr.ErrWrongType) {
+			return nil // what is no such lock has nothing of the grant
+		}
+		return err
+	case released.Held || !e.held:
+		return nil
+	case !e.remain && result.Repeated && !e.unconfirmed:
+		// This is what the first request left behind: the deadline had not passed when it was sent, so the
+		// lock was held then. Of an unconfirmed hold nobody can say that.
+		return nil
+	}
+	return e.ref.lostError("unlock", errGoneAtRelease)
+}
+
+// tell tells the waiters of this process, or the grant if holds of it remain.
+func (e *ending) tell(released script.Released, result *script.Result, err error) {
+	m, queue := e.manager, e.ref.queue
+	switch {
+	case e.frees && released.Held && !released.Freed: // other readers hold it
+	case e.frees:
+		told := released.Told
+		if e.ref.fair {
+			told = 0 // the head of the queue, who needs no offer
+			m.keepAlive.released(e.ref.Lock)
+		}
+		m.queues.Released(queue, e.next != nil, told, time.Since(result.Asked))
+	case !e.remain:
+		m.queues.Wake(queue, e.attempt.waiter)
+	case err != nil:
+		e.oweRelease()
+	case !released.Held:
+		e.Lost(errGoneAtRelease)
+	default:
+		e.extend(result.Asked, e.lease)
+		if released.Freed { // the owner reads on
+			m.queues.Wake(queue, nil)
+		}
+	}
+}
+
+// oweRelease takes note that Redis may not know of the end of the write side. The next renewal tells it.
+func (g *Grant) oweRelease() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.writeEnded = g.writeEnded || g.counts().Writes == 0
+}
+
+// PublishDenied tells the log, once, that the server refused to publish.
+func (m *Manager) PublishDenied(channel string) {
+	m.denied.Do(func() {
+		m.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", channel)
+	})
+}

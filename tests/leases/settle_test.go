@@ -1,0 +1,182 @@
+package leases_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// What a client ends, it ends in Redis, whatever was under way.
+
+// anHour says that a request asks for a lease of an hour.
+func anHour(words []string) bool { return slices.Contains(words, "3600000") }
+
+// unanswered carries out matching commands after a while, and answers none of them.
+func unanswered(delay time.Duration, match func(words []string) bool) stage.Around {
+	return func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		if !slices.ContainsFunc(commands, func(c driver.Command) bool { return match(c.Words) }) {
+			return send(commands...)
+		}
+		time.Sleep(delay)
+		send(commands...)
+		return stage.FailAll(commands, stage.ErrCut)
+	}
+}
+
+// Goal: the lock is free when a hold ends by its limit, whatever an inner hold had asked for.
+func TestAHoldThatEndsByItsLimitLeavesNothingForAnInnerOne(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		for _, extended := range []bool{false, true} {
+			ctx, began := s.Client.WithOwner(context.Background()), time.Now()
+			outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
+			lease := time.Hour
+			if extended {
+				lease = time.Minute
+			}
+			inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(lease)))
+			if extended {
+				check.Is(t, "Extend", inner.Extend(ctx, time.Hour), nil)
+			}
+			check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+			check.Within(t, "the TTL", s.TTL("job"), 59*time.Minute, time.Hour)
+			next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
+			check.Within(t, "the next enters after", time.Since(began), 70*time.Second, 71*time.Second)
+			check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
+			check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+		}
+	})
+}
+
+// Goal: Close waits for the end of a hold by its limit.
+func TestCloseWaitsForTheEndOfAHoldByItsLimit(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap := s.Tap()
+		ctx := s.Client.WithOwner(context.Background())
+		outer := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
+		inner := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		tap.Set(tardy(true, time.Second, func([]string) bool { return true }))
+		<-outer.Done()
+		check.Is(t, "Close", s.Client.Close(context.Background()), nil)
+		if left := s.TTL("job"); left > 0 {
+			t.Errorf("behind Close the lock stays for %v", left)
+		}
+	})
+}
+
+// Goal: an extension that is never answered keeps the lock no longer than the hold. Method: the hold is
+// lost when its lease is over, before the extension is given up or after it.
+func TestAnExtensionWithoutAnAnswerEndsWithItsHold(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			tap, began := s.Tap(), time.Now()
+			h := check.Must(s.Client.Mutex("job").Lock(context.Background(), redlatch.WithLease(time.Minute)))
+			check.Is(t, "Extend", h.Extend(context.Background(), time.Minute), nil) // the server knows the script
+			if late {
+				time.Sleep(time.Until(h.Deadline()) - time.Second)
+			}
+			tap.Set(unanswered(0, anHour))
+			check.Is(t, "Extend", h.Extend(context.Background(), time.Hour), redlatch.ErrUnknownOutcome)
+			if !late {
+				check.Within(t, "the TTL", s.TTL("job"), 58*time.Minute, time.Hour)
+			}
+			next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+			check.Within(t, "the next enters after", time.Since(began), 59*time.Second, 64*time.Second)
+			check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+		})
+	}
+}
+
+// Goal: a re-entry that is never answered keeps the lock no longer than the hold.
+func TestAReentryWithoutAnAnswerEndsWithTheOuterHold(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap, began := s.Tap(), time.Now()
+		ctx := s.Client.WithOwner(context.Background())
+		_ = check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Minute)))
+		tap.Set(unanswered(0, anHour))
+		_, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour))
+		check.Is(t, "the re-entry", err, redlatch.ErrUnknownOutcome)
+		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(began), 59*time.Second, 61*time.Second)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
+
+// Goal: no extension behind an Unlock with a minimum time prolongs anything, whenever it is answered.
+func TestAnExtensionFindsNothingThatStaysForItsMinimumTime(t *testing.T) {
+	t.Parallel()
+	for what, around := range map[string]stage.Around{
+		"answered after the minimum time": func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if !slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }) {
+				return send(commands...)
+			}
+			time.Sleep(time.Second)
+			replies := send(commands...)
+			time.Sleep(20 * time.Second)
+			return replies
+		},
+		"never answered": unanswered(time.Second, anHour),
+	} {
+		for _, kind := range leastKinds {
+			t.Run(kind+"/"+what, func(t *testing.T) {
+				stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+					l, tap := stage.Ways[kind], s.Tap()
+					h := check.Must(l.Of(s.Client, "job").Lock(context.Background(), append(l.Opts, redlatch.WithLease(time.Minute), redlatch.WithMinHold(2*time.Second))...))
+					check.Is(t, "Extend", h.Extend(context.Background(), time.Minute), nil) // the server knows the script
+					tap.Set(around)
+					extended := make(chan error, 1)
+					go func() { extended <- h.Extend(context.Background(), time.Hour) }()
+					synctest.Wait()
+					began := time.Now()
+					check.Is(t, "Unlock", h.Unlock(context.Background()), nil)
+					next := check.Must(l.Of(s.Stranger(), "job").Lock(context.Background()))
+					check.Within(t, "the next enters after", time.Since(began), 2*time.Second, 7*time.Second)
+					if err := <-extended; err == nil {
+						t.Error("a hold that was released has been extended")
+					}
+					if err := next.Err(); err != nil {
+						t.Error("the next hold is", err)
+					}
+					check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+				})
+			})
+		}
+	}
+}
+
+// Goal: Status shows who holds a lock for the rest of its minimum time, and that owner can be forced.
+func TestALockThatStaysHasAnOwnerThatCanBeForced(t *testing.T) {
+	t.Parallel()
+	for _, kind := range leastKinds {
+		t.Run(kind, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				l := stage.Ways[kind]
+				h := check.Must(l.Of(s.Client, "job").Lock(context.Background(), append(l.Opts, redlatch.WithMinHold(time.Minute))...))
+				check.Is(t, "Unlock", h.Unlock(context.Background()), nil)
+				m := s.Stranger().Mutex("job")
+				st := check.Must(m.Status(context.Background()))
+				if len(st.Holders) != 1 || st.Holders[0].Count != 1 || st.Holders[0].Name == "" {
+					t.Fatalf("the status is %+v", st)
+				}
+				if forced, err := m.ForceUnlockIf(context.Background(), h.Owner()); forced || err != nil {
+					t.Errorf("an owner that has released the lock was forced: %v, %v", forced, err)
+				}
+				if forced, err := m.ForceUnlockIf(context.Background(), st.Holders[0].Owner); !forced || err != nil {
+					t.Errorf("the owner of the rest was not forced: %v, %v", forced, err)
+				}
+				check.Is(t, "Unlock", check.Must(m.TryLock(context.Background())).Unlock(context.Background()), nil)
+			})
+		})
+	}
+}
