@@ -72,9 +72,12 @@ func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()
 	term := g.plan()
 	var request request
-	g.renewRequest(&request, term, h.read)
+	request.is(g.renewCall(term), 0)
+	g.mu.Lock()
+	g.protect(&request, term, g.counts(), h.read)
+	g.mu.Unlock()
 	result, err := g.manager.send(ctx, g.manager.runner, &request)
-	return g.renewed(term, result, err)
+	return h.renewed("lock", term, result, Bare(err))
 }
 
 // replicate waits until as many replicas as asked for have the hold, and says why it must not be
@@ -90,34 +93,33 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	term := g.plan()
-	result, had, err := g.manager.runner.RunReplicated(limited, script.Renew([]script.Renewal{g.renewal(term)}), opts.Replicas, opts.ReplicaTimeout)
+	result, had, err := g.manager.runner.RunReplicated(limited, g.renewCall(term), opts.Replicas, opts.ReplicaTimeout)
 	switch {
 	case err != nil && ctx.Err() == nil && life.Err() != nil:
 		return fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, lockerr.ErrClosed)
 	case err != nil:
 		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, Bare(err)), ctx)
 	}
-	if err := g.renewed(term, result, nil); err != nil {
+	if err := h.renewed("lock", term, result, nil); err != nil {
 		return err
 	}
 	if had < opts.Replicas {
 		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", g.ref.Name, lockerr.ErrNotReplicated, had, opts.Replicas, opts.ReplicaTimeout)
 	}
-	return h.Err()
+	return nil
 }
 
-// renewed takes the answer to a renewal by a term that the engine did not send.
-func (g *Grant) renewed(term renew.Term, result script.Result, err error) error {
-	if err == nil {
-		err = result.Failed()
-	}
+// renewed takes the answer to a renewal by a term that the engine did not send. The error says why the
+// hold has ended, or that there was no answer.
+func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err error) error {
+	g := h.grant()
 	switch answer := readRenewed(result, err, 1)[0]; {
 	case answer.Err != nil:
-		return Failure("lock", g.ref.Name, Bare(answer.Err))
+		return Failure(verb, g.ref.Name, answer.Err)
 	case !answer.Held:
 		g.Lost(renew.ErrGone)
-		return g.ref.lostError("lock", renew.ErrGone)
+	default:
+		g.extend(result.Asked, term.Span(result.Asked))
 	}
-	g.extend(result.Asked, term.Span(result.Asked))
-	return nil
+	return h.Err()
 }

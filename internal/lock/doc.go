@@ -7,11 +7,14 @@
 // repeating it is harmless (package script).
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
-// request, wait, grant, hold, release. Beside them: renewal and confirm (the lease), keepalive
-// (waiters for fair locks), minhold (MinHold), extend, owner (re-entry), together (several mutexes by one script), inspect
-// (status, forced unlock), names (of clients), manager, lifecycle, background and report (start and end). The modes of locks are in package script.
+// request, wait, grant, hold, release, end, settle. Beside them: renewal, confirm and extend (the
+// lease), keepalive (waiters for fair locks), owner (re-entry), together (several mutexes by one
+// script), inspect (status, forced unlock), names (of clients), manager, lifecycle, background and
+// report (start and close). The modes of locks are in package script.
 //
-// Between any two lines of an acquisition this can happen:
+// # An acquisition
+//
+// Between any two lines of it this can happen:
 //
 //	the process dies         Redis frees the lock after the lease
 //	the reply is lost        the same request is sent again
@@ -21,15 +24,65 @@
 //	the manager shuts down   waiters get ErrClosed. A first request that was under way counts: it is
 //	                         waited for, and so is the hold that it grants
 //
-// Between any two lines of a release this can happen:
+// # An end
 //
-//	the reply is lost        the same request is sent again, until the release timeout
-//	no request arrives       the last hold: nobody renews the lock, and it ends with its lease.
+// A hold ends once, with one reason, and a grant ends with its last hold. The end has two halves:
+// first in this process (end.go), then in Redis (settle.go).
+//
+//	attempt ──▶ held ──▶ ended ──▶ told     Unlock, Close, WithMaxHold is over
+//	   │          └────▶ ended              gone, detached, or not renewed: nothing is sent
+//	   └───────────────▶ ended ──▶ told     refused, cancelled, or granted when nobody waited
+//
+// In this process, finish ends a grant under its mutex. It ends the holds that are left, and takes the
+// grant out of the renewal engine and out of its owner's table. No other function does that. So an
+// owner's table has a grant from the first request to the end. Whoever ends a grant also sends the
+// request. No goroutine leaves that to another one.
+//
+// In Redis, an ending makes one owner say what the grant says now. There are three cases:
+//
+//	other holds remain       the counts of both sides, and at least the lease of what remains
+//	MinHold is not over      the lock stays for the rest, under a name that no request knows
+//	otherwise                nothing. A mutex takes two commands if that is safe (freeInTwo)
+//
+// An ending states counts and does not change them by one. So it may be repeated, and an ending for
+// something that was never there does no harm. These are endings:
+//
+//	Unlock                   its caller waits for the answer
+//	Unlock of a Multi        many in one write
+//	a cancelled attempt      sent aside. Its caller waits for Grace, and else learns ErrUnknownOutcome
+//	a grant for a waiter     sent aside by the releasing goroutine, which has learned of the grant
+//	 that has left
+//	WithMaxHold is over      sent aside. An inner hold may have asked for a longer TTL
+//	a hold was not renewed   sent aside, if an extension or a re-entry had no answer (outlived).
+//	                         Otherwise the TTL ends soon, and until then the holder has time to stop
+//	Close                    each by itself: one that fails costs the others nothing
+//
+// Work aside is counted (background), and Close waits for it. settled reads every answer. tell says who
+// learns of it: the next waiters of this process, or the grant if it goes on.
+//
+// Between any two lines of an end this can happen:
+//
+//	the process dies         Redis has the old TTL, or that of the ending
+//	the reply is lost        the request is sent again, until the release timeout. "Not held" is then
+//	                         what the first request has left behind. But if the deadline had passed when
+//	                         the hold ended (a paused process with a watchdog), it is ErrLost
+//	no request arrives       the last hold: nobody renews the lock, and it ends with its TTL.
 //	                         Any other hold: Redis has too high a count until the owner's next
-//	                         acquisition or release sets it. Nobody renews the timeout key of a
+//	                         request sets it. Nobody renews the timeout key of a
 //	                         read hold. The next renewal ends the write side (writeEnded)
-//	the hold is gone         ErrLost. But if the request of the last hold was repeated, the
-//	                         first one counts as the one that has freed the lock
+//	the lock is gone         ErrLost, from the release or from the deadline, whichever is first
+//	a late request arrives   A renewal, an extension or a re-entry finds no field of the owner. It changes
+//	                         nothing, because an owner's name is used for one grant only
+//	a late grant arrives     to an ended grant no hold is added. Whoever reads the answer releases it
+//	a clock jumps            the deadline passes on either clock. The hold is lost, as above
+//	the manager closes       Close ends what is held. An Unlock that comes later waits for Close
+//
+// # MinHold
+//
+// MinHold (Options.MinHold) is the time for which a lock stays at least. The acquisition asks for a
+// lease of that time at least, and no request lowers a TTL while the lock is held. So Redis alone
+// keeps the lock for that long. The release sets the TTL to the rest, and renames the owner's field.
+// Nobody renews the lock then. What nobody got has no MinHold: it is released at once.
 //
 // # Mutexes
 //
@@ -37,10 +90,9 @@
 //
 //	Grant.mu → group.mu (package multilock) → Hold.mu
 //	Grant.mu → the mutex of a cohort (package cohort) → Hold.mu, the mutex of a renew.Item
-//	Grant.mu → the mutexes of the renewal engine, the session and the reporter
-//	lifecycle.mu → the mutex of the renewal engine
+//	Grant.mu → owner.mu, the mutexes of the renewal engine, the session and the reporter
 //
-// Whoever takes owner.mu or keepAlive.mu holds no other mutex of this package. Below
+// No mutex is taken while owner.mu is held. Whoever takes keepAlive.mu holds no other mutex of this package. Below
 // keepAlive.mu waiters may be woken (package waitqueue). A Grant's Expire takes the grant's mutex,
 // so it is not called below any of these. No other mutex is taken while background.mu is held.
 //
@@ -51,5 +103,5 @@
 //   - one that closes the manager;
 //   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
 //   - one that reports, while there is something to report, for the release timeout at most;
-//   - one for each compensating release, and for each late release.
+//   - one for each request aside that tells of an end.
 package lock

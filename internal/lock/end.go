@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -20,15 +21,11 @@ func (g *Grant) end(h *Hold) (over bool, err error) {
 	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
 	switch limit := g.term().Until; {
 	case len(g.holds) == 0:
-		g.unconfirmed = g.manager.session != nil && g.Term().Over(time.Now())
 		g.finish(lockerr.ErrReleased)
 	case !limit.IsZero() && !time.Now().Before(limit):
 		g.lose(renew.ErrExpired)
 	default:
 		g.replan()
-	}
-	if o := g.manager.ownerOf(h.parent); o != nil && g.ended != nil {
-		o.forget(g) // of a cohort's hold: it has an owner only as long as that has a turn
 	}
 	h.End(lockerr.ErrReleased)
 	return g.ended != nil, nil
@@ -64,7 +61,7 @@ func (g *Grant) Lost(why error) {
 	g.forget()
 }
 
-// forget takes an ended grant, of which Redis is not told, out of the session, and wakes who waits.
+// forget takes an ended grant out of the session, and wakes who waits.
 func (g *Grant) forget() {
 	g.unprotect()
 	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
@@ -106,7 +103,7 @@ func (g *Grant) finish(why error) {
 func (g *Grant) outlived() {
 	g.mu.Lock()
 	g.untold = true
-	lost := g.ended != nil && g.ended != lockerr.ErrReleased
+	lost := errors.Is(g.ended, renew.ErrExpired)
 	g.mu.Unlock()
 	if lost {
 		g.manager.compensate(g)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/renew"
-	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Extend makes a hold with a fixed lease last for d from now, if that is longer than it lasts anyway.
@@ -16,10 +15,9 @@ import (
 //
 //	the process dies         the lock ends with the TTL that Redis has: the old one, or d
 //	the reply is lost        the same request is sent again
-//	no reply comes in time   ErrUnknownOutcome. The deadline stays, and the lock may outlive it
+//	no reply comes in time   ErrUnknownOutcome. The deadline stays. If it passes, the lock is released
 //	the hold is gone         ErrLost, as a renewal finds it
-//	the hold is released     ErrReleased. A request behind the release finds nothing, because the
-//	                         owner's name is not used again
+//	the hold is released     ErrReleased. A request behind the release finds nothing
 //	the deadline passes      ErrLost. What was extended for nobody is released
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g, single := h.backend.(*Grant)
@@ -35,19 +33,8 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		defer life.leave()
 	}
 	term := renew.Term{Lease: d, Until: h.until}
-	result, err := g.manager.runner.Run(ctx, script.Renew([]script.Renewal{g.renewal(term)}))
-	answer := readRenewed(result, err, 1)[0]
-	switch {
-	case answer.Err != nil:
-		err = Failure("extend", g.ref.Name, answer.Err)
-	case !answer.Held:
-		g.Lost(renew.ErrGone)
-		return h.Err()
-	default:
-		g.extend(result.Asked, term.Span(result.Asked))
-		err = h.Err()
-	}
-	if err != nil {
+	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
+	if err = h.renewed("extend", term, result, err); err != nil {
 		g.outlived()
 	}
 	return err

@@ -26,16 +26,15 @@ type Grant struct {
 	requestSlot chan struct{} // of a shared owner's requests; capacity one, taken by putting in
 	attempt     attempt       // to acquire it
 
-	mu          sync.Mutex
-	ended       error     // why; nil until then
-	holds       []*Hold   // those that are held, in the order of their acquisition
-	maxReads    int       // the highest count of read holds that Redis may have been told
-	token       int64     // 0 until a hold asked for one
-	writeEnded  bool      // the release of the write side was not answered, and read holds remain
-	minHoldEnd  time.Time // the lock is not to be free before; zero: no limit
-	unconfirmed bool      // its deadline had passed, unconfirmed, when its last hold was released
-	untold      bool      // Redis may keep the lock for longer than this process knows of
-	again       bool      // it was re-entered
+	mu         sync.Mutex
+	ended      error     // why; nil until then
+	holds      []*Hold   // those that are held, in the order of their acquisition
+	maxReads   int       // the highest count of read holds that Redis may have been told
+	token      int64     // 0 until a hold asked for one
+	writeEnded bool      // the release of the write side was not answered, and read holds remain
+	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
+	untold     bool      // Redis may keep the lock for longer than this process knows of
+	again      bool      // it was re-entered
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold

@@ -51,20 +51,16 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	}
 }
 
-// renewRequest renews the lease for the sake of a hold, and tells the session of its end.
-func (g *Grant) renewRequest(r *request, term renew.Term, read bool) {
-	call := script.Renew([]script.Renewal{g.renewal(term)})
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r.is(call, remaining(term))
-	g.protect(r, term, g.counts(), read)
-}
-
 // renewal is one renewal of the lease, to be sent with others.
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ref.mode.Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+}
+
+// renewCall renews the lease at once.
+func (g *Grant) renewCall(term renew.Term) script.Call {
+	return script.Renew([]script.Renewal{g.renewal(term)})
 }
 
 // remaining is the lease that a request asks for which leaves now. It is never zero, which would
@@ -138,20 +134,19 @@ func (m *Manager) sendMore(ctx context.Context, runner *script.Runner, r *reques
 	if r.n == 2 && r.two {
 		result = script.Freed(runner.RunTwo(ctx, r.calls[0], r.calls[1]))
 	} else {
-		results, _ := m.sendAll(ctx, runner, *r)
-		result = results[0]
+		result = m.sendAll(ctx, runner, *r)[0]
 	}
 	return result, result.Failed()
 }
 
 // sendAll sends requests, in order and in one write, until each is answered. It returns one
 // result for each.
-func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests ...request) ([]script.Result, error) {
+func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests ...request) []script.Result {
 	calls := make([]script.Call, 0, len(requests[0].calls)*len(requests))
 	for _, r := range requests {
 		calls = append(calls, r.calls[:r.n]...)
 	}
-	all, err := runner.RunAll(ctx, calls...)
+	all, _ := runner.RunAll(ctx, calls...) // each result says how it failed
 	results := make([]script.Result, len(requests))
 	for i, r := range requests {
 		results[i] = all[r.own]
@@ -163,5 +158,5 @@ func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests .
 		}
 		all = all[r.n:]
 	}
-	return results, err
+	return results
 }

@@ -18,6 +18,7 @@ type ending struct {
 	remain bool                // the owner has other holds
 	stays  bool                // the lock stays for the rest of MinHold
 	held   bool                // its holder wants to know whether it was held until now
+	sure   bool                // its deadline had not passed by then
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
 }
@@ -26,7 +27,7 @@ type ending struct {
 func (g *Grant) ending(read bool) (e ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.Grant, e.remain = g, len(g.holds) > 0
+	e.Grant, e.remain, e.sure = g, len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
@@ -103,7 +104,7 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 	for i := range all {
 		requests = append(append(requests, all[i].request), acquireRequests(all[i].next)...)
 	}
-	results, _ := m.sendAll(ctx, m.releases, requests...)
+	results := m.sendAll(ctx, m.releases, requests...)
 	errs := make([]error, len(all))
 	for i := range all {
 		e := &all[i]
@@ -157,10 +158,8 @@ func (e *ending) settled(result *script.Result, err error) error {
 		return err
 	case released.Held || !e.held:
 		return nil
-	case !e.remain && result.Repeated && !e.unconfirmed:
-		// This is what the first request left behind: the deadline had not passed when it was sent, so the
-		// lock was held then. Of an unconfirmed hold nobody can say that.
-		return nil
+	case !e.remain && result.Repeated && e.sure:
+		return nil // this is what the first request has left behind: the lock was held when that was sent
 	}
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
@@ -180,7 +179,9 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 	case !e.remain:
 		m.queues.Wake(queue, e.attempt.waiter)
 	case err != nil:
-		e.oweRelease()
+		e.mu.Lock()
+		e.writeEnded = e.writeEnded || e.counts().Writes == 0 // the next renewal tells Redis
+		e.mu.Unlock()
 	case !released.Held:
 		e.Lost(errGoneAtRelease)
 	default:
@@ -189,13 +190,6 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 			m.queues.Wake(queue, nil)
 		}
 	}
-}
-
-// oweRelease takes note that Redis may not know of the end of the write side. The next renewal tells it.
-func (g *Grant) oweRelease() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.writeEnded = g.writeEnded || g.counts().Writes == 0
 }
 
 // PublishDenied tells the log, once, that the server refused to publish.

@@ -3,7 +3,6 @@ package lock
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -144,7 +143,7 @@ func (m *Manager) complete(claimed []*waitqueue.Waiter, requests []request, resu
 // endWait leaves the wait queue because the time is up or the manager closes. A grant that is
 // there by then counts, unless the caller is gone. If a release is just now asking for this
 // waiter, it releases the lock, and for a moment is waited for.
-func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) {
+func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, err error) {
 	a.released = make(chan bool, 1)
 	claimed := a.waiter.Leave()
 	if completed, ok := a.waiter.Next(time.Now()).Result.(outcome); ok {
@@ -155,20 +154,17 @@ func (a *attempt) endWait(limited context.Context, last outcome) (*Hold, error) 
 			a.see(last.holder)
 			return last.hold, nil
 		}
-		a.abandon(last)
+		last, a.unknown = outcome{}, true // nobody has it: it is released like any that may be there
 	}
-	a.close(errNotGranted) // what is granted from now on is no hold, and whoever learns of it releases it
-	var err error
-	switch {
-	case !claimed && last.hold == nil:
+	a.close(errNotGranted) // what is granted from now on is no hold
+	if claimed {
+		a.unknown = !Within(Grace, a.released)
+		err = a.verdict(limited, outcome{})
+	} else {
 		err = a.cancel(limited, last)
-	case Within(Grace, a.released):
-		err = a.ref.notAcquired(a.ctx, outcome{})
-	default:
-		err = lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: a release was asking for it", a.ref.Name, lockerr.ErrUnknownOutcome), a.ctx)
 	}
 	if limited.Err() == nil {
-		return nil, a.ref.lockError(lockerr.ErrClosed)
+		err = a.ref.lockError(lockerr.ErrClosed)
 	}
 	return nil, err
 }

@@ -28,8 +28,9 @@
 //	watchdog removed it                    session too small: all keys are unconfirmed.
 //	somebody added to the session          The next heartbeat finds it too large: the session
 //	                                       is removed and written anew.
-//	Redis cannot be reached                Redis is told nothing. When a heartbeat is answered
-//	                                       again, the session is removed and written anew.
+//	Redis cannot be reached                Redis is told nothing, and no key is noted. When a
+//	                                       heartbeat is answered again, the session is removed
+//	                                       and written anew.
 //	the pulse breaks                       The next connection has another channel. Until
 //	                                       Redis knows its name, the client reports that it
 //	                                       is not protected.
