@@ -140,17 +140,18 @@ func (a *attempt) queues() bool { return a.ref.fair && a.opts.Wait != 0 }
 // taken and leaves the queue in Redis. The error says how the attempt ended.
 func (a *attempt) cancel(limited context.Context, o outcome) error {
 	a.close(errNotGranted)
-	if a.queued || a.unknown {
-		a.unknown = !a.manager.compensate(a.Grant) && a.unknown
+	unknown := a.unknown
+	if a.queued || unknown {
+		unknown = !a.manager.compensate(a.Grant) && unknown
 	} else {
 		a.unprotect()
 	}
-	return a.verdict(limited, o)
+	return a.verdict(limited, o, unknown)
 }
 
-// verdict is the error that says how the attempt ended.
-func (a *attempt) verdict(limited context.Context, o outcome) error {
-	if !a.unknown {
+// verdict is the error that says how the attempt ended, and whether that is unknown.
+func (a *attempt) verdict(limited context.Context, o outcome, unknown bool) error {
+	if !unknown {
 		o.err = Bare(o.err)
 		return a.ref.refusal(a.ctx, limited, o)
 	}

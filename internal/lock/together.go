@@ -80,27 +80,18 @@ func (m *Manager) callTogether(ctx context.Context, refs []*Ref, opts *Options) 
 func (m *Manager) endTogether(limited context.Context, attempts []*attempt, each script.Result, err error) (holds []*Hold, blocked int, _ error) {
 	holds = make([]*Hold, len(attempts))
 	var last outcome
-	var open []*attempt
+	var open []*Grant
 	for i, a := range attempts {
 		o := a.read(a.opts.Lease, &each, err)
-		if o.hold == nil {
-			last, open = o, append(open, a)
-			continue
+		if holds[i] = o.hold; o.hold == nil {
+			a.close(errNotGranted)
+			last, open = o, append(open, a.Grant)
 		}
-		holds[i] = o.hold
 	}
 	if len(open) == 0 {
 		return holds, -1, nil
 	}
-	if open[0].unknown { // as all of them are
-		grants := make([]*Grant, len(open))
-		for i, a := range open {
-			grants[i] = a.Grant
-		}
-		confirmed := m.compensate(grants...)
-		for _, a := range open {
-			a.unknown = !confirmed
-		}
-	}
-	return holds, 0, open[0].verdict(limited, last)
+	a := &open[0].attempt
+	unknown := a.unknown && !m.compensate(open...) // as it is of all of them
+	return holds, 0, a.verdict(limited, last, unknown)
 }

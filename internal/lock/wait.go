@@ -158,8 +158,7 @@ func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, er
 	}
 	a.close(errNotGranted) // what is granted from now on is no hold
 	if claimed {
-		a.unknown = !Within(Grace, a.released)
-		err = a.verdict(limited, outcome{})
+		err = a.verdict(limited, outcome{}, !Within(Grace, a.released))
 	} else {
 		err = a.cancel(limited, last)
 	}
