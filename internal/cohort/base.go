@@ -56,7 +56,7 @@ func (b *base) begin(t *turn) {
 		token = b.first + b.used
 		b.used++
 	}
-	t.Begin(token)
+	t.Granted(token)
 	b.turns = append(b.turns, t)
 }
 

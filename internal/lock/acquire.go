@@ -35,7 +35,6 @@ func (r *Ref) acquireObserved(ctx context.Context, opts *Options) (*Hold, error)
 func (r *Ref) acquireReplicated(ctx context.Context, opts *Options) (*Hold, error) {
 	h, err := r.replicated(ctx, opts)
 	if h != nil && err != nil {
-		r.dropMinHold(h)
 		return nil, errors.Join(err, h.Unlock(ctx))
 	}
 	return h, err
@@ -55,7 +54,10 @@ func (r *Ref) replicated(ctx context.Context, opts *Options) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h, h.replicate(ctx, opts)
+	if err = h.replicate(ctx, opts); err == nil {
+		h.begin(opts)
+	}
+	return h, err
 }
 
 // take takes the lock for the owner that asks. It is small: a waiter's stack keeps its frame.
@@ -69,14 +71,17 @@ func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
 		defer cancel()
 	}
 	a, h, err := r.prepare(ctx, limited, opts)
-	if a == nil {
-		return h, err
+	if a != nil { // as run does
+		var last outcome
+		if last, err = a.begin(limited); err == nil && last.hold == nil {
+			last.hold, err = a.wait(limited, last)
+		}
+		h = last.hold
 	}
-	last, err := a.begin(limited)
-	if err != nil || last.hold != nil {
-		return last.hold, err
+	if h != nil && opts.Replicas == 0 {
+		h.begin(opts)
 	}
-	return a.wait(limited, last) // as run does
+	return h, err
 }
 
 // prepare finds out which owner asks, and returns its attempt. There is none if the caller has ended

@@ -82,7 +82,8 @@
 // MinHold (Options.MinHold) is the time for which a lock stays at least. The acquisition asks for a
 // lease of that time at least, and no request lowers a TTL while the lock is held. So Redis alone
 // keeps the lock for that long. The release sets the TTL to the rest, and renames the owner's field.
-// Nobody renews the lock then. What nobody got has no MinHold: it is released at once.
+// Nobody renews the lock then. MinHold counts when the caller gets the hold
+// (Hold.begin). Until then the lock is released at once if nobody is to have it.
 //
 // # Mutexes
 //

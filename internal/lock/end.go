@@ -81,16 +81,13 @@ func (g *Grant) lose(why error) {
 }
 
 // finish ends the grant with all holds that are left, and takes it out of the books: the renewal
-// engine and its owner's table. What nobody got has no minimum time. The mutex is held.
+// engine and its owner's table. The mutex is held.
 func (g *Grant) finish(why error) {
 	g.ended = why
 	for _, h := range g.holds {
 		h.End(why)
 	}
 	g.holds = nil
-	if why == errNotGranted {
-		g.minHoldEnd = time.Time{}
-	}
 	g.manager.engine.Remove(&g.Item)
 	if g.shared != nil {
 		g.shared.forget(g)
@@ -107,16 +104,5 @@ func (g *Grant) outlived() {
 	g.mu.Unlock()
 	if lost {
 		g.manager.compensate(g)
-	}
-}
-
-// dropMinHold forgets MinHold of a hold that no caller will have.
-func (r *Ref) dropMinHold(h *Hold) {
-	if g, single := h.backend.(*Grant); single {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if !g.again { // otherwise it may be MinHold of another hold
-			g.minHoldEnd = time.Time{}
-		}
 	}
 }

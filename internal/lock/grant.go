@@ -34,7 +34,6 @@ type Grant struct {
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
 	untold     bool      // Redis may keep the lock for longer than this process knows of
-	again      bool      // it was re-entered
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -127,16 +126,13 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	}
 	h := &g.first
 	if h.backend != nil {
-		h, g.again = new(Hold), true
+		h = new(Hold)
 	}
 	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
 	if g.holds == nil {
 		g.holds = g.one[:0]
 	}
 	g.holds = append(g.holds, h)
-	if end := h.since.Add(a.opts.MinHold); a.opts.MinHold > 0 && end.After(g.minHoldEnd) {
-		g.minHoldEnd = end
-	}
 	g.token = max(g.token, token)
 	if a.opts.Fenced {
 		h.token = g.token

@@ -38,8 +38,20 @@ type Whole interface {
 // Init makes a hold of a backend that is no grant.
 func (h *Hold) Init(b Backend, parent context.Context) { h.backend, h.parent = b, parent }
 
-// Begin notes that such a hold is held from now on, with a token or 0.
-func (h *Hold) Begin(token int64) { h.since, h.token = time.Now(), token }
+// Granted notes that such a hold is held from now on, with a token or 0.
+func (h *Hold) Granted(token int64) { h.since, h.token = time.Now(), token }
+
+// begin takes note that the caller has the hold. Only from here on MinHold counts.
+func (h *Hold) begin(opts *Options) {
+	if opts.MinHold > 0 {
+		g := h.grant()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if end := h.since.Add(opts.MinHold); end.After(g.minHoldEnd) {
+			g.minHoldEnd = end
+		}
+	}
+}
 
 // grant is the backend of the hold of a single lock.
 func (h *Hold) grant() *Grant { return h.backend.(*Grant) }

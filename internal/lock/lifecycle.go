@@ -41,6 +41,15 @@ func (l *lifecycle) enter() bool { return l.admit(stopped) }
 // enterRelease admits a release, also while closing waits for what is under way.
 func (l *lifecycle) enterRelease() bool { return l.admit(drained) }
 
+// enterEnd admits the end of a hold. If nothing is admitted any more, it waits for Close, which ends
+// every hold.
+func (l *lifecycle) enterEnd() {
+	if !l.enterRelease() {
+		<-l.closed
+		l.state.Add(1)
+	}
+}
+
 func (l *lifecycle) admit(shut int64) bool {
 	if l.state.Add(1)&shut == 0 {
 		return true

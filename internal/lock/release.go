@@ -18,11 +18,8 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 
 // release is Unlock. It reports whether the hold was held until then.
 func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error) {
-	if life := &g.manager.life; !life.enterRelease() {
-		<-life.closed // Close releases every hold
-	} else {
-		defer life.leave()
-	}
+	g.manager.life.enterEnd()
+	defer g.manager.life.leave()
 	if g.requestSlot != nil && !g.Expire() {
 		limited, leave, _ := g.takeSlotToRelease(ctx)
 		defer leave()
@@ -61,11 +58,8 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 // releaseTogether releases those holds that have an owner of their own. It returns them, with
 // their outcomes, and the others.
 func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) (ended []ending, shared []*Hold, errs []error) {
-	if !m.life.enterRelease() {
-		<-m.life.closed // Close releases every hold
-	} else {
-		defer m.life.leave()
-	}
+	m.life.enterEnd()
+	defer m.life.leave()
 	for _, h := range holds {
 		if h.grant().requestSlot != nil {
 			shared = append(shared, h)
