@@ -2,7 +2,6 @@ package clients_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,45 +12,6 @@ import (
 	"github.com/redlatch/redlatch/tests/internal/fixture"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
-
-// Goal: a hold of any kind is kept, and renewed, until its holder releases it. Then the client is
-// closed, and others get the lock at once.
-func TestShutdownLetsHoldsEndInPeace(t *testing.T) {
-	t.Parallel()
-	for kind, l := range stage.Ways {
-		t.Run(kind, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				url := "memory://" + redistest.Name(t)
-				c, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
-				h := check.Must(l.Of(c, "job").Lock(t.Context(), l.Opts...))
-				busy := check.Must(l.Of(other, "busy").Lock(t.Context(), l.Opts...))
-				if kind == "read" { // readers do not wait for each other
-					check.Is(t, "Unlock", busy.Unlock(t.Context()), nil)
-					busy = check.Must(other.RWMutex("busy").Lock(t.Context()))
-				}
-				waited := make(chan error, 1)
-				go func() { _, err := l.Of(c, "busy").Lock(t.Context()); waited <- err }()
-				synctest.Wait()
-				done := fixture.Shutting(t, c, t.Context())
-				check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
-				time.Sleep(5 * time.Minute)
-				if len(done) > 0 || !h.Valid() {
-					t.Fatalf("after ten leases the hold is %v, the shutdown over: %v", h.Err(), len(done) > 0)
-				}
-				if _, err := other.Mutex("job").TryLock(t.Context()); err == nil {
-					t.Error("another client has the lock")
-				}
-				check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
-				if err := <-done; err != nil {
-					t.Errorf("Shutdown is %v", err)
-				}
-				again := check.Must(l.Of(other, "job").TryLock(t.Context(), l.Opts...))
-				check.Is(t, "Unlock", errors.Join(again.Unlock(t.Context()), busy.Unlock(t.Context())), nil)
-			})
-		})
-	}
-}
 
 // Goal: what is still held when the time is over is released, and the error says so.
 func TestShutdownReleasesWhatIsHeldWhenItsTimeIsOver(t *testing.T) {
@@ -146,27 +106,6 @@ func TestAnAcquisitionUnderWayIsPartOfThePeace(t *testing.T) {
 	})
 }
 
-// Goal: Shutdown ends the line of a cohort while a turn is under way.
-func TestShutdownEndsTheLineOfACohort(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := fixture.Open(t, "memory://", redlatch.Config{})
-		turn := check.Must(c.Mutex("hot").Lock(t.Context(), redlatch.WithCohort(time.Second)))
-		waited := make(chan error, 1)
-		go func() { _, err := c.Mutex("hot").Lock(t.Context(), redlatch.WithCohort(time.Second)); waited <- err }()
-		synctest.Wait()
-		done := make(chan error, 1)
-		go func() { done <- c.Shutdown(t.Context()) }()
-		synctest.Wait()
-		if len(waited) == 0 {
-			t.Error("a goroutine in line still waits")
-		}
-		check.Is(t, "Unlock", turn.Unlock(t.Context()), nil)
-		check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
-		check.Is(t, "Shutdown", <-done, nil)
-	})
-}
-
 // A turn of a cohort that was detached blocks nobody while other holds end in peace.
 func TestUnlockAfterDetachDoesNotWaitForAShutdown(t *testing.T) {
 	t.Parallel()
@@ -179,28 +118,6 @@ func TestUnlockAfterDetachDoesNotWaitForAShutdown(t *testing.T) {
 		began := time.Now()
 		check.Is(t, "Unlock", turn.Unlock(t.Context()), nil)
 		check.Within(t, "Unlock", time.Since(began), 0, time.Second)
-		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
-		check.Is(t, "Shutdown", <-done, nil)
-	})
-}
-
-// A Quorum loses no member to a client that is shut down.
-func TestShutdownLetsAQuorumEndInPeace(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var clients []*redlatch.Client
-		var members []redlatch.Lock
-		for range 3 {
-			c := fixture.Open(t, "memory://", redlatch.Config{})
-			clients, members = append(clients, c), append(members, c.Mutex("job"))
-		}
-		h := check.Must(redlatch.NewQuorum(members...).Lock(t.Context()))
-		synctest.Wait() // Lock returns with a majority, and Shutdown takes no member that asks later
-		done := fixture.Shutting(t, clients[0], t.Context())
-		time.Sleep(5 * time.Minute)
-		if len(h.Members()) != 3 || !h.Valid() || len(done) > 0 {
-			t.Errorf("after ten leases the hold is %v with %d members", h.Err(), len(h.Members()))
-		}
 		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
 		check.Is(t, "Shutdown", <-done, nil)
 	})

@@ -111,24 +111,6 @@ func isConfig(err error) bool {
 	return is
 }
 
-// A permit is renewed while it is held, as any hold is.
-func TestAPermitOutlivesItsLease(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		sem := fixture.PermitsOf(t, s.Client, "job", 1)
-		h := check.Must(sem.Acquire(s.Limited()))
-		stranger := s.Stranger().PermitSemaphore("job")
-		for range 100 {
-			time.Sleep(time.Second)
-			if _, err := stranger.TryAcquire(s.Limited()); !errors.Is(err, redlatch.ErrNotAcquired) || !h.Valid() {
-				t.Fatalf("a stranger got %v, and the holder is valid: %v", err, h.Valid())
-			}
-		}
-		if err := h.Unlock(s.Limited()); err != nil || s.Client.Stats().Renewals < 9 {
-			t.Errorf("%v; %+v", err, s.Client.Stats())
-		}
-	})
-}
-
 // The permits of a dead process come back, and its waiters do not wait for the poll cap.
 func TestPermitsOfTheDeadComeBackInTime(t *testing.T) {
 	stage.Story(t, redlatch.Config{PollCap: time.Hour / 2}, func(t *testing.T, s *stage.Stage) {
@@ -140,39 +122,6 @@ func TestPermitsOfTheDeadComeBackInTime(t *testing.T) {
 		for i := range 3 {
 			check.Must(s.Client.PermitSemaphore("job").Acquire(s.Limited(), redlatch.WithLease(time.Hour))).Detach()
 			check.Within(t, "the wait for an expired permit", time.Since(began), time.Duration(10+10*i)*time.Second, time.Duration(10+10*i)*time.Second+20*time.Millisecond)
-		}
-	})
-}
-
-// The client ends its hold before Redis gives the permit to another, and no renewal revives it.
-func TestAHolderWithoutRenewalsLosesItsPermitInTime(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		net := s.Tap()
-		sem := fixture.PermitsOf(t, s.Client, "job", 1)
-		h := check.Must(sem.Acquire(s.Limited()))
-		var late []func()
-		var mu sync.Mutex
-		net.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply { // renewals hang and arrive later
-			mu.Lock()
-			late = append(late, func() { s.Memory.Pipeline(context.Background(), commands...) })
-			mu.Unlock()
-			return stage.FailAll(commands, stage.ErrCut)
-		})
-		other := check.Must(s.Stranger().PermitSemaphore("job").Acquire(s.Limited()))
-		if h.Valid() || !errors.Is(h.Err(), redlatch.ErrLost) {
-			t.Errorf("another has the permit, and its former holder says %v, valid %v", h.Err(), h.Valid())
-		}
-		for _, arrive := range late {
-			arrive()
-		}
-		net.Set(nil)
-		fixture.Available(t, sem, 0)
-		if err := other.Unlock(s.Limited()); err != nil {
-			t.Error(err)
-		}
-		fixture.Available(t, sem, 1)
-		if err := h.Unlock(s.Limited()); !errors.Is(err, redlatch.ErrLost) {
-			t.Errorf("Unlock of a lost permit: %v", err)
 		}
 	})
 }
@@ -227,29 +176,6 @@ func TestResizingBelowWhatIsHeld(t *testing.T) {
 		}
 		fixture.Available(t, sem, 1)
 	})
-}
-
-// A lost reply takes or returns one permit, whichever request it was of.
-func TestALostReplyCostsNoPermit(t *testing.T) {
-	for _, what := range []stage.Fate{stage.NotSent, stage.Lost, stage.AnswerLost} {
-		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-			ctx, sem := s.Limited(), fixture.PermitsOf(t, s.Client, "job", 2)
-			check.Must(sem.Acquire(ctx)).Unlock(ctx) // the server knows the scripts
-			s.Driver.Spoil(stage.Once(what))
-			h := check.Must(sem.Acquire(ctx))
-			fixture.Available(t, sem, 1)
-			s.Driver.Spoil(stage.Once(what))
-			if err := h.Unlock(ctx); err != nil {
-				t.Errorf("%d: %v", what, err)
-			}
-			fixture.Available(t, sem, 2)
-			s.Driver.Spoil(stage.Once(what))
-			if err := sem.AddPermits(ctx, 3); err != nil {
-				t.Errorf("%d: %v", what, err)
-			}
-			fixture.Available(t, sem, 5)
-		})
-	}
 }
 
 // Waiters of one process are served in the order of arrival, and one that leaves wakes the next.

@@ -209,9 +209,9 @@ func (m *permitModel) compare() error {
 	return nil
 }
 
-// TestNeverMoreHoldersThanPermits lets workers of two clients contend for both semaphores while a
-// third of all requests or replies is lost, waits are short, and contexts end.
-func TestNeverMoreHoldersThanPermits(t *testing.T) {
+// TestNeverMoreTakenThanPermits lets workers of two clients contend for a semaphore without leases while a third of
+// all requests or replies is lost, waits are short, and contexts end.
+func TestNeverMoreTakenThanPermits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -223,42 +223,27 @@ func TestNeverMoreHoldersThanPermits(t *testing.T) {
 
 func contendForPermits(t *testing.T, s *stage.Stage, seed uint64) {
 	const permits = 3
-	check.Must(s.Stranger().PermitSemaphore("job").TrySetPermits(s.Limited(), permits))
 	check.Must(s.Stranger().Semaphore("plain").TrySetPermits(s.Limited(), permits))
 	roll := stage.Dice(seed)
 	s.Driver.Spoil(stage.LosesOneOf(3, roll))
 	clients := []*redlatch.Client{s.Client, s.Other(redlatch.Config{})}
-	var inside, taken, entered, unknown atomic.Int64
+	var taken, entered atomic.Int64
 	var workers sync.WaitGroup
 	for w := range 16 {
 		workers.Go(func() {
 			for range 40 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+roll(3000))*time.Millisecond)
-				c, n := clients[w%2], 1+roll(2)
-				if h, err := c.PermitSemaphore("job").Acquire(ctx); err == nil {
-					entered.Add(1)
-					if n := inside.Add(1); n > permits {
-						t.Errorf("%d hold one of %d permits", n, permits)
-					}
-					time.Sleep(time.Duration(roll(50)) * time.Millisecond)
-					inside.Add(-1)
-					if err := h.Unlock(ctx); err != nil && !errors.Is(err, redlatch.ErrUnknownOutcome) {
-						t.Error("Unlock:", err)
-					}
-				}
-				switch err := c.Semaphore("plain").Acquire(ctx, n); {
-				case err == nil:
+				sem, n := clients[w%2].Semaphore("plain"), 1+roll(2)
+				if sem.Acquire(ctx, n) == nil { // what nobody knows is undone a little later
 					entered.Add(1)
 					if n := taken.Add(int64(n)); n > permits {
 						t.Errorf("%d of %d permits are taken", n, permits)
 					}
 					time.Sleep(time.Duration(roll(50)) * time.Millisecond)
 					taken.Add(-int64(n))
-					if err := c.Semaphore("plain").Release(ctx, n); err != nil {
+					if err := sem.Release(ctx, n); err != nil {
 						t.Error("Release:", err)
 					}
-				case errors.Is(err, redlatch.ErrUnknownOutcome):
-					unknown.Add(1) // undone a little later
 				}
 				cancel()
 			}
@@ -267,10 +252,9 @@ func contendForPermits(t *testing.T, s *stage.Stage, seed uint64) {
 	workers.Wait()
 	s.Driver.Spoil(nil)
 	time.Sleep(31 * time.Second)
-	fixture.Available(t, s.Client.PermitSemaphore("job"), permits)
 	fixture.Available(t, s.Client.Semaphore("plain"), permits)
 	check.NothingIn(t, clients)
-	if entered.Load() < 200 {
+	if entered.Load() < 100 {
 		t.Errorf("only %d entered: the test tests too little", entered.Load())
 	}
 }

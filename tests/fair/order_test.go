@@ -161,31 +161,6 @@ func score(t *testing.T, d driver.Driver, set, member string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-func TestClosingAClientTakesItsWaitersOutOfTheQueue(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		name, d := redistest.Name(t), fixture.Raw(t, url)
-		h := check.Must(fixture.Open(t, url, redlatch.Config{}).FairMutex(name).Lock(t.Context()))
-		c := fixture.Open(t, url, redlatch.Config{})
-		list, _, _ := fairKeys(name)
-		ended := make(chan error, 5)
-		for range cap(ended) {
-			go func() { _, err := c.FairMutex(name).Lock(t.Context()); ended <- err }()
-		}
-		redistest.Eventually(t, 5*time.Second, func() bool { return fixture.Do(t, d, "LLEN", list).Int == 5 }, "all wait")
-		if err := c.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for range cap(ended) {
-			check.Is(t, "a wait on a closing client", <-ended, redlatch.ErrClosed)
-		}
-		if n := fixture.Do(t, d, "LLEN", list).Int; n != 0 {
-			t.Errorf("%d waiters are left in the queue", n)
-		}
-		_ = h.Unlock(t.Context())
-		wantNothingOf(t, d, name)
-	})
-}
-
 // TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext has a lock that frees without a
 // message: the front was told, so to speak, and leaves instead of taking it.
 func TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {

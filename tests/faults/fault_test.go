@@ -7,121 +7,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
-	"github.com/redlatch/redlatch/tests/internal/stage"
 )
-
-func TestOneLostRequestOrReplyChangesNothing(t *testing.T) {
-	for name, what := range map[string]stage.Fate{"not sent": stage.NotSent, "lost": stage.Lost, "reply lost": stage.AnswerLost} {
-		t.Run(name, func(t *testing.T) {
-			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-				ctx, m := s.Client.WithOwner(t.Context()), s.Client.Mutex("job")
-				count := func(want int) {
-					t.Helper()
-					status := check.Must(m.Status(t.Context()))
-					if n := 0; len(status.Holders) > 0 {
-						n = status.Holders[0].Count
-						if n != want {
-							t.Errorf("count is %d, want %d", n, want)
-						}
-					} else if want != 0 {
-						t.Errorf("the lock is free, want count %d", want)
-					}
-				}
-				s.Driver.Spoil(stage.Once(what))
-				outer := check.Must(m.Lock(ctx))
-				count(1)
-				s.Driver.Spoil(stage.Once(what))
-				inner := check.Must(m.Lock(ctx))
-				count(2)
-				s.Driver.Spoil(stage.Once(what))
-				if err := inner.Unlock(ctx); err != nil {
-					t.Error("inner Unlock:", err)
-				}
-				count(1)
-				s.Driver.Spoil(stage.Once(what)) // the renewal
-				time.Sleep(11 * time.Second)
-				synctest.Wait()
-				check.Within(t, "TTL after a spoiled renewal", s.TTL("job"), 28*time.Second, 30*time.Second)
-				s.Driver.Spoil(stage.Once(what))
-				if err := outer.Unlock(ctx); err != nil {
-					t.Error("outer Unlock:", err)
-				}
-				count(0)
-			})
-		})
-	}
-}
-
-func TestAHandOverWhoseReplyIsLostReachesTheNextWaiterOnce(t *testing.T) {
-	for name, what := range map[string]stage.Fate{"lost": stage.Lost, "reply lost": stage.AnswerLost} {
-		t.Run(name, func(t *testing.T) {
-			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-				m := s.Client.Mutex("job")
-				h := check.Must(m.Lock(t.Context()))
-				next := make(chan *redlatch.Hold)
-				go func() { next <- check.Must(m.Lock(t.Context())) }()
-				synctest.Wait()
-				s.Driver.Spoil(stage.Once(what))
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
-				second := <-next
-				status := check.Must(m.Status(t.Context()))
-				if n, held := status.HeldBy(second.Owner()); n != 1 || !held {
-					t.Errorf("status is %+v, want one hold of %s", status, second.Owner())
-				}
-				if err := second.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
-		})
-	}
-}
-
-// TestRenewalSurvivesEveryOutageShorterThanItsLease lets all requests fail for most
-// of a lease, again and again.
-func TestRenewalSurvivesEveryOutageShorterThanItsLease(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))
-		for range 5 {
-			s.Driver.Spoil(func([]string) stage.Fate { return stage.Lost })
-			time.Sleep(19 * time.Second)
-			s.Driver.Spoil(nil)
-			time.Sleep(9 * time.Second)
-			if !h.Valid() {
-				t.Fatal("the hold was lost:", h.Err())
-			}
-		}
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s.Client.Stats().FailedRenewals == 0 {
-			t.Error("no renewal failed: the test tests nothing")
-		}
-	})
-}
-
-func TestAnOutageLongerThanTheLeaseEndsTheHoldBeforeItsKey(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))
-		s.Driver.Spoil(func([]string) stage.Fate { return stage.Lost })
-		<-h.Done()
-		if !s.Memory.Miniredis().Exists("job") {
-			t.Error("the key expired before the hold ended")
-		}
-		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
-		check.Is(t, "the context's cause", context.Cause(h.Context()), redlatch.ErrLost)
-		s.Driver.Spoil(nil)
-		check.Is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
-	})
-}
 
 // TestAThousandAcquisitionsCancelledInFlight cancels at every stage of the way.
 func TestAThousandAcquisitionsCancelledInFlight(t *testing.T) {

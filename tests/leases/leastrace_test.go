@@ -100,58 +100,6 @@ func TestALateExtensionKeepsTheLeastTime(t *testing.T) {
 	})
 }
 
-// Goal: Shutdown cancels every wait, at once, and nothing is acquired afterwards.
-func TestShutdownEndsWaitsAtOnce(t *testing.T) {
-	t.Parallel()
-	for _, where := range []string{"elsewhere", "here"} {
-		for _, release := range []bool{false, true} {
-			for side, of := range sides {
-				if side == "read" {
-					continue
-				}
-				t.Run(where+"/"+side, func(t *testing.T) {
-					stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-						holder := s.Stranger()
-						if where == "here" {
-							holder = s.Client
-						}
-						h := check.Must(of(holder).Lock(context.Background()))
-						waited := make(chan error, 1)
-						go func() {
-							next, err := of(s.Client).Lock(context.Background())
-							waited <- err
-							if err == nil {
-								_ = next.Unlock(context.Background())
-							}
-						}()
-						time.Sleep(time.Second)
-						done := make(chan error, 1)
-						began := time.Now()
-						ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-						defer cancel()
-						var keep *redlatch.Hold
-						if where == "elsewhere" {
-							keep = check.Must(s.Client.Mutex("other").Lock(context.Background()))
-						}
-						go func() { done <- s.Client.Shutdown(ctx) }()
-						synctest.Wait()
-						if release {
-							_ = h.Unlock(context.Background())
-						}
-						check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
-						check.Within(t, "the wait ended after", time.Since(began), 0, time.Second)
-						_ = h.Unlock(context.Background())
-						if keep != nil {
-							_ = keep.Unlock(context.Background())
-						}
-						check.Is(t, "Shutdown", <-done, nil)
-					})
-				})
-			}
-		}
-	}
-}
-
 // A caller that has gone while the client closes: its lock has no least time.
 func TestACallerThatHasGoneWhileItsClientClosesLeavesNoLeastTime(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
@@ -176,50 +124,4 @@ func TestACallerThatHasGoneWhileItsClientClosesLeavesNoLeastTime(t *testing.T) {
 			t.Errorf("the lock of nobody stays for %v", left)
 		}
 	})
-}
-
-func TestShutdownEndsWaitsOfManyKindsAtOnce(t *testing.T) {
-	for what, of := range map[string]func(c *redlatch.Client) redlatch.Lock{
-		"multi": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewMulti(c.Mutex("a"), c.Mutex("job")) },
-		"multirw": func(c *redlatch.Client) redlatch.Lock {
-			return redlatch.NewMulti(c.RWMutex("a").Locker(), c.Mutex("job"))
-		},
-		"quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
-		"cohort": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
-		"fair":   func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
-	} {
-		for _, owned := range []bool{false, true} {
-			t.Run(what, func(t *testing.T) {
-				stage.Story(t, redlatch.Config{RestartDelay: -1}, func(t *testing.T, s *stage.Stage) {
-					h := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
-					keep := check.Must(s.Client.Mutex("keep").Lock(context.Background()))
-					waited := make(chan error, 3)
-					ctx := context.Background()
-					if owned && what != "cohort" {
-						ctx = s.Client.WithOwner(ctx)
-					}
-					for range 3 {
-						go func() {
-							var opts []redlatch.LockOption
-							if what == "cohort" {
-								opts = append(opts, redlatch.WithCohort(time.Second))
-							}
-							_, err := of(s.Client).Lock(ctx, opts...)
-							waited <- err
-						}()
-					}
-					time.Sleep(7 * time.Second)
-					began := time.Now()
-					done := make(chan error, 1)
-					go func() { done <- s.Client.Shutdown(context.Background()) }()
-					for range 3 {
-						check.Is(t, "the wait", <-waited, redlatch.ErrClosed)
-					}
-					check.Within(t, what+" ended after", time.Since(began), 0, time.Second)
-					check.Is(t, "Unlock", errors.Join(h.Unlock(context.Background()), keep.Unlock(context.Background())), nil)
-					check.Is(t, "Shutdown", <-done, nil)
-				})
-			})
-		}
-	}
 }

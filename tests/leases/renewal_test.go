@@ -71,22 +71,6 @@ func TestAFixedLeaseIsNeverRenewedAndEndsBeforeItsKey(t *testing.T) {
 	})
 }
 
-func TestARedisThatForgetsTheKeyEndsTheHoldAtTheNextRenewal(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))
-		s.Memory.Miniredis().FlushAll()
-		began := time.Now()
-		<-h.Done()
-		check.Within(t, "time until the loss", time.Since(began), 0, 10100*time.Millisecond)
-		if !errors.Is(h.Err(), redlatch.ErrLost) {
-			t.Errorf("Err is %v, want ErrLost", h.Err())
-		}
-		if n := s.Client.Stats().Losses; n != 1 {
-			t.Errorf("%d losses counted, want 1", n)
-		}
-	})
-}
-
 func TestAKeyOfSomebodyElseIsNeverProlonged(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		h := check.Must(s.Client.Mutex("job").Lock(t.Context()))

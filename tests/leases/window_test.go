@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,39 +28,6 @@ func delays(pause time.Duration) stage.Around {
 		}
 		return replies
 	}
-}
-
-// The reply to a re-entry comes when the outer hold has ended. The owner holds nothing then, and
-// what the request prolonged does not stay for its lease.
-func TestAReentryThatComesTooLateIsReleased(t *testing.T) {
-	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		net, ctx := s.Tap(), s.Client.WithOwner(s.Limited())
-		l := k.Lock(s.Client, "job")
-		outer := check.Must(l.Lock(ctx, redlatch.WithLease(time.Second)))
-		net.Set(delays(1500 * time.Millisecond))
-		_, err := l.Lock(ctx, redlatch.WithLease(time.Minute))
-		check.Is(t, "the inner Lock", err, redlatch.ErrLost)
-		check.Is(t, "the outer hold", outer.Err(), redlatch.ErrLost)
-		synctest.Wait()
-		if s.Memory.Miniredis().Exists("job") {
-			t.Errorf("nobody holds the lock, and it stays for %v", s.TTL("job"))
-		}
-	})
-}
-
-// A grant whose lease has passed when its reply comes is no hold.
-func TestAGrantThatComesTooLateIsNoHold(t *testing.T) {
-	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		s.Tap().Set(delays(1500 * time.Millisecond))
-		h, err := k.Lock(s.Client, "job").TryLock(s.Limited(), redlatch.WithLease(time.Second))
-		if err == nil {
-			t.Fatalf("it is a hold, valid: %v", h.Valid())
-		}
-		synctest.Wait()
-		if st := s.Client.Stats(); st.Losses != 0 || st.Holds != 0 {
-			t.Errorf("TryLock is %v, and the client has %+v", err, st)
-		}
-	})
 }
 
 // The release is carried out, and the request behind it, for the next waiter of the process, is
@@ -194,69 +160,6 @@ func TestRenewalsWithoutAnAnswerStayTogether(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if st := s.Client.Stats(); st.Holds != 3 {
 			t.Errorf("after the outage %d of 3 are held", st.Holds)
-		}
-	})
-}
-
-// Who comes later stands behind those of its process who wait, and does not ask: the lock may be
-// free for a moment that is theirs.
-func TestWhoComesLaterDoesNotAskBeforeThoseWhoWait(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		if k.Of == "fair" {
-			return // the queue in Redis decides
-		}
-		ctx := s.Limited()
-		held := check.Must(k.Rival(s.Stranger(), "job").Lock(ctx))
-		var all sync.WaitGroup
-		first := make(chan *redlatch.Hold, 1)
-		all.Go(func() { first <- check.Must(k.Lock(s.Client, "job").Lock(ctx)) })
-		synctest.Wait()
-		time.Sleep(time.Second)
-		before := s.Driver.Scripts.Load()
-		all.Go(func() { _ = check.Must(k.Lock(s.Client, "job").Lock(ctx)).Unlock(ctx) })
-		time.Sleep(time.Second)
-		if n := s.Driver.Scripts.Load() - before; n != 0 {
-			t.Errorf("who came later asked %d times", n)
-		}
-		_ = held.Unlock(ctx)
-		_ = (<-first).Unlock(ctx)
-		all.Wait()
-	})
-}
-
-// A release asks for the next waiter of its process, and that waiter leaves before the reply. What
-// was granted to it is released.
-func TestAHandOverToAWaiterThatHasLeftIsReleased(t *testing.T) {
-	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		if k.Of == "fair" || k.Of == "read" {
-			return // neither is handed over
-		}
-		net := s.Tap()
-		h := check.Must(k.Lock(s.Client, "job").Lock(s.Limited()))
-		waiting, leave := context.WithCancel(s.Limited())
-		got := make(chan error, 1)
-		go func() {
-			_, err := k.Lock(s.Client, "job").Lock(waiting)
-			got <- err
-		}()
-		synctest.Wait()
-		var handedOver atomic.Bool
-		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			replies := send(commands...)
-			if len(commands) > 1 && stage.Changing(commands[len(commands)-1]) {
-				handedOver.Store(true)
-				leave()
-				time.Sleep(time.Millisecond)
-			}
-			return replies
-		})
-		_ = h.Unlock(s.Limited())
-		if err := <-got; err == nil || !handedOver.Load() {
-			t.Errorf("Lock is %v, handed over: %v", err, handedOver.Load())
-		}
-		time.Sleep(time.Second)
-		if st := s.Client.Stats(); s.Taken(k) || st.Holds != 0 {
-			t.Errorf("the lock stays, and the client has %+v", st)
 		}
 	})
 }

@@ -75,25 +75,6 @@ func TestANameWithABraceBringsItsOwnTag(t *testing.T) {
 	})
 }
 
-func TestTryLockOfAHeldMutexSaysWhoHoldsIt(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
-		h := check.Must(c.Mutex(name).Lock(t.Context()))
-		_, err := fixture.Open(t, url, redlatch.Config{}).Mutex(name).TryLock(t.Context())
-		check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
-		if err != nil && (!strings.Contains(err.Error(), h.Owner()) || !strings.Contains(err.Error(), name)) {
-			t.Errorf("the error %q names neither the holder nor the lock", err)
-		}
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		h = check.Must(c.Mutex(name).TryLock(t.Context()))
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
 func TestAReleaseWakesAWaiterOfAnotherProcessAtOnce(t *testing.T) {
 	fixture.EachServer(t, func(t *testing.T, url string) {
 		name := redistest.Name(t)
@@ -198,45 +179,6 @@ func TestGoroutinesOfOneOwnerDoNotExcludeEachOther(t *testing.T) {
 		all.Wait()
 		if status := check.Must(c.Mutex(name).Status(ctx)); status.Locked {
 			t.Errorf("status after all is %+v", status)
-		}
-	})
-}
-
-func TestUnlockAfterALossThatNobodyNoticedIsErrLost(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
-		h := check.Must(c.Mutex(name).Lock(t.Context()))
-		fixture.Do(t, d, "DEL", name)
-		fixture.Do(t, d, "HSET", name, "somebody:1", "1")
-		check.Is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
-		if got := fixture.Hash(t, d, name); got != "somebody:1=1" {
-			t.Errorf("the hash of the next holder is %q", got)
-		}
-		fixture.Do(t, d, "DEL", name)
-	})
-}
-
-func TestUnlockWorksWithADeadContextAndOnlyOnce(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		h := check.Must(c.Mutex(name).Lock(ctx))
-		inside := h.Context()
-		cancel()
-		if inside.Err() == nil {
-			t.Error("the hold's context outlives its parent")
-		}
-		if !h.Valid() {
-			t.Error("the hold ended with the context:", h.Err())
-		}
-		for range 2 {
-			if err := h.Unlock(ctx); err != nil {
-				t.Error(err)
-			}
-		}
-		check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
-		if status := check.Must(c.Mutex(name).Status(t.Context())); status.Locked {
-			t.Errorf("status is %+v", status)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package locks_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
@@ -20,92 +18,6 @@ import (
 )
 
 // What those who wait are told, and when.
-
-// Goal: ErrNotAcquired means that nothing is held. Method: a release of the waiter's own
-// process asks for it and is carried out. While its reply is on the way, the waiter's
-// context ends. Then the network is gone.
-func TestAWaiterThatIsToldThatItHasNothingHasNothing(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		net := s.Tap()
-		h := check.Must(k.Rival(s.Client, "job").Lock(s.Limited()))
-		waiting, leave := context.WithCancel(s.Limited())
-		got := make(chan error, 1)
-		go func() {
-			_, err := k.Lock(s.Client, "job").Lock(waiting)
-			got <- err
-		}()
-		synctest.Wait()
-		var gone atomic.Bool
-		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			if gone.CompareAndSwap(false, true) {
-				send(commands...)
-				leave()
-				time.Sleep(time.Millisecond)
-			}
-			return stage.FailAll(commands, stage.ErrCut)
-		})
-		_ = h.Unlock(s.Limited())
-		err := <-got
-		if errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(err, redlatch.ErrUnknownOutcome) && s.Taken(k) {
-			t.Errorf("Lock is %v, and Redis has the lock for another %v", err, s.TTL("job"))
-		}
-		leave()
-		net.Set(nil)
-	})
-}
-
-// Goal: no release of somebody else is overlooked. Method: a hold whose key is gone is
-// released, the first reply to that is lost, and the repetition finds nothing. Somebody
-// else holds the lock meanwhile and then releases it. Only a message tells of that.
-func TestAReleaseThatFindsNothingDoesNotCostTheWaiterTheNextMessage(t *testing.T) {
-	for _, k := range stage.HoldKinds {
-		if k.Of == "fair" {
-			continue // nobody else gets the lock while somebody waits
-		}
-		t.Run(k.Name, func(t *testing.T) {
-			calm := redlatch.Config{PollCap: time.Hour}
-			stage.Story(t, calm, func(t *testing.T, s *stage.Stage) {
-				s.Teach(k)
-				h := check.Must(k.Rival(s.Client, "job").Lock(s.Limited()))
-				got := make(chan time.Time, 1)
-				go func() {
-					next := check.Must(k.Lock(s.Client, "job").Lock(s.Limited()))
-					got <- time.Now()
-					_ = next.Unlock(s.Limited())
-				}()
-				synctest.Wait()
-				s.TakeAway(k)
-				foreign := check.Must(k.Rival(s.Stranger(), "job").TryLock(s.Limited()))
-				s.Driver.Spoil(stage.Once(stage.AnswerLost))
-				_ = h.Unlock(s.Limited())
-				synctest.Wait()
-				if err := foreign.Unlock(s.Limited()); err != nil {
-					t.Fatal(err)
-				}
-				freed := time.Now()
-				check.Within(t, "wait after the release of somebody else", (<-got).Sub(freed), 0, 100*time.Millisecond)
-			})
-		})
-	}
-}
-
-func TestUnlockOfALostHoldDoesNotWaitForTheSameOwnersNextRequest(t *testing.T) {
-	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		ctx, l := s.Client.WithOwner(s.Limited()), k.Lock(s.Client, "job")
-		h := check.Must(l.Lock(ctx, redlatch.WithLease(5*time.Second)))
-		<-h.Done()
-		time.Sleep(time.Second)
-		foreign := check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
-		got := make(chan *redlatch.Hold)
-		go func() { got <- check.Must(l.Lock(ctx)) }()
-		synctest.Wait()
-		began := time.Now()
-		check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
-		check.Within(t, "Unlock", time.Since(began), 0, 100*time.Millisecond)
-		_ = foreign.Unlock(s.Limited())
-		_ = (<-got).Unlock(ctx)
-	})
-}
 
 func TestTheLastReaderLetsAWriterOfItsProcessInWithoutAMessage(t *testing.T) {
 	for _, readers := range []int{1, 3} {
@@ -261,39 +173,4 @@ func TestTenThousandWaitersAddNoConnection(t *testing.T) {
 	if keys := server.Keys(t, "*"); len(keys) != 0 {
 		t.Errorf("left over: %v", keys)
 	}
-}
-
-func TestAWaitEndsAfterItsTimeAndLeavesNothing(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, d, name := fixture.Open(t, url, redlatch.Config{}), fixture.Raw(t, url), redistest.Name(t)
-		h := check.Must(c.Mutex(name).Lock(t.Context()))
-		defer h.Unlock(t.Context())
-
-		other := fixture.Open(t, url, redlatch.Config{})
-		began := time.Now()
-		_, err := other.Mutex(name).Lock(t.Context(), redlatch.WithWait(50*time.Millisecond))
-		check.Is(t, "Lock with a wait", err, redlatch.ErrNotAcquired)
-		check.Within(t, "wait", time.Since(began), 50*time.Millisecond, 500*time.Millisecond)
-		if errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the wait ended, not the context, but the error is %v", err)
-		}
-
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		_, err = other.Mutex(name).Lock(ctx)
-		check.Is(t, "Lock under a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
-
-		reason := errors.New("no more patience")
-		cancelled, give := context.WithCancelCause(t.Context())
-		give(reason)
-		_, err = other.Mutex(name).Lock(cancelled)
-		check.Is(t, "Lock under a cancelled context", err, redlatch.ErrNotAcquired, context.Canceled, reason)
-
-		if got, want := fixture.Hash(t, d, name), h.Owner()+"=1"; got != want {
-			t.Errorf("the hash is %q, want %q", got, want)
-		}
-		if n := other.Stats(); n.Waiters != 0 || n.Holds != 0 {
-			t.Errorf("left over: %+v", n)
-		}
-	})
 }

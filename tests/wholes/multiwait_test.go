@@ -20,38 +20,6 @@ import (
 
 // How Multis wait for their members, and for each other.
 
-func TestAMultiWaitsForItsMembersWithOneDeadlineForAll(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		ctx, id := t.Context(), redistest.Name(t)
-		names := []string{id + "a", id + "b", id + "c"}
-		client, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
-		m := redlatch.NewMulti(fixture.Mutexes(client, names...)...)
-		rivals := check.Must(redlatch.NewMulti(fixture.Mutexes(other, names...)...).Lock(ctx))
-
-		began := time.Now()
-		_, err := m.Lock(ctx, redlatch.WithWait(150*time.Millisecond))
-		check.Is(t, "Lock with a bounded wait", err, redlatch.ErrNotAcquired)
-		check.Within(t, "the wait", time.Since(began), 140*time.Millisecond, 300*time.Millisecond+fixture.Slack)
-
-		limited, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-		defer cancel()
-		_, err = m.Lock(limited)
-		check.Is(t, "Lock with a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
-
-		got := make(chan *redlatch.Hold)
-		go func() { got <- check.Must(m.Lock(ctx)) }()
-		redistest.Eventually(t, 5*time.Second, func() bool { return client.Stats().Waiters == 1 }, "it waits")
-		_ = rivals.Unlock(ctx)
-		h := <-got
-		if n := len(fixture.Locked(t, other, names...)); n != 3 {
-			t.Errorf("%d of three are locked", n)
-		}
-		if err := h.Unlock(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // Goal: what comes before the blocked member is not held after a wait in vain, whoever
 // held it.
 func TestAfterAWaitInVainNoMemberIsHeld(t *testing.T) {

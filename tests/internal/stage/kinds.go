@@ -35,7 +35,7 @@ var cohortKinds = []Kind{
 // PermitKind is the one permit of a semaphore. What is true of all kinds is true of it, except for what needs
 // an owner that holds several times: each acquisition takes a permit of its own. So it is not in the tests of
 // re-entry and of inner holds. It has neither tokens nor a Status, and no hash with the fields of others.
-var PermitKind = Kind{"permit", "permit", permitOf, permitOf}
+var PermitKind = Kind{"permit", "permit", PermitOf, PermitOf}
 
 // HoldKinds are those of which everything is true that needs no re-entry.
 var HoldKinds = append(slices.Clone(LockKinds), PermitKind)
@@ -68,7 +68,7 @@ func WriteOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(n
 
 func ReadOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).RLocker() }
 
-func permitOf(c *redlatch.Client, name string) redlatch.Lock { return c.PermitSemaphore(name).Locker() }
+func PermitOf(c *redlatch.Client, name string) redlatch.Lock { return c.PermitSemaphore(name).Locker() }
 
 func MultiOf(c *redlatch.Client, name string) redlatch.Lock {
 	return redlatch.NewMulti(c.Mutex(name), c.Mutex("{"+name+"}:second"))

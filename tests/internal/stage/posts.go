@@ -35,7 +35,13 @@ type Post struct {
 // Rival returns one more client of the server.
 func (p *Post) Rival(t *testing.T, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
-	c := check.Must(redlatch.New(p.Tap, fixture.Quiet(cfg)))
+	return p.On(t, p.Tap, cfg)
+}
+
+// On returns a client of the server by another driver.
+func (p *Post) On(t *testing.T, d driver.Driver, cfg redlatch.Config) *redlatch.Client {
+	t.Helper()
+	c := check.Must(redlatch.New(d, fixture.Quiet(cfg)))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }

@@ -50,16 +50,27 @@ func (d *Spoiled) Do(ctx context.Context, c driver.Command) driver.Reply {
 }
 
 func (d *Spoiled) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	return d.fateOf(commands).befall(commands, func(some ...driver.Command) []driver.Reply { return d.Driver.Pipeline(ctx, some...) })
+}
+
+func (what Fate) befall(commands []driver.Command, send Sender) []driver.Reply {
 	lost := ErrCut
-	switch d.fateOf(commands) {
+	switch what {
 	case Arrives:
-		return d.Driver.Pipeline(ctx, commands...)
+		return send(commands...)
 	case AnswerLost:
-		d.Driver.Pipeline(ctx, commands...)
+		send(commands...)
 	case NotSent:
 		lost = errors.Join(driver.ErrNotSent, ErrCut)
 	}
 	return FailAll(commands, lost)
+}
+
+// Spoiling is what becomes of requests whose fates are these.
+func Spoiling(fate func(words []string) Fate) Around {
+	return func(commands []driver.Command, send Sender) []driver.Reply {
+		return fate(commands[0].Words).befall(commands, send)
+	}
 }
 
 // Fate is what becomes of a request.
@@ -76,12 +87,11 @@ var ErrCut = errors.New("connection cut")
 
 // Once spoils the next request and no other.
 func Once(what Fate) func([]string) Fate {
-	spent := false
+	var spent atomic.Bool
 	return func([]string) Fate {
-		if spent {
+		if spent.Swap(true) {
 			return Arrives
 		}
-		spent = true
 		return what
 	}
 }

@@ -1,0 +1,174 @@
+package kinds_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/scene"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Requests and replies that are lost, and outages.
+
+var fates = map[string]stage.Fate{"not sent": stage.NotSent, "lost": stage.Lost, "reply lost": stage.AnswerLost}
+
+// The first release is that of the outer hold, where the owner has an inner one: a writer becomes a reader.
+func TestOneLostRequestOrReplyChangesNothing(t *testing.T) {
+	for name, what := range fates {
+		t.Run(name, func(t *testing.T) {
+			scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+				p, ctx := s.Home, s.Home.Owner()
+				take := func(l redlatch.Lock, w scene.Way) scene.Taken {
+					s.SpoilOnce(what)
+					return scene.Taken{Hold: check.Must(l.Lock(ctx)), Way: w}
+				}
+				free := func(h scene.Taken) {
+					s.SpoilOnce(what)
+					p.Free(h.Hold)
+				}
+				outer := take(p.Lock, s.Lock)
+				s.Holds("after Lock", outer)
+				last := outer
+				if s.CanReenter() {
+					again := take(p.Lock, s.Lock)
+					s.Holds("after a re-entry", outer, again)
+					last = take(p.Inside, s.Inside)
+					s.Holds("after another one", outer, again, last)
+					free(again)
+					s.Holds("after an inner Unlock", outer, last)
+					free(outer)
+					s.Holds("after the outer Unlock", last)
+				}
+				time.Sleep(time.Until(last.Deadline()) - 19*time.Second)
+				s.SpoilOnce(what)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				check.Within(s.T, "what is left after a renewal", s.Left(), 27*time.Second, 30*time.Second)
+				s.Holds("after a renewal", last)
+				free(last)
+				s.Holds("after the last Unlock")
+			})
+		})
+	}
+}
+
+func TestAHandOverWhoseReplyIsLostReachesTheNextWaiterOnce(t *testing.T) {
+	for name, what := range fates {
+		t.Run(name, func(t *testing.T) {
+			scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+				p := s.Home
+				h := p.Block()
+				next := make(chan *redlatch.Hold)
+				go func() { next <- check.Must(p.Lock.Lock(s.Context())) }()
+				time.Sleep(time.Second)
+				s.SpoilOnce(what)
+				p.Free(h.Hold)
+				second := <-next
+				s.Holds("after the hand-over", scene.Taken{Hold: second, Way: s.Lock})
+				p.Free(second)
+			})
+		})
+	}
+}
+
+// All requests fail for most of a lease, again and again, and a stranger asks all the time.
+func TestRenewalSurvivesEveryOutageShorterThanItsLease(t *testing.T) {
+	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+		h, rival := check.Must(s.Home.Lock.Lock(s.Context())), s.Stranger().Rival
+		for i := range 100 {
+			switch i % 28 {
+			case 0:
+				s.Cut()
+			case 19:
+				s.Net(nil)
+			}
+			_, err := rival.TryLock(s.Context())
+			check.Is(s.T, "TryLock of a stranger", err, redlatch.ErrNotAcquired)
+			if time.Sleep(time.Second); !h.Valid() {
+				s.Fatalf("the hold was lost after %d s: %v", i, h.Err())
+			}
+		}
+		s.Net(nil)
+		s.Home.Free(h)
+		if s.Home.Clients[0].Stats().FailedRenewals == 0 {
+			s.Error("no renewal failed: the test tests nothing")
+		}
+	})
+}
+
+// A stranger that waits gets the lock after the holder has been told, and soon. What was sent before arrives late.
+func TestAnOutageLongerThanTheLeaseEndsTheHoldBeforeItsKey(t *testing.T) {
+	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+		p, other := s.Home, s.Stranger()
+		h, began := check.Must(p.Lock.Lock(s.Context())), time.Now()
+		inside := h.Context()
+		var late mail
+		s.All(late.lose)
+		next := make(chan *redlatch.Hold)
+		go func() { next <- check.Must(other.Rival.Lock(s.Context())) }()
+		<-h.Done()
+		select {
+		case <-next:
+			s.Error("the key expired before the hold ended")
+		default:
+		}
+		check.Is(s.T, "Err", h.Err(), redlatch.ErrLost)
+		check.Is(s.T, "the context's cause", context.Cause(inside), redlatch.ErrLost)
+		second := <-next
+		check.Within(s.T, "the wait of a stranger", time.Since(began), 29*time.Second, 36*time.Second)
+		late.arrive(s)
+		s.Net(nil)
+		check.Is(s.T, "Unlock", h.Unlock(s.Context()), redlatch.ErrLost)
+		check.Is(s.T, "the second Unlock", h.Unlock(s.Context()), nil)
+		s.Holds("after the loss", scene.Taken{Hold: second, Way: s.Rival})
+		other.Free(second)
+	})
+}
+
+// Redis forgets as much as costs the holder its lock. The rest of several locks is not renewed any more, and
+// Unlock releases it at once.
+func TestALossEndsTheHold(t *testing.T) {
+	for name, rest := range map[string]bool{"and it is unlocked": false, "and it runs out": true} {
+		t.Run(name, func(t *testing.T) {
+			scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+				h := check.Must(s.Home.Lock.Lock(s.Context()))
+				inside := h.Context()
+				time.Sleep(40 * time.Second)
+				s.Lose()
+				lost := time.Now()
+				<-h.Done()
+				check.Within(s.T, "until the hold ended", time.Since(lost), 0, 10*time.Second+10*time.Millisecond)
+				check.Is(s.T, "Err", h.Err(), redlatch.ErrLost)
+				check.Is(s.T, "the context's cause", context.Cause(inside), redlatch.ErrLost)
+				time.Sleep(time.Until(lost.Add(11 * time.Second)))
+				if rest {
+					time.Sleep(30 * time.Second)
+					s.Holds("after a lease")
+				}
+				check.Is(s.T, "Unlock", h.Unlock(s.Context()), redlatch.ErrLost)
+				check.Is(s.T, "the second Unlock", h.Unlock(s.Context()), nil)
+				s.Holds("after Unlock")
+				if n := s.Home.Clients[0].Stats().Losses; n == 0 {
+					s.Error("no loss is counted")
+				}
+			})
+		})
+	}
+}
+
+// Nobody has noticed the loss, and another owner has the lock. Unlock of a turn does not ask Redis.
+func TestUnlockAfterALossThatNobodyNoticedIsErrLost(t *testing.T) {
+	scene.EachThat(t, func(k scene.Kind) bool { return k.Sort != scene.Cohort }, redlatch.Config{}, func(s *scene.Scene) {
+		h := check.Must(s.Home.Lock.Lock(s.Context()))
+		s.Vanish()
+		other := s.Stranger()
+		next := check.Must(other.Rival.TryLock(s.Context()))
+		check.Is(s.T, "Unlock", h.Unlock(s.Context()), redlatch.ErrLost)
+		s.Holds("after Unlock", scene.Taken{Hold: next, Way: s.Rival})
+		other.Free(next)
+	})
+}
