@@ -21,28 +21,8 @@ import (
 // roundTrip has one client wait for the lock of another.
 func roundTrip(t *testing.T, url string, cfg redlatch.Config) {
 	t.Helper()
-	a, b := fixture.Open(t, url, cfg), fixture.Open(t, url, cfg)
-	h := check.Must(a.Mutex("job").Lock(t.Context()))
-	got := make(chan error, 1)
-	go func() {
-		h, err := b.Mutex("job").Lock(t.Context())
-		if err == nil {
-			err = h.Unlock(t.Context())
-		}
-		got <- err
-	}()
-	redistest.Eventually(t, 10*time.Second, func() bool { return b.Stats().Subscriptions == 1 }, "the other waits, with messages")
-	if err := h.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
-	select {
-	case err := <-got:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the waiter does not get the lock")
-	}
+	cfg.PollCap = time.Hour
+	fixture.HandOver(t, fixture.Open(t, url, cfg), fixture.Open(t, url, cfg), "job")
 }
 
 func TestLockThroughSentinels(t *testing.T) {

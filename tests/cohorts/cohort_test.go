@@ -162,27 +162,6 @@ func TestALockThatNobodyWantsIsKeptForAMoment(t *testing.T) {
 	})
 }
 
-// Whoever is first in line asks, when the one before has given up.
-func TestTheNextInLineAsksWhenTheFirstGivesUp(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, m := s.Limited(), s.Client.Mutex("job")
-		held := check.Must(s.Stranger().Mutex("job").Lock(ctx))
-		errs := make(chan error, 2)
-		for _, wait := range []time.Duration{time.Second, 10 * time.Second} {
-			go func() {
-				_, err := m.Lock(ctx, passing, redlatch.WithWait(wait))
-				errs <- err
-			}()
-			synctest.Wait()
-		}
-		check.Is(t, "the first Lock", <-errs, redlatch.ErrNotAcquired)
-		began := time.Now()
-		_ = held.Unlock(ctx)
-		check.Is(t, "the second Lock", <-errs, nil)
-		check.Within(t, "its wait", time.Since(began), 0, 10*time.Millisecond)
-	})
-}
-
 // Goal: tokens grow from turn to turn and from process to process, in either way of counting.
 func TestTokensOfACohortGrow(t *testing.T) {
 	for _, clock := range []bool{false, true} {

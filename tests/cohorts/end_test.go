@@ -3,7 +3,6 @@ package cohorts_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,77 +70,6 @@ func TestAReaderOfACohortEndsAlone(t *testing.T) {
 	})
 }
 
-// Whoever waits leaves when its time is up, whether it is in line, is asking, or is let in.
-func TestWaitersOfACohortLeave(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := s.Client.Mutex("job")
-		held := check.Must(s.Stranger().Mutex("job").Lock(s.Limited()))
-		var all sync.WaitGroup
-		for i := range 3 {
-			all.Go(func() { // the first one asks, the others are in line
-				ctx, cancel := context.WithTimeout(s.Limited(), time.Second+time.Duration(2-i)*time.Millisecond)
-				defer cancel()
-				_, err := m.Lock(ctx, passing)
-				check.Is(t, "Lock", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
-			})
-			synctest.Wait()
-		}
-		_, err := m.TryLock(s.Limited(), passing)
-		check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
-		all.Wait()
-		if n := s.Client.Stats().Waiters; n != 0 {
-			t.Errorf("%d wait", n)
-		}
-		began := time.Now()
-		go func() { time.Sleep(time.Second); _ = held.Unlock(s.Limited()) }()
-		h := check.Must(m.Lock(s.Limited(), passing, redlatch.WithWait(2*time.Second)))
-		check.Within(t, "the wait", time.Since(began), time.Second, time.Second+10*time.Millisecond)
-		_, err = m.Lock(s.Limited(), passing, redlatch.WithWait(time.Second))
-		check.Is(t, "Lock with a wait", err, redlatch.ErrNotAcquired)
-		_ = h.Unlock(s.Limited())
-	})
-}
-
-// Close releases what a cohort holds, and ends its waits.
-func TestCloseEndsACohort(t *testing.T) {
-	for _, idle := range []bool{false, true} {
-		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-			m := s.Client.Mutex("job")
-			h := check.Must(m.Lock(s.Limited(), passing))
-			failed := make(chan error, 2)
-			if idle {
-				_ = h.Unlock(s.Limited())
-				close(failed)
-			} else {
-				for range cap(failed) {
-					go func() {
-						_, err := m.Lock(s.Limited(), passing)
-						failed <- err
-					}()
-				}
-				synctest.Wait()
-			}
-			if err := s.Client.Close(s.Limited()); err != nil {
-				t.Error("Close:", err)
-			}
-			wantHeld(s, false)
-			synctest.Wait()
-			if !idle && len(failed) != cap(failed) {
-				t.Errorf("%d of %d who wait were told", len(failed), cap(failed))
-			}
-			for range len(failed) {
-				check.Is(t, "Lock", <-failed, redlatch.ErrClosed)
-			}
-			check.Is(t, "the hold", h.Err(), redlatch.ErrReleased)
-			if err := h.Unlock(s.Limited()); err != nil {
-				t.Error("Unlock:", err)
-			}
-			_, err := m.Lock(s.Limited(), passing)
-			check.Is(t, "Lock after Close", err, redlatch.ErrClosed)
-		})
-	}
-}
-
 // A hold that has ended has no say over the hold in Redis, which serves the next turn.
 func TestDetachOfATurnThatIsOverLeavesTheNextOneAlone(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
@@ -171,18 +99,6 @@ func TestATurnThatIsUnconfirmedAsksRedisAtItsEnd(t *testing.T) {
 		check.Is(t, "Unlock", h.Unlock(ctx), redlatch.ErrLost)
 		end()
 		_ = rival.Unlock(ctx)
-	})
-}
-
-// After the last hold is detached, nobody renews the lock.
-func TestDetachOfTheLastTurnLetsTheLockExpire(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		h := check.Must(s.Client.Mutex("job").Lock(s.Limited(), passing))
-		h.Detach()
-		time.Sleep(time.Second)
-		wantHeld(s, true)
-		time.Sleep(30 * time.Second)
-		wantHeld(s, false)
 	})
 }
 
@@ -246,4 +162,14 @@ func TestShutdownEndsAHoldThatIsJustReplaced(t *testing.T) {
 			check.Within(t, "Shutdown", time.Since(began), 0, time.Second)
 		})
 	}
+}
+
+// Close releases what a cohort keeps for a moment.
+func TestCloseReleasesALockThatACohortKeeps(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		_ = check.Must(s.Client.Mutex("job").Lock(s.Limited(), passing)).Unlock(s.Limited())
+		wantHeld(s, true)
+		check.Is(t, "Close", s.Client.Close(s.Limited()), nil)
+		wantHeld(s, false)
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -178,50 +177,6 @@ func TestResizingBelowWhatIsHeld(t *testing.T) {
 	})
 }
 
-// Waiters of one process are served in the order of arrival, and one that leaves wakes the next.
-func TestWaitersForPermitsAreServedInTheOrderOfArrival(t *testing.T) {
-	stage.Story(t, redlatch.Config{PollCap: time.Hour / 2}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), fixture.PermitsOf(t, s.Client, "job", 1)
-		first := check.Must(sem.Acquire(ctx))
-		leaving, leave := context.WithCancel(ctx)
-		var mu sync.Mutex
-		var order []int
-		var all sync.WaitGroup
-		for i := range 6 {
-			all.Go(func() {
-				waiting := ctx
-				if i == 0 || i == 3 {
-					waiting = leaving
-				}
-				h, err := sem.Acquire(waiting)
-				if err != nil {
-					return
-				}
-				mu.Lock()
-				order = append(order, i)
-				mu.Unlock()
-				time.Sleep(time.Second)
-				if err := h.Unlock(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-		}
-		leave()
-		synctest.Wait()
-		began := time.Now()
-		if err := first.Unlock(ctx); err != nil {
-			t.Fatal(err)
-		}
-		all.Wait()
-		if got := time.Since(began); len(order) != 4 || order[0] != 1 || order[1] != 2 || order[2] != 4 || order[3] != 5 || got > 5*time.Second {
-			t.Errorf("served in the order %v, in %v", order, got)
-		}
-		fixture.Available(t, sem, 1)
-		check.NothingIn(t, []*redlatch.Client{s.Client})
-	})
-}
-
 // Somebody else's messages count while this process holds permits, and one message can let in many.
 func TestAProcessThatHoldsPermitsHearsOfOthers(t *testing.T) {
 	stage.Story(t, redlatch.Config{PollCap: time.Hour / 2}, func(t *testing.T, s *stage.Stage) {
@@ -265,28 +220,5 @@ func TestASemaphoreLeavesNoTraceOfItsPermits(t *testing.T) {
 		if keys := s.Memory.Miniredis().Keys(); len(keys) > 0 {
 			t.Errorf("left over: %v", strings.Join(keys, " "))
 		}
-	})
-}
-
-// Close puts the permits back. A watchdog is not told of them.
-func TestCloseReturnsPermits(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), fixture.PermitsOf(t, s.Stranger(), "job", 2)
-		c := s.Other(redlatch.Config{Protect: true})
-		h := check.Must(c.PermitSemaphore("job").Acquire(ctx))
-		check.Must(c.PermitSemaphore("job").Acquire(ctx))
-		done := make(chan error, 1)
-		go func() { _, err := c.PermitSemaphore("job").Acquire(ctx); done <- err }()
-		synctest.Wait()
-		if n := c.Stats().Protected; n != 0 {
-			t.Errorf("%d permits are said to be protected", n)
-		}
-		if err := c.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; !errors.Is(err, redlatch.ErrClosed) || !errors.Is(h.Err(), redlatch.ErrReleased) {
-			t.Errorf("the waiter got %v, the hold ended with %v", err, h.Err())
-		}
-		fixture.Available(t, sem, 2)
 	})
 }

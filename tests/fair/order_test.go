@@ -100,28 +100,6 @@ func TestAFairMutexServesInTheOrderOfArrivalAcrossProcesses(t *testing.T) {
 	})
 }
 
-func TestAFairMutexReentersWithoutQueueing(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, name, d := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t), fixture.Raw(t, url)
-		ctx := c.WithOwner(t.Context())
-		outer := check.Must(c.FairMutex(name).Lock(ctx))
-		q := &queue{t: t}
-		q.join(1, c.FairMutex(name), d, 1)
-		inner, err := c.FairMutex(name).Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := inner.Unlock(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := outer.Unlock(ctx); err != nil {
-			t.Error(err)
-		}
-		q.want(1)
-		wantNothingOf(t, d, name)
-	})
-}
-
 func TestAFairWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 	fixture.EachServer(t, func(t *testing.T, url string) {
 		c, name, d := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t), fixture.Raw(t, url)

@@ -98,28 +98,6 @@ func endings(s *scene.Scene) map[string]ending {
 	}
 }
 
-// The context of Lock bounds the wait and not the hold. The hold's own context ends with it, and with the hold.
-func TestUnlockWorksWithADeadContextAndOnlyOnce(t *testing.T) {
-	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
-		ctx, cancel := context.WithCancel(s.Context())
-		h := check.Must(s.Home.Lock.Lock(ctx))
-		inside := h.Context()
-		cancel()
-		if inside.Err() == nil {
-			s.Error("the hold's context outlives its parent")
-		}
-		time.Sleep(time.Minute)
-		s.Holds("after the end of the context", scene.Taken{Hold: h, Way: s.Lock})
-		for range 2 {
-			check.Is(s.T, "Unlock", h.Unlock(ctx), nil)
-		}
-		check.Is(s.T, "Err", h.Err(), redlatch.ErrReleased)
-		again := check.Must(s.Home.Lock.TryLock(s.Context()))
-		s.Home.Free(again)
-		check.Is(s.T, "the cause", context.Cause(again.Context()), redlatch.ErrReleased)
-	})
-}
-
 // A hundred acquisitions of both processes are cancelled at every stage of the way. A request takes a while.
 func TestAcquisitionsThatAreCancelledInFlightLeaveNothing(t *testing.T) {
 	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -77,35 +76,12 @@ func TestANameWithABraceBringsItsOwnTag(t *testing.T) {
 
 func TestAReleaseWakesAWaiterOfAnotherProcessAtOnce(t *testing.T) {
 	fixture.EachServer(t, func(t *testing.T, url string) {
-		name := redistest.Name(t)
-		holder := fixture.Open(t, url, redlatch.Config{PollCap: time.Hour})
-		waiter := fixture.Open(t, url, redlatch.Config{PollCap: time.Hour})
-		h := check.Must(holder.Mutex(name).Lock(t.Context(), redlatch.WithLease(time.Hour)))
-		got := make(chan error, 1)
-		go func() {
-			h, err := waiter.Mutex(name).Lock(t.Context())
-			if err == nil {
-				err = h.Unlock(t.Context())
-			}
-			got <- err
-		}()
-		redistest.Eventually(t, 5*time.Second, func() bool { return waiter.Stats().Subscriptions == 1 }, "the waiter listens")
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-got:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Error("the waiter was not woken")
-		}
-		redistest.Eventually(t, 2*time.Second, func() bool { return waiter.Stats().Subscriptions == 0 }, "the subscription ends within 2 s")
+		calm := redlatch.Config{PollCap: time.Hour}
+		fixture.HandOver(t, fixture.Open(t, url, calm), fixture.Open(t, url, calm), redistest.Name(t))
 	})
 }
 
-func TestOneOwnerReentersAndOthersDoNot(t *testing.T) {
+func TestReentryBelowAnotherHoldIsToldOf(t *testing.T) {
 	fixture.EachServer(t, func(t *testing.T, url string) {
 		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
 		m := c.Mutex(name)
@@ -125,85 +101,6 @@ func TestOneOwnerReentersAndOthersDoNot(t *testing.T) {
 		if err := again.Unlock(t.Context()); err != nil {
 			t.Error("below the context of a released hold:", err)
 		}
-
-		ctx := c.WithOwner(t.Context())
-		var holds []*redlatch.Hold
-		for range 5 {
-			h := check.Must(m.Lock(ctx))
-			holds, ctx = append(holds, h), h.Context()
-		}
-		status := check.Must(m.Status(t.Context()))
-		if n, held := status.HeldBy(holds[0].Owner()); n != 5 || !held {
-			t.Errorf("status is %+v, want 5 holds of %s", status, holds[0].Owner())
-		}
-		for _, h := range holds { // in the order of acquisition: any order is good
-			if err := h.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
-		if status := check.Must(m.Status(t.Context())); status.Locked {
-			t.Errorf("status after the last Unlock is %+v", status)
-		}
-	})
-}
-
-// Goal: goroutines of one owner hold a lock at the same time. Method: none releases it before all
-// of them are in. A stranger stays out meanwhile.
-func TestGoroutinesOfOneOwnerDoNotExcludeEachOther(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		const goroutines = 8
-		c, name := fixture.Open(t, url, redlatch.Config{}), redistest.Name(t)
-		ctx := c.WithOwner(t.Context())
-		var inside, all sync.WaitGroup
-		inside.Add(goroutines)
-		leave := make(chan struct{})
-		for range goroutines {
-			all.Go(func() {
-				h, err := c.Mutex(name).Lock(ctx, redlatch.WithWait(10*time.Second))
-				inside.Done()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				<-leave
-				if err := h.Unlock(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		inside.Wait()
-		if _, err := c.Mutex(name).TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
-			t.Errorf("TryLock of a stranger is %v", err)
-		}
-		close(leave)
-		all.Wait()
-		if status := check.Must(c.Mutex(name).Status(ctx)); status.Locked {
-			t.Errorf("status after all is %+v", status)
-		}
-	})
-}
-
-func TestDetachLeavesTheLockToItsLease(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, d, name := fixture.Open(t, url, redlatch.Config{LeaseTime: 200 * time.Millisecond}), fixture.Raw(t, url), redistest.Name(t)
-		ctx := c.WithOwner(t.Context())
-		outer, inner := check.Must(c.Mutex(name).Lock(ctx)), check.Must(c.Mutex(name).Lock(ctx))
-		inner.Detach()
-		check.Is(t, "Err", inner.Err(), redlatch.ErrReleased)
-		if err := inner.Unlock(ctx); err != nil {
-			t.Error("Unlock after Detach:", err)
-		}
-		if !outer.Valid() {
-			t.Error("the outer hold ended:", outer.Err())
-		}
-		outer.Detach()
-		if got := fixture.Hash(t, d, name); got != outer.Owner()+"=2" {
-			t.Errorf("Detach changed the hash to %q", got)
-		}
-		if n := c.Stats().Holds; n != 0 {
-			t.Errorf("%d holds are still renewed", n)
-		}
-		redistest.Eventually(t, 5*time.Second, func() bool { return fixture.Do(t, d, "EXISTS", name).Int == 0 }, "the lease ends")
 	})
 }
 

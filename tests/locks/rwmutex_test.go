@@ -275,23 +275,3 @@ func TestAStreamOfReadersDoesNotStarveAWriterOfTheirProcess(t *testing.T) {
 		readers.Wait()
 	})
 }
-
-// TestAReadInsideAWriteHoldDoesNotQueueBehindThoseThatWaitForIt would wait for itself.
-func TestAReadInsideAWriteHoldDoesNotQueueBehindThoseThatWaitForIt(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m, ctx := s.Client.RWMutex("job"), s.Client.WithOwner(t.Context())
-		w := check.Must(m.Lock(ctx))
-		var others sync.WaitGroup
-		for _, lock := range []redlatch.Lock{m.Locker(), m.RLocker()} {
-			others.Go(func() { _ = check.Must(lock.Lock(t.Context())).Unlock(t.Context()) })
-		}
-		synctest.Wait()
-		r, err := m.RLock(ctx, redlatch.WithWait(time.Second))
-		if err != nil {
-			t.Fatal("inside a write hold:", err)
-		}
-		_ = w.Unlock(ctx)
-		_ = r.Unlock(ctx)
-		others.Wait()
-	})
-}

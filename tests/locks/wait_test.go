@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,37 +45,6 @@ func TestTheLastReaderLetsAWriterOfItsProcessInWithoutAMessage(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := s.Client.Mutex("job")
-		h := check.Must(m.Lock(t.Context()))
-		var next atomic.Int32
-		done := make(chan struct{})
-		const waiters = 50
-		for i := range waiters {
-			go func() {
-				defer func() { done <- struct{}{} }()
-				h := check.Must(m.Lock(t.Context()))
-				if turn := int(next.Add(1)) - 1; turn != i {
-					t.Errorf("waiter %d was served as number %d", i, turn)
-				}
-				time.Sleep(time.Millisecond)
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}()
-			synctest.Wait()
-		}
-		if n := s.Client.Stats().Waiters; n != waiters {
-			t.Errorf("%d waiters counted, want %d", n, waiters)
-		}
-		_ = h.Unlock(t.Context())
-		for range waiters {
-			<-done
-		}
-	})
 }
 
 func TestAWaiterLooksAgainThoughNoMessageEverComes(t *testing.T) {

@@ -26,38 +26,6 @@ func TestACohortGivesItsTurnToAProcessThatPolls(t *testing.T) {
 	}
 }
 
-// The end of the wait cuts the last pause: the lock was free for a while by then.
-func TestTheLastPauseOfEveryKindIsCut(t *testing.T) {
-	kinds := map[string]func(c *redlatch.Client) redlatch.Lock{
-		"mutex":  func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
-		"fair":   func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
-		"multi":  func(c *redlatch.Client) redlatch.Lock { return stage.MultiOf(c, "job") },
-		"quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
-	}
-	for name, of := range kinds {
-		t.Run(name, func(t *testing.T) {
-			stage.Story(t, redlatch.Config{PollCap: time.Hour}, func(t *testing.T, s *stage.Stage) {
-				c := s.On(s.Driver, redlatch.Config{RestartDelay: -1, PollCap: time.Hour})
-				var own redlatch.Lock = s.Stranger().Mutex("job")
-				if name == "fair" {
-					own = s.Stranger().FairMutex("job")
-				}
-				check.Must(own.Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-				const wait = 30 * time.Second
-				time.AfterFunc(wait-300*time.Millisecond, func() { s.Memory.Miniredis().Del("job") })
-				began := time.Now()
-				h, err := of(c).Lock(s.Limited(), redlatch.WithBackoff(500*time.Millisecond, 20*time.Second), redlatch.WithWait(wait))
-				if took := time.Since(began); err != nil || took > wait {
-					t.Errorf("after %v Lock is %v, and the lock was free for 300ms", took, err)
-				}
-				if err == nil {
-					_ = h.Unlock(s.Limited())
-				}
-			})
-		})
-	}
-}
-
 // A quorum without messages in front does not slow down who polls behind it.
 func TestAQuorumInFrontDoesNotPutOffThoseWhoPoll(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
@@ -87,44 +55,34 @@ func TestAQuorumInFrontDoesNotPutOffThoseWhoPoll(t *testing.T) {
 }
 
 // Goal: pauses grow with the wait of the process, and do not begin anew with each waiter that gives up.
-// Method: a thousand waiters, one of which gives up each 10 ms.
+// Method: a thousand waiters, one of which gives up each 10 ms, and 200 readers.
 func TestWaitersThatGiveUpDoNotMakeOthersAskMoreOften(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-		before := s.Driver.Scripts.Load()
-		const waiters = 1000
-		var wg sync.WaitGroup
-		for i := range waiters {
-			wg.Go(func() {
-				_, err := s.Client.Mutex("job").Lock(s.Limited(), spin, redlatch.WithWait(time.Duration(1+i)*10*time.Millisecond))
-				check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
+	for name, tt := range map[string]struct {
+		waiters int
+		of      func(c *redlatch.Client, name string) redlatch.Lock
+		most    int64
+	}{
 		// One when it comes to the front, and one before its wait ends. The first asks as it joins.
-		check.Within(t, "requests in 10 s", s.Driver.Scripts.Load()-before, 100, 2*waiters+20)
-	})
-}
-
-// Whoever closes a client does not wait for the pauses.
-func TestCloseEndsWaitsThatPoll(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		c := s.On(s.Driver, redlatch.Config{Backoff: redlatch.Backoff{First: time.Minute, Max: time.Hour}})
-		check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				_, err := k.Lock(c, "job").Lock(s.Limited())
-				check.Is(t, "Lock", err, redlatch.ErrClosed)
+		"writers": {1000, stage.WriteOf, 2*1000 + 20},
+		// One as it joins, one when it comes to the front, one before its wait ends, and polls.
+		"readers": {200, stage.ReadOf, 3*200 + 175},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				check.Must(s.Stranger().RWMutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
+				before := s.Driver.Scripts.Load()
+				var wg sync.WaitGroup
+				for i := range tt.waiters {
+					wg.Go(func() {
+						wait := redlatch.WithWait(time.Duration(1+i) * 10 * time.Second / time.Duration(tt.waiters))
+						_, err := tt.of(s.Client, "job").Lock(s.Limited(), spin, wait)
+						check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
+					})
+					synctest.Wait()
+				}
+				wg.Wait()
+				check.Within(t, "requests in 10 s", s.Driver.Scripts.Load()-before, 100, tt.most)
 			})
-		}
-		time.Sleep(10 * time.Second)
-		began := time.Now()
-		if err := c.Close(s.Limited()); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		check.Within(t, "Close", time.Since(began), 0, time.Second)
-	})
+		})
+	}
 }

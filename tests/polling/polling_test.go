@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
@@ -22,31 +20,6 @@ var (
 	spin       = redlatch.WithBackoff(time.Millisecond, 128*time.Millisecond)
 	spinConfig = redlatch.Config{Backoff: redlatch.Backoff{Max: 128 * time.Millisecond}}
 )
-
-// listened is a driver that notes what has to do with messages.
-type listened struct {
-	driver.Driver
-	listens   atomic.Int64 // connections for messages
-	publishes atomic.Int64 // PUBLISH outside of a script
-}
-
-func (d *listened) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
-	d.listens.Add(1)
-	return d.Driver.Listen(ctx, events)
-}
-
-func (d *listened) Do(ctx context.Context, c driver.Command) driver.Reply {
-	return d.Pipeline(ctx, c)[0]
-}
-
-func (d *listened) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	for _, c := range commands {
-		if c.Words[0] == "PUBLISH" {
-			d.publishes.Add(1)
-		}
-	}
-	return d.Driver.Pipeline(ctx, commands...)
-}
 
 // Goal: one waiter of a process asks, at the pauses that were asked for. Method: waiters behind a lock
 // that stays held for longer than they wait.
@@ -74,18 +47,6 @@ func TestOneWaiterOfAProcessPolls(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The key is deleted by hand, so that nobody is told.
-func TestAWaiterThatPollsEntersWithinTheLongestPause(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-		var freed time.Time
-		time.AfterFunc(20*time.Second, func() { freed = time.Now(); s.TakeAway(k) })
-		h := check.Must(k.Lock(s.Client, "job").Lock(s.Limited(), spin))
-		check.Within(t, "wait after the release", time.Since(freed), 0, 128*time.Millisecond)
-		_ = h.Unlock(s.Limited())
-	})
 }
 
 // Goal: a wait ends in time, and with the lock if it was free a moment before. Method: the lock becomes
@@ -117,60 +78,6 @@ func pollUntil(s *stage.Stage, early time.Duration, want bool) {
 	if err == nil {
 		_ = h.Unlock(s.Limited())
 	}
-}
-
-func TestAReleaseOfThisProcessWakesAWaiterThatPollsAtOnce(t *testing.T) {
-	stage.EachWay(t, redlatch.Config{Backoff: redlatch.Backoff{First: time.Minute, Max: time.Hour / 2}, PollCap: time.Hour}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		h := check.Must(k.Rival(s.Client, "job").Lock(s.Limited()))
-		got := make(chan time.Time, 1)
-		go func() {
-			next := check.Must(k.Lock(s.Client, "job").Lock(s.Limited()))
-			got <- time.Now()
-			_ = next.Unlock(s.Limited())
-		}()
-		synctest.Wait()
-		time.Sleep(1300 * time.Millisecond) // not when a keep-alive is due
-		_ = h.Unlock(s.Limited())
-		freed := time.Now()
-		check.Within(t, "wait after the release", (<-got).Sub(freed), 0, 10*time.Millisecond)
-	})
-}
-
-// Goal: a client with Config.Backoff does all that others do, and never subscribes nor sends PUBLISH.
-// Method: two clients pass every kind of lock on to each other, with several goroutines each.
-func TestAClientThatPollsNeedsNoMessages(t *testing.T) {
-	stage.EachWay(t, spinConfig, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		d := &listened{Driver: s.Memory}
-		clients := []*redlatch.Client{s.On(d, spinConfig), s.On(d, spinConfig)}
-		var inside atomic.Int64
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				l := k.Rival(clients[i%2], "job")
-				if i < 4 {
-					l = k.Lock(clients[i%2], "job")
-				}
-				shared := i < 4 && k.Of == "read"
-				for range 5 {
-					began := time.Now()
-					h := check.Must(l.Lock(s.Limited()))
-					check.Within(t, "wait", time.Since(began), 0, time.Minute)
-					if n := inside.Add(1); n > 1 && !shared {
-						t.Errorf("%d inside", n)
-					}
-					time.Sleep(3 * time.Millisecond)
-					inside.Add(-1)
-					if err := h.Unlock(s.Limited()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if l, p := d.listens.Load(), d.publishes.Load(); l+p > 0 {
-			t.Errorf("%d connections for messages, %d times PUBLISH", l, p)
-		}
-	})
 }
 
 // Goal: the goroutines of one process do not keep another process out that polls. Method: ten goroutines
@@ -257,8 +164,7 @@ func TestOnlyTheNextInTurnPollsForAFairMutex(t *testing.T) {
 
 func TestCountersArePolledFor(t *testing.T) {
 	stage.Story(t, spinConfig, func(t *testing.T, s *stage.Stage) {
-		d := &listened{Driver: s.Memory}
-		one, other := s.On(d, spinConfig), s.On(d, spinConfig)
+		d, one, other := s.Tap(), s.Client, s.Other(spinConfig)
 		check.Must(one.Semaphore("sem").TrySetPermits(t.Context(), 0))
 		check.Must(one.PermitSemaphore("permits").TrySetPermits(t.Context(), 0))
 		check.Must(one.Latch("latch").TrySetCount(t.Context(), 1))
@@ -293,31 +199,8 @@ func TestCountersArePolledFor(t *testing.T) {
 			opened := time.Now()
 			check.Within(t, name+": wait after the release", (<-ended).Sub(opened), 0, 128*time.Millisecond)
 		}
-		if n := d.listens.Load(); n > 0 {
+		if n := d.Listens.Load(); n > 0 {
 			t.Errorf("%d connections for messages", n)
 		}
 	})
-}
-
-func TestSeveralLocksAsOneArePolledFor(t *testing.T) {
-	for name, of := range map[string]func(c *redlatch.Client) redlatch.Lock{
-		"multi":  func(c *redlatch.Client) redlatch.Lock { return stage.MultiOf(c, "job") },
-		"quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-				d := &listened{Driver: s.Memory}
-				c := s.On(d, redlatch.Config{RestartDelay: -1})
-				check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-				var freed time.Time
-				time.AfterFunc(20*time.Second, func() { freed = time.Now(); s.Memory.Miniredis().Del("job") })
-				h := check.Must(of(c).Lock(s.Limited(), spin))
-				check.Within(t, "wait after the release", time.Since(freed), 0, 128*time.Millisecond)
-				_ = h.Unlock(s.Limited())
-				if n := d.listens.Load(); n > 0 {
-					t.Errorf("%d connections for messages", n)
-				}
-			})
-		})
-	}
 }

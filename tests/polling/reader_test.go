@@ -1,7 +1,6 @@
 package polling_test
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,26 +47,6 @@ func TestOneReaderOfAProcessPolls(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Readers that give up do not make those behind them ask more often.
-func TestReadersThatGiveUpDoNotMakeOthersAskMoreOften(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		check.Must(s.Stranger().RWMutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
-		before := s.Driver.Scripts.Load()
-		const readers = 200
-		var wg sync.WaitGroup
-		for i := range readers {
-			wg.Go(func() {
-				_, err := s.Client.RWMutex("job").RLock(s.Limited(), spin, redlatch.WithWait(time.Duration(1+i)*50*time.Millisecond))
-				check.Is(t, "RLock", err, redlatch.ErrNotAcquired)
-			})
-			synctest.Wait()
-		}
-		wg.Wait()
-		// One as it joins, one when it comes to the front, one before its wait ends, and polls.
-		check.Within(t, "requests in 10 s", s.Driver.Scripts.Load()-before, 100, 3*readers+175)
-	})
 }
 
 // Goal: readers that poll enter together, also if all of them were refused in one request before. Method: a

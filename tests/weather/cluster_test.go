@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,38 +85,12 @@ func TestNamesWhoseKeysLeaveTheSlotAreRefusedInACluster(t *testing.T) {
 	}
 }
 
-// contest has goroutines of several clients go through one lock until stop is closed,
-// counts how often somebody was inside, and reports overlaps and errors.
+// contest has goroutines of several clients go through one lock until stop is closed.
 func contest(t *testing.T, clients []*redlatch.Client, lock func(c *redlatch.Client) redlatch.Lock, rounds *atomic.Int64, stop <-chan struct{}) {
-	var inside atomic.Bool
-	var all sync.WaitGroup
-	for i := range 3 * len(clients) {
-		c := clients[i%len(clients)]
-		all.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				h, err := lock(c).Lock(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if !inside.CompareAndSwap(false, true) {
-					t.Error("two at once")
-				}
-				rounds.Add(1)
-				inside.Store(false)
-				if err := h.Unlock(t.Context()); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
+	goRound(t, clients, 1, rounds, stop, func(c *redlatch.Client) (func() error, error) {
+		h, err := lock(c).Lock(t.Context())
+		return func() error { return h.Unlock(t.Context()) }, err
+	})
 }
 
 // Goal: a slot that moves to another server, and its locks with it, costs nobody a hold and

@@ -1,7 +1,6 @@
 package wholes_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -65,27 +64,6 @@ func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
 		}
 		_ = h.Unlock(t.Context())
 	})
-}
-
-func TestTheServerOfALaterMemberIsDown(t *testing.T) {
-	t.Parallel()
-	ctx, id := t.Context(), redistest.Name(t)
-	up, down := redistest.Start(t), redistest.Start(t)
-	if up.URL() > down.URL() {
-		up, down = down, up // members are taken in the order of their servers' URLs
-	}
-	cfg := redlatch.Config{CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond}
-	a, b := fixture.Open(t, up.URL(), cfg), fixture.Open(t, down.URL(), cfg)
-	names := []string{id + "a", id + "b"}
-	m := redlatch.NewMulti(append(fixture.Mutexes(a, names...), b.Mutex(id+"c"))...)
-	down.Kill()
-	_, err := m.Lock(ctx)
-	if err == nil || errors.Is(err, redlatch.ErrNotAcquired) {
-		t.Errorf("Lock is %v, want the network's error", err)
-	}
-	if got := fixture.Locked(t, a, names...); len(got) > 0 || a.Stats().Holds > 0 {
-		t.Errorf("%v are locked", got)
-	}
 }
 
 func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {

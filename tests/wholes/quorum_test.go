@@ -68,44 +68,6 @@ func (q quorum) standing(t *testing.T, name string) (n int) {
 	return n
 }
 
-func TestAQuorumIsHeldByOneAndFreedEverywhere(t *testing.T) {
-	t.Parallel()
-	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
-	a, b := openQuorum(t, all, name, impatient(10*time.Second)), openQuorum(t, all, name, impatient(10*time.Second))
-	h, err := a.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 3 }, "the rest has joined")
-	if a.Name() != name || h.Owner() != "" || h.Token() != 0 || !h.Valid() {
-		t.Errorf("%q is held as %q with token %d, valid: %v", a.Name(), h.Owner(), h.Token(), h.Valid())
-	}
-	_, err = b.TryLock(ctx)
-	check.Is(t, "TryLock of the other", err, redlatch.ErrNotAcquired)
-	_, err = b.Lock(ctx, redlatch.WithWait(100*time.Millisecond))
-	check.Is(t, "a bounded wait", err, redlatch.ErrNotAcquired)
-	limited, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	_, err = b.Lock(limited)
-	check.Is(t, "a wait with a deadline", err, redlatch.ErrNotAcquired, context.DeadlineExceeded)
-	_, err = a.Lock(h.Context())
-	check.Is(t, "Lock below the hold", err, redlatch.ErrReentry)
-
-	got := make(chan *redlatch.Hold)
-	go func() { got <- check.Must(b.Lock(ctx)) }()
-	redistest.Eventually(t, 5*time.Second, func() bool {
-		return b.clients[0].Stats().Waiters+b.clients[1].Stats().Waiters+b.clients[2].Stats().Waiters >= 2
-	}, "the other waits for those that refused")
-	if err := h.Unlock(ctx); err != nil {
-		t.Error("Unlock:", err)
-	}
-	check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
-	if err := (<-got).Unlock(ctx); err != nil {
-		t.Error("Unlock of the other:", err)
-	}
-	redistest.Eventually(t, 5*time.Second, func() bool { return a.standing(t, name) == 0 }, "it is free everywhere")
-}
-
 func TestQuorumsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
@@ -163,35 +125,6 @@ func TestAClosedClientIsAMissingMember(t *testing.T) {
 	_ = h.Unlock(ctx)
 	_, err := q.Lock(ctx)
 	check.Is(t, "Lock", err, redlatch.ErrClosed)
-}
-
-func TestAQuorumIsReenteredByItsOwnerAndDetached(t *testing.T) {
-	t.Parallel()
-	ctx, id := t.Context(), redistest.Name(t)
-	var locks []redlatch.Lock
-	var clients []*redlatch.Client
-	for i := range 3 {
-		c := fixture.Open(t, fmt.Sprintf("memory://%s%d", id, i), redlatch.Config{})
-		ctx = c.WithOwner(ctx)
-		clients, locks = append(clients, c), append(locks, c.Mutex("x"))
-	}
-	q := redlatch.NewQuorum(locks...)
-	outer := check.Must(q.Lock(ctx))
-	redistest.Eventually(t, 5*time.Second, func() bool { return len(outer.Members()) == 3 }, "all have joined")
-	inner := check.Must(q.TryLock(outer.Context()))
-	if err := inner.Unlock(ctx); err != nil {
-		t.Error(err)
-	}
-	if !outer.Valid() {
-		t.Error("the outer hold has ended:", outer.Err())
-	}
-	outer.Detach()
-	check.Is(t, "Err", outer.Err(), redlatch.ErrReleased)
-	for _, c := range clients {
-		if len(fixture.Locked(t, c, "x")) != 1 || c.Stats().Holds != 0 {
-			t.Error("a detached member is not left to its lease")
-		}
-	}
 }
 
 // From three servers to five in one step there are two majorities that share no server.

@@ -1,8 +1,6 @@
 package wholes_test
 
 import (
-	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -131,25 +129,4 @@ func TestLongAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
 	redistest.Eventually(t, 5*time.Second, func() bool {
 		return len(fixture.Locked(t, q.clients[3], name))+len(fixture.Locked(t, q.clients[4], name)) == 0
 	}, "what remained is free")
-}
-
-func TestAQuorumOfDeadServersIsAnErrorOfTheNetwork(t *testing.T) {
-	t.Parallel()
-	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
-	cfg := impatient(10 * time.Second)
-	cfg.CommandTimeout, cfg.ReleaseTimeout = 300*time.Millisecond, 300*time.Millisecond
-	q := openQuorum(t, all, name, cfg)
-	all[0].Kill()
-	all[1].Kill()
-	for what, try := range map[string]func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){"Lock": q.Lock, "TryLock": q.TryLock} {
-		began := time.Now()
-		_, err := try(ctx)
-		if err == nil || errors.Is(err, redlatch.ErrNotAcquired) {
-			t.Errorf("%s is %v, want the network's error", what, err)
-		}
-		check.Within(t, what, time.Since(began), 0, time.Second+fixture.Slack)
-	}
-	if n := len(fixture.Locked(t, q.clients[2], name)); n > 0 {
-		t.Error("the one that lives is still locked")
-	}
 }

@@ -78,6 +78,9 @@ func (s *Scene) Expected(holds ...Taken) string {
 			if fields[at] == nil {
 				fields[at] = make(map[string]int)
 			}
+			if s.Sort == Cohort { // each turn of one hold has its owner
+				delete(fields[at], one.Owner())
+			}
 			switch h.mode {
 			case writing:
 				fields[at][one.Owner()+":write"]++

@@ -1,6 +1,8 @@
 package scene
 
 import (
+	"slices"
+
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
@@ -27,9 +29,9 @@ var Kinds = []Kind{
 	{"multi", 1, Whole, multi, overlap, multi},
 	{"multi of two servers", 2, Whole, multis, multis, multis},
 	{"quorum", 3, Majority, quorum, quorum, quorum},
-	{"cohort", 1, Cohort, cohort(mutex), mutex, mutex},
-	{"cohort of writers", 1, Cohort, cohort(write), write, read},
-	{"cohort of readers", 1, Cohort, cohort(read), write, read},
+	{"cohort", 1, Cohort, cohort(mutex), mutex, Way{}},
+	{"cohort of writers", 1, Cohort, cohort(write), write, Way{}},
+	{"cohort of readers", 1, Cohort, cohort(read), write, Way{}},
 }
 
 // Sort is what a hold is made of.
@@ -102,6 +104,9 @@ func (k Kind) Shared() bool { return k.Lock.mode == reading }
 
 // Refused is the error of an owner that asks for the lock in a way, and nil if it is granted.
 func (s *Scene) Refused(w Way, mine, others []Taken) error {
+	if s.Sort == Cohort { // which has no owners: each hold is another one's
+		mine, others = nil, slices.Concat(mine, others)
+	}
 	switch own, foreign := count(mine), count(others); {
 	case w.mode == writing && own[reading] > 0 && own[writing] == 0:
 		return redlatch.ErrUpgrade

@@ -153,6 +153,21 @@ func (s *Scene) Cut() {
 	s.Spoil(func() func([]string) stage.Fate { return func([]string) stage.Fate { return stage.Lost } })
 }
 
+// Kill has as few servers answer nothing as keep everybody from the lock.
+func (s *Scene) Kill() {
+	for _, p := range s.Posts[:s.needed()] {
+		p.Set(stage.Dead)
+	}
+}
+
+// needed is how many servers make that none can be held without them.
+func (s *Scene) needed() int {
+	if s.Sort == Majority {
+		return s.Servers/2 + 1
+	}
+	return 1
+}
+
 // All has one function decide it for all servers.
 func (s *Scene) All(around stage.Around) { s.Net(func() stage.Around { return around }) }
 
@@ -167,13 +182,23 @@ func (s *Scene) Vanish() {
 	s.furnish()
 }
 
+// Forget has the servers forget a hold: of several locks its members alone.
+func (s *Scene) Forget(members []*redlatch.Hold) {
+	if s.Sort != Whole {
+		s.Vanish()
+	}
+	for i, one := range members {
+		s.Posts[i%s.Servers].Memory.Miniredis().Del(one.Name())
+	}
+}
+
 // Lose costs the holder its lock: one of several is gone, and most of a majority is another's for 11 seconds.
 func (s *Scene) Lose() {
 	switch m := s.Posts[0].Memory.Miniredis(); s.Sort {
 	case Whole:
 		m.Del("job")
 	case Majority:
-		for _, p := range s.Posts[:s.Servers/2+1] {
+		for _, p := range s.Posts[:s.needed()] {
 			m := p.Memory.Miniredis()
 			m.Del("job")
 			m.HSet("job", "somebody:1", "1")
@@ -220,6 +245,9 @@ func (s *Scene) process(cfg redlatch.Config, net func(p *stage.Post) driver.Driv
 // Owner is the context of one owner in this process.
 func (p *Process) Owner() context.Context {
 	ctx := p.scene.ctx
+	if p.scene.Sort == Cohort {
+		return ctx // which has no owners
+	}
 	for _, c := range p.Clients {
 		ctx = c.WithOwner(ctx)
 	}

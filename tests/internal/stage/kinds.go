@@ -2,16 +2,16 @@ package stage
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch"
 )
 
-// The ways to hold a lock, for tests of what is true of each of them.
+// The locks of one key, for tests of what only those have: a TTL, tokens, owners of other libraries. What is true of
+// all kinds of lock is told on a scene (tests/internal/scene).
 
-// Kind is one way to hold a lock, and the way that excludes it.
+// Kind is one way to hold such a lock, and the way that excludes it.
 type Kind struct {
 	Name        string // for reports
 	Of          string // the kind as Redis knows it
@@ -24,21 +24,6 @@ var LockKinds = []Kind{
 	{"write", "write", WriteOf, WriteOf},
 	{"read", "read", ReadOf, WriteOf},
 }
-
-// cohortKinds are the same by a cohort.
-var cohortKinds = []Kind{
-	{"cohort", "mutex", cohortOf(MutexOf), MutexOf},
-	{"cohort of writers", "write", cohortOf(WriteOf), WriteOf},
-	{"cohort of readers", "read", cohortOf(ReadOf), WriteOf},
-}
-
-// PermitKind is the one permit of a semaphore. What is true of all kinds is true of it, except for what needs
-// an owner that holds several times: each acquisition takes a permit of its own. So it is not in the tests of
-// re-entry and of inner holds. It has neither tokens nor a Status, and no hash with the fields of others.
-var PermitKind = Kind{"permit", "permit", PermitOf, PermitOf}
-
-// HoldKinds are those of which everything is true that needs no re-entry.
-var HoldKinds = append(slices.Clone(LockKinds), PermitKind)
 
 // InCohort is a lock that is taken by a cohort.
 type InCohort struct{ Of redlatch.Lock }
@@ -55,10 +40,6 @@ func (l InCohort) TryLock(ctx context.Context, opts ...redlatch.LockOption) (*re
 
 // Stay is for how long a lock may stay with a cohort.
 const Stay = 50 * time.Millisecond
-
-func cohortOf(of func(c *redlatch.Client, name string) redlatch.Lock) func(c *redlatch.Client, name string) redlatch.Lock {
-	return func(c *redlatch.Client, name string) redlatch.Lock { return InCohort{of(c, name)} }
-}
 
 func MutexOf(c *redlatch.Client, name string) redlatch.Lock { return c.Mutex(name) }
 
@@ -77,18 +58,7 @@ func MultiOf(c *redlatch.Client, name string) redlatch.Lock {
 // EachKind tells a story of each kind of lock. All of them are called "job".
 func EachKind(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
 	t.Helper()
-	Each(t, LockKinds, cfg, tell)
-}
-
-// EachWay is eachKind with the cohorts and a permit, for what needs no re-entry.
-func EachWay(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
-	t.Helper()
-	Each(t, slices.Concat(HoldKinds, cohortKinds), cfg, tell)
-}
-
-func Each(t *testing.T, kinds []Kind, cfg redlatch.Config, tell func(t *testing.T, s *Stage, k Kind)) {
-	t.Helper()
-	for _, k := range kinds {
+	for _, k := range LockKinds {
 		t.Run(k.Name, func(t *testing.T) {
 			Story(t, cfg, func(t *testing.T, s *Stage) {
 				s.Teach(k)

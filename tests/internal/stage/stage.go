@@ -80,10 +80,6 @@ func (s *Stage) Teach(k Kind) {
 	s.Helper()
 	c := s.Stranger()
 	ctx := c.WithOwner(context.Background())
-	if k.Of == PermitKind.Of {
-		check.Must(c.PermitSemaphore("job").TrySetPermits(ctx, 1))
-		check.Must(c.PermitSemaphore("lesson").TrySetPermits(ctx, 2))
-	}
 	for _, l := range []redlatch.Lock{k.Lock(c, "lesson"), k.Rival(c, "lesson")} {
 		if in, is := l.(InCohort); is {
 			l = in.Of // which sends the same, and has owners that re-enter
@@ -92,27 +88,6 @@ func (s *Stage) Teach(k Kind) {
 		if err := errors.Join(twice.Unlock(ctx), once.Unlock(ctx)); err != nil {
 			s.Fatal(err)
 		}
-	}
-}
-
-// Taken says that Redis has the lock, or the permit, for somebody.
-func (s *Stage) Taken(k Kind) bool {
-	if k.Of == PermitKind.Of {
-		return s.Memory.Miniredis().Exists("{job}:timeout")
-	}
-	return s.Memory.Miniredis().Exists("job")
-}
-
-// TakeAway makes Redis lose who has the lock, or the permit. The permit is available again.
-func (s *Stage) TakeAway(k Kind) {
-	s.Helper()
-	if k.Of != PermitKind.Of {
-		s.Memory.Miniredis().Del("job")
-		return
-	}
-	s.Memory.Miniredis().Del("{job}:timeout")
-	if err := s.Memory.Miniredis().Set("job", "1"); err != nil {
-		s.Fatal(err)
 	}
 }
 

@@ -28,7 +28,8 @@ func (d *HeldBack) Do(ctx context.Context, command driver.Command) driver.Reply 
 // Tap is a driver whose requests a test can look at, hold up, answer and lose.
 type Tap struct {
 	driver.Driver
-	Deaf atomic.Bool // no message arrives
+	Deaf    atomic.Bool  // no message arrives
+	Listens atomic.Int64 // connections for messages
 
 	mu     sync.Mutex
 	around Around
@@ -53,6 +54,7 @@ func (d *Tap) Pipeline(ctx context.Context, commands ...driver.Command) []driver
 }
 
 func (d *Tap) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	d.Listens.Add(1)
 	if d.Deaf.Load() {
 		events.Message = nil
 	}
