@@ -137,7 +137,7 @@ func TestErrorsAreOneShortLineWhoeverHoldsTheLock(t *testing.T) {
 // Goal: a lock of the longest TTL that Java sets, lock(Integer.MAX_VALUE, DAYS), is not asked for more
 // often than any other. Method: the server tells a waiter that TTL for ten minutes.
 func TestAnEndlessTTLIsNoReasonToAsk(t *testing.T) {
-	stage.Each(t, stage.HoldKinds, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 		asked := 0
 		s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 			replies := send(commands...)
