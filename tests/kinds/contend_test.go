@@ -64,7 +64,7 @@ func contendBadly(s *scene.Scene, seed uint64) {
 	for i := range c.processes {
 		c.processes[i].Store(s.Other(redlatch.Config{}))
 	}
-	const workers, visits = 12, 25
+	const workers, visits = 12, 15
 	var all sync.WaitGroup
 	for owner := range workers / 2 {
 		below := s.Context()

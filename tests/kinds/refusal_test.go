@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,7 @@ var refusals = []string{
 // The last ones do not answer at all.
 func TestAServerThatRefusesIsNotALockThatIsHeld(t *testing.T) {
 	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
-		for _, answer := range append(refusals, "") {
+		for _, answer := range slices.Concat(refusals, []string{""}) {
 			code, _, _ := strings.Cut(answer, " ")
 			if s.Refuse(answer); answer == "" {
 				s.Net(nil)

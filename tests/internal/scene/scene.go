@@ -38,6 +38,7 @@ func EachThat(t *testing.T, is func(k Kind) bool, cfg redlatch.Config, tell func
 	for _, k := range Kinds {
 		if is(k) {
 			t.Run(k.Name, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					Open(t, k, 1, cfg, func(s *Scene) { s.teach(); tell(s) })
 				})
