@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/redlatch/redlatch"
 )
@@ -16,12 +17,11 @@ func write(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // a client that has disconnected reads no error either
 }
 
-// problem is an answer to a request that failed.
+// problem is an answer to a request that failed. README.md says what each means.
 type problem struct {
-	status  int
-	Error   string `json:"error"`
-	Message string `json:"message"`
-	*visit         // if a lock was held
+	status int
+	Error  string `json:"error"`
+	*visit        // if a lock was held
 }
 
 // clientGone is the status that some servers log for a client that disconnected before the
@@ -34,49 +34,31 @@ var problems = []struct {
 	when error
 	problem
 }{
-	{redlatch.ErrLost, problem{status: http.StatusConflict, Error: "lost",
-		Message: "The lock ended before it was released. Somebody else may have held it meanwhile."}},
-	{redlatch.ErrUnknownOutcome, problem{status: http.StatusServiceUnavailable, Error: "unknown",
-		Message: "Redis did not say whether it did what it was asked. The lock frees within its lease."}},
-	{redlatch.ErrInvalidName, problem{status: http.StatusBadRequest, Error: "invalid_name",
-		Message: "This cannot be the name of a lock."}},
-	{redlatch.ErrWrongType, problem{status: http.StatusConflict, Error: "not_a_lock",
-		Message: "The key of this name is not a lock. It was not touched."}},
-	{errUnits, problem{status: http.StatusBadRequest, Error: "units",
-		Message: "Say how many, as in ?units=100."}},
-	{errNoStock, problem{status: http.StatusNotFound, Error: "no_stock",
-		Message: "There is no such item. PUT it into stock first."}},
-	{errSoldOut, problem{status: http.StatusConflict, Error: "sold_out",
-		Message: "The last unit has been sold."}},
+	{redlatch.ErrLost, problem{status: http.StatusConflict, Error: "lost"}},
+	{redlatch.ErrUnknownOutcome, problem{status: http.StatusServiceUnavailable, Error: "unknown"}},
+	{redlatch.ErrInvalidName, problem{status: http.StatusBadRequest, Error: "invalid_name"}},
+	{redlatch.ErrWrongType, problem{status: http.StatusConflict, Error: "not_a_lock"}},
 	{errStopping, stopping},
 	{redlatch.ErrClosed, stopping},
-	{context.Canceled, problem{status: clientGone, Error: "client_gone",
-		Message: "The client left before the answer."}},
-	{redlatch.ErrNotAcquired, problem{status: http.StatusLocked, Error: "not_acquired",
-		Message: "Somebody else has the lock, and the time to wait for it is over."}},
+	{context.Canceled, problem{status: clientGone, Error: "client_gone"}},
+	{redlatch.ErrNotAcquired, problem{status: http.StatusLocked, Error: "not_acquired"}},
 }
 
-var stopping = problem{status: http.StatusServiceUnavailable, Error: "stopping",
-	Message: "The service is stopping. Nothing is locked for this request any more."}
+var stopping = problem{status: http.StatusServiceUnavailable, Error: "stopping"}
 
 // unavailable is the answer for every other error: Redis refused, or cannot be reached.
-var unavailable = problem{status: http.StatusServiceUnavailable, Error: "redis_unavailable",
-	Message: "Redis cannot do this at the moment."}
-
-func problemOf(err error) problem {
-	for _, p := range problems {
-		if errors.Is(err, p.when) {
-			return p.problem
-		}
-	}
-	return unavailable
-}
+var unavailable = problem{status: http.StatusServiceUnavailable, Error: "redis_unavailable"}
 
 // fail answers a request that failed. It logs the error, which may contain addresses and
 // other owners, and does not send it to the client.
 func (s *service) fail(w http.ResponseWriter, r *http.Request, err error, v *visit) {
 	// The error of an interrupted call does not always contain the cause.
-	p := problemOf(errors.Join(err, context.Cause(r.Context())))
+	err, p := errors.Join(err, context.Cause(r.Context())), unavailable
+	for _, one := range slices.Backward(problems) {
+		if errors.Is(err, one.when) {
+			p = one.problem
+		}
+	}
 	p.visit = v
 	s.log.Info("request failed", "method", r.Method, "path", r.URL.Path, "status", p.status, "error", err)
 	write(w, p.status, p)

@@ -7,9 +7,38 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// latchLocker is a Locker and an Inspector that use redlatch. It has no state of its own,
-// so it can be copied. It returns the errors of redlatch unchanged, so that callers can
-// compare them.
+// Locker is what the handlers need of a lock. A test injects another implementation. After
+// an error nothing is held. After redlatch.ErrUnknownOutcome the lock may exist in Redis
+// for one more lease.
+type Locker interface {
+	// Lock waits for as long as ctx lasts. The lock is renewed until Unlock.
+	Lock(ctx context.Context, name string) (Held, error)
+	// LockFor waits like Lock. The lock ends by itself after the lease.
+	LockFor(ctx context.Context, name string, lease time.Duration) (Held, error)
+	// TryLock does not wait. The lock is renewed until Unlock.
+	TryLock(ctx context.Context, name string) (Held, error)
+	// TryLockFor waits for a time. The lock ends by itself after the lease.
+	TryLockFor(ctx context.Context, name string, wait, lease time.Duration) (Held, error)
+	// IsLocked reports whether the lock is held.
+	IsLocked(ctx context.Context, name string) (bool, error)
+	// Status is the state of the lock in Redis.
+	Status(ctx context.Context, name string) (redlatch.Status, error)
+}
+
+// Held is an acquired lock. Unlock is here and not in Locker, so that only a holder can
+// release.
+type Held interface {
+	// Owner is the holder's name in Redis.
+	Owner() string
+	// Context ends when the lock is lost. Its cause then says so.
+	Context() context.Context
+	// Unlock releases the lock. The error is redlatch.ErrLost, for example, if the lock had
+	// ended before.
+	Unlock(ctx context.Context) error
+}
+
+// latchLocker is a Locker that uses redlatch. It has no state of its own, so it can be
+// copied. It returns the errors of redlatch unchanged, so that callers can compare them.
 type latchLocker struct{ client *redlatch.Client }
 
 func (l latchLocker) Lock(ctx context.Context, name string) (Held, error) {

@@ -1,5 +1,5 @@
 // Command locker is an HTTP service that works under distributed locks. It shows how an
-// application injects a locker, and what happens to a lock in several experiments.
+// application injects a locker, and what happens to a lock in two experiments.
 // README.md in its folder says what to try.
 package main
 
@@ -8,75 +8,101 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/redlatch/redlatch"
+	_ "github.com/redlatch/redlatch/driver/memory" // for memory://
 )
 
-func main() { os.Exit(command(os.Args[1:])) }
+// settings are the flags of the command line.
+type settings struct {
+	listen, redis string
+	work          time.Duration // under the lock
+	wait          time.Duration // for the lock, at most
+	lease         time.Duration // of a hold that is not renewed
+	watchdog      time.Duration // the lease of a hold that is renewed
+}
 
-// command runs the service until a signal ends it, and returns the exit code: 0, 1 if
-// it failed, 2 for a wrong command line.
-func command(args []string) int {
+func main() {
+	var s settings
+	flag.StringVar(&s.listen, "listen", "127.0.0.1:8080", "`address` to serve HTTP on")
+	flag.StringVar(&s.redis, "redis", "memory://", "`URL` of the server: redis://host:6379, rediss://, or memory:// for one inside this process")
+	flag.DurationVar(&s.work, "work", 70*time.Second, "how long a request works under its lock")
+	flag.DurationVar(&s.wait, "wait", 100*time.Second, "how long try-lock waits at most")
+	flag.DurationVar(&s.lease, "lease", 10*time.Second, "lease of try-lock, not renewed")
+	flag.DurationVar(&s.watchdog, "watchdog", 30*time.Second, "lease of lock, renewed every third of it")
+	flag.Parse()
+
 	// The second signal ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-
-	s, err := readSettings(args, os.Stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
+	if err := run(ctx, s); err != nil {
 		fmt.Fprintln(os.Stderr, "locker:", err)
-		return 2
+		os.Exit(1)
 	}
-	if err := run(ctx, s, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "locker:", err)
-		return 1
-	}
-	return 0
 }
 
-// run builds the service, prints on stdout where it listens, and serves until ctx ends.
-// All locks are released when it returns.
-func run(ctx context.Context, s settings, stdout, stderr io.Writer) (err error) {
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	connection, err := connect(ctx, s.redis)
+// stopWithin bounds each step of stopping.
+const stopWithin = 10 * time.Second
+
+// run builds the service, prints where it listens, and serves until ctx ends. All locks are
+// released when it returns.
+func run(ctx context.Context, s settings) (err error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	client, err := redlatch.Open(ctx, s.redis, redlatch.Config{LeaseTime: s.watchdog, Logger: log})
 	if err != nil {
 		return err
 	}
-	defer connection.Close()
-	client, err := redlatch.New(connection, redlatch.Config{LeaseTime: s.watchdog, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeClient(client)) }()
+	defer func() {
+		limited, cancel := context.WithTimeout(context.Background(), stopWithin)
+		defer cancel()
+		err = errors.Join(err, client.Close(limited))
+	}()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "locker: listening on http://%s, locks in %s\n", listener.Addr(), withoutSecrets(s.redis))
-
-	svc := &service{
-		locker:    latchLocker{client},
-		inspector: latchLocker{client},
-		stock:     &stock{redis: connection, delay: s.delay},
-		times:     s.times,
-		log:       log,
-	}
+	fmt.Printf("locker: listening on http://%s\n", listener.Addr())
+	svc := &service{latchLocker{client}, s, log}
 	return serve(ctx, listener, svc.routes())
 }
 
-// closeClient releases every lock that is still held, for example by a request that did
-// not end in time.
-func closeClient(client *redlatch.Client) error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+// errStopping is the cause if the service ended a request's context.
+var errStopping = errors.New("the service is stopping")
+
+// serve answers requests until ctx ends. Then it interrupts every request, which releases
+// its lock and answers. It returns when all of them have, or when stopWithin has passed.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	requests, interrupt := context.WithCancelCause(context.Background())
+	defer interrupt(nil)
+	server := &http.Server{
+		Handler:     handler,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		// Clients open connections in advance. Shutdown also waits for those that were never used.
+		ReadHeaderTimeout: 2 * time.Second,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+
+	interrupt(errStopping)
+	limited, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
-	return client.Close(ctx)
+	err := server.Shutdown(limited)
+	<-ended
+	if err != nil {
+		return fmt.Errorf("stop: requests did not end: %w", errors.Join(err, server.Close()))
+	}
+	return nil
 }

@@ -6,50 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/redlatch/redlatch"
 )
-
-// Locker is what the handlers need of a lock. A test injects another implementation. After
-// an error nothing is held. After redlatch.ErrUnknownOutcome the lock may exist in Redis
-// for one more lease.
-type Locker interface {
-	// Lock waits for as long as ctx lasts. The lock is renewed until Unlock.
-	Lock(ctx context.Context, name string) (Held, error)
-	// LockFor waits like Lock. The lock ends by itself after the lease.
-	LockFor(ctx context.Context, name string, lease time.Duration) (Held, error)
-	// TryLock does not wait. The lock is renewed until Unlock.
-	TryLock(ctx context.Context, name string) (Held, error)
-	// TryLockFor waits for a time. The lock ends by itself after the lease.
-	TryLockFor(ctx context.Context, name string, wait, lease time.Duration) (Held, error)
-	// IsLocked reports whether the lock is held.
-	IsLocked(ctx context.Context, name string) (bool, error)
-}
-
-// Held is an acquired lock. Unlock is here and not in Locker, so that only a holder can
-// release.
-type Held interface {
-	// Owner is the holder's name in Redis.
-	Owner() string
-	// Context ends when the lock is lost. Its cause then says so.
-	Context() context.Context
-	// Unlock releases the lock. The error is redlatch.ErrLost, for example, if the lock had
-	// ended before.
-	Unlock(ctx context.Context) error
-}
-
-// Inspector shows the state of a lock in Redis.
-type Inspector interface {
-	Status(ctx context.Context, name string) (redlatch.Status, error)
-}
 
 // service is the application.
 type service struct {
-	locker    Locker
-	inspector Inspector
-	stock     *stock
-	times     times
-	log       *slog.Logger
+	locker Locker
+	times  settings
+	log    *slog.Logger
 }
 
 // routes are the endpoints. Those that lock accept every method, so that a plain curl
@@ -59,11 +22,76 @@ func (s *service) routes() http.Handler {
 	mux.HandleFunc("/v1/lock/redlatch/lock/{name}", s.lock)
 	mux.HandleFunc("/v1/lock/redlatch/try-lock/{name}", s.tryLock)
 	mux.HandleFunc("GET /v1/lock/redlatch/status/{name}", s.showStatus)
-	mux.HandleFunc("GET /v1/stock/{item}", s.showStock)
-	mux.HandleFunc("PUT /v1/stock/{item}", s.fillStock)
-	mux.HandleFunc("POST /v1/stock/with-lock/{item}", s.sellWithLock)
-	mux.HandleFunc("POST /v1/stock/without-lock/{item}", s.sellWithoutLock)
 	return mux
+}
+
+// visit is the answer about one request's time under a lock.
+type visit struct {
+	Lock   string `json:"lock"`
+	Owner  string `json:"owner"`
+	Waited int64  `json:"waited_ms"`
+	Worked int64  `json:"worked_ms"`
+}
+
+// lock works under a lock that redlatch renews until it is released.
+func (s *service) lock(w http.ResponseWriter, r *http.Request) {
+	asked := time.Now()
+	h, err := s.locker.Lock(r.Context(), r.PathValue("name"))
+	if err != nil {
+		s.fail(w, r, err, nil)
+		return
+	}
+	// The hold's context is the request's, and ends earlier if the lock is lost.
+	s.visit(h.Context(), w, r, h, asked)
+}
+
+// tryLock works under a lock that ends with its lease, even in the middle of the work.
+func (s *service) tryLock(w http.ResponseWriter, r *http.Request) {
+	asked := time.Now()
+	h, err := s.locker.TryLockFor(r.Context(), r.PathValue("name"), s.times.wait, s.times.lease)
+	if err != nil {
+		s.fail(w, r, err, nil)
+		return
+	}
+	// Do not copy this: for the experiment, the work uses the request's context instead
+	// of the hold's, and continues after the lock was lost. Only the release reports it.
+	s.visit(r.Context(), w, r, h, asked)
+}
+
+// visit works until it is done or ctx ends, releases, and answers.
+func (s *service) visit(ctx context.Context, w http.ResponseWriter, r *http.Request, h Held, asked time.Time) {
+	began := time.Now()
+	v := visit{Lock: r.PathValue("name"), Owner: h.Owner(), Waited: began.Sub(asked).Milliseconds()}
+	err := under(r.Context(), h, func() error { return work(ctx, s.times.work) })
+	v.Worked = time.Since(began).Milliseconds()
+	if err != nil {
+		s.fail(w, r, err, &v)
+		return
+	}
+	write(w, http.StatusOK, struct {
+		Result string `json:"result"`
+		visit
+	}{"released", v})
+}
+
+// showStatus shows the state of a lock in Redis at the moment of the request.
+func (s *service) showStatus(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	status, err := s.locker.Status(r.Context(), name)
+	if err != nil {
+		s.fail(w, r, err, nil)
+		return
+	}
+	holders := map[string]int{}
+	for _, h := range status.Holders {
+		holders[h.Owner] = h.Count
+	}
+	write(w, http.StatusOK, struct {
+		Lock    string         `json:"lock"`
+		Locked  bool           `json:"locked"`
+		TTL     int64          `json:"ttl_ms"` // 0 while free
+		Holders map[string]int `json:"holders"`
+	}{name, status.Locked, status.TTL.Milliseconds(), holders})
 }
 
 // under calls do under a lock and releases the lock, also after a panic. The error joins
@@ -71,4 +99,16 @@ func (s *service) routes() http.Handler {
 func under(ctx context.Context, h Held, do func() error) (err error) {
 	defer func() { err = errors.Join(err, h.Unlock(ctx)) }()
 	return do()
+}
+
+// work stands for work that takes time and can be interrupted.
+func work(ctx context.Context, d time.Duration) error {
+	done := time.NewTimer(d)
+	defer done.Stop()
+	select {
+	case <-done.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
