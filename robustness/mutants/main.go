@@ -117,15 +117,17 @@ func (l *laboratory) hunt(ctx context.Context, chosen []mutant, jobs int) (survi
 			}()
 		}
 	}()
-	var hung int
+	var hung, wrong int
 	var survivors strings.Builder
 	for i, m := range chosen {
 		v := <-verdicts[i]
-		if v.wrong != nil {
-			return 0, fmt.Errorf("%v: %w", m, v.wrong)
-		}
 		said := "killed by " + v.killer
 		switch {
+		case ctx.Err() != nil:
+			return survived, ctx.Err()
+		case v.wrong != nil:
+			wrong++
+			said = "WRONG, " + v.wrong.Error()
 		case v.killer == "":
 			survived++
 			said = "SURVIVED"
@@ -136,6 +138,9 @@ func (l *laboratory) hunt(ctx context.Context, chosen []mutant, jobs int) (survi
 		fmt.Printf("%3d of %d, %3.0f s: %v: %s\n", i+1, len(chosen), v.took.Seconds(), m, said)
 	}
 	fmt.Printf("\nscore: %d of %d mutants were killed, %d of them by a hang; %d survived; it took %v\n%s",
-		len(chosen)-survived, len(chosen), hung, survived, time.Since(began).Round(time.Second), survivors.String())
-	return survived, nil
+		len(chosen)-survived-wrong, len(chosen), hung, survived, time.Since(began).Round(time.Second), survivors.String())
+	if wrong > 0 {
+		err = fmt.Errorf("%d were not tried", wrong)
+	}
+	return survived, err
 }
