@@ -121,10 +121,10 @@ func (p *process) addresses() (all []string) {
 func (p *process) connect(ctx context.Context, address string) (driver.Driver, error) {
 	at := slices.Index(p.addresses(), address)
 	l, c := p.links[at], newCall(ctx, make([]driver.Command, 1))
-	if r := l.do(c, "connects", func() { l.connect(c) })[0]; r.Err != nil {
-		return nil, r.Err
-	}
-	return shard{l}, nil
+	r := l.do(c, "connects", func() {
+		l.with(c, &l.commands, func() { l.commands.establish(c, "connects", "connected") })
+	})[0]
+	return shard{l}, r.Err
 }
 
 // hasJoined waits until the process has its clients, or is dead.
@@ -134,25 +134,5 @@ func (p *process) hasJoined() bool {
 		return true
 	case <-p.died:
 		return false
-	}
-}
-
-// connect makes the connection for commands, which takes one round trip.
-func (l *link) connect(c *call) {
-	switch {
-	case l.process.dead.Load():
-		c.fail(errDead)
-	case c.ctx.Err() != nil:
-	case l.server.down:
-		l.after(l.latency(), l.name+" is refused", func() { c.fail(errDown) })
-	default:
-		if l.commands == nil {
-			l.commands = l.open()
-		}
-		one := l.commands
-		one.calls = append(one.calls, c)
-		one.request("connects", nil, func() {
-			one.deliver("connected", func() { one.answer(c, make([]driver.Reply, 1)) })
-		})
 	}
 }

@@ -81,7 +81,7 @@ func (l *link) Do(ctx context.Context, command driver.Command) driver.Reply {
 // Pipeline sends commands on the one connection for commands.
 func (l *link) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	c := newCall(ctx, commands)
-	return l.do(c, "asks "+describe(commands), func() { l.send(c) })
+	return l.do(c, "asks "+describe(commands), func() { l.with(c, &l.commands, func() { l.commands.send(c) }) })
 }
 
 // Close does nothing: the process closes the connections.
@@ -120,23 +120,36 @@ func (l *link) do(c *call, what string, take func()) []driver.Reply {
 	}
 }
 
-// send sends a call on the connection for commands.
-func (l *link) send(c *call) {
+// with has a call go on with a connection: the one that is there already, or a new one. A call that has
+// ended does not, nor does one that finds nobody.
+func (l *link) with(c *call, there **conn, then func()) {
 	switch {
 	case l.process.dead.Load():
 		c.fail(errDead)
-		return
 	case c.ctx.Err() != nil:
-		return // it has ended already
-	}
-	if l.commands == nil {
-		if l.server.down {
-			l.after(l.latency(), l.name+" is refused", func() { c.fail(errDown) })
-			return
+	case *there == nil && l.server.down:
+		l.after(l.latency(), l.name+" is refused", func() { c.fail(errDown) })
+	default:
+		if *there == nil {
+			*there = l.open()
 		}
-		l.commands = l.open()
+		then()
 	}
-	l.commands.send(c)
+}
+
+// DedicatedPipeline sends commands on a connection of their own, which it closes.
+func (l *link) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	c := newCall(ctx, commands)
+	var own *conn
+	replies := l.do(c, "asks apart "+describe(commands), func() {
+		l.with(c, &own, func() { own.send(c) })
+	})
+	l.post("", func() {
+		if own != nil {
+			own.cut(0, 0)
+		}
+	})
+	return replies
 }
 
 // open opens a connection.
@@ -184,6 +197,14 @@ func (c *conn) send(one *call) {
 			return
 		}
 		reply()
+	})
+}
+
+// establish is the round trip that a new connection takes.
+func (c *conn) establish(one *call, asks, answer string) {
+	c.calls = append(c.calls, one)
+	c.request(asks, nil, func() {
+		c.deliver(answer, func() { c.answer(one, make([]driver.Reply, 1)) })
 	})
 }
 

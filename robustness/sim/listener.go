@@ -21,31 +21,21 @@ type listener struct {
 // Listen opens a subscription connection, which takes one round trip.
 func (l *link) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	heard := &listener{link: l, events: events, done: make(chan struct{})}
+	if events.Evicted == nil {
+		heard.events.Evicted = func(string) {}
+	}
 	c := newCall(ctx, make([]driver.Command, 1))
-	r := l.do(c, "listens", func() { heard.open(c) })[0]
+	r := l.do(c, "listens", func() {
+		l.with(c, &heard.conn, func() {
+			heard.conn.listener = heard
+			heard.conn.establish(c, "listens", "listening")
+		})
+	})[0]
 	if r.Err != nil {
 		l.post(l.name+" does not listen", heard.close)
 		return nil, r.Err
 	}
 	return heard, nil
-}
-
-func (h *listener) open(c *call) {
-	l := h.link
-	switch {
-	case l.process.dead.Load():
-		c.fail(errDead)
-	case c.ctx.Err() != nil:
-	case l.server.down:
-		l.after(l.latency(), l.name+" is refused", func() { c.fail(errDown) })
-	default:
-		h.conn = l.open()
-		h.conn.listener = h
-		h.conn.calls = append(h.conn.calls, c)
-		h.conn.request("listens", nil, func() {
-			h.conn.deliver("listening", func() { h.conn.answer(c, make([]driver.Reply, 1)) })
-		})
-	}
 }
 
 // Subscribe asks for channels, in their order by name.
@@ -55,7 +45,7 @@ func (h *listener) Subscribe(_ context.Context, channels ...string) error {
 		for _, channel := range channels {
 			h.conn.request("subscribe "+channel, nil, func() {
 				h.conn.channels = append(h.conn.channels, channel)
-				h.conn.deliver("subscribed "+channel, func() { h.subscribed(channel) })
+				h.tell("subscribed "+channel, func() { h.events.Subscribed(channel) })
 			})
 		}
 	})
@@ -96,10 +86,8 @@ func (h *listener) UnsubscribeShard(ctx context.Context, channels ...string) err
 // askShard has the server do something, and waits for its answer: a refusal, or acknowledgements of
 // channels.
 func (h *listener) askShard(ctx context.Context, what string, do func(s *redis) string, channels []string) error {
-	select {
-	case <-h.done:
+	if h.isDone() {
 		return errCut
-	default:
 	}
 	c := newCall(ctx, make([]driver.Command, 1))
 	return h.link.do(c, h.conn.name+" "+what, func() {
@@ -116,7 +104,7 @@ func (h *listener) askShard(ctx context.Context, what string, do func(s *redis) 
 			h.conn.deliver("answer: "+describeReplies(replies), func() { h.conn.answer(c, replies) })
 			for _, channel := range channels {
 				if replies[0].Err == nil {
-					h.conn.deliver("subscribed in its shard to "+channel, func() { h.subscribed(channel) })
+					h.tell("subscribed in its shard to "+channel, func() { h.events.Subscribed(channel) })
 				}
 			}
 		})
@@ -124,10 +112,8 @@ func (h *listener) askShard(ctx context.Context, what string, do func(s *redis) 
 }
 
 func (h *listener) ask(what string, do func()) error {
-	select {
-	case <-h.done:
+	if h.isDone() {
 		return errCut
-	default:
 	}
 	h.link.post(h.conn.name+" "+what, func() { h.link.process.when(do) })
 	return nil
@@ -138,12 +124,9 @@ func (h *listener) Done() <-chan struct{} { return h.done }
 
 // Close ends the connection.
 func (h *listener) Close() {
-	select {
-	case <-h.done:
-		return
-	default:
+	if !h.isDone() {
+		h.link.post(h.conn.name+" closes", h.close)
 	}
-	h.link.post(h.conn.name+" closes", h.close)
 }
 
 // close ends the connection for both sides.
@@ -155,27 +138,25 @@ func (h *listener) close() {
 
 // end tells that the connection is gone.
 func (h *listener) end() {
-	select {
-	case <-h.done:
-	default:
+	if !h.isDone() {
 		close(h.done)
 	}
 }
 
-func (h *listener) evicted(channel string) {
-	if !h.ended && h.events.Evicted != nil {
-		h.events.Evicted(channel)
+func (h *listener) isDone() bool {
+	select {
+	case <-h.done:
+		return true
+	default:
+		return false
 	}
 }
 
-func (h *listener) subscribed(channel string) {
-	if !h.ended && h.events.Subscribed != nil {
-		h.events.Subscribed(channel)
-	}
-}
-
-func (h *listener) message(channel, payload string) {
-	if !h.ended && h.events.Message != nil {
-		h.events.Message(channel, payload)
-	}
+// tell delivers an event of a channel. Whoever has closed the connection hears nothing.
+func (h *listener) tell(what string, event func()) {
+	h.conn.deliver(what, func() {
+		if !h.ended {
+			event()
+		}
+	})
 }

@@ -48,7 +48,7 @@ func (s *redis) learn(slot int, owner *redis, epoch int) {
 			for _, channel := range slices.Clone(c.shards) {
 				if driver.Slot(channel) == slot {
 					c.shards = slices.DeleteFunc(c.shards, func(other string) bool { return other == channel })
-					c.deliver("evicted "+channel, func() { c.listener.evicted(channel) })
+					c.listener.tell("evicted "+channel, func() { c.listener.events.Evicted(channel) })
 				}
 			}
 		}

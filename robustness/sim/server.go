@@ -129,7 +129,7 @@ func (s *redis) command(words []string) driver.Reply {
 		if words[1] == "SHARDNUMSUB" {
 			return driver.Reply{}
 		}
-		return driver.Reply{Array: []driver.Reply{{Str: words[2]}, {Int: int64(len(s.subscribers(words[2])))}}}
+		return driver.Reply{Array: []driver.Reply{{Str: words[2]}, {Int: int64(len(s.subscribers(words[2], false)))}}}
 	}
 	return s.mini.Do(words...)
 }
@@ -167,14 +167,12 @@ func (s *redis) intercept(peer *server.Peer, command string, words ...string) bo
 	if command != "PUBLISH" && command != "SPUBLISH" {
 		return false
 	}
-	all := s.subscribers(words[0])
-	if command == "SPUBLISH" {
-		all = s.inShard(words[0])
-	} else if s.member != nil {
+	if command == "PUBLISH" && s.member != nil {
 		s.tellOthers(words[0], words[1])
 	}
-	for _, c := range all {
-		c.hear(words[0], words[1])
+	all := s.subscribers(words[0], command == "SPUBLISH")
+	for _, h := range all {
+		h.hear(words[0], words[1])
 	}
 	peer.WriteInt(len(all))
 	return true
@@ -188,8 +186,8 @@ func (s *redis) tellOthers(channel, payload string) {
 		}
 		s.after(s.gossip, "", func() {
 			other.when(func() {
-				for _, c := range other.subscribers(channel) {
-					c.hear(channel, payload)
+				for _, h := range other.subscribers(channel, false) {
+					h.hear(channel, payload)
 				}
 			})
 		})
@@ -197,25 +195,15 @@ func (s *redis) tellOthers(channel, payload string) {
 }
 
 // hear delivers a message to a subscriber.
-func (c *conn) hear(channel, payload string) {
-	c.deliver("message "+channel+" "+strconv.Quote(payload), func() { c.listener.message(channel, payload) })
+func (h *listener) hear(channel, payload string) {
+	h.tell("message "+channel+" "+strconv.Quote(payload), func() { h.events.Message(channel, payload) })
 }
 
-// inShard are the connections that get what is published in this server's shard alone.
-func (s *redis) inShard(channel string) (all []*conn) {
+// subscribers are those who get what is published on a channel: everywhere, or in this server's shard alone.
+func (s *redis) subscribers(channel string, shard bool) (all []*listener) {
 	for _, c := range s.conns {
-		if c.listener != nil && slices.Contains(c.shards, channel) {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
-// subscribers are the connections that get the messages of a channel.
-func (s *redis) subscribers(channel string) (all []*conn) {
-	for _, c := range s.conns {
-		if c.listener != nil && slices.Contains(c.channels, channel) {
-			all = append(all, c)
+		if h := c.listener; h != nil && (!shard && slices.Contains(c.channels, channel) || shard && slices.Contains(c.shards, channel)) {
+			all = append(all, h)
 		}
 	}
 	return all

@@ -3,6 +3,10 @@ package sim
 import (
 	"cmp"
 	"container/heap"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"io"
 	"slices"
 	"sync"
 	"testing/synctest"
@@ -15,7 +19,9 @@ import (
 // What the library does by itself, at its own timers, reaches the timeline as postings. Those of
 // one instant are sorted by what they say, so it does not matter which goroutine came first.
 type timeline struct {
-	trace  trace
+	began  time.Time
+	sum    hash.Hash64 // of the lines
+	lines  []string    // of the trace: what happened
 	events events
 	taken  map[int64]bool // the instants of events
 	count  int            // of events and postings so far
@@ -39,7 +45,7 @@ type posting struct {
 }
 
 func newTimeline() *timeline {
-	return &timeline{trace: newTrace(), taken: map[int64]bool{}, arrived: make(chan struct{}, 1)}
+	return &timeline{began: time.Now(), sum: fnv.New64a(), taken: map[int64]bool{}, arrived: make(chan struct{}, 1)}
 }
 
 // after makes something happen when some time has passed. Only the goroutine of the timeline may
@@ -122,7 +128,9 @@ func (t *timeline) takeIn() bool {
 func (t *timeline) note(what string) {
 	if what != "" {
 		t.count++
-		t.trace.add(time.Now(), what)
+		line := fmt.Sprintf("%16.9f  %s", time.Since(t.began).Seconds(), what)
+		_, _ = io.WriteString(t.sum, line)
+		t.lines = append(t.lines, line)
 	}
 }
 

@@ -115,7 +115,7 @@ func (w *World) live() Result {
 	}
 	w.abandon()
 	r := Result{
-		Seed: w.plan.Seed, Hash: w.trace.sum.Sum64(), Events: w.count, Faults: w.faults,
+		Seed: w.plan.Seed, Hash: w.sum.Sum64(), Events: w.count, Faults: w.faults,
 		Took: took, Violation: w.violation,
 	}
 	for _, p := range w.lives {
@@ -154,15 +154,20 @@ func (p *process) act(all [][]op) {
 	}()
 }
 
+// until lets events happen until over says that it is enough. It complains if that is not so in time.
+func (w *World) until(limit time.Duration, over func() bool, complaint func() string) {
+	end := time.Now().Add(limit)
+	w.run(func() bool {
+		if w.violation == "" && time.Now().After(end) && !over() {
+			w.violate("%s", complaint())
+		}
+		return w.violation != "" || over()
+	}, w.check)
+}
+
 // work goes on until every operation of the plan has ended and the faults as well.
 func (w *World) work() {
-	limit := time.Now().Add(w.plan.calm() + w.plan.patience())
-	w.run(func() bool {
-		if w.violation == "" && w.calm && time.Now().After(limit) && !w.allDone() {
-			w.violate("operations do not end: %s", w.stuck())
-		}
-		return w.violation != "" || w.calm && w.allDone()
-	}, w.check)
+	w.until(w.plan.calm()+w.plan.patience(), func() bool { return w.calm && w.allDone() }, func() string { return "operations do not end: " + w.stuck() })
 }
 
 func (w *World) allDone() bool {
@@ -206,13 +211,7 @@ func (w *World) progress() {
 			go a.run()
 		}
 	}
-	limit := time.Now().Add(w.plan.patience())
-	w.run(func() bool {
-		if w.violation == "" && time.Now().After(limit) && !w.allDone() {
-			w.violate("no progress: %s", w.stuck())
-		}
-		return w.violation != "" || w.allDone()
-	}, w.check)
+	w.until(w.plan.patience(), w.allDone, func() string { return "no progress: " + w.stuck() })
 	for _, p := range w.processes {
 		for _, a := range p.actors {
 			if strings.Contains(a.name, ".z") && w.violation == "" && a.granted < len(w.plan.Locks) {
@@ -229,15 +228,8 @@ func (w *World) end() {
 			p.close()
 		}
 	}
-	limit := time.Now().Add(time.Hour)
 	w.after(time.Hour, "", func() {})
-	w.run(func() bool {
-		all := !slices.ContainsFunc(w.lives, func(p *process) bool { return !p.closed })
-		if !all && time.Now().After(limit) {
-			w.violate("a client does not close")
-		}
-		return all || w.violation != ""
-	}, w.check)
+	w.until(time.Hour, w.allClosed, func() string { return "a client does not close" })
 	if w.violation != "" {
 		return
 	}
@@ -250,6 +242,10 @@ func (w *World) end() {
 	}
 }
 
+func (w *World) allClosed() bool {
+	return !slices.ContainsFunc(w.lives, func(p *process) bool { return !p.closed })
+}
+
 // abandon ends every goroutine.
 func (w *World) abandon() {
 	for _, p := range w.lives {
@@ -257,7 +253,7 @@ func (w *World) abandon() {
 			p.die(0)
 		}
 	}
-	for i := 0; i < 3600 && slices.ContainsFunc(w.lives, func(p *process) bool { return !p.closed }); i++ {
+	for i := 0; i < 3600 && !w.allClosed(); i++ {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		for w.takeIn() {
@@ -287,5 +283,5 @@ func (w *World) story() []string {
 		}
 	}
 	short := strings.NewReplacer(names...)
-	return strings.Split(short.Replace(strings.Join(w.trace.lines, "\n")), "\n")
+	return strings.Split(short.Replace(strings.Join(w.lines, "\n")), "\n")
 }
