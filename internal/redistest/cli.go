@@ -3,13 +3,13 @@ package redistest
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // answerWithin bounds one command of CLI.
@@ -78,61 +78,28 @@ func request(words ...string) []byte {
 
 // readReply reads one reply of the RESP2 protocol.
 func readReply(r *bufio.Reader) (any, error) {
-	kind, text, err := readLine(r)
+	kind, err := r.Peek(1)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case '+':
-		return text, nil
-	case '-':
-		return ServerError(text), nil
+	reply, err := server.ParseReply(r)
+	if kind[0] == '-' {
+		return ServerError(err.Error()), nil
 	}
-	number, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil:
-		return nil, err
-	case kind == ':':
-		return number, nil
-	case number < 0:
-		return nil, nil
-	case kind == '$':
-		return readBulk(r, int(number))
-	case kind == '*':
-		return readArray(r, int(number))
-	}
-	return nil, fmt.Errorf("reply of unknown type %q", kind)
+	return plain(reply), err
 }
 
-// readLine reads a type byte and the rest of its line.
-func readLine(r *bufio.Reader) (kind byte, text string, err error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, "", err
-	}
-	line = strings.TrimSuffix(line, "\r\n")
-	if line == "" {
-		return 0, "", fmt.Errorf("empty line where a reply begins")
-	}
-	return line[0], line[1:], nil
-}
-
-func readBulk(r *bufio.Reader, length int) (any, error) {
-	data := make([]byte, length+len("\r\n"))
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, err
-	}
-	return string(data[:length]), nil
-}
-
-func readArray(r *bufio.Reader, length int) (any, error) {
-	values := make([]any, length)
-	for i := range values {
-		value, err := readReply(r)
-		if err != nil {
-			return nil, err
+// plain is a reply in the types of CLI.
+func plain(reply any) any {
+	switch v := reply.(type) {
+	case server.Simple:
+		return string(v)
+	case int:
+		return int64(v)
+	case []any:
+		for i := range v {
+			v[i] = plain(v[i])
 		}
-		values[i] = value
 	}
-	return values, nil
+	return reply
 }

@@ -45,8 +45,8 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 // start runs the servers and makes a cluster of them.
 func (c *Cluster) start(servers int) error {
 	for range servers {
-		s, err := startMember()
-		if err != nil {
+		s := &Server{args: memberArgs}
+		if err := s.start(busPort); err != nil {
 			return err
 		}
 		c.Servers = append(c.Servers, s)
@@ -56,19 +56,18 @@ func (c *Cluster) start(servers int) error {
 			return err
 		}
 	}
-	return within(settleWithin, "the cluster is ready", c.Ready)
+	return await(settleWithin, c.Ready, "the cluster is ready")
 }
 
-// startMember runs a server that is to be part of a cluster.
-func startMember() (*Server, error) {
-	return startAt(busPort,
-		"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
-		"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
-		"--cluster-require-full-coverage", "no",
-		// A replica may take over however long ago it lost its master, and is in sync
-		// without a delay that is meant for many replicas.
-		"--cluster-replica-validity-factor", "0",
-		"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+// memberArgs are those of a server that is to be part of a cluster.
+var memberArgs = []string{
+	"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf",
+	"--cluster-node-timeout", strconv.FormatInt(nodeTimeout.Milliseconds(), 10),
+	"--cluster-require-full-coverage", "no",
+	// A replica may take over however long ago it lost its master, and is in sync
+	// without a delay that is meant for many replicas.
+	"--cluster-replica-validity-factor", "0",
+	"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
 }
 
 // busPort finds a port whose companion for the cluster's bus is free as well.
@@ -106,7 +105,7 @@ func (c *Cluster) introduce() error {
 			}
 		}
 	}
-	return within(settleWithin, "every server knows every other", func() bool {
+	return await(settleWithin, func() bool {
 		for _, s := range c.Servers {
 			nodes, err := s.say("CLUSTER", "NODES")
 			if err != nil || strings.Count(nodes, "connected") < len(c.Servers) || strings.Contains(nodes, "handshake") {
@@ -114,7 +113,7 @@ func (c *Cluster) introduce() error {
 			}
 		}
 		return true
-	})
+	}, "every server knows every other")
 }
 
 // assign divides the slots among the masters.
@@ -171,12 +170,13 @@ func (c *Cluster) AwaitReady(t testing.TB) {
 }
 
 // Addrs are the host:port of the servers.
-func (c *Cluster) Addrs() []string {
-	addresses := make([]string, len(c.Servers))
-	for i, s := range c.Servers {
-		addresses[i] = s.Addr()
+func (c *Cluster) Addrs() []string { return addresses(c.Servers) }
+
+func addresses(servers []*Server) (all []string) {
+	for _, s := range servers {
+		all = append(all, s.Addr())
 	}
-	return addresses
+	return all
 }
 
 // stop ends the servers, side by side.
@@ -186,16 +186,6 @@ func (c *Cluster) stop() {
 		ends.Go(s.stop)
 	}
 	ends.Wait()
-}
-
-// within waits for cond.
-func within(limit time.Duration, what string, cond func() bool) error {
-	for end := time.Now().Add(limit); !cond(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			return fmt.Errorf("not within %v: %s", limit, what)
-		}
-	}
-	return nil
 }
 
 // say sends a command whose reply is a text.

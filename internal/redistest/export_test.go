@@ -1,7 +1,6 @@
 package redistest
 
 var (
-	RoundTrip   = roundTrip
-	ReadRequest = readRequest
-	Request     = request
+	RoundTrip = roundTrip
+	Request   = request
 )

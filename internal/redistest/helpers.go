@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -24,18 +25,20 @@ func Name(t testing.TB) string {
 // the given time. What names the condition, as in "the lock is free".
 func Eventually(t testing.TB, within time.Duration, cond func() bool, what string) {
 	t.Helper()
-	limit := time.NewTimer(within)
-	defer limit.Stop()
-	pause := time.Millisecond
-	for !cond() {
-		select {
-		case <-limit.C:
-			if !cond() {
-				t.Fatalf("not within %v: %s", within, what)
-			}
-			return
-		case <-time.After(pause):
-			pause = min(2*pause, 20*time.Millisecond)
-		}
+	if err := await(within, cond, what); err != nil {
+		t.Fatalf("%v", err)
 	}
+}
+
+// await is Eventually without a test.
+func await(within time.Duration, cond func() bool, what string) error {
+	limit, pause := time.Now().Add(within), time.Millisecond
+	for !cond() {
+		if time.Now().After(limit) {
+			return fmt.Errorf("not within %v: %s", within, what)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 20*time.Millisecond)
+	}
+	return nil
 }

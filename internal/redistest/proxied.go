@@ -5,12 +5,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
 )
 
 // proxied is one connection through a proxy.
@@ -87,10 +86,11 @@ func (c *proxied) cut() {
 func (c *proxied) carryRequests() {
 	from := bufio.NewReader(c.client)
 	for {
-		raw, err := readRequest(from)
+		text, err := proto.Read(from)
 		if err != nil || !c.pass(true) {
 			return
 		}
+		raw := []byte(text)
 		hit, unsent := c.proxy.hit(raw)
 		if hit && unsent {
 			return
@@ -192,32 +192,4 @@ func (p *Proxy) obstacles() (hole chan struct{}, delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hole, p.delay
-}
-
-// readRequest reads one request, as raw bytes.
-func readRequest(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	raw := []byte(line)
-	words, err := strconv.Atoi(strings.Trim(line, "*\r\n"))
-	if err != nil {
-		return nil, fmt.Errorf("not a request: %q", line)
-	}
-	for range words {
-		if line, err = r.ReadString('\n'); err != nil {
-			return nil, err
-		}
-		length, err := strconv.Atoi(strings.Trim(line, "$\r\n"))
-		if err != nil {
-			return nil, fmt.Errorf("not a request: %q", line)
-		}
-		word := make([]byte, length+len("\r\n"))
-		if _, err := io.ReadFull(r, word); err != nil {
-			return nil, err
-		}
-		raw = append(append(raw, line...), word...)
-	}
-	return raw, nil
 }

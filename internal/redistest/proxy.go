@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"crypto/tls"
 	"net"
 	"sync"
 	"testing"
@@ -37,7 +38,21 @@ type strike struct {
 // test, at which it waits for its goroutines.
 func NewProxy(t testing.TB, upstream string) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return proxyAt(t, net.Listen, upstream)
+}
+
+// NewTLSFront encrypts the way to a server until the end of the test: it
+// accepts TLS connections at the returned host:port and passes them on.
+func NewTLSFront(t testing.TB, upstream string, certificate tls.Certificate) (address string) {
+	t.Helper()
+	return proxyAt(t, func(network, address string) (net.Listener, error) {
+		return tls.Listen(network, address, &tls.Config{Certificates: []tls.Certificate{certificate}})
+	}, upstream).Addr()
+}
+
+func proxyAt(t testing.TB, listen func(network, address string) (net.Listener, error), upstream string) *Proxy {
+	t.Helper()
+	listener, err := listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,8 @@
 package redistest_test
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -184,23 +182,6 @@ func TestEventually(t *testing.T) {
 	redistest.Eventually(&impatient, 30*time.Millisecond, func() bool { return false }, "the impossible")
 	if took := time.Since(begin); !impatient.happened || took < 30*time.Millisecond {
 		t.Errorf("failed=%v after %v", impatient.happened, took)
-	}
-}
-
-func TestRequestsAreReadWhole(t *testing.T) {
-	t.Parallel()
-	stream := bytes.Join([][]byte{redistest.Request("SET", "k\r\n*1", ""), redistest.Request("PING")}, nil)
-	r := bufio.NewReader(bytes.NewReader(stream))
-	for _, want := range [][]byte{redistest.Request("SET", "k\r\n*1", ""), redistest.Request("PING")} {
-		if got, err := redistest.ReadRequest(r); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
-	}
-	if _, err := redistest.ReadRequest(r); !errors.Is(err, io.EOF) {
-		t.Errorf("at the end: %v", err)
-	}
-	if _, err := redistest.ReadRequest(bufio.NewReader(strings.NewReader("GET / HTTP/1.1\r\n"))); err == nil {
-		t.Error("nonsense was accepted")
 	}
 }
 

@@ -42,12 +42,7 @@ func StartSentinels(t testing.TB, args ...string) *Sentinels {
 // knows when it is restarted.
 func StartSentinel(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s := &Server{sentinel: true, args: args}
-	if err := s.start(freePort); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.stop)
-	return s
+	return (&Server{sentinel: true, args: args}).begin(t)
 }
 
 // Watch has a sentinel watch over a primary, which it replaces when so many sentinels
@@ -88,32 +83,21 @@ func property(words []any, name string) any {
 }
 
 // Addrs are the host:port of the sentinels.
-func (s *Sentinels) Addrs() []string {
-	addresses := make([]string, len(s.Sentinels))
-	for i, sentinel := range s.Sentinels {
-		addresses[i] = sentinel.Addr()
-	}
-	return addresses
-}
+func (s *Sentinels) Addrs() []string { return addresses(s.Sentinels) }
 
 // Primary waits until all sentinels that run name the same primary, which thinks so too.
 func (s *Sentinels) Primary(t testing.TB) *Member {
 	t.Helper()
-	return s.awaitPrimary(t, nil)
+	return s.AwaitFailover(t, nil)
 }
 
 // AwaitFailover waits until a primary has been replaced in the eyes of all sentinels that
 // run, and returns the new one.
-func (s *Sentinels) AwaitFailover(t testing.TB, old *Member) *Member {
-	t.Helper()
-	return s.awaitPrimary(t, old)
-}
-
-func (s *Sentinels) awaitPrimary(t testing.TB, not *Member) (primary *Member) {
+func (s *Sentinels) AwaitFailover(t testing.TB, old *Member) (primary *Member) {
 	t.Helper()
 	Eventually(t, settleWithin, func() bool {
 		primary = s.agreed()
-		if primary == nil || primary == not {
+		if primary == nil || primary == old {
 			return false
 		}
 		role, err := roundTrip(primary.Server.Addr(), "ROLE")

@@ -47,23 +47,20 @@ func Program() string { return cmp.Or(os.Getenv("REDLATCH_SERVER"), "redis-serve
 // appended to those of its command line, such as "--requirepass", "secret".
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s, err := start(args...)
-	if err != nil {
+	return (&Server{args: args}).begin(t)
+}
+
+// begin runs a server until the end of the test.
+func (s *Server) begin(t testing.TB) *Server {
+	t.Helper()
+	if err := s.start(freePort); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.stop)
 	return s
 }
 
-func start(args ...string) (*Server, error) { return startAt(freePort, args...) }
-
-// startAt runs a server on a port that choose finds.
-func startAt(choose func() (int, error), args ...string) (*Server, error) {
-	s := &Server{args: args}
-	return s, s.start(choose)
-}
-
-// start runs the server for the first time. Nothing is left behind when it fails.
+// start runs the server for the first time, on a port that choose finds. Nothing is left behind when it fails.
 func (s *Server) start(choose func() (int, error)) error {
 	if _, err := exec.LookPath(Program()); err != nil {
 		return fmt.Errorf("install %[1]s (Debian: apt-get install %[1]s)", Program())

@@ -7,11 +7,16 @@ import (
 	"testing"
 )
 
-// shared is the server of this test binary.
-var shared struct {
-	once   sync.Once
-	server *Server
-	err    error
+// ends stop what the tests of this binary share.
+var (
+	endsMutex sync.Mutex
+	ends      []func()
+)
+
+func atEnd(stop func()) {
+	endsMutex.Lock()
+	defer endsMutex.Unlock()
+	ends = append(ends, stop)
 }
 
 // Shared returns one server for all tests of the binary, started at its first
@@ -19,32 +24,35 @@ var shared struct {
 // own (Name), never flush, freeze or kill it.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start() })
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	return shared.server
-}
-
-// sharedCluster is the cluster of this test binary.
-var sharedCluster struct {
-	once    sync.Once
-	cluster *Cluster
-	err     error
+	return shared(t, startShared)
 }
 
 // SharedCluster is to clusters what Shared is to servers: one for all tests of the
 // binary, with three masters and no replica, whose slots stay where they are.
 func SharedCluster(t testing.TB) *Cluster {
 	t.Helper()
-	sharedCluster.once.Do(func() {
-		sharedCluster.cluster = &Cluster{masters: 3}
-		sharedCluster.err = sharedCluster.cluster.start(3)
-	})
-	if sharedCluster.err != nil {
-		t.Fatal(sharedCluster.err)
+	return shared(t, startSharedCluster)
+}
+
+var startShared = sync.OnceValues(func() (*Server, error) {
+	s := &Server{}
+	atEnd(s.stop)
+	return s, s.start(freePort)
+})
+
+var startSharedCluster = sync.OnceValues(func() (*Cluster, error) {
+	c := &Cluster{masters: 3}
+	atEnd(c.stop)
+	return c, c.start(3)
+})
+
+func shared[T any](t testing.TB, start func() (T, error)) T {
+	t.Helper()
+	one, err := start()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return sharedCluster.cluster
+	return one
 }
 
 // Main runs the tests of a package, stops the shared servers and fails the run
@@ -53,11 +61,8 @@ func SharedCluster(t testing.TB) *Cluster {
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
-	if shared.server != nil {
-		shared.server.stop()
-	}
-	if sharedCluster.cluster != nil {
-		sharedCluster.cluster.stop()
+	for _, end := range ends {
+		end()
 	}
 	if code == 0 {
 		if left := leftOver(); left != "" {

@@ -93,31 +93,35 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 // agreed says whether all servers that answer have the same view of every master: its
 // epoch and its slots.
 func (c *Cluster) agreed() bool {
-	var common string
+	views := map[string]bool{}
 	for _, s := range c.Servers {
 		if s.process == nil || s.frozen {
 			continue
 		}
-		nodes, err := s.say("CLUSTER", "NODES")
+		masters, err := s.masters()
 		if err != nil {
 			return false
 		}
 		var view []string
-		for line := range strings.Lines(nodes) {
-			// id address flags master ping pong epoch link slots...
-			if words := strings.Fields(line); len(words) >= 8 && strings.Contains(words[2], "master") {
-				view = append(view, fmt.Sprint(words[0], words[6], words[8:]))
-			}
+		for _, words := range masters {
+			view = append(view, fmt.Sprint(words[0], words[6], words[8:]))
 		}
 		slices.Sort(view)
-		if common == "" {
-			common = fmt.Sprint(view)
-		}
-		if common != fmt.Sprint(view) {
-			return false
+		views[fmt.Sprint(view)] = true
+	}
+	return len(views) < 2
+}
+
+// masters are the lines of CLUSTER NODES about masters, in words: id address flags master
+// ping pong epoch link slots...
+func (s *Server) masters() (all [][]string, err error) {
+	nodes, err := s.say("CLUSTER", "NODES")
+	for line := range strings.Lines(nodes) {
+		if words := strings.Fields(line); len(words) >= 8 && strings.Contains(words[2], "master") {
+			all = append(all, words)
 		}
 	}
-	return true
+	return all, err
 }
 
 // FailOver has the replica of the master of key take over in an orderly way, and waits
@@ -164,18 +168,12 @@ func (s *Server) owns(slot int) (epoch int64, yes bool) {
 	if s.process == nil || s.frozen {
 		return 0, false
 	}
-	nodes, err := s.say("CLUSTER", "NODES")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(nodes) {
-		// id address flags master ping pong epoch link slots...
-		words := strings.Fields(line)
-		if len(words) < 8 || !strings.Contains(words[2], "myself") || !strings.Contains(words[2], "master") {
-			continue
+	masters, _ := s.masters() // none of a server that does not answer
+	for _, words := range masters {
+		if strings.Contains(words[2], "myself") {
+			epoch, _ = strconv.ParseInt(words[6], 10, 64)
+			return epoch, slices.ContainsFunc(words[8:], func(span string) bool { return covers(span, slot) })
 		}
-		epoch, _ = strconv.ParseInt(words[6], 10, 64)
-		return epoch, slices.ContainsFunc(words[8:], func(span string) bool { return covers(span, slot) })
 	}
 	return 0, false
 }
