@@ -13,15 +13,7 @@ import (
 // awaitValue waits until a key has a value.
 func awaitValue(t *testing.T, d driver.Driver, key, want string) {
 	t.Helper()
-	for limit := time.Now().Add(slow); ; time.Sleep(time.Millisecond) {
-		got := do(t, d, command("GET", key)).Str
-		if got == want {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("%s is %q, want %q", key, got, want)
-		}
-	}
+	await(t, key+" is "+want, func() bool { return do(t, d, command("GET", key)).Str == want })
 }
 
 // dedicatedPipelineHasOneConnection: a transaction is a state of the connection, so that

@@ -97,12 +97,12 @@ func pipelines(d driver.Driver) map[string]func(context.Context, ...driver.Comma
 // unique is a key or channel that no other test uses.
 func unique() string { return "drivertest-" + rand.Text()[:10] }
 
-// within waits for done, and fails the test when it takes longer than slow.
-func within(t *testing.T, done <-chan struct{}, what string) {
+// await waits until cond holds, and fails the test when that takes longer than slow.
+func await(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	select {
-	case <-done:
-	case <-time.After(slow):
-		t.Fatalf("not within %v: %s", slow, what)
+	for limit := time.Now().Add(slow); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("not within %v: %s", slow, what)
+		}
 	}
 }

@@ -18,11 +18,7 @@ import (
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
-	// news has a token if there is a line that await has not seen yet.
-	news chan struct{}
 }
-
-func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1)} }
 
 func (r *recorder) events() driver.Events {
 	return driver.Events{
@@ -33,12 +29,8 @@ func (r *recorder) events() driver.Events {
 
 func (r *recorder) add(line string) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)
-	r.mu.Unlock()
-	select {
-	case r.news <- struct{}{}:
-	default:
-	}
 }
 
 func (r *recorder) snapshot() []string {
@@ -47,28 +39,20 @@ func (r *recorder) snapshot() []string {
 	return slices.Clone(r.lines)
 }
 
-// await waits until the lines satisfy a condition, and returns them.
-func (r *recorder) await(t *testing.T, what string, cond func(lines []string) bool) []string {
+// awaitLines waits until there are so many lines, and returns them.
+func (r *recorder) awaitLines(t *testing.T, n int) (lines []string) {
 	t.Helper()
-	limit := time.NewTimer(slow)
-	defer limit.Stop()
-	for {
-		lines := r.snapshot()
-		if cond(lines) {
-			return lines
-		}
-		select {
-		case <-r.news:
-		case <-limit.C:
-			t.Fatalf("not within %v: %s; the events so far, at most 20: %q", slow, what, lines[:min(20, len(lines))])
-		}
-	}
+	await(t, strconv.Itoa(n)+" events", func() bool {
+		lines = r.snapshot()
+		return len(lines) >= n
+	})
+	return lines
 }
 
 // awaitLine waits for one line.
 func (r *recorder) awaitLine(t *testing.T, line string) {
 	t.Helper()
-	r.await(t, "the event "+line, func(lines []string) bool { return slices.Contains(lines, line) })
+	await(t, "the event "+line, func() bool { return slices.Contains(r.snapshot(), line) })
 }
 
 // listen opens a listener that ends with the test.
@@ -114,7 +98,7 @@ func acknowledgementsComeBeforeMessages(t *testing.T, d driver.Driver) {
 	defer publisher.Wait()
 	defer enough.Store(true)
 
-	r := newRecorder()
+	r := &recorder{}
 	l := listen(t, d, r.events())
 	for i := range channels {
 		if err := l.Subscribe(t.Context(), channel(i)); err != nil {
@@ -134,7 +118,7 @@ func acknowledgementsComeBeforeMessages(t *testing.T, d driver.Driver) {
 
 func messagesComeInOrder(t *testing.T, d driver.Driver) {
 	channel := unique()
-	r := newRecorder()
+	r := &recorder{}
 	subscribe(t, listen(t, d, r.events()), r, channel)
 	const messages = 1000
 	want := []string{"+" + channel}
@@ -143,7 +127,7 @@ func messagesComeInOrder(t *testing.T, d driver.Driver) {
 		do(t, d, eval("return redis.call('publish', KEYS[1], ARGV[1])", channel, strconv.Itoa(i)))
 		want = append(want, fmt.Sprint(channel, " ", i))
 	}
-	got := r.await(t, "all messages", func(lines []string) bool { return len(lines) >= len(want) })
+	got := r.awaitLines(t, len(want))
 	if !slices.Equal(got, want) {
 		t.Errorf("the order is not that of publishing: %q", got)
 	}
@@ -155,13 +139,13 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 	for i := range 1000 {
 		channels = append(channels, prefix+strconv.Itoa(i))
 	}
-	r := newRecorder()
+	r := &recorder{}
 	l := listen(t, d, r.events())
 	subscribe(t, l, r, channels[0])
 	if err := l.Subscribe(t.Context(), channels[1:]...); err != nil {
 		t.Fatal(err)
 	}
-	r.await(t, "all acknowledgements", func(lines []string) bool { return len(lines) >= len(channels) })
+	r.awaitLines(t, len(channels))
 	for _, channel := range channels {
 		want = append(want, "+"+channel)
 	}
@@ -170,7 +154,7 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 		publish(t, d, channel, "x")
 		want = append(want, channel+" x")
 	}
-	got := r.await(t, "all messages", func(lines []string) bool { return len(lines) >= len(want) })
+	got := r.awaitLines(t, len(want))
 	if !slices.Equal(got, want) {
 		t.Errorf("%d events, not the %d expected", len(got), len(want))
 	}
@@ -181,7 +165,7 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 
 func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
 	dropped, kept := unique(), unique()
-	r := newRecorder()
+	r := &recorder{}
 	l := listen(t, d, r.events())
 	subscribe(t, l, r, dropped, kept)
 	if err := l.Unsubscribe(t.Context(), dropped); err != nil {
@@ -219,15 +203,9 @@ func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
 // awaitReceivers waits until a channel has so many subscribers.
 func awaitReceivers(t *testing.T, d driver.Driver, channel string, want int64) {
 	t.Helper()
-	for limit := time.Now().Add(slow); ; time.Sleep(time.Millisecond) {
-		count := do(t, d, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}, Key: channel}).Array[1].Int
-		if count == want {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("%s has %d subscribers, want %d", channel, count, want)
-		}
-	}
+	await(t, fmt.Sprintf("%s has %d subscribers", channel, want), func() bool {
+		return do(t, d, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}, Key: channel}).Array[1].Int == want
+	})
 }
 
 // closedListenerIsSilent closes a listener in the middle of a stream of messages.
@@ -235,10 +213,9 @@ func closedListenerIsSilent(t *testing.T, d driver.Driver) {
 	channel := unique()
 	var closed atomic.Bool
 	var late atomic.Int64
-	first := make(chan struct{})
-	var once sync.Once
+	var first atomic.Bool
 	l := listen(t, d, driver.Events{Message: func(string, string) {
-		once.Do(func() { close(first) })
+		first.Store(true)
 		time.Sleep(50 * time.Microsecond) // so that some messages wait to be delivered
 		if closed.Load() {
 			late.Add(1)
@@ -258,17 +235,13 @@ func closedListenerIsSilent(t *testing.T, d driver.Driver) {
 	defer publisher.Wait()
 	defer enough.Store(true)
 
-	within(t, first, "the first message")
-	select {
-	case <-l.Done():
+	await(t, "the first message", first.Load)
+	if isDone(l) {
 		t.Fatal("Done is closed although the listener is not")
-	default:
 	}
 	l.Close()
 	closed.Store(true)
-	select {
-	case <-l.Done():
-	default:
+	if !isDone(l) {
 		t.Error("Done is not closed after Close")
 	}
 	l.Close()
@@ -286,7 +259,7 @@ func closeEndsTheListeners(t *testing.T, d driver.Driver) {
 	a, b := listen(t, d, driver.Events{}), listen(t, d, driver.Events{})
 	a.Close()
 	d.Close()
-	within(t, b.Done(), "the end of the listener")
+	await(t, "the end of the listener", func() bool { return isDone(b) })
 }
 
 // listenersDoWithoutFunctions: nil means that nobody is interested.
@@ -301,9 +274,16 @@ func listenersDoWithoutFunctions(t *testing.T, d driver.Driver) {
 	if err := l.Unsubscribe(t.Context(), channel); err != nil {
 		t.Fatal(err)
 	}
+	if isDone(l) {
+		t.Error("the listener has ended")
+	}
+}
+
+func isDone(l driver.Listener) bool {
 	select {
 	case <-l.Done():
-		t.Error("the listener has ended")
+		return true
 	default:
+		return false
 	}
 }
