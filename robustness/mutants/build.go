@@ -19,7 +19,8 @@ import (
 type laboratory struct {
 	tree, scratch, overlay string
 
-	named map[string][]string // by folder, the tests that entries by hand name; none: all run
+	patience time.Duration       // with a mutant, beside three times what its tests take on the code as it is
+	named    map[string][]string // by folder, the tests that entries by hand name; none: all run
 
 	mu     sync.Mutex
 	suites map[string]func() (*suite, error)
@@ -57,12 +58,13 @@ func prepare(tree, scratch string, loaded []*room, chosen []mutant) (l *laborato
 		}
 	}
 	l = &laboratory{
-		tree: tree, scratch: scratch, overlay: filepath.Join(scratch, "overlay.json"),
+		tree: tree, scratch: scratch, overlay: filepath.Join(scratch, "overlay.json"), patience: 10 * time.Second,
 		named: make(map[string][]string), suites: make(map[string]func() (*suite, error)),
 	}
 	for _, m := range chosen {
 		for i, name := range m.named {
 			l.named[m.tests[i]] = append(l.named[m.tests[i]], "^"+name+"$")
+			l.patience = time.Minute // a named test fails by itself: it may wait for what never comes
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
@@ -105,10 +107,7 @@ func (l *laboratory) build(ctx context.Context, folder string) (*suite, error) {
 		return nil, err
 	}
 	took := time.Since(began)
-	s.limit = 3*took + 10*time.Second
-	if l.named[folder] != nil {
-		s.limit += time.Minute // a named test fails by itself: it may wait for what never comes
-	}
+	s.limit = 3*took + l.patience
 	fmt.Printf("%s takes %.0f s on the code as it is\n", folder, took.Seconds())
 	for _, found := range failed.FindAllStringSubmatch(output, -1) {
 		fmt.Printf("%s fails on the code as it is, and is left out\n", cmp.Or(found[1], found[2]))

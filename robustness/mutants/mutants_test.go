@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"go/importer"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tree is where the module begins.
@@ -148,6 +151,57 @@ return math.max(x, y)
 	for _, m := range found {
 		if m.line == 1 {
 			t.Errorf("a comment was broken: %v", m)
+		}
+	}
+}
+
+// Goal: what becomes of a mutant is said truly. Method: a module of one function and one test, and mutants
+// that survive, are killed, hang, and do not build; tried by all tests, and by the test that an entry names.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	module := t.TempDir()
+	texts := map[string]string{
+		"go.mod":      "module example.com/m\n\ngo 1.26\n",
+		"p/p.go":      "package p\n\nfunc add(a, b int) int {\n\tfor i := 0; i < b; i++ {\n\t\ta++\n\t}\n\treturn a\n}\n",
+		"p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif add(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+	}
+	for name, text := range texts {
+		file := filepath.Join(module, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, named := range [][]string{nil, {"TestAdd"}} {
+		for _, c := range []struct {
+			old, new, killer, wrong string
+			wrongIfNamed            string
+		}{
+			{old: "i < b", new: "i != b"},
+			{old: "a++", new: "a += 2", killer: "TestAdd"},
+			{old: "i++", new: "", killer: hangs, wrongIfNamed: "another reason: hang"},
+			{old: "a++", new: "panic(a)", killer: "TestAdd", wrongIfNamed: "another reason"},
+			{old: "a++", new: "a = nil", wrong: "does not build", wrongIfNamed: "does not build"},
+		} {
+			at := strings.Index(texts["p/p.go"], c.old)
+			m := of("p/p.go", texts["p/p.go"], at, at+len(c.old), c.new, "")
+			m.id, m.tests, m.named = 1, []string{"p"}, named
+			r := &room{folder: "p", name: "p", texts: map[string]string{"p/p.go": texts["p/p.go"]}}
+			l, err := prepare(module, t.TempDir(), []*room{r}, []mutant{m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.patience = time.Second
+			want := c.wrong
+			if named != nil {
+				want = c.wrongIfNamed
+			}
+			v := l.try(t.Context(), m)
+			if said := fmt.Sprint(v.wrong); want != "" && !strings.Contains(said, want) || want == "" && v.wrong != nil {
+				t.Errorf("%s instead of %s, named %q: %s", c.new, c.old, named, said)
+			}
+			if want == "" && !strings.HasPrefix(v.killer, c.killer) || c.killer == "" && v.killer != "" {
+				t.Errorf("%s instead of %s, named %q: killed by %q", c.new, c.old, named, v.killer)
+			}
 		}
 	}
 }
