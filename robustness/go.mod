@@ -7,7 +7,6 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/redlatch/redlatch v0.0.0
 	github.com/yuin/gopher-lua v1.1.1
-	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -4,12 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { redistest.Main(m) }
 
 // Goal: nothing that may happen breaks a promise. Method: everything that may happen, up to a
 // depth; REDLATCH_STRETCH times half a million states if that is set; two moves less under the

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -18,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // scripts leave much behind
 	random.Replace(drawn)
-	goleak.VerifyTestMain(m)
+	redistest.Main(m)
 }
 
 // Goal: a failure can be repeated. Method: every theme twice; what happened has to be the same,

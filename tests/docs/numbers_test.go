@@ -134,7 +134,7 @@ var numbers = []number{
 	// The command and the Makefile.
 	{"README.md", `Their leases are (2 seconds) long`, "cmd/redlatch/*.go", `settings\.Lease = (2 \* time\.Second)`},
 	{"docs/cli.md", `They have (250ms) to end`, "cmd/redlatch/internal/supervise/*.go", `defaultGrace = (.*)`},
-	{"docs/simulation.md", `not find these within (\d+) seeds`, "robustness/sim/mutation_test.go", `m\.from\+(\d+)\)`},
+	{"docs/simulation.md", `not find these within (\d+) seeds`, "robustness/sim/mutation_test.go", `round := range (\d+)`},
 	{"docs/simulation.md", `then wake (\d+) times less often`, "robustness/sim/*.go", `signal\.Slow\(([1-9]\d*)\)`},
 	{"docs/simulation.md", `until ([\d,]+) hours are simulated`, "Makefile", `REDLATCH_HOURS \?= (\d+)`},
 	{"docs/simulation.md", `for (3 minutes) at most`, "Makefile", `REDLATCH_SIM +\?= (\w+)`},
