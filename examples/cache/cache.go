@@ -18,14 +18,14 @@ type cache struct {
 
 // read returns the value. If it is stale, one process refreshes it, and the others wait for that one.
 func (c *cache) read(ctx context.Context) (string, error) {
-	value, err := c.get(ctx, c.lock.RLocker())
+	value, err := redlatch.DoValue(ctx, c.lock.RLocker(), c.stored)
 	if value != "" || err != nil {
 		return value, err
 	}
 	// The read side is released by now: to ask for the write side while holding it would wait for
 	// oneself, and is refused (redlatch.ErrUpgrade).
 	return redlatch.DoValue(ctx, c.lock, func(ctx context.Context, hold *redlatch.Hold) (string, error) {
-		if value, err := c.stored(ctx); value != "" || err != nil {
+		if value, err := c.stored(ctx, hold); value != "" || err != nil {
 			return value, err // another one has refreshed it meanwhile
 		}
 		value, err := c.load(ctx)
@@ -39,15 +39,8 @@ func (c *cache) read(ctx context.Context) (string, error) {
 	})
 }
 
-// get returns the value under a lock, "" if it is stale.
-func (c *cache) get(ctx context.Context, l redlatch.Lock) (string, error) {
-	return redlatch.DoValue(ctx, l, func(ctx context.Context, _ *redlatch.Hold) (string, error) {
-		return c.stored(ctx)
-	})
-}
-
-// stored reads the value from Redis.
-func (c *cache) stored(ctx context.Context) (string, error) {
+// stored reads the value from Redis, "" if it is stale, while the lock is held.
+func (c *cache) stored(ctx context.Context, _ *redlatch.Hold) (string, error) {
 	reply := c.redis.Do(ctx, driver.Command{Words: []string{"GET", "rates"}, Key: "rates"})
 	return reply.Str, reply.Err
 }

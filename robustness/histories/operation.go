@@ -41,39 +41,24 @@ type Seen struct {
 }
 
 func (o Operation) String() string {
-	side := "write"
-	if o.Read {
-		side = "read"
-	}
+	what := "write"
 	switch {
 	case o.N != 0 || o.Verb == Drain:
-		return o.ofPermits()
-	case o.Verb == End:
-		return fmt.Sprintf("what owner %d holds may end", o.Owner)
+		what = fmt.Sprintf("%d permits", o.N)
 	case o.Verb == Look:
-		return fmt.Sprintf("look: %+v", o.Seen)
-	case o.Verb == Release && o.Unknown:
-		return fmt.Sprintf("owner %d releases %s?", o.Owner, side)
-	case o.Verb == Release:
-		return fmt.Sprintf("owner %d releases %s", o.Owner, side)
-	case o.Refused:
-		return fmt.Sprintf("owner %d is refused %s", o.Owner, side)
-	case o.Unknown:
-		return fmt.Sprintf("owner %d acquires %s?", o.Owner, side)
+		what = fmt.Sprintf("%+v", o.Seen)
+	case o.Read:
+		what = "read"
 	}
-	return fmt.Sprintf("owner %d acquires %s, token %d", o.Owner, side, o.Token)
-}
-
-func (o Operation) ofPermits() string {
-	text := map[Verb]string{
-		Acquire: "owner %d acquires %d permits", Release: "owner %d releases %d permits",
-		Resize: "owner %d changes the permits by %d", Drain: "owner %d drains %d permits",
-	}[o.Verb]
+	verb := [...]string{"acquires", "releases", "may lose", "sees", "changes the permits by", "drains"}[o.Verb]
+	text := fmt.Sprintf("owner %d %s %s", o.Owner, verb, what)
 	switch {
 	case o.Unknown:
 		text += "?"
 	case o.Refused:
 		text += ", and is refused"
+	case o.Token != 0:
+		text += fmt.Sprintf(", token %d", o.Token)
 	}
-	return fmt.Sprintf(text, o.Owner, o.N)
+	return text
 }
