@@ -44,6 +44,19 @@ func (s *Server) Keys() (all []Key) {
 	return all
 }
 
+// Aged are the keys of which something is left when some time has passed.
+func Aged(keys []Key, passed time.Duration) (left []Key) {
+	for _, k := range keys {
+		if k.TTL != None {
+			if k.TTL -= passed; k.TTL <= 0 {
+				continue
+			}
+		}
+		left = append(left, k)
+	}
+	return left
+}
+
 // Replace replaces all keys.
 func (s *Server) Replace(all []Key) {
 	s.FlushAll()

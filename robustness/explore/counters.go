@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/robustness/internal/redisson"
@@ -67,7 +68,7 @@ const absent = -100
 func (c *counters) begin() tally {
 	at := tally{faults: 3, senders: [2]sender{{had: c.had}, {had: c.had}}}
 	if c.start != absent {
-		at.keys = c.world.redis.intern([]item{{name: lockName, kind: "string", words: []string{strconv.Itoa(c.start)}, ttl: none}}).id
+		at.keys = c.world.redis.intern([]item{{Name: lockName, Kind: "string", Words: []string{strconv.Itoa(c.start)}, TTL: embedded.None}}).id
 	}
 	return at
 }
@@ -77,7 +78,7 @@ func (c *counters) show(at tally) string { return c.world.redis.all[at.keys].Str
 // count is the counter of some keys.
 func (k *keys) count() int {
 	if it := k.find(lockName); it != nil {
-		return must(strconv.Atoi(it.words[0]))
+		return must(strconv.Atoi(it.Words[0]))
 	}
 	return absent
 }

@@ -58,16 +58,16 @@ func (k *keys) fairQueue() *fairQueue {
 	}
 	q := &fairQueue{deadlines: map[string]float64{}, keepAlives: map[string]float64{}}
 	for _, it := range k.items {
-		switch it.name {
+		switch it.Name {
 		case protocol.FairQueue(lockName):
-			q.waiters = it.words
+			q.waiters = it.Words
 		case protocol.FairDeadlines(lockName):
-			for i, owner := range it.words {
-				q.deadlines[owner] = it.scores[i]
+			for i, owner := range it.Words {
+				q.deadlines[owner] = it.Scores[i]
 			}
 		case protocol.FairKeepAlives(lockName):
-			for i, client := range it.words {
-				q.keepAlives[client] = it.scores[i]
+			for i, client := range it.Words {
+				q.keepAlives[client] = it.Scores[i]
 			}
 		}
 	}

@@ -21,67 +21,39 @@ type keys struct {
 	permits *semaphore
 }
 
-// item is one key.
-type item struct {
-	name   string
-	kind   string
-	words  []string  // a string, a list, the fields and values of a hash, the members of a set
-	scores []float64 // of a sorted set: times, in milliseconds from now on
-	ttl    int32     // in milliseconds; -1 without
-}
-
-const none = int32(-1)
+// item is one key. Its scores are times, in milliseconds from now on.
+type item = embedded.Key
 
 // dump reads all keys of a server.
-func dump(s *embedded.Server) []item {
-	var items []item
-	for _, k := range s.Keys() {
-		it := item{name: k.Name, kind: k.Kind, words: k.Words, ttl: none}
-		if k.TTL != embedded.None {
-			it.ttl = int32(k.TTL.Milliseconds())
+func dump(s *embedded.Server) []item { return shifted(s.Keys(), -epoch.UnixMilli()) }
+
+// load replaces the keys of a server by these.
+func (k *keys) load(s *embedded.Server) { s.Replace(shifted(k.items, epoch.UnixMilli())) }
+
+// shifted are keys with scores that are greater by some milliseconds.
+func shifted(items []item, ms int64) []item {
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Scores = slices.Clone(items[i].Scores)
+		for j := range items[i].Scores {
+			items[i].Scores[j] += float64(ms)
 		}
-		for _, score := range k.Scores {
-			it.scores = append(it.scores, score-float64(epoch.UnixMilli()))
-		}
-		items = append(items, it)
 	}
 	return items
 }
 
-// load replaces the keys of a server by these.
-func (k *keys) load(s *embedded.Server) {
-	var all []embedded.Key
-	for _, it := range k.items {
-		one := embedded.Key{Name: it.name, Kind: it.kind, Words: it.words, TTL: embedded.None}
-		if it.ttl != none {
-			one.TTL = time.Duration(it.ttl) * time.Millisecond
-		}
-		for _, score := range it.scores {
-			one.Scores = append(one.Scores, score+float64(epoch.UnixMilli()))
-		}
-		all = append(all, one)
-	}
-	s.Replace(all)
-}
+func millis(ttl time.Duration) int32 { return int32(ttl.Milliseconds()) }
 
 // longAgo is the earliest time that is told apart from earlier ones.
 const longAgo = -30_000
 
 // after returns the keys that are left some milliseconds later.
 func (k *keys) after(ms int32) []item {
-	var left []item
-	for _, it := range k.items {
-		if it.ttl != none {
-			if it.ttl <= ms {
-				continue
-			}
-			it.ttl -= ms
+	left := shifted(embedded.Aged(k.items, time.Duration(ms)*time.Millisecond), -int64(ms))
+	for _, it := range left {
+		for i := range it.Scores {
+			it.Scores[i] = max(it.Scores[i], longAgo)
 		}
-		it.scores = slices.Clone(it.scores)
-		for i := range it.scores {
-			it.scores[i] = max(it.scores[i]-float64(ms), longAgo)
-		}
-		left = append(left, it)
 	}
 	return left
 }
@@ -90,12 +62,12 @@ func (k *keys) after(ms int32) []item {
 func encode(items []item) string {
 	var b []byte
 	for _, it := range items {
-		b = append(append(b, it.name...), 0)
-		b = strconv.AppendInt(b, int64(it.ttl), 10)
-		for _, word := range it.words {
+		b = append(append(b, it.Name...), 0)
+		b = strconv.AppendInt(b, int64(it.TTL), 10)
+		for _, word := range it.Words {
 			b = append(append(b, 1), word...)
 		}
-		for _, score := range it.scores {
+		for _, score := range it.Scores {
 			b = strconv.AppendFloat(append(b, 2), score, 'f', -1, 64)
 		}
 		b = append(b, 3)
@@ -106,7 +78,7 @@ func encode(items []item) string {
 // find is a key, or nil.
 func (k *keys) find(name string) *item {
 	for i := range k.items {
-		if k.items[i].name == name {
+		if k.items[i].Name == name {
 			return &k.items[i]
 		}
 	}
@@ -120,12 +92,12 @@ func (k *keys) String() string {
 	}
 	var b strings.Builder
 	for _, it := range k.items {
-		fmt.Fprintf(&b, "    %s = %s", it.name, strings.Join(it.words, " "))
-		if it.scores != nil {
-			fmt.Fprintf(&b, " at %v", it.scores)
+		fmt.Fprintf(&b, "    %s = %s", it.Name, strings.Join(it.Words, " "))
+		if len(it.Scores) > 0 {
+			fmt.Fprintf(&b, " at %v", it.Scores)
 		}
-		if it.ttl != none {
-			fmt.Fprintf(&b, ", for %d ms", it.ttl)
+		if it.TTL != embedded.None {
+			fmt.Fprintf(&b, ", for %v", it.TTL)
 		}
 		b.WriteByte('\n')
 	}

@@ -33,18 +33,18 @@ func (k *keys) lock(name string) *lock {
 		k.locks = map[string]*lock{}
 	}
 	var l *lock
-	if it := k.find(name); it != nil && it.kind == "hash" {
-		l = &lock{ttl: it.ttl}
-		for i := 0; i < len(it.words); i += 2 {
-			if it.words[i] == "mode" {
-				l.mode = it.words[i+1]
+	if it := k.find(name); it != nil && it.Kind == "hash" {
+		l = &lock{ttl: millis(it.TTL)}
+		for i := 0; i < len(it.Words); i += 2 {
+			if it.Words[i] == "mode" {
+				l.mode = it.Words[i+1]
 				continue
 			}
-			f := field{name: it.words[i]}
-			f.count, _ = strconv.Atoi(it.words[i+1])
+			f := field{name: it.Words[i]}
+			f.count, _ = strconv.Atoi(it.Words[i+1])
 			for _, other := range k.items {
-				if strings.HasPrefix(other.name, "{"+name+"}:"+f.name+":rwlock_timeout:") {
-					f.left = max(f.left, other.ttl)
+				if strings.HasPrefix(other.Name, "{"+name+"}:"+f.name+":rwlock_timeout:") {
+					f.left = max(f.left, millis(other.TTL))
 				}
 			}
 			l.fields = append(l.fields, f)
@@ -81,10 +81,10 @@ func (l *lock) counts(field, count string) bool {
 // names says that an owner is named anywhere in the keys.
 func (k *keys) names(owner string) bool {
 	for _, it := range k.items {
-		if strings.Contains(it.name, owner+":") {
+		if strings.Contains(it.Name, owner+":") {
 			return true
 		}
-		for _, word := range it.words {
+		for _, word := range it.Words {
 			if strings.HasPrefix(word, owner) {
 				return true
 			}
@@ -109,9 +109,9 @@ var counter = protocol.TokenKey(lockName)
 // recount returns the value of the token counter, and sets it back to 1. Only its growth matters.
 func recount(items []item) (token int) {
 	for i := range items {
-		if items[i].name == counter {
-			token, _ = strconv.Atoi(items[i].words[0])
-			items[i].words = []string{"1"}
+		if items[i].Name == counter {
+			token, _ = strconv.Atoi(items[i].Words[0])
+			items[i].Words = []string{"1"}
 		}
 	}
 	return token

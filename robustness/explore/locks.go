@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -245,13 +246,13 @@ func addHolder(sides *[2][6]string, lock string, who int, reads bool) string {
 func (w *world) remains(k *keys) string {
 	for _, it := range k.items {
 		switch {
-		case strings.Contains(it.name, "_queue:") || strings.Contains(it.name, "_timeout:") || strings.Contains(it.name, ":fair:") || w.lasting(it.name):
-		case it.ttl != none && it.name == counter:
+		case strings.Contains(it.Name, "_queue:") || strings.Contains(it.Name, "_timeout:") || strings.Contains(it.Name, ":fair:") || w.lasting(it.Name):
+		case it.TTL != embedded.None && it.Name == counter:
 			return "the counter of tokens would go"
-		case it.ttl == none && it.name != counter:
-			return it.name + " would number for ever"
-		case it.ttl > w.longest():
-			return it.name + " lives for longer than anybody asked for"
+		case it.TTL == embedded.None && it.Name != counter:
+			return it.Name + " would live for ever"
+		case millis(it.TTL) > w.longest():
+			return it.Name + " lives for longer than anybody asked for"
 		}
 	}
 	return ""

@@ -46,11 +46,11 @@ func (k *keys) semaphore() *semaphore {
 	s := &semaphore{left: map[string]int32{}}
 	if it := k.find(lockName); it != nil {
 		s.exists = true
-		s.free, _ = strconv.Atoi(it.words[0])
+		s.free, _ = strconv.Atoi(it.Words[0])
 	}
 	if it := k.find(leased.InUse); it != nil {
-		for i, id := range it.words {
-			s.left[id] = max(int32(it.scores[i]), 0)
+		for i, id := range it.Words {
+			s.left[id] = max(int32(it.Scores[i]), 0)
 		}
 	}
 	k.permits = s
@@ -175,9 +175,9 @@ func (w *world) resize(s state, yield move) {
 }
 
 // makePermits gives a semaphore its permits.
-func (w *world) makePermits(n int8, ttl int32) {
+func (w *world) makePermits(n int8, ttl time.Duration) {
 	w.start.permits = n
-	w.start.keys = w.redis.intern([]item{{name: lockName, kind: "string", words: []string{strconv.Itoa(int(n))}, ttl: ttl}}).id
+	w.start.keys = w.redis.intern([]item{{Name: lockName, Kind: "string", Words: []string{strconv.Itoa(int(n))}, TTL: ttl}}).id
 }
 
 // lasting says that a key may live for longer than a lease.

@@ -2,7 +2,9 @@ package explore
 
 import (
 	"cmp"
+	"time"
 
+	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/robustness/internal/redisson"
 )
 
@@ -86,7 +88,7 @@ func newWorld(name string, mutations ...Mutation) (*world, error) {
 	w.name, w.redis, w.cached = name, server, map[question]*request{}
 	w.maxHolds, w.tick = cmp.Or(w.maxHolds, 2), cmp.Or(w.tick, second)
 	if w.start.faults = 2; w.start.permits > 0 {
-		w.makePermits(w.start.permits, cmp.Or(w.ttl, none))
+		w.makePermits(w.start.permits, cmp.Or(time.Duration(w.ttl)*time.Millisecond, embedded.None))
 	}
 	return &w, nil
 }

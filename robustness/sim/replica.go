@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -119,7 +120,7 @@ func (w *World) promote(f fault, s *redis) {
 	if s.down || r == nil || r.received < 0 {
 		return
 	}
-	kept := aged(r.keys, s.tick().Sub(r.at))
+	kept := embedded.Aged(r.keys, s.tick().Sub(r.at))
 	for _, b := range w.beliefs {
 		if sure := r == s.latest() || b.replicas == len(s.replicas); sure && b.replicas > 0 && time.Now().Before(b.safe) && !b.excused && !b.reported() {
 			for _, h := range singles(b.hold) {
@@ -166,4 +167,16 @@ func (w *World) checkReplicas(b *belief, now time.Time) {
 			w.violate("%s was told that %d replicas have %s, and %d have it", b.name(), b.replicas, b.lock.side(b.read), n)
 		}
 	}
+}
+
+// becomeReplica gives the server the keys of its replica.
+func (s *redis) becomeReplica() { s.mini.Replace(s.replica()) }
+
+// replica are the keys of its replica, without those whose time is over, or whose slot another server
+// has by now.
+func (s *redis) replica() (left []embedded.Key) {
+	left = embedded.Aged(s.copied, s.tick().Sub(s.copiedAt))
+	return slices.DeleteFunc(left, func(k embedded.Key) bool {
+		return s.member != nil && s.member.owner(driver.Slot(k.Name)) != s
+	})
 }
