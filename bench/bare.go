@@ -8,6 +8,8 @@ import (
 	"math"
 	"net"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -20,56 +22,72 @@ import (
 
 // What the server and the connection cost, without a lock library on top.
 
-// pair is the two requests of a worker: each is a command, or several in one pipeline.
+// send sends a request: a command, or several in one pipeline.
+type send func(ctx context.Context, request []driver.Command) error
+
+// pair is the two requests of a worker.
 type pair struct {
-	lock, unlock [][]string
+	lock, unlock []driver.Command
 	// number is the index of a word that counts the requests; 0 for none.
 	number int
 }
 
-// prepared makes the requests for a name, on a server that knows their scripts.
-type prepared func(name string) (pair, error)
+// connect makes a connection to send on, and returns what closes it.
+type connect func(ctx context.Context, address string, wire *wire) (send, func(), error)
 
-// bare opens a contestant that sends prepared requests through a rueidis client.
-func bare(prepare func(ctx context.Context, address string, c rueidis.Client) (prepared, error)) opener {
+// prepare makes the requests for a name, and what the server is sent before them: the scripts' sources
+// and what the scripts need.
+type prepare func(name string) (first []driver.Command, p pair)
+
+// bare opens a contestant that sends prepared requests.
+func bare(connect connect, prepare prepare) opener {
 	return func(ctx context.Context, address string, wire *wire) (client, error) {
-		c, err := bareClient(ctx, address, wire)
+		send, end, err := connect(ctx, address, wire)
 		if err != nil {
 			return client{}, err
 		}
-		pairs, err := prepare(ctx, address, c)
-		if err != nil {
-			c.Close()
-			return client{}, err
-		}
-		return client{close: c.Close, worker: func(name string) (worker, error) {
-			p, err := pairs(name)
+		return client{close: end, worker: func(name string) (worker, error) {
+			first, p := prepare(name)
+			// A context that can end turns the connection into a pipeline for good, in which a lone caller
+			// is served more slowly.
+			if err := send(context.Background(), first); err != nil {
+				return worker{}, err
+			}
 			sent := 0
-			send := func(words [][]string) func(context.Context) error {
+			count := func(request []driver.Command) func(context.Context) error {
 				return func(ctx context.Context) error {
 					if p.number > 0 {
 						sent++
-						words[0][p.number] = strconv.Itoa(sent)
+						request[0].Words[p.number] = strconv.Itoa(sent)
 					}
-					return sendBare(ctx, c, words)
+					return send(ctx, request)
 				}
 			}
-			return worker{lock: send(p.lock), unlock: send(p.unlock)}, err
+			return worker{lock: count(p.lock), unlock: count(p.unlock)}, nil
 		}}, nil
 	}
 }
 
-func sendBare(ctx context.Context, c rueidis.Client, request [][]string) error {
+// viaRueidis sends through a rueidis client with the settings of driver/rueidis.
+func viaRueidis(ctx context.Context, address string, wire *wire) (send, func(), error) {
+	c, err := bareClient(ctx, address, wire)
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, request []driver.Command) error { return sendBare(ctx, c, request) }, c.Close, nil
+}
+
+func sendBare(ctx context.Context, c rueidis.Client, request []driver.Command) error {
 	if len(request) == 1 {
-		n, err := c.Do(ctx, c.B().Arbitrary(request[0]...).Build()).AsInt64()
-		if err == nil && n < 0 {
-			err = fmt.Errorf("a script that is to take or put back answered %d", n)
+		reply := c.Do(ctx, c.B().Arbitrary(request[0].Words...).Build())
+		if n, err := reply.AsInt64(); err == nil && n < 0 {
+			return fmt.Errorf("a script that is to take or put back answered %d", n)
 		}
-		return err
+		return reply.Error()
 	}
 	commands := make([]rueidis.Completed, len(request))
-	for i, words := range request {
-		commands[i] = c.B().Arbitrary(words...).Build()
+	for i, command := range request {
+		commands[i] = c.B().Arbitrary(command.Words...).Build()
 	}
 	for _, result := range c.DoMulti(ctx, commands...) {
 		if err := result.Error(); err != nil {
@@ -79,17 +97,35 @@ func sendBare(ctx context.Context, c rueidis.Client, request [][]string) error {
 	return nil
 }
 
+// viaPort sends through redlatch's driver: what lies between it and redlatch is the cost of the library,
+// what lies between it and the raw commands is the cost of the driver.
+func viaPort(ctx context.Context, address string, wire *wire) (send, func(), error) {
+	d, err := driverrueidis.Open(ctx, driverrueidis.Options{Address: address, Dial: wire.Dial})
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, request []driver.Command) error {
+		if len(request) == 1 {
+			return d.Do(ctx, request[0]).Err
+		}
+		for _, reply := range d.Pipeline(ctx, request...) {
+			if reply.Err != nil {
+				return reply.Err
+			}
+		}
+		return nil
+	}, d.Close, nil
+}
+
 // bareClient is a rueidis client with the settings of driver/rueidis: one connection, no retries, no
 // cache, its timeouts and its buffers.
 func bareClient(ctx context.Context, address string, wire *wire) (rueidis.Client, error) {
 	const timeout = 3 * time.Second
 	return rueidis.NewClient(rueidis.ClientOption{
-		InitAddress:      []string{address},
-		Dialer:           net.Dialer{Timeout: timeout, KeepAlive: timeout / 6},
-		ConnWriteTimeout: timeout / 2,
-		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
-			return wire.Dial(ctx, address)
-		},
+		InitAddress:         []string{address},
+		Dialer:              net.Dialer{Timeout: timeout, KeepAlive: timeout / 6},
+		ConnWriteTimeout:    timeout / 2,
+		DialCtxFn:           wire.dialRueidis(address),
 		AlwaysRESP2:         true,
 		ForceSingleClient:   true,
 		DisableRetry:        true,
@@ -101,104 +137,132 @@ func bareClient(ctx context.Context, address string, wire *wire) (rueidis.Client
 	})
 }
 
-// load tells the server a script. It takes no context: one that can end turns the connection into a
-// pipeline for good, in which a lone caller is served more slowly.
-func load(c rueidis.Client, source string) (digest string, err error) {
-	return c.Do(context.Background(), c.B().ScriptLoad().Script(source).Build()).ToString()
+// dialRueidis is what a rueidis client dials with.
+func (w *wire) dialRueidis(address string) func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+	return func(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+		return w.Dial(ctx, address)
+	}
 }
 
-// byDigest loads the script of a call, and returns the words that run it.
-func byDigest(c rueidis.Client, call script.Call) ([][]string, error) {
-	words := call.WithSource().Words
-	digest, err := load(c, words[1])
-	return [][]string{append([]string{"EVALSHA", digest}, words[2:]...)}, err
+func command(key string, words ...string) driver.Command {
+	return driver.Command{Words: words, Key: key}
+}
+
+// byDigest is a call of a script, and what tells the server the script.
+func byDigest(call script.Call) (first, request []driver.Command) {
+	c := call.WithSource()
+	source := c.Words[1]
+	words := append([]string{"EVALSHA", protocol.Digest(source)}, c.Words[2:]...)
+	return []driver.Command{command(c.Key, "SCRIPT", "LOAD", source)}, []driver.Command{command(c.Key, words...)}
+}
+
+// scripts are the calls of a pair.
+func scripts(lock, unlock script.Call) (first []driver.Command, p pair) {
+	one, lockRequest := byDigest(lock)
+	two, unlockRequest := byDigest(unlock)
+	return append(one, two...), pair{lock: lockRequest, unlock: unlockRequest}
+}
+
+const bareLease = 30 * time.Second
+
+var bareOwners atomic.Int64
+
+// bareOwner is an owner that nobody else is.
+func bareOwner() string {
+	return protocol.Owner("00000000-0000-4000-8000-000000000000", bareOwners.Add(1))
 }
 
 // trips are two scripts that do nothing.
-func trips(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
-	digest, err := load(c, "return 1")
-	words := [][]string{{"EVALSHA", digest, "0"}}
-	return func(string) (pair, error) { return pair{lock: words, unlock: words}, nil }, err
+func trips(name string) (first []driver.Command, p pair) {
+	const nothing = "return 1"
+	request := []driver.Command{command(name, "EVALSHA", protocol.Digest(nothing), "0")}
+	return []driver.Command{command(name, "SCRIPT", "LOAD", nothing)}, pair{lock: request, unlock: request}
 }
 
 // replay is what redlatch sends, without redlatch.
-func replay(ctx context.Context, address string, _ rueidis.Client) (prepared, error) {
-	recorded, err := record(ctx, address)
-	return func(name string) (pair, error) { return recorded.pair(name), nil }, err
+func replay(name string) (first []driver.Command, p pair) {
+	m, owner := script.NewMutex(name, protocol.Plain), bareOwner()
+	first, p.lock = byDigest(m.Acquire(owner, once, bareLease, false))
+	verb, payload, _ := strings.Cut(m.Via.Unlocked(), " ")
+	p.unlock = []driver.Command{command(name, "HDEL", m.Lock, owner), command(name, verb, m.Channel, payload)}
+	return first, p
 }
 
 // replayScript is the same with a release by a script, as of a lock in a Cluster.
-func replayScript(ctx context.Context, address string, c rueidis.Client) (prepared, error) {
-	recorded, err := record(ctx, address)
-	return func(name string) (p pair, err error) {
-		const lease = 30 * time.Second
-		p = recorded.pair(name)
-		owner := p.unlock[0][2] // HDEL lock owner
-		p.unlock, err = byDigest(c, script.NewMutex(name, protocol.Plain).Release(owner, 0, script.Counts{}, lease))
-		return p, err
-	}, err
+func replayScript(name string) (first []driver.Command, p pair) {
+	m, owner := script.NewMutex(name, protocol.Plain), bareOwner()
+	return scripts(m.Acquire(owner, once, bareLease, false), m.Release(owner, 0, none, bareLease))
 }
 
-// calls are the scripts of a semaphore with one permit, which they make.
-func calls(c rueidis.Client, name string, number int, take, put script.Call) (p pair, err error) {
-	p.number = number
-	if err = c.Do(context.Background(), c.B().Set().Key(name).Value("1").Build()).Error(); err != nil {
-		return p, err
-	}
-	if p.lock, err = byDigest(c, take); err != nil {
-		return p, err
-	}
-	p.unlock, err = byDigest(c, put)
-	return p, err
+// rawPermits and rawSemaphore are the scripts of a semaphore with one permit, which they make.
+func rawPermits(name string) (first []driver.Command, p pair) {
+	s, id := script.NewPermits(name, protocol.Plain), hex.EncodeToString([]byte("sixteen bytes id"))
+	first, p = scripts(s.Acquire(id, none, bareLease, true), s.Release(id, 0, none, 0))
+	return append(first, command(name, "SET", name, "1")), p
 }
 
-func rawPermits(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
-	return func(name string) (pair, error) {
-		p, id := script.NewPermits(name, protocol.Plain), hex.EncodeToString([]byte("sixteen bytes id"))
-		return calls(c, name, 0, p.Acquire(id, script.Counts{}, 30*time.Second, true), p.Release(id, 0, script.Counts{}, 0))
-	}, nil
+func rawSemaphore(name string) (first []driver.Command, p pair) {
+	s, owner := script.NewSemaphore(name, protocol.Plain), "00000000-0000-4000-8000-000000000000"
+	r := script.Request{Record: protocol.RequestKey(name, owner, 1), Number: 1, Keep: time.Minute}
+	first, p = scripts(s.Acquire(1, r), s.Add(1, r))
+	p.number = 6 // EVALSHA digest 2 counter record permits number
+	return append(first, command(name, "SET", name, "1")), p
 }
 
-func rawSemaphore(_ context.Context, _ string, c rueidis.Client) (prepared, error) {
-	return func(name string) (pair, error) {
-		s := script.NewSemaphore(name, protocol.Plain)
-		r := script.Request{Record: protocol.RequestKey(name, "00000000-0000-4000-8000-000000000000", 1), Number: 1, Keep: time.Minute}
-		return calls(c, name, 6, s.Acquire(1, r), s.Add(1, r)) // EVALSHA digest 2 counter record permits number
-	}, nil
-}
-
-// openPort sends what redlatch sends through redlatch's driver: what lies between it and redlatch is
-// the cost of the library, what lies between it and the raw commands is the cost of the driver.
-func openPort(ctx context.Context, address string, wire *wire) (client, error) {
-	recorded, err := record(ctx, address)
+// openPingPong is two players, each in a process of its own. To lock is to get a message and to run
+// the script of an acquisition; to unlock is to send the other one a message. So a hand-over is
+// publish, delivery and one script. It compares, and limits nothing: a contender whose request is
+// already on its way when the lock is released needs no message.
+func openPingPong(ctx context.Context, address string, wire *wire) (client, error) {
+	c, err := bareClient(ctx, address, wire)
 	if err != nil {
 		return client{}, err
 	}
-	d, err := driverrueidis.Open(ctx, driverrueidis.Options{Address: address, Dial: wire.Dial})
-	if err != nil {
-		return client{}, err
-	}
-	return client{close: d.Close, worker: func(name string) (worker, error) {
-		p := recorded.pair(name)
-		send := func(request [][]string) func(context.Context) error {
-			var commands []driver.Command
-			for _, words := range request {
-				commands = append(commands, driver.Command{Words: words, Key: name})
-			}
-			return func(ctx context.Context) error { return sendPort(ctx, d, commands) }
+	return client{close: c.Close, worker: func(name string) (worker, error) {
+		player, err := c.Do(ctx, c.B().Incr().Key(name+":players").Build()).AsInt64()
+		if err != nil {
+			return worker{}, err
 		}
-		return worker{lock: send(p.lock), unlock: send(p.unlock)}, nil
+		ball, err := subscribe(ctx, address, wire, fmt.Sprintf("%s:%d", name, player))
+		if player == 1 {
+			ball <- struct{}{} // it serves
+		}
+		// The same owner again and again: each acquisition but the first one re-enters, which is the
+		// same work for the server.
+		first, p := replay(fmt.Sprintf("%s:lock:%d", name, player))
+		if err == nil {
+			err = sendBare(ctx, c, first)
+		}
+		throw := []driver.Command{command("", "PUBLISH", fmt.Sprintf("%s:%d", name, 3-player), "0")}
+		return worker{
+			lock: func(ctx context.Context) error {
+				select {
+				case <-ball:
+					return sendBare(ctx, c, p.lock)
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			},
+			unlock: func(ctx context.Context) error { return sendBare(ctx, c, throw) },
+		}, err
 	}}, nil
 }
 
-func sendPort(ctx context.Context, d *driverrueidis.Driver, commands []driver.Command) error {
-	if len(commands) == 1 {
-		return d.Do(ctx, commands[0]).Err
+// subscribe returns when the server has acknowledged it. What comes is in the channel, on a connection
+// of its own, which ends with the process.
+func subscribe(ctx context.Context, address string, wire *wire, channel string) (chan struct{}, error) {
+	messages, acknowledged := make(chan struct{}, 1), make(chan error, 1)
+	c, err := bareClient(ctx, address, wire)
+	if err != nil {
+		return messages, err
 	}
-	for _, reply := range d.Pipeline(ctx, commands...) {
-		if reply.Err != nil {
-			return reply.Err
-		}
+	listening, _ := c.Dedicate()
+	listening.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage:      func(rueidis.PubSubMessage) { messages <- struct{}{} },
+		OnSubscription: func(rueidis.PubSubSubscription) { acknowledged <- nil },
+	})
+	if err := listening.Do(ctx, c.B().Subscribe().Channel(channel).Build()).Error(); err != nil {
+		return messages, err
 	}
-	return nil
+	return messages, <-acknowledged
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,7 +19,6 @@ type contention struct {
 	workers        int // of each process
 	section        time.Duration
 	warmUp, length time.Duration
-	clocksDiffer   bool // by a millisecond at the most
 }
 
 // foreignClock is by how much the clock of another runtime may differ: Node sets its own by ticks of
@@ -34,27 +32,22 @@ func (b *bench) contend(ctx context.Context, c contention) (figures, error) {
 		return nil, err
 	}
 	var orders []order
+	var slack time.Duration
 	name, server := freshName("contend"), b.serverOf(c.who[0])
 	for i, who := range c.who {
 		orders = append(orders, order{
-			Task: taskContend, Contestant: who.name, Address: server.address, Name: name, Process: i,
-			Workers: c.workers, Section: c.section, WarmUp: c.warmUp, For: c.warmUp + c.length,
+			Task: taskContend, Contestant: who.name, Address: server.address, Name: name, Locks: 1, Process: i,
+			Workers: c.workers, Section: c.section, WarmUp: c.warmUp, For: c.length,
 		})
-	}
-	var work [2]figures
-	var moments [2]mark
-	began, reports, err := helpers.perform(ctx, orders, hooks{began: func(at time.Time) (err error) {
-		for i, end := range []time.Duration{c.warmUp, c.warmUp + c.length} {
-			if err = until(ctx, at.Add(end)); err == nil {
-				moments[i].Moment = time.Now().UnixNano()
-				work[i], err = server.work(ctx)
-			}
-			if err != nil {
-				return err
-			}
+		if who.foreign && !c.who[0].foreign {
+			slack = foreignClock
 		}
-		return nil
-	}})
+	}
+	var w watched
+	reports, err := helpers.perform(ctx, orders, nil, func(began time.Time) (err error) {
+		w, err = watch(ctx, server, began.Add(c.warmUp), c.length)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,44 +55,67 @@ func (b *bench) contend(ctx context.Context, c contention) (figures, error) {
 	for _, r := range reports {
 		holds = append(holds, r.Holds...)
 	}
-	l, slack := newLedger(holds, after(began, c.warmUp, c.length)), time.Duration(0)
-	if c.clocksDiffer {
-		slack = foreignClock
-	}
+	l := newLedger(holds, w.window)
 	f := l.figures()
-	maps.Copy(f, l.costs(work[1].minus(work[0]), moments, reports))
+	maps.Copy(f, l.costs(w, reports))
 	return f, l.exclusive(slack)
 }
 
-// mark is what a process had written until a moment.
-type mark struct{ Moment, Writes int64 }
+// watched is what a server did between two moments of a window.
+type watched struct {
+	window              window // as it was to be
+	real                window // as it was
+	before, after, work figures
+}
 
-// contend lets the workers of this process contend for the order's lock.
-func (o order) contend(ctx context.Context, c client, wire *wire, ready ready) (r report, err error) {
-	workers, err := makeWorkers(c, o.Workers, func(int) string { return o.Name })
-	if err != nil {
-		return r, err
+// watch waits until the moment, and then as long as it says.
+func watch(ctx context.Context, server *server, from time.Time, length time.Duration) (w watched, err error) {
+	w.window = window{from.UnixNano(), from.Add(length).UnixNano()}
+	work := func(moment int64) (at int64, work figures) {
+		if err == nil {
+			err = until(ctx, time.Unix(0, moment))
+		}
+		at = time.Now().UnixNano()
+		if err == nil {
+			work, err = server.work(ctx)
+		}
+		return at, work
+	}
+	w.real.from, w.before = work(w.window.from)
+	w.real.to, w.after = work(w.window.to)
+	w.work = w.after.minus(w.before)
+	return w, err
+}
+
+// contend lets the workers of this process contend for the order's locks.
+func (o order) contend(ctx context.Context, workers []worker, mark func(), ready ready) (holds []hold, err error) {
+	all := make([][]hold, len(workers))
+	for i := 0; i < len(all) && !o.Weigh; i++ {
+		// Growing it would stop the worker while it holds the lock.
+		all[i] = make([]hold, 0, 1<<18/len(workers)+1)
 	}
 	runtime.GC()
 	began, err := ready()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	end := began.Add(o.For)
-	ctx, cancel := context.WithDeadline(ctx, end.Add(patience))
+	counts := began.Add(o.WarmUp)
+	end := counts.Add(o.For)
+	ctx, cancel := context.WithDeadline(ctx, end.Add(patience+o.Patience))
 	defer cancel()
 	var mu sync.Mutex
 	var done sync.WaitGroup
 	done.Go(func() {
-		for _, moment := range []time.Time{began.Add(o.WarmUp), end} {
+		for _, moment := range []time.Time{counts, end} {
 			_ = until(ctx, moment)
-			r.Writes = append(r.Writes, mark{time.Now().UnixNano(), wire.writes.Load()})
+			mark()
 		}
 	})
-	all := make([][]hold, len(workers))
 	for i, w := range workers {
-		// Growing it would stop the worker while it holds the lock.
-		all[i] = make([]hold, 0, 1<<18/len(workers))
+		// The first one of each lock asks the server. Those that come behind it do not.
+		if o.Weigh && i == o.Locks {
+			_ = until(ctx, began.Add(o.WarmUp/4))
+		}
 		done.Go(func() {
 			failed := o.holdUntil(ctx, w, seat{o.Process, i}, end, &all[i])
 			mu.Lock()
@@ -108,8 +124,7 @@ func (o order) contend(ctx context.Context, c client, wire *wire, ready ready) (
 		})
 	}
 	done.Wait()
-	r.Holds = slices.Concat(all...)
-	return r, err
+	return slices.Concat(all...), err
 }
 
 // patience is for how long a worker may outlast its slice. Nobody contends any more by then: who is
@@ -154,21 +169,21 @@ func (o order) holdUntil(ctx context.Context, w worker, me seat, end time.Time, 
 }
 
 // costs are the server's work and the writes for each grant, as far as they are known.
-func (l ledger) costs(work figures, ends [2]mark, reports []report) figures {
+func (l ledger) costs(w watched, reports []report) figures {
 	f := figures{}
-	each := func(count float64, from, to int64) float64 {
-		return count / math.Max(float64(len(l.grantedIn(window{from, to}))), 1)
+	each := func(count float64, during window) float64 {
+		return count / max(float64(len(l.grantedIn(during))), 1)
 	}
-	if _, known := work[countScripts]; known {
+	if _, known := w.work[countScripts]; known {
 		for figure, count := range map[string]string{
 			figureScriptsEach: countScripts, figureScriptTime: countScriptTime, figureListenTime: countListenTime,
 		} {
-			f[figure] = each(work[count], ends[0].Moment, ends[1].Moment)
+			f[figure] = each(w.work[count], w.real)
 		}
 		f[figureServerTime] = f[figureScriptTime] + f[figureListenTime]
 	}
-	if w := reports[0].Writes; len(w) == 2 && len(reports) == 1 {
-		f[figureWritesEach] = each(float64(w[1].Writes-w[0].Writes), w[0].Moment, w[1].Moment)
+	if m := reports[0].Marks; len(m) == 3 && len(reports) == 1 {
+		f[figureWritesEach] = each(float64(m[2].Writes-m[1].Writes), window{m[1].Moment, m[2].Moment})
 	}
 	return f
 }

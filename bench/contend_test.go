@@ -70,13 +70,19 @@ func TestContentionCountsInsideTheSlice(t *testing.T) {
 	} {
 		const warmUp, length = 100 * time.Millisecond, 300 * time.Millisecond
 		began, wire := time.Now(), new(wire)
-		slice := after(began, warmUp, length)
-		o := order{Name: name, Workers: 16, WarmUp: warmUp, For: warmUp + length}
-		r, err := o.contend(t.Context(), unfair(wire, time.Unix(0, slice.from), time.Unix(0, slice.to), c.serve), wire, func() (time.Time, error) { return began, nil })
+		slice := window{began.Add(warmUp).UnixNano(), began.Add(warmUp + length).UnixNano()}
+		o := order{Name: name, Locks: 1, Workers: 16, WarmUp: warmUp, For: length}
+		marks := []mark{{}}
+		note := func() { marks = append(marks, mark{Moment: time.Now().UnixNano(), Writes: wire.writes.Load()}) }
+		workers, err := o.workers(unfair(wire, time.Unix(0, slice.from), time.Unix(0, slice.to), c.serve))
+		if err != nil {
+			t.Fatal(err)
+		}
+		holds, err := o.contend(t.Context(), workers, note, func() (time.Time, error) { return began, nil })
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		l := newLedger(r.Holds, slice)
+		l := newLedger(holds, slice)
 		f := l.figures()
 		if got := f[figureTail]; got < c.tail.Seconds()*1e3 {
 			t.Errorf("%s: the tail is %v ms, want %v at least", name, got, c.tail)
@@ -90,7 +96,7 @@ func TestContentionCountsInsideTheSlice(t *testing.T) {
 		// On a machine that is busy with something else, the few cycles do not outweigh the writes of
 		// the workers that are late.
 		const enough = 5000
-		got := l.costs(figures{}, [2]mark{}, []report{r})[figureWritesEach]
+		got := l.costs(watched{}, []report{{Marks: marks}})[figureWritesEach]
 		if len(l.granted()) >= enough && (got < 0.5 || got > 50) {
 			t.Errorf("%s: %v writes a cycle, want about 1: thousands were outside", name, got)
 		}

@@ -21,6 +21,8 @@ type contest struct {
 	together bool
 	columns  []column
 	goals    []goal
+	// sizes says that each row is for one of these numbers, so that the columns can be drawn as curves.
+	sizes []int
 }
 
 // row is one line of the table.
@@ -42,45 +44,39 @@ type column struct {
 	over, total bool
 }
 
+// columns are figures with the same format.
+func columns(format string, figures ...string) (all []column) {
+	for _, figure := range figures {
+		all = append(all, column{figure: figure, format: format})
+	}
+	return all
+}
+
 // run has the rows take turns. Each round begins with another row, so that no row always follows the
 // same one.
 func (c contest) run(ctx context.Context, r results) error {
-	r[c.name] = map[string][]figures{}
+	rows := map[string][]figures{}
+	r[c.name] = rows
+	var mu sync.Mutex
+	measure := func(row row, round int) error {
+		f, err := row.slice(ctx, round)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", c.name, row.name, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		rows[row.name] = append(rows[row.name], f)
+		return nil
+	}
 	if c.together {
-		return c.atOnce(ctx, r[c.name])
+		return inParallel(len(c.rows), func(i int) error { return measure(c.rows[i], 0) })
 	}
 	for round := range c.rounds {
 		for i := range c.rows {
-			row := c.rows[(i+round)%len(c.rows)]
-			f, err := row.slice(ctx, round)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", c.name, row.name, err)
+			if err := measure(c.rows[(i+round)%len(c.rows)], round); err != nil {
+				return err
 			}
-			r[c.name][row.name] = append(r[c.name][row.name], f)
 		}
 	}
 	return nil
-}
-
-// atOnce measures each row once, all at the same time.
-func (c contest) atOnce(ctx context.Context, rows map[string][]figures) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var mu sync.Mutex
-	var first error
-	var measuring sync.WaitGroup
-	for _, row := range c.rows {
-		measuring.Go(func() {
-			f, err := row.slice(ctx, 0)
-			mu.Lock()
-			defer mu.Unlock()
-			rows[row.name] = []figures{f}
-			if err != nil && first == nil {
-				first = fmt.Errorf("%s: %s: %w", c.name, row.name, err)
-				cancel()
-			}
-		})
-	}
-	measuring.Wait()
-	return first
 }

@@ -81,11 +81,11 @@ const (
 
 // pairers lock names of their own, and those of them that are libraries also one name together.
 var pairers = []contestant{
-	{name: "two bare round trips", open: bare(trips)},
-	{name: nameRaw, open: bare(replay)},
-	{name: "raw scripts, release by a script", open: bare(replayScript)},
-	{name: nameRawRequest, open: request(bare(replay))},
-	{name: "driver port", open: openPort},
+	{name: "two bare round trips", open: bare(viaRueidis, trips)},
+	{name: nameRaw, open: bare(viaRueidis, replay)},
+	{name: "raw scripts, release by a script", open: bare(viaRueidis, replayScript)},
+	{name: nameRawRequest, open: request(bare(viaRueidis, replay))},
+	{name: "driver port", open: bare(viaPort, replay)},
 	{name: nameRedlatch, module: moduleRedlatch, open: ours(0, keeps)},
 	{name: "redlatch, Mutex made each time", open: ours(0, makes)},
 	{name: nameRequest, open: request(ours(0, keeps))},
@@ -108,9 +108,9 @@ var (
 		{name: nameReadersCohort, open: ours(0, reads(true))},
 	}
 	permits = []contestant{
-		{name: nameRawPermits, base: nameRawPermits, open: bare(rawPermits)},
+		{name: nameRawPermits, base: nameRawPermits, open: bare(viaRueidis, rawPermits)},
 		{name: namePermits, base: nameRawPermits, open: ours(0, takesPermits(1))},
-		{name: nameRawSemaphore, base: nameRawSemaphore, open: bare(rawSemaphore)},
+		{name: nameRawSemaphore, base: nameRawSemaphore, open: bare(viaRueidis, rawSemaphore)},
 		{name: nameSemaphore, base: nameRawSemaphore, open: ours(0, takesFromSemaphore)},
 	}
 	manyPermits = contestant{name: "redlatch, PermitSemaphore of many", open: ours(0, takesPermits(permitsOfMany))}

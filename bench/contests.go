@@ -9,7 +9,10 @@ import (
 
 // contests are all tables of the page, in order.
 func (b *bench) contests() []contest {
-	return slices.Concat(b.pairContests(), b.lockContests(), b.permitContests(), b.waitContests(), b.manyContests(), b.scaleContests())
+	return slices.Concat(
+		b.pairContests(), []contest{b.hot(), b.crossing(), b.mostlyRead(), b.shares()}, b.permitContests(),
+		[]contest{b.permitQueue(), b.idleness(), b.memory(), b.many()}, b.scaleContests(),
+	)
 }
 
 // parts are the words that -only takes.
@@ -30,14 +33,33 @@ func rowsOf(who []contestant, make func(contestant) row) (rows []row) {
 	return rows
 }
 
-var costColumns = []column{
-	{figure: figureTime, format: "%.1f"},
-	{figure: figureRate, format: "%.0f"},
-	{figure: figureRate, format: "%.2f", head: "× raw scripts", over: true},
-	{figure: figureCPU, format: "%.1f"},
-	{figure: figureServerCPU, format: "%.1f"},
-	{figure: figureAllocations, format: "%.1f"},
-}
+const (
+	pairRounds = 21
+	pairSlice  = 50 * time.Millisecond
+	hotRounds  = 7
+	hotSlice   = 500 * time.Millisecond
+	idleSlice  = 30 * time.Second
+	// warmUp comes before each slice on one lock and is not counted: connections and subscriptions are
+	// made in it.
+	warmUp = 200 * time.Millisecond
+	settle = time.Second // what waiters need to begin
+
+	hotWorkers     = 16
+	crossProcesses = 2
+	crossWorkers   = 8
+	shareWorkers   = 2
+	permitsOfMany  = 100 // of one semaphore with many waiters
+	memoryCrowd    = 10_000
+	memoryLocks    = 100 // for which the waiters of the table of memory wait
+	manyHolds      = 100_000
+	manyLocks      = 1000
+)
+
+var costColumns = slices.Concat(
+	columns("%.1f", figureTime), columns("%.0f", figureRate),
+	[]column{{figure: figureRate, format: "%.2f", head: "× raw scripts", over: true}},
+	columns("%.1f", figureCPU, figureServerCPU, figureAllocations),
+)
 
 func pairsOf(level int) string { return "pairs " + goroutines(level) }
 
@@ -47,108 +69,76 @@ func (b *bench) pairContests() (all []contest) {
 			return c.most > 0 && n > c.most || len(b.rows) > 0 && !slices.Contains(b.rows, c.name)
 		})
 		all = append(all, contest{
-			name: pairsOf(n), part: "pairs", rounds: b.plan.pairRounds,
+			name: pairsOf(n), part: "pairs", rounds: b.plan.count(pairRounds),
 			title: fmt.Sprintf("Lock and unlock, %s, each its own name", goroutines(n)),
-			rows:  rowsOf(who, func(c contestant) row { return b.pairRow(c, n, false, b.plan.pairSlice) }),
-			columns: slices.Concat(costColumns, []column{
-				{figure: figureBytes, format: "%.0f"}, {figure: figureWrites, format: "%.2f"},
-				{figure: figureScripts, format: "%.1f"}, {figure: figureOthers, format: "%.1f"},
-			}),
+			rows:  rowsOf(who, func(c contestant) row { return b.pairRow(c, n, n, pairSlice) }),
+			columns: slices.Concat(costColumns,
+				columns("%.0f", figureBytes), columns("%.2f", figureWrites), columns("%.1f", figureScripts, figureOthers)),
 			goals: pairGoals(pairsOf(n), n),
 		})
 	}
 	return all
 }
 
-const (
-	hotWorkers     = 16
-	crossProcesses = 2
-	crossWorkers   = 8
-	readerWorkers  = 16
-)
-
 // fairnessColumns are what all contests for one lock show.
-var fairnessColumns = []column{
-	{figure: figureMeanWait, format: "%.0f"},
-	{figure: figureLongest, format: "%.1f"},
-	{figure: figureUnfairness, format: "%.1f"},
-	{figure: figureUnfairGrants, format: "%.1f"},
-	{figure: figureStarved, format: "%.0f"},
-	{figure: figureTail, format: "%.1f"},
-	{figure: figureStranded, format: "%.0f", total: true},
-}
+var fairnessColumns = slices.Concat(
+	columns("%.0f", figureMeanWait), columns("%.1f", figureLongest, figureUnfairness, figureUnfairGrants),
+	columns("%.0f", figureStarved), columns("%.1f", figureTail),
+	[]column{{figure: figureStranded, format: "%.0f", total: true}},
+)
 
 // contentionRow is a slice of a contest for one lock.
 func (b *bench) contentionRow(name string, c contention) row {
+	c.warmUp, c.length = b.plan.time(c.warmUp), b.plan.time(c.length)
 	return row{name: name, base: namePingPong, slice: func(ctx context.Context, _ int) (figures, error) { return b.contend(ctx, c) }}
 }
 
-func (b *bench) lockContests() []contest {
-	hot := contest{
-		name: "hot", part: "hot", rounds: b.plan.hotRounds,
+func (b *bench) hot() contest {
+	return contest{
+		name: "hot", part: "hot", rounds: b.plan.count(hotRounds),
 		title: fmt.Sprintf("One lock, %d goroutines of one process", hotWorkers),
 		rows: rowsOf(b.present(racers()), func(c contestant) row {
-			return b.contentionRow(c.name, contention{who: []contestant{c}, workers: hotWorkers, warmUp: b.plan.warmUp, length: b.plan.hotSlice})
+			return b.contentionRow(c.name, contention{who: []contestant{c}, workers: hotWorkers, warmUp: warmUp, length: hotSlice})
 		}),
-		columns: slices.Concat([]column{
-			{figure: figureCycles, format: "%.0f"}, {figure: figureScriptsEach, format: "%.2f"},
-			{figure: figureWritesEach, format: "%.2f"}, {figure: figureInOrder, format: "%.1f %%"},
-		}, fairnessColumns),
+		columns: slices.Concat(columns("%.0f", figureCycles), columns("%.2f", figureScriptsEach, figureWritesEach),
+			columns("%.1f %%", figureInOrder), fairnessColumns),
 		goals: hotGoals(),
 	}
-	mostlyRead := contest{
-		name: "readers", part: "readers", rounds: b.plan.hotRounds,
-		title: fmt.Sprintf("One lock that is mostly read, %d goroutines of one process", readerWorkers),
-		rows:  rowsOf(readers, func(c contestant) row { return b.pairRow(c, readerWorkers, true, b.plan.hotSlice) }),
-		columns: []column{
-			{figure: figureRate, format: "%.0f"}, {figure: figureCPU, format: "%.1f"},
-			{figure: figureServerCPU, format: "%.1f"}, {figure: figureWrites, format: "%.2f"},
-		},
-		goals: []goal{atLeast(20, "pairs/s of a lock that is mostly read, with a cohort, × without",
-			over("readers", nameReadersCohort, nameReaders, figureRate))},
-	}
-	return []contest{hot, b.crossing(), mostlyRead, b.shares()}
 }
 
 // crossing is a contest of two processes. The first row is what a hand-over between them is compared
 // with.
 func (b *bench) crossing() contest {
-	rows := []row{b.pingPongRow()}
-	for _, c := range b.present(racers()) {
-		rows = append(rows, b.contentionRow(c.name, contention{
-			who: slices.Repeat([]contestant{c}, crossProcesses), workers: crossWorkers, warmUp: b.plan.warmUp, length: b.plan.crossSlice,
-		}))
-	}
+	const length, pingPongSlice = time.Second, 300 * time.Millisecond
+	who := append([]contestant{pingPong}, b.present(racers())...)
 	return contest{
-		name: "crossing", part: "crossing", rounds: b.plan.crossRounds, rows: rows,
+		name: "crossing", part: "crossing", rounds: b.plan.count(5),
 		title: fmt.Sprintf("One lock, %d processes of %d goroutines", crossProcesses, crossWorkers),
 		note:  "Ping-pong is publish, delivery and one script between two processes.",
-		columns: slices.Concat([]column{
-			{figure: figureCycles, format: "%.0f"}, {figure: figureLesserShare, format: "%.0f %%"},
-			{figure: figureToOther, format: "%.1f %%"}, {figure: figureHandOver, format: "%.0f"},
-			{figure: figureHandOver, format: "%.2f", head: "× ping-pong", over: true},
-		}, fairnessColumns),
+		rows: rowsOf(who, func(c contestant) row {
+			slice := contention{who: []contestant{c, c}, workers: crossWorkers, warmUp: warmUp, length: length}
+			if c.name == namePingPong {
+				slice.workers, slice.warmUp, slice.length = 1, pingPongSlice/4, pingPongSlice
+			}
+			return b.contentionRow(c.name, slice)
+		}),
+		columns: slices.Concat(columns("%.0f", figureCycles), columns("%.0f %%", figureLesserShare),
+			columns("%.1f %%", figureToOther), columns("%.0f", figureHandOver),
+			[]column{{figure: figureHandOver, format: "%.2f", head: "× ping-pong", over: true}}, fairnessColumns),
 		goals: crossGoals(),
 	}
 }
 
-// pingPongRow tells nothing but the time of its hand-over.
-func (b *bench) pingPongRow() row {
-	slice := b.contentionRow(namePingPong, contention{
-		who: []contestant{pingPong, pingPong}, workers: 1, warmUp: b.plan.pingPongSlice / 4, length: b.plan.pingPongSlice,
-	})
-	return row{slice.name, slice.base, func(ctx context.Context, round int) (figures, error) {
-		f, err := slice.slice(ctx, round)
-		return figures{figureHandOver: f[figureHandOver]}, err
-	}}
+func (b *bench) mostlyRead() contest {
+	return contest{
+		name: "readers", part: "readers", rounds: b.plan.count(hotRounds),
+		title:   fmt.Sprintf("One lock that is mostly read, %d goroutines of one process", hotWorkers),
+		rows:    rowsOf(readers, func(c contestant) row { return b.pairRow(c, hotWorkers, 1, hotSlice) }),
+		columns: slices.Concat(columns("%.0f", figureRate), columns("%.1f", figureCPU, figureServerCPU), columns("%.2f", figureWrites)),
+		goals: []goal{atLeast(20, "pairs/s of a lock that is mostly read, with a cohort, × without",
+			over("readers", nameReadersCohort, nameReaders, figureRate))},
+	}
 }
-
-const (
-	shareWorkers = 2
-	// shortest is the shortest section of a contest with another implementation, which Java and Node
-	// do not make shorter.
-	shortest = 2 * time.Microsecond
-)
 
 // shareSections are how long the lock is held each time.
 var shareSections = []time.Duration{0, 200 * time.Microsecond, 2 * time.Millisecond}
@@ -160,17 +150,19 @@ func shareRow(other string, section time.Duration) string {
 // shares is redlatch in one process, and in the other one another implementation of the same format,
 // or redlatch too.
 func (b *bench) shares() contest {
+	// Java and Node do not make a section shorter.
+	const shortest = 2 * time.Microsecond
 	var rows []row
-	for _, other := range b.present(slices.Concat(find(nameRedlatch, nameRedisson), []contestant{node})) {
+	for _, other := range b.present(find(nameRedlatch, nameRedisson, nameNode)) {
 		for _, section := range shareSections {
 			rows = append(rows, b.contentionRow(shareRow(other.name, section), contention{
 				who: append(find(nameRedlatch), other), workers: shareWorkers, section: max(section, shortest),
-				warmUp: b.plan.warmUp, length: b.plan.shareSlice, clocksDiffer: other.foreign,
+				warmUp: warmUp, length: 3 * time.Second,
 			}))
 		}
 	}
 	return contest{
-		name: "shares", part: "shares", rounds: b.plan.shareRounds, rows: rows, goals: shareGoals(),
+		name: "shares", part: "shares", rounds: b.plan.count(2), rows: rows, goals: shareGoals(),
 		title: fmt.Sprintf("One lock, redlatch beside another implementation, %d threads each", shareWorkers),
 		columns: []column{
 			{figure: figureCycles, format: "%.0f"},
@@ -183,16 +175,13 @@ func (b *bench) shares() contest {
 	}
 }
 
-// permitsOfMany are the permits of one semaphore with many waiters.
-const permitsOfMany = 100
-
 func (b *bench) permitContests() (all []contest) {
 	for _, n := range []int{1, mostGoroutines} {
 		c := contest{
-			name: "permits " + goroutines(n), part: "permits", rounds: b.plan.pairRounds,
+			name: "permits " + goroutines(n), part: "permits", rounds: b.plan.count(pairRounds),
 			title:   fmt.Sprintf("Permits taken and put back, %s, each its own semaphore", goroutines(n)),
-			rows:    rowsOf(permits, func(c contestant) row { return b.pairRow(c, n, false, b.plan.pairSlice) }),
-			columns: append(slices.Clone(costColumns), column{figure: figureWrites, format: "%.2f"}),
+			rows:    rowsOf(permits, func(c contestant) row { return b.pairRow(c, n, n, pairSlice) }),
+			columns: append(slices.Clone(costColumns), columns("%.2f", figureWrites)...),
 		}
 		if n == mostGoroutines {
 			for _, rows := range [][2]string{{namePermits, nameRawPermits}, {nameSemaphore, nameRawSemaphore}} {
@@ -201,85 +190,101 @@ func (b *bench) permitContests() (all []contest) {
 		}
 		all = append(all, c)
 	}
-	queue := b.memoryRow(manyPermits, fmt.Sprintf("%d waiters, %d permits", b.plan.memory, permitsOfMany), order{
-		Workers: b.plan.memory, Locks: 1, Held: permitsOfMany, Serve: true, WarmUp: b.plan.settle, For: b.plan.idleSlice,
-	})
-	return append(all, contest{
-		name: "permit queue", part: "permits", rounds: 1, rows: []row{queue},
+	return all
+}
+
+func (b *bench) permitQueue() contest {
+	n := b.plan.size(memoryCrowd)
+	c := b.crowd(manyPermits, 0, permitsOfMany, n, b.plan.time(idleSlice))
+	c.held.Locks, c.waiters.Locks = 1, 1
+	return contest{
+		name: "permit queue", part: "permits", rounds: 1,
 		title: "One PermitSemaphore, many waiters of one process, each of which puts its permit back at once",
+		rows:  []row{c.row(b, fmt.Sprintf("%d waiters, %d permits", n, permitsOfMany))},
 		columns: []column{
 			{figure: figureAllServed, format: "%.2f"}, {figure: figureGrants, format: "%.0f", head: "permits/s"},
 			{figure: figureGrantCPU, format: "%.1f", head: "server CPU a permit, µs"},
 			{figure: figureGrantScripts, format: "%.2f", head: "scripts a permit"},
-			{figure: figureTraffic, format: "%.2f"}, {figure: figureWaiterHeap, format: "%.0f"},
-			{figure: figureWaiterStack, format: "%.0f", head: "stack, bytes"},
+			{figure: figureTraffic, format: "%.2f"},
+			{figure: each(figureHeap, aWaiter), format: "%.0f", head: "heap of a waiter, bytes"},
+			{figure: each(figureStack, aWaiter), format: "%.0f", head: "stack, bytes"},
 		},
-	})
+	}
 }
-
-// memoryLocks are those that the waiters of the table of memory wait for.
-const memoryLocks = 100
 
 // idlers wait for a lock in Redis with the default settings of their libraries.
 func (b *bench) idlers() []contestant {
 	return b.present(find(nameRedlatch, nameRueidislock, nameRedislock, nameRedsync, nameRedisson))
 }
 
-func (b *bench) waitContests() []contest {
+func (b *bench) idleness() contest {
 	idle := contest{
 		name: "idle", part: "idle", together: true, rows: rowsOf(b.idlers(), b.idle),
 		title: "What a waiter costs while nothing changes",
-		note:  fmt.Sprintf("%d waiters of one process, for %v. Per waiter and second.", idleWaiters, b.plan.idleSlice),
+		note:  fmt.Sprintf("%d waiters of one process, for %v. Per waiter and second.", idleWaiters, b.plan.time(idleSlice)),
 	}
-	for _, locks := range []int{1, idleWaiters} {
-		what := "all wait for one lock: "
-		if locks > 1 {
-			what = "each for a lock of its own: "
-		}
+	for i, what := range []string{"all wait for one lock: ", "each for a lock of its own: "} {
+		locks := idleKinds[i]
 		idle.columns = append(idle.columns,
 			column{figure: idleFigure(countScripts, locks), format: "%.3f", head: what + countScripts},
 			column{figure: idleFigure(countOthers, locks), format: "%.3f", head: countOthers},
 			column{figure: idleFigure(countBytes, locks), format: "%.1f", head: countBytes})
 	}
-	memory := contest{
+	return idle
+}
+
+// crowd is so many holds, and then so many waiters for the locks of another process.
+func (b *bench) crowd(c contestant, holds, locks, waiters int, length time.Duration) crowd {
+	o := order{Task: taskKeep, Workers: holds, Locks: holds, WarmUp: b.plan.time(10 * time.Second), For: length, Weigh: true}
+	all := crowd{contestant: c, holds: o}
+	o.Workers, o.Locks, o.Weigh = locks, locks, false
+	all.held = o
+	o.Task, o.Workers, o.Weigh, o.Patience = taskContend, waiters, true, time.Minute
+	all.waiters = o
+	return all
+}
+
+func (b *bench) memory() contest {
+	n := b.plan.size(memoryCrowd)
+	return contest{
 		name: "memory", part: "memory", rounds: 1,
 		title: "Memory of the process",
-		note:  fmt.Sprintf("%d holds, then %d waiters for %d locks that another client has.", b.plan.memory, b.plan.memory, memoryLocks),
+		note:  fmt.Sprintf("%d holds, then %d waiters for %d locks that another client has.", n, n, memoryLocks),
 		rows: rowsOf(b.idlers(), func(c contestant) row {
-			return b.memoryRow(c, c.name, order{Workers: b.plan.memory, Holds: b.plan.memory, Locks: memoryLocks, Held: memoryLocks})
+			all := b.crowd(c, n, memoryLocks, n, b.plan.time(time.Second))
+			all.waiters.Patience = 0
+			return all.row(b, c.name)
 		}),
-		columns: []column{{figure: figureHold, format: "%.0f"}, {figure: figureWaiter, format: "%.0f"}},
+		columns: columns("%.0f", each(figureMemory, aHold), each(figureMemory, aWaiter)),
 	}
-	return []contest{idle, memory}
 }
 
-// memoryRow measures holds and waiters in a new process.
-func (b *bench) memoryRow(c contestant, name string, o order) row {
-	o.Task, o.Contestant, o.Name = taskMemory, c.name, freshName("memory")
-	return row{name: name, slice: func(ctx context.Context, _ int) (figures, error) {
-		o := o
-		if o.Address == "" {
-			o.Address = b.server.address
-		}
-		return b.inFresh(ctx, c, o)
-	}}
-}
-
-// inFresh has a new helper carry out an order.
-func (b *bench) inFresh(ctx context.Context, c contestant, o order) (figures, error) {
-	helpers, err := b.fresh(c, 1)
-	if err != nil {
-		return nil, err
+// many is what one hold, one waiter and one client cost if there are many.
+func (b *bench) many() contest {
+	n, locks, watch := b.plan.size(manyHolds), b.plan.size(manyLocks), b.plan.time(idleSlice)
+	ours := find(nameRedlatch)[0]
+	one, clients := b.crowd(ours, n, locks, n, watch), b.crowd(ours, locks, locks, locks, watch)
+	cluster := one
+	cluster.start = startCluster
+	clients.holds.Clients, clients.waiters.Clients = locks, locks
+	c := contest{
+		name: "many", part: "many", extra: true, rounds: 1,
+		title: fmt.Sprintf("%d holds, then %d waiters for %d locks", n, n, locks),
+		note:  "Each of the clients of the last row has a hold, or a waiter. What the client itself takes is counted there.",
+		rows: []row{
+			one.row(b, "one server"), cluster.row(b, "a Cluster of three"), clients.row(b, fmt.Sprintf("%d clients of one server", locks)),
+		},
 	}
-	defer helpers.end()
-	_, reports, err := helpers.perform(ctx, []order{o}, hooks{})
-	if err != nil {
-		return nil, err
+	for _, of := range []string{aHold, aWaiter} {
+		c.columns = append(c.columns,
+			column{figure: each(figureHeap, of), format: "%.0f", head: of + ": " + figureHeap},
+			column{figure: each(figureStack, of), format: "%.0f", head: figureStack},
+			column{figure: each(figureGoroutines, of), format: "%.2f", head: figureGoroutines},
+			column{figure: each(countConnections, of), format: "%.2f", head: countConnections},
+			column{figure: each(figureCommands, of), format: "%.3f", head: fmt.Sprintf("commands in %v", watch)})
 	}
-	if m := reports[0].Memory; m != nil {
-		return figures{figureHold: m.Hold, figureWaiter: m.Waiter}, nil
-	}
-	return reports[0].Figures, nil
+	c.columns = slices.Concat(c.columns, columns("%.0f", figureLosses), columns("%.1f", figureReleased, figureAllServed))
+	return c
 }
 
 // summary is the main table: each library once.

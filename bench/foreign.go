@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Contestants that need more than Go: Redisson, node-redisson and etcd. Where one cannot be had, the
@@ -41,7 +42,7 @@ func buildJava(ctx context.Context) (foreign, error) {
 		// outside of it.
 		small: java("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
 		practice: []order{
-			{Task: taskPairs, Workers: 64}, {Task: taskPairs, Workers: 1}, {Task: taskContend, Workers: 8},
+			{Task: taskPairs, Workers: 64, Locks: 64}, {Task: taskPairs, Workers: 1, Locks: 1}, {Task: taskContend, Workers: 8, Locks: 1},
 		},
 	}, err
 }
@@ -61,7 +62,7 @@ func buildNode(ctx context.Context) (foreign, error) {
 			return node
 		},
 		version:  release,
-		practice: []order{{Task: taskContend, Workers: 2}},
+		practice: []order{{Task: taskContend, Workers: 2, Locks: 1}},
 	}, err
 }
 
@@ -92,15 +93,11 @@ func findIn(path, pattern string) (text, found string, err error) {
 	return text, match[1], nil
 }
 
-// practise has new helpers warm up, so that their code is compiled.
-func (b *bench) practise(ctx context.Context, c contestant, added helpers) error {
+// practise has a new helper warm up, so that its code is compiled.
+func (b *bench) practise(ctx context.Context, c contestant, h *helper) error {
 	for _, o := range b.foreign[c.name].practice {
-		orders := make([]order, len(added))
-		for i := range orders {
-			o.Address, o.For, o.Name = b.server.address, b.plan.practice, freshName("practice")
-			orders[i] = o
-		}
-		if _, _, err := added.perform(ctx, orders, hooks{}); err != nil {
+		o.Address, o.For, o.Name = b.server.address, b.plan.time(2*time.Second), freshName("practice")
+		if _, err := (helpers{h}).perform(ctx, []order{o}, nil, nil); err != nil {
 			return err
 		}
 	}

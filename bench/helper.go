@@ -65,59 +65,57 @@ func (h *helper) read() (r report, err error) {
 // helpers is helpers that begin together.
 type helpers []*helper
 
-// startHelpers adds helpers until there are n.
-func (all *helpers) startHelpers(n int, command func() *exec.Cmd) error {
-	for len(*all) < n {
-		h, err := startHelper(command())
-		if err != nil {
-			return err
-		}
-		*all = append(*all, h)
-	}
-	return nil
-}
-
 func (all helpers) end() {
 	for _, h := range all {
 		h.end()
 	}
 }
 
-// hooks are called while helpers work: once they are ready, and once they have been told to begin.
-type hooks struct {
-	ready func() error
-	began func(at time.Time) error
-}
+// grace is what a helper may need beyond the time that its order says.
+const grace = 3 * time.Minute
 
-// perform gives each helper its order, tells all to begin when all are ready, and returns when that
-// was and what they report. Helpers that need much longer than their orders say are killed.
-func (all helpers) perform(ctx context.Context, orders []order, hooks hooks) (began time.Time, reports []report, err error) {
-	defer all.limit(ctx, orders)()
+// perform gives each helper its order, has all begin when all are ready, and returns what they report.
+// Once they are ready it calls one function, and once they have begun the other one; each may be nil.
+// Helpers that need much longer than their orders say are killed.
+func (all helpers) perform(ctx context.Context, orders []order, atReady func() error, atBegin func(began time.Time) error) ([]report, error) {
+	var most time.Duration
+	for _, o := range orders {
+		most = max(most, o.WarmUp+o.For+o.Patience)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most+grace)
+	defer cancel()
+	release := context.AfterFunc(ctx, func() {
+		for _, h := range all {
+			h.kill()
+		}
+	})
+	defer release()
 	for i, h := range all {
 		if err := h.write(orders[i]); err != nil {
-			return began, nil, err
+			return nil, err
 		}
 	}
-	if _, err = all.read(); err == nil && hooks.ready != nil {
-		err = hooks.ready()
+	_, err := all.read()
+	if err == nil && atReady != nil {
+		err = atReady()
 	}
 	if err != nil {
-		return began, nil, err
+		return nil, err
 	}
-	began = time.Now()
+	began := time.Now()
 	for _, h := range all {
 		if err := h.write(began.UnixNano()); err != nil {
-			return began, nil, err
+			return nil, err
 		}
 	}
-	if hooks.began != nil {
-		err = hooks.began(began)
+	if atBegin != nil {
+		err = atBegin(began)
 	}
 	reports, failed := all.read()
 	if failed != nil {
 		err = failed
 	}
-	return began, reports, err
+	return reports, err
 }
 
 // read returns a message of each, and the first failure.
@@ -130,27 +128,6 @@ func (all helpers) read() (reports []report, err error) {
 		reports = append(reports, r)
 	}
 	return reports, err
-}
-
-// grace is what a helper may need beyond the time that its order says.
-const grace = 3 * time.Minute
-
-// limit kills the helpers when their time is up, until the function that it returns is called.
-func (all helpers) limit(ctx context.Context, orders []order) (release func()) {
-	var most time.Duration
-	for _, o := range orders {
-		most = max(most, o.WarmUp+o.For)
-	}
-	ctx, cancel := context.WithTimeout(ctx, most+grace)
-	stop := context.AfterFunc(ctx, func() {
-		for _, h := range all {
-			h.kill()
-		}
-	})
-	return func() {
-		stop()
-		cancel()
-	}
 }
 
 // self starts this program as a helper.
@@ -168,21 +145,21 @@ func (b *bench) residents(ctx context.Context, who ...contestant) (chosen helper
 	for _, c := range who {
 		n := taken[c.name]
 		taken[c.name]++
-		all := b.resident[c.name]
-		before, command := len(all), self
-		if c.foreign {
-			command = b.foreign[c.name].command
-		}
-		err := all.startHelpers(n+1, command)
-		if b.resident[c.name] = all; err != nil {
-			return nil, err
-		}
-		if c.foreign {
-			if err := b.practise(ctx, c, all[before:]); err != nil {
+		if n == len(b.resident[c.name]) {
+			command := self
+			if c.foreign {
+				command = b.foreign[c.name].command
+			}
+			h, err := startHelper(command())
+			if err != nil {
+				return nil, err
+			}
+			b.resident[c.name] = append(b.resident[c.name], h)
+			if err := b.practise(ctx, c, h); err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
-		chosen = append(chosen, all[n])
+		chosen = append(chosen, b.resident[c.name][n])
 	}
 	return chosen, nil
 }
@@ -197,14 +174,20 @@ func (b *bench) dismiss(all bool) {
 	}
 }
 
-// fresh returns n helpers of a contestant that nobody has used.
-func (b *bench) fresh(c contestant, n int) (some helpers, err error) {
+// inFresh has new helpers of a contestant carry out orders.
+func (b *bench) inFresh(ctx context.Context, c contestant, orders []order, atBegin func(began time.Time) error) ([]report, error) {
 	command := self
 	if c.foreign {
 		command = b.foreign[c.name].small
 	}
-	if err = some.startHelpers(n, command); err != nil {
-		some.end()
+	var some helpers
+	defer func() { some.end() }()
+	for range orders {
+		h, err := startHelper(command())
+		if err != nil {
+			return nil, err
+		}
+		some = append(some, h)
 	}
-	return some, err
+	return some.perform(ctx, orders, nil, atBegin)
 }

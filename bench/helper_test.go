@@ -19,7 +19,7 @@ func TestHelperThatHangsIsKilled(t *testing.T) {
 	defer cancel()
 	returned := make(chan error, 1)
 	go func() {
-		_, _, err := helpers{h}.perform(ctx, []order{{Task: taskContend}}, hooks{})
+		_, err := helpers{h}.perform(ctx, []order{{Task: taskContend}}, nil, nil)
 		returned <- err
 	}()
 	select {

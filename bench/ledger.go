@@ -3,9 +3,40 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"time"
+)
+
+const (
+	figureCycles       = "cycles/s"
+	figureInOrder      = "in order of arrival"
+	figureMeanWait     = "mean wait, µs"
+	figureLongest      = "longest, ms"
+	figureUnfairness   = "longest ÷ mean"
+	figureUnfairGrants = "same, in grants"
+	figureStarved      = "starved"
+	figureTail         = "tail, ms"
+	figureStranded     = "stranded"
+	figureServed       = "served"
+	figureLesserShare  = "share of the lesser process"
+	figureToOther      = "to the other process"
+	figureHandOver     = "hand-over to it, µs"
+
+	// of two processes that are not the same
+	figureShareFirst    = "share of the first"
+	figureShareSecond   = "share of the second"
+	figureLongestFirst  = "longest wait of the first, ms"
+	figureLongestSecond = "longest wait of the second, ms"
+	figureLongestRatio  = "longest wait, second ÷ first"
+
+	// a grant
+	figureScriptsEach = "scripts/cycle"
+	figureWritesEach  = "writes/cycle"
+	figureScriptTime  = "µs of scripts"
+	figureListenTime  = "µs of subscriptions"
+	figureServerTime  = "µs in all"
 )
 
 // hold is one time that one worker held the contended lock. The moments are
@@ -25,12 +56,6 @@ type hold struct {
 // stop asking. Its moments are nanoseconds of the machine's clock, which its processes share.
 type window struct {
 	from, to int64
-}
-
-// after returns the window that begins a warm-up after the start.
-func after(start time.Time, warmUp, length time.Duration) window {
-	from := start.Add(warmUp)
-	return window{from.UnixNano(), from.Add(length).UnixNano()}
 }
 
 func (w window) length() time.Duration { return time.Duration(w.to - w.from) }
@@ -81,11 +106,6 @@ func (l ledger) grantedIn(w window) []hold {
 	return granted
 }
 
-// perSecond is the number of grants a second.
-func (l ledger) perSecond() float64 {
-	return float64(len(l.granted())) / l.window.length().Seconds()
-}
-
 // waiting are the holds that somebody waited for inside the window, each with the part of its
 // wait that lies inside: a wait that began before or ended after it is cut.
 func (l ledger) waiting() []hold {
@@ -122,72 +142,31 @@ func (l ledger) waitsInGrants() []float64 {
 	return waits
 }
 
-// inOrder is the share of grants that overtook nobody: none who still waited had
-// asked before.
+// inOrder is the share of grants that overtook nobody: none who still waited had asked before.
 func (l ledger) inOrder() float64 {
-	queues := l.byWorker()
-	grants, orderly := 0, 0
-	for _, h := range l.holds {
-		me := seat{h.Process, h.Worker}
-		if h.Stranded {
-			continue // it is overtaken by all, and overtakes nobody
+	grants, orderly, oldest := 0, 0, int64(math.MaxInt64)
+	for _, h := range slices.Backward(l.holds) {
+		if !h.Stranded && l.window.contains(h.Granted) {
+			grants++
+			if h.Asked <= oldest {
+				orderly++
+			}
 		}
-		queues[me] = queues[me][1:]
-		if !l.window.contains(h.Granted) {
-			continue
-		}
-		grants++
-		if !overtakes(h, queues) {
-			orderly++
-		}
+		oldest = min(oldest, h.Asked)
 	}
 	return float64(orderly) / float64(max(grants, 1))
 }
 
-// overtakes says whether one of the open requests is older than h.
-func overtakes(h hold, open map[seat][]hold) bool {
-	for _, waiting := range open {
-		if len(waiting) > 0 && waiting[0].Asked < h.Asked {
-			return true
-		}
-	}
-	return false
-}
-
-// byWorker is each worker's holds, in order. It has one open at a time.
-func (l ledger) byWorker() map[seat][]hold {
-	queues := map[seat][]hold{}
-	for _, h := range l.holds {
-		s := seat{h.Process, h.Worker}
-		queues[s] = append(queues[s], h)
-	}
-	return queues
-}
-
 // starved is the number of workers that got no grant.
 func (l ledger) starved() int {
-	starved := l.byWorker()
+	starved := map[seat]bool{}
+	for _, h := range l.holds {
+		starved[seat{h.Process, h.Worker}] = true
+	}
 	for _, h := range l.granted() {
 		delete(starved, seat{h.Process, h.Worker})
 	}
 	return len(starved)
-}
-
-// smallestShare is the share of grants that went to the process with the fewest.
-func (l ledger) smallestShare() float64 {
-	grants := map[int]float64{}
-	for _, h := range l.holds {
-		grants[h.Process] = 0
-	}
-	granted := l.granted()
-	for _, h := range granted {
-		grants[h.Process]++
-	}
-	fewest := float64(len(granted))
-	for _, n := range grants {
-		fewest = min(fewest, n)
-	}
-	return fewest / float64(max(len(granted), 1))
 }
 
 // of is the part of the ledger that is about one process.
@@ -228,7 +207,24 @@ func (l ledger) stranded() int {
 	return stranded
 }
 
-// served is the share of the waits that ended with it.
-func (l ledger) served() float64 {
-	return 1 - float64(l.stranded())/float64(max(len(l.holds), 1))
+// figures are all that the ledger tells.
+func (l ledger) figures() figures {
+	waits, inGrants, granted := l.waits(), l.waitsInGrants(), float64(max(len(l.granted()), 1))
+	f := figures{
+		figureCycles: granted / l.window.length().Seconds(), figureInOrder: l.inOrder(),
+		figureMeanWait: mean(waits) / 1e3, figureLongest: longest(waits) / 1e6,
+		figureUnfairness: longest(waits) / max(mean(waits), 1), figureUnfairGrants: longest(inGrants) / max(mean(inGrants), 1),
+		figureStarved: float64(l.starved()), figureTail: l.tail().Seconds() * 1e3,
+		figureStranded: float64(l.stranded()), figureServed: 1 - float64(l.stranded())/float64(max(len(l.holds), 1)),
+	}
+	if crossings := l.crossings(); len(crossings) > 0 {
+		f[figureToOther], f[figureHandOver] = float64(len(crossings))/granted, median(crossings)/1e3
+	}
+	first, second := l.of(0), l.of(1)
+	f[figureShareSecond] = float64(len(second.granted())) / granted
+	f[figureShareFirst] = 1 - f[figureShareSecond]
+	f[figureLesserShare] = min(f[figureShareFirst], f[figureShareSecond])
+	f[figureLongestFirst], f[figureLongestSecond] = longest(first.waits())/1e6, longest(second.waits())/1e6
+	f[figureLongestRatio] = f[figureLongestSecond] / f[figureLongestFirst]
+	return f
 }

@@ -95,7 +95,7 @@ func TestLedgerKeepsStrandedWaitsApart(t *testing.T) {
 	if got := l.stranded(); got != 1 {
 		t.Errorf("%d stranded, want 1", got)
 	}
-	if got := l.served(); got != 0.5 {
+	if got := l.figures()[figureServed]; got != 0.5 {
 		t.Errorf("%v served, want 0.5", got)
 	}
 	if got := l.inOrder(); got != 0 {
@@ -153,7 +153,7 @@ func TestLedgerCountsInsideTheWindow(t *testing.T) {
 		what      string
 		got, want float64
 	}{
-		{"cycles a second", l.perSecond(), 3},
+		{"cycles a second", l.figures()[figureCycles], 3},
 		{"waits", float64(len(l.waits())), 5},
 		{"mean wait", mean(l.waits()), 0.95e9 / 5},
 		{"longest wait", longest(l.waits()), 0.4e9},
@@ -161,7 +161,7 @@ func TestLedgerCountsInsideTheWindow(t *testing.T) {
 		{"longest wait in grants", longest(l.waitsInGrants()), 1},
 		{"in the order of arrival", l.inOrder(), 1},
 		{"crossings", float64(len(l.crossings())), 2},
-		{"smallest share", l.smallestShare(), 1. / 3},
+		{"smallest share", l.figures()[figureLesserShare], 1. / 3},
 		{"tail in seconds", l.tail().Seconds(), 0.7},
 		{"stranded", float64(l.stranded()), 0},
 		{"starved", float64(l.starved()), 0},
@@ -199,7 +199,7 @@ func TestLedgerSeesWhoStarves(t *testing.T) {
 func TestLedgerSeesAProcessThatGetsNothing(t *testing.T) {
 	t.Parallel()
 	l := newLedger([]hold{{Process: 0, Granted: 10}, {Process: 1, Granted: 300}}, window{0, 100})
-	if got := l.smallestShare(); got != 0 {
+	if got := l.figures()[figureLesserShare]; got != 0 {
 		t.Errorf("the smallest share is %v, want 0", got)
 	}
 }

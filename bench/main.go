@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -24,47 +25,30 @@ import (
 	"time"
 )
 
-// plan is how often and for how long each part runs.
+// plan says how much of the full run is carried out. The tables say what the full run is.
 type plan struct {
-	levels                                          []int // how many goroutines, one table each
-	pairRounds, hotRounds, crossRounds, shareRounds int
-	pairSlice, hotSlice, crossSlice, pingPongSlice  time.Duration
-	shareSlice, idleSlice                           time.Duration
-	memory                                          int           // how many holds, and how many waiters
-	foreign                                         bool          // also contestants that need more than Go
-	practice                                        time.Duration // of those, three times
-	settle                                          time.Duration // what waiters need to begin, and to end
-	firstRenewal                                    time.Duration // when holders have renewed once, which loads a script
-	// warmUp comes before each slice on one lock and is not counted: connections
-	// and subscriptions are made in it.
-	warmUp time.Duration
-	scale  scalePlan
-	many   manyPlan
+	levels               []int // how many goroutines, one table of pairs each
+	rounds, times, sizes float64
+	longest              time.Duration // nothing lasts longer
+	foreign              bool          // also contestants that need more than Go
 }
 
-var (
-	longPlan = plan{
-		levels:     []int{1, 8, 64, mostGoroutines},
-		pairRounds: 21, pairSlice: 50 * time.Millisecond,
-		hotRounds: 7, hotSlice: 500 * time.Millisecond,
-		crossRounds: 5, crossSlice: time.Second, pingPongSlice: 300 * time.Millisecond,
-		shareRounds: 2, shareSlice: 3 * time.Second, idleSlice: 30 * time.Second, memory: 10000,
-		foreign: true, practice: 2 * time.Second, settle: time.Second, firstRenewal: 12 * time.Second,
-		warmUp: 200 * time.Millisecond, scale: longScale, many: longMany,
-	}
-	quickPlan = plan{
-		levels:     []int{1, 8, 64, mostGoroutines},
-		pairRounds: 5, pairSlice: 40 * time.Millisecond,
-		hotRounds: 2, hotSlice: 300 * time.Millisecond,
-		crossRounds: 2, crossSlice: 500 * time.Millisecond, pingPongSlice: 200 * time.Millisecond,
-		shareRounds: 1, shareSlice: time.Second, idleSlice: 5 * time.Second, memory: 2000,
-		settle: 500 * time.Millisecond, firstRenewal: 500 * time.Millisecond,
-		warmUp: 200 * time.Millisecond, scale: longScale, many: longMany,
-	}
-)
+func (p plan) count(rounds int) int { return max(1, int(math.Round(float64(rounds)*p.rounds))) }
+
+func (p plan) time(d time.Duration) time.Duration {
+	return min(time.Duration(float64(d)*p.times), p.longest)
+}
+
+// size is a number of holds, waiters or clients.
+func (p plan) size(n int) int { return max(10, int(float64(n)*p.sizes)) }
 
 // mostGoroutines is the highest level of the first table.
 const mostGoroutines = 512
+
+var (
+	longPlan  = plan{levels: []int{1, 8, 64, mostGoroutines}, rounds: 1, times: 1, sizes: 1, longest: time.Minute, foreign: true}
+	quickPlan = plan{levels: longPlan.levels, rounds: 0.25, times: 0.6, sizes: 0.2, longest: 5 * time.Second}
+)
 
 // bench is one run of the program.
 type bench struct {
@@ -119,7 +103,7 @@ func mainErr(ctx context.Context) error {
 		return p.run(ctx, b, os.Stdout)
 	}
 	r, err := b.run(ctx, os.Stdout)
-	if err != nil || *plots == "" || b.only != "" {
+	if err != nil || *plots == "" {
 		return err
 	}
 	return b.draw(r, *plots)
@@ -129,11 +113,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if b.server, err = startRedis(ctx, redisServer); err != nil {
 		return err
 	}
-	// The server knows the scripts before anybody is measured.
-	if _, err = record(ctx, b.server.address); err == nil {
-		err = b.openForeign(ctx)
-	}
-	if err != nil {
+	if err = b.openForeign(ctx); err != nil {
 		b.close()
 	}
 	return err
@@ -147,6 +127,16 @@ func (b *bench) close() {
 	b.server.stop()
 }
 
+// chosen are the contests that this run measures.
+func (b *bench) chosen() (chosen []contest) {
+	for _, c := range b.contests() {
+		if b.only == c.part || b.only == "" && !c.extra {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
+
 // run measures everything, or one part, and writes each table when it is known.
 func (b *bench) run(ctx context.Context, out io.Writer) (results, error) {
 	p, r := page{out}, results{}
@@ -154,10 +144,7 @@ func (b *bench) run(ctx context.Context, out io.Writer) (results, error) {
 		return nil, err
 	}
 	var goals []goal
-	for _, c := range b.contests() {
-		if b.only != c.part && (b.only != "" || c.extra) {
-			continue
-		}
+	for _, c := range b.chosen() {
 		err := c.run(ctx, r)
 		b.dismiss(false)
 		if err != nil {

@@ -16,40 +16,38 @@ type task string
 const (
 	taskPairs   task = "pairs"
 	taskContend task = "contend"
-	taskHold    task = "hold"
-	taskWait    task = "wait"
-	taskMemory  task = "memory"
-	taskClients task = "clients"
+	taskKeep    task = "keep"
 )
 
 // order is what a helper is to do.
 type order struct {
-	Task    task
-	Address string
-	Name    string // of the lock
-	For     time.Duration
-	WarmUp  time.Duration // taskPairs: before For. Otherwise what does not count, a part of For
+	Task        task
+	Contestant  string
+	Address     string
+	WarmUp, For time.Duration // what does not count, and then what does
 
-	Contestant       string
 	Process, Workers int
+	Name             string
+	Locks            int           // how many the workers lock: worker i locks number i modulo Locks
 	Section          time.Duration // taskContend: for how long the lock is held each time
-	Shared           bool          // taskPairs: all lock one name
-
-	Locks int  // how many names the waiters wait for
-	Holds int  // taskMemory: how many holds are measured before
-	Held  int  // taskMemory: how many holds of another client the waiters wait for
-	Serve bool // taskMemory: the other client releases them
+	Patience         time.Duration // taskContend: how much longer than usual a wait may last at the end
+	Clients          int           // that share the workers; 0 for one
+	Weigh            bool          // the marks say what is in use
 }
 
 // report is what came of it.
 type report struct {
 	Error   string  `json:",omitempty"`
 	Holds   []hold  `json:",omitempty"`
-	Writes  []mark  `json:",omitempty"` // at both ends of the window
+	Marks   []mark  `json:",omitempty"` // before anything, and at both ends of the window
 	Slice   *slice  `json:",omitempty"`
 	Figures figures `json:",omitempty"`
-	// Memory is what a helper in Java says in place of Figures.
-	Memory *struct{ Hold, Waiter float64 } `json:",omitempty"`
+}
+
+// mark is what a process had written until a moment, and what it had in use.
+type mark struct {
+	Moment, Writes int64
+	InUse          figures `json:",omitempty"`
 }
 
 // helperWord is the argument that makes this program a helper.
@@ -89,42 +87,65 @@ func help(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // carryOut does what the order says.
 func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report, err error) {
-	switch o.Task {
-	case taskPairs:
+	if o.Task == taskPairs {
 		return kept.run(ctx, o, ready)
-	case taskClients:
-		r.Figures, err = o.clients(ctx, ready)
+	}
+	wire, clients := new(wire), make([]client, max(o.Clients, 1))
+	defer func() {
+		for _, c := range clients {
+			if c.close != nil {
+				c.close()
+			}
+		}
+	}()
+	mark := func() {
+		m := mark{Moment: time.Now().UnixNano(), Writes: wire.writes.Load()}
+		if o.Weigh {
+			m.InUse = inUse(clients)
+		}
+		r.Marks = append(r.Marks, m)
+	}
+	if len(clients) > 1 { // they count
+		mark()
+	}
+	if err := inParallel(len(clients), func(i int) (err error) {
+		clients[i], err = openByName(ctx, o.Contestant, o.Address, wire)
+		return err
+	}); err != nil {
 		return r, err
 	}
-	wire := new(wire)
-	c, err := openByName(ctx, o.Contestant, o.Address, wire)
+	workers, err := o.workers(clients...)
+	if err == nil && o.Weigh {
+		err = clients[0].warmUp(ctx)
+	}
 	if err != nil {
 		return r, err
 	}
-	defer c.close()
-	switch o.Task {
-	case taskContend:
-		return o.contend(ctx, c, wire, ready)
-	case taskHold:
-		return r, o.hold(ctx, c, ready)
-	case taskWait:
-		return r, o.wait(ctx, c, ready)
-	case taskMemory:
-		r.Figures, err = o.memory(ctx, c, ready)
-		return r, err
+	if len(clients) == 1 {
+		mark()
 	}
-	return r, fmt.Errorf("unknown task %q", o.Task)
+	if o.Task == taskKeep {
+		r.Figures, err = o.keep(ctx, workers, mark, ready)
+	} else {
+		r.Holds, err = o.contend(ctx, workers, mark, ready)
+	}
+	return r, err
 }
 
-// workers makes workers on the names of the order's locks.
-func (o order) workers(c client, n int) ([]worker, error) {
-	return makeWorkers(c, n, func(i int) string { return fmt.Sprintf("%s:%d", o.Name, i%o.Locks) })
+// warmUp makes connections.
+func (c client) warmUp(ctx context.Context) error {
+	w, err := c.worker(freshName("first"))
+	if err != nil {
+		return err
+	}
+	return w.once(ctx)
 }
 
-func makeWorkers(c client, n int, name func(i int) string) (workers []worker, err error) {
-	for i := 0; i < n && err == nil; i++ {
+// workers makes workers on the order's locks, which share the clients.
+func (o order) workers(clients ...client) (workers []worker, err error) {
+	for i := 0; i < o.Workers && err == nil; i++ {
 		var w worker
-		w, err = c.worker(name(i))
+		w, err = clients[i%len(clients)].worker(fmt.Sprintf("%s:%d", o.Name, i%o.Locks))
 		workers = append(workers, w)
 	}
 	return workers, err

@@ -56,25 +56,21 @@ func (s slice) figures(work figures, c contestant) figures {
 // pairRow is a contestant with a number of goroutines, each with a name of its own or all with one.
 // A lone goroutine gets a new connection for each slice: rueidis serves it faster until it has seen
 // two callers at once, of which one may be its own timer, and not after.
-func (b *bench) pairRow(c contestant, goroutines int, shared bool, length time.Duration) row {
-	names := ""
+func (b *bench) pairRow(c contestant, goroutines, locks int, length time.Duration) row {
+	length = b.plan.time(length)
+	o := order{Task: taskPairs, Contestant: c.name, Workers: goroutines, Locks: locks}
 	return row{c.name, c.baseRow(), func(ctx context.Context, round int) (figures, error) {
-		o := order{
-			Task: taskPairs, Contestant: c.name, Address: b.serverOf(c).address, Workers: goroutines,
-			Shared: shared,
+		o.Address = b.serverOf(c).address
+		if o.Name == "" || !c.foreign && goroutines == 1 {
+			o.Name = freshName("own")
 		}
-		if names == "" || !c.foreign && goroutines == 1 {
-			names = freshName("own")
-		}
-		o.Name = names
+		perform := func(o order) (slice, figures, error) { return b.pairSlice(ctx, c, o) }
 		if round == 0 { // loads scripts, fills pools
-			if _, err := b.pairs(ctx, c, &o, length/4); err != nil {
+			if _, err := c.pairs(&o, length/4, perform); err != nil {
 				return nil, err
 			}
 		}
-		f, err := b.pairs(ctx, c, &o, length)
-		names = o.Name
-		return f, err
+		return c.pairs(&o, length, perform)
 	}}
 }
 
@@ -94,13 +90,13 @@ func freshName(what string) string { return fmt.Sprintf("%s:%d", what, usedNames
 // pairs is one slice. A contestant that gets stuck begins again with other names, so that a rival's
 // fault neither hangs the benchmark nor slows the rival. A slice that is too short for a single pair
 // is repeated for longer.
-func (b *bench) pairs(ctx context.Context, c contestant, o *order, length time.Duration) (figures, error) {
+func (c contestant) pairs(o *order, length time.Duration, perform func(order) (slice, figures, error)) (figures, error) {
 	const attempts = 10
 	stuck := 0
 	var why error
 	for range attempts {
 		o.WarmUp, o.For = length/4, length
-		s, work, err := b.pairSlice(ctx, c, *o)
+		s, work, err := perform(*o)
 		switch {
 		case err != nil:
 			return nil, err
@@ -120,16 +116,17 @@ func (b *bench) pairs(ctx context.Context, c contestant, o *order, length time.D
 	return nil, why
 }
 
+// pairSlice also returns what the server did meanwhile.
 func (b *bench) pairSlice(ctx context.Context, c contestant, o order) (s slice, work figures, err error) {
 	helpers, err := b.residents(ctx, c)
 	if err != nil {
 		return s, nil, err
 	}
 	var before figures
-	_, reports, err := helpers.perform(ctx, []order{o}, hooks{ready: func() (err error) {
+	reports, err := helpers.perform(ctx, []order{o}, func() (err error) {
 		before, err = b.serverOf(c).work(ctx)
 		return err
-	}})
+	}, nil)
 	if err != nil {
 		return s, nil, err
 	}

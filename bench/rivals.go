@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"math"
 	"net"
@@ -22,14 +21,9 @@ import (
 // The libraries of others, each with its default settings or with those of its documentation.
 
 // openRueidislock has the settings of its documentation for one server of version 7.0.5 or later.
-func openRueidislock(ctx context.Context, address string, wire *wire) (client, error) {
+func openRueidislock(_ context.Context, address string, wire *wire) (client, error) {
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{
-		ClientOption: rueidis.ClientOption{
-			InitAddress: []string{address},
-			DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
-				return wire.Dial(ctx, address)
-			},
-		},
+		ClientOption:   rueidis.ClientOption{InitAddress: []string{address}, DialCtxFn: wire.dialRueidis(address)},
 		KeyMajority:    1,
 		NoLoopTracking: true,
 	})

@@ -20,6 +20,7 @@ type server struct {
 	dir     string
 	process *exec.Cmd
 	exited  chan struct{}
+	others  []*server // of a Cluster, which is no process of its own
 }
 
 // program starts a server on a port, with a folder of its own, and a second port if it needs one.
@@ -31,11 +32,34 @@ func redisServer(dir string, port, _ int) *exec.Cmd {
 		"--dir", dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
 }
 
-// clusterServer keeps nothing but its map on disk.
-func clusterServer(dir string, port, bus int) *exec.Cmd {
-	server := redisServer(dir, port, 0)
-	server.Args = append(server.Args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus))
-	return server
+// startCluster starts three servers that divide the keys among themselves.
+func startCluster(ctx context.Context) (all *server, err error) {
+	all = &server{}
+	create := exec.CommandContext(ctx, "redis-cli", "--cluster-yes", "--cluster", "create")
+	for range 3 {
+		s, err := startServer(ctx, func(dir string, port, bus int) *exec.Cmd {
+			server := redisServer(dir, port, 0)
+			server.Args = append(server.Args, "--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus))
+			return server
+		})
+		if err != nil {
+			all.stop()
+			return nil, err
+		}
+		all.others, create.Args = append(all.others, s), append(create.Args, s.address)
+	}
+	all.address = strings.Join(create.Args[4:], ",")
+	out, err := create.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %.2000s", err, out)
+	} else {
+		all.meter, err = newMeter(all.address)
+	}
+	if err != nil {
+		all.stop()
+		return nil, err
+	}
+	return all, nil
 }
 
 // buildEtcd returns the release that the module in the folder etcd pins. Its program stays in the
@@ -148,6 +172,9 @@ func (s *server) awaitReady(ctx context.Context) error {
 
 // stop ends the process and removes what it left.
 func (s *server) stop() {
+	for _, other := range s.others {
+		other.stop()
+	}
 	s.close()
 	if s.process != nil && s.process.Process != nil {
 		_ = s.process.Process.Kill()
@@ -155,7 +182,9 @@ func (s *server) stop() {
 	if s.exited != nil {
 		<-s.exited
 	}
-	_ = os.RemoveAll(s.dir)
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir)
+	}
 }
 
 // work is what the server has done. Of an etcd only its processor time is known, where the system

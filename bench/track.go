@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -30,12 +29,7 @@ func (t *track) openWith(ctx context.Context, open opener, o order) (err error) 
 		return err
 	}
 	t.name = o.Name
-	t.workers, err = makeWorkers(t.client, o.Workers, func(i int) string {
-		if o.Shared {
-			return o.Name
-		}
-		return fmt.Sprintf("%s:%d", o.Name, i)
-	})
+	t.workers, err = o.workers(t.client)
 	return err
 }
 

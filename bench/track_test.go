@@ -67,7 +67,7 @@ func TestStuckSliceIsCountedAndEnded(t *testing.T) {
 // Goal: each worker has a lock of its own, unless all are to share one, and a slice of other names is
 // on a new client.
 func TestWorkersShareALockOnlyIfTheyAreTo(t *testing.T) {
-	for shared, want := range map[bool]int{false: 8, true: 1} {
+	for _, locks := range []int{8, 1} {
 		names, opened := map[string]bool{}, 0
 		rival := func(context.Context, string, *wire) (client, error) {
 			opened++
@@ -79,12 +79,40 @@ func TestWorkersShareALockOnlyIfTheyAreTo(t *testing.T) {
 		tr := &track{}
 		for _, name := range []string{"a", "a", "b"} {
 			clear(names)
-			if err := tr.openWith(t.Context(), rival, order{Name: name, Workers: 8, Shared: shared}); err != nil {
+			if err := tr.openWith(t.Context(), rival, order{Name: name, Workers: 8, Locks: locks}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(names) != want || opened != 2 {
-			t.Errorf("shared %v: %d names, want %d; opened %d times, want twice", shared, len(names), want, opened)
+		if len(names) != locks || opened != 2 {
+			t.Errorf("%d names, want %d; opened %d times, want twice", len(names), locks, opened)
 		}
+	}
+}
+
+// Goal: a slice that got stuck, or was too short for a pair, is repeated and counted, and never on the
+// same locks. Method: two slices get stuck, one makes no pair, and the next one makes some.
+func TestStuckSliceIsRepeatedOnOtherLocks(t *testing.T) {
+	t.Parallel()
+	o := order{Name: "first", Workers: 4}
+	names, lengths := map[string]int{}, []time.Duration{}
+	perform := func(o order) (slice, figures, error) {
+		names[o.Name]++
+		lengths = append(lengths, o.For)
+		s := []slice{{Stuck: 3}, {Stuck: 1}, {}, {Inside: 10, Pairs: 10, Window: time.Second}}[len(lengths)-1]
+		return s, figures{}, nil
+	}
+	f, err := contestant{}.pairs(&o, time.Second, perform)
+	if err != nil || f[figureStuck] != 4 || f[figureRate] != 10 {
+		t.Errorf("%v stuck, %v pairs a second, %v; want 4 and 10", f[figureStuck], f[figureRate], err)
+	}
+	if len(names) != 3 || names["first"] != 1 || o.Name == "first" {
+		t.Errorf("the slices were on %v", names)
+	}
+	if lengths[2] != time.Second || lengths[3] != 2*time.Second {
+		t.Errorf("the slices lasted for %v", lengths)
+	}
+	always := func(order) (slice, figures, error) { return slice{Stuck: 1}, nil, nil }
+	if _, err := (contestant{}).pairs(&o, time.Second, always); err == nil {
+		t.Error("who is stuck each time has figures")
 	}
 }

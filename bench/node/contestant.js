@@ -50,10 +50,10 @@ async function carryOut(order, ready) {
   try {
     await redisson.redis.ping();
     setClock();
-    const until = Number(await ready()) + order.For;
+    const until = Number(await ready()) + order.WarmUp + order.For;
     const workers = [];
     for (let i = 0; i < order.Workers; i++) {
-      workers.push(work(redisson.getLock(order.Name), order, i, until, holds)); // an owner is an object
+      workers.push(work(redisson.getLock(`${order.Name}:${i % order.Locks}`), order, i, until, holds)); // an owner is an object
     }
     await Promise.all(workers);
   } finally {

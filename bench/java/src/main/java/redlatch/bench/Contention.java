@@ -19,7 +19,7 @@ final class Contention {
 
     private final RedissonClient redisson;
     private final Order order;
-    private final List<Report.Hold> all = new ArrayList<>();
+    private final Report report = new Report();
     private Exception failure;
 
     Contention(RedissonClient redisson, Order order) {
@@ -28,15 +28,25 @@ final class Contention {
     }
 
     Report run(Contestant.Start ready) throws Exception {
-        RLock lock = redisson.getLock(order.Name);
+        if (order.Weigh) {
+            RLock first = redisson.getLock(order.Name + ":first"); // makes connections
+            first.lock();
+            first.unlock();
+            Memory.weigh(report);
+        }
         System.gc();
-        long until = ready.await() + order.For;
+        long counts = ready.await() + order.WarmUp;
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < order.Workers; i++) {
+            RLock lock = redisson.getLock(order.lock(i));
             int worker = i;
-            Thread thread = new Thread(() -> work(lock, worker, until));
+            Thread thread = new Thread(() -> work(lock, worker, counts + order.For));
             thread.start();
             threads.add(thread);
+        }
+        if (order.Weigh) {
+            Clock.sleepUntil(counts);
+            Memory.weigh(report);
         }
         for (Thread thread : threads) {
             thread.join();
@@ -44,11 +54,11 @@ final class Contention {
         if (failure != null) {
             throw failure;
         }
-        return Report.of(all);
+        return report;
     }
 
     private void work(RLock lock, int worker, long until) {
-        List<Report.Hold> holds = new ArrayList<>(1 << 14);
+        List<Report.Hold> holds = new ArrayList<>((1 << 18) / order.Workers);
         Exception wrong = null;
         try {
             hold(lock, worker, until, holds);
@@ -56,7 +66,7 @@ final class Contention {
             wrong = e;
         }
         synchronized (this) {
-            all.addAll(holds);
+            report.Holds.addAll(holds);
             failure = wrong == null ? failure : wrong;
         }
     }
@@ -68,7 +78,7 @@ final class Contention {
             hold.w = worker;
             hold.a = asked;
             // The same as lock(), except that it ends if nobody serves it.
-            hold.s = !lock.tryLock(until + PATIENCE - asked, TimeUnit.NANOSECONDS);
+            hold.s = !lock.tryLock(until + PATIENCE + order.Patience - asked, TimeUnit.NANOSECONDS);
             hold.g = Clock.now();
             hold.r = hold.g;
             holds.add(hold);

@@ -52,9 +52,7 @@ public final class Contestant {
         return switch (order.Task) {
             case "pairs" -> new Pairs(redisson, order).run(this::ready);
             case "contend" -> new Contention(redisson, order).run(this::ready);
-            case "hold" -> new Idleness(redisson, order).hold(this::ready);
-            case "wait" -> new Idleness(redisson, order).await(this::ready);
-            case "memory" -> new Footprint(redisson, order).run(this::ready);
+            case "keep" -> Keeping.run(redisson, order, this::ready);
             default -> throw new IllegalArgumentException("unknown task " + order.Task);
         };
     }

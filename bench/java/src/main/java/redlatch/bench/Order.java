@@ -11,4 +11,11 @@ final class Order {
     int Workers;
     int Locks;
     long Section;
+    long Patience;
+    boolean Weigh;
+
+    /** The name that a worker locks. */
+    String lock(int worker) {
+        return Name + ":" + worker % Locks;
+    }
 }

@@ -33,7 +33,7 @@ final class Pairs {
     Report run(Contestant.Start ready) throws Exception {
         List<Thread> threads = new ArrayList<>();
         for (int i = 0; i < order.Workers; i++) {
-            RLock lock = redisson.getLock(order.Name + ":" + i);
+            RLock lock = redisson.getLock(order.lock(i));
             Thread thread = new Thread(() -> work(lock));
             thread.start();
             threads.add(thread);

@@ -2,13 +2,14 @@ package redlatch.bench;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** One line of output: what came of an order; see order.go. */
 final class Report {
     String Error;
-    List<Hold> Holds;
+    List<Hold> Holds = new ArrayList<>();
+    List<Mark> Marks = new ArrayList<>();
     Slice Slice;
-    Memory Memory;
 
     /** One time that one worker held the contended lock, in nanoseconds of the machine's clock. */
     static final class Hold {
@@ -20,23 +21,16 @@ final class Report {
         boolean s;
     }
 
+    /** What the process has in use. */
+    static final class Mark {
+        Map<String, Double> InUse;
+    }
+
     /** What one slice of pairs came to. */
     static final class Slice {
         long Inside;
         long Pairs;
         long Window;
         long CPU;
-    }
-
-    /** Bytes of each. */
-    static final class Memory {
-        double Hold;
-        double Waiter;
-    }
-
-    static Report of(List<Hold> holds) {
-        Report report = new Report();
-        report.Holds = new ArrayList<>(holds);
-        return report;
     }
 }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// What one hold, one waiter and one client cost, in processes with nothing else in them: some keep their
+// locks, and others wait for these locks.
+
+const (
+	figureReleased     = "all released after, s"
+	figureLosses       = "losses"
+	figureTraffic      = "commands/s while all wait"
+	figureAllServed    = "all done after, s"
+	figureGrants       = "grants/s"
+	figureGrantCPU     = "server CPU a grant, µs"
+	figureGrantScripts = "scripts a grant"
+
+	// of each hold and of each waiter
+	figureMemory     = "bytes"
+	figureHeap       = "heap, bytes"
+	figureStack      = "stack, bytes"
+	figureGoroutines = "goroutines"
+	figureCommands   = "commands" // those inside of scripts included
+	figureWaiters    = "waiters"
+
+	aHold, aWaiter = "a hold", "a waiter"
+)
+
+// each is a figure of each hold, or of each waiter.
+func each(figure, of string) string { return figure + " " + of }
+
+// inUse is what the process has in use: heap that is reachable, stacks, goroutines.
+func inUse(clients []client) figures {
+	for range 3 { // a collection halves a stack at the most
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	f := figures{
+		figureHeap: float64(stats.HeapAlloc), figureStack: float64(stats.StackInuse),
+		figureGoroutines: float64(runtime.NumGoroutine()),
+	}
+	for _, c := range clients {
+		if c.waiters != nil {
+			f[figureWaiters] += float64(c.waiters())
+		}
+	}
+	return f
+}
+
+// keep has each worker lock before the start, and unlock at the end. What the user keeps between two
+// locks does not count, nor does a client that has all holds.
+func (o order) keep(ctx context.Context, workers []worker, mark func(), ready ready) (figures, error) {
+	if err := inParallel(len(workers), func(i int) error { return workers[i].lock(ctx) }); err != nil {
+		return nil, err
+	}
+	began, err := ready()
+	if err != nil {
+		return nil, err
+	}
+	const often = 2 * time.Second // shorter than half of the shortest lease
+	counts := began.Add(o.WarmUp)
+	moments := []time.Time{counts, counts.Add(o.For)}
+	for len(moments) > 0 {
+		if left := time.Until(moments[0]); left > often {
+			time.Sleep(often)
+		} else {
+			time.Sleep(left)
+			mark()
+			moments = moments[1:]
+		}
+		for _, w := range workers {
+			if w.extend == nil {
+				break
+			}
+			if err := w.extend(ctx); err != nil {
+				return nil, fmt.Errorf("extend: %w", err)
+			}
+		}
+	}
+	var mu sync.Mutex
+	f, end := figures{figureLosses: 0}, time.Now()
+	_ = inParallel(len(workers), func(i int) error {
+		if workers[i].unlock(ctx) != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			f[figureLosses]++
+		}
+		return nil
+	})
+	f[figureReleased] = time.Since(end).Seconds()
+	return f, nil
+}
+
+// crowd is what is measured together on one server, which is the benchmark's unless it is started.
+type crowd struct {
+	contestant contestant
+	start      func(ctx context.Context) (*server, error)
+	holds      order // are measured alone; none without workers
+	held       order // are what the waiters wait for
+	waiters    order
+}
+
+// perform has new processes carry out orders, and watches the server.
+func (b *bench) perform(ctx context.Context, c contestant, s *server, orders ...order) (w watched, reports []report, err error) {
+	for i := range orders {
+		orders[i].Contestant, orders[i].Address, orders[i].Process = c.name, s.address, i
+	}
+	start, err := s.work(ctx)
+	if err != nil {
+		return w, nil, err
+	}
+	reports, err = b.inFresh(ctx, c, orders, func(began time.Time) (err error) {
+		w, err = watch(ctx, s, began.Add(orders[0].WarmUp), orders[0].For)
+		return err
+	})
+	if err != nil {
+		return w, nil, err
+	}
+	w.work[countConnections] += w.before[countConnections] - start[countConnections]
+	for _, r := range reports {
+		for _, h := range r.Holds {
+			if !h.Stranded && h.Granted < w.window.to {
+				err = errors.Join(err, fmt.Errorf("a wait for a held lock ended: %+v", h))
+			}
+		}
+	}
+	return w, reports, err
+}
+
+// row measures holds, and then waiters.
+func (c crowd) row(b *bench, name string) row {
+	return row{name: name, slice: func(ctx context.Context, _ int) (f figures, err error) {
+		f, s := figures{}, b.server
+		if c.start != nil {
+			if s, err = c.start(ctx); err != nil {
+				return nil, err
+			}
+			defer s.stop()
+		}
+		if c.holds.Workers > 0 {
+			c.holds.Name = freshName("own")
+			w, reports, err := b.perform(ctx, c.contestant, s, c.holds)
+			if err != nil {
+				return nil, err
+			}
+			f.note(aHold, w, c.holds, reports[0])
+			f[figureLosses], f[figureReleased] = reports[0].Figures[figureLosses], reports[0].Figures[figureReleased]
+		}
+		c.held.Name = freshName("held")
+		c.waiters.Name = c.held.Name
+		w, reports, err := b.perform(ctx, c.contestant, s, c.held, c.waiters)
+		if err != nil {
+			return nil, err
+		}
+		f.note(aWaiter, w, c.waiters, reports[1])
+		after, err := s.work(ctx)
+		n, work, tail := float64(c.waiters.Workers), after.minus(w.after), newLedger(reports[1].Holds, w.window).tail()
+		f[figureTraffic] = f[each(figureCommands, aWaiter)] * n / c.waiters.For.Seconds()
+		f[figureAllServed], f[figureGrants] = tail.Seconds(), n/tail.Seconds()
+		f[figureGrantCPU], f[figureGrantScripts] = work[countCPU]/n, work[countScripts]/n
+		if wait, known := f[each(figureWaiters, aWaiter)]; known && wait != 0 && wait != 1 {
+			err = errors.Join(err, fmt.Errorf("only %v of the waiters wait", wait))
+		}
+		return f, err
+	}}
+}
+
+// note divides what so many have in use, and what the server did for them.
+func (f figures) note(of string, w watched, o order, r report) {
+	all := figures{countConnections: w.work[countConnections], figureCommands: w.work[countScripts] + w.work[countOthers]}
+	if len(r.Marks) > 1 {
+		for figure, count := range r.Marks[1].InUse.minus(r.Marks[0].InUse) {
+			all[figure] = count
+		}
+	}
+	all[figureMemory] += all[figureHeap] + all[figureStack] // a helper in Java knows nothing but the sum
+	for figure, count := range all {
+		f[each(figure, of)] = count / float64(o.Workers)
+	}
+}
+
+// idleWaiters is how many wait, on one lock or each on its own.
+const idleWaiters = 100
+
+// idleKinds are how many locks they wait for.
+var idleKinds = []int{1, idleWaiters}
+
+func idleFigure(count string, locks int) string { return fmt.Sprintf("%s with %d locks", count, locks) }
+
+// idle is the difference that waiters make in a second to a server with holders alone, with one lock for
+// all and with one for each.
+func (b *bench) idle(c contestant) row {
+	return row{name: c.name, slice: func(ctx context.Context, _ int) (figures, error) {
+		f, length := figures{}, b.plan.time(idleSlice)
+		var mu sync.Mutex
+		err := inParallel(len(idleKinds), func(i int) error {
+			server, err := startRedis(ctx, redisServer)
+			if err != nil {
+				return err
+			}
+			defer server.stop()
+			locks := idleKinds[i]
+			const renewed = 12 * time.Second // holders have renewed once by then, which loads a script
+			held := order{Task: taskKeep, Name: "idle", Workers: locks, Locks: locks, WarmUp: b.plan.time(renewed), For: length}
+			waiters := held
+			waiters.Task, waiters.Workers = taskContend, idleWaiters
+			alone, _, err := b.perform(ctx, c, server, held)
+			if err != nil {
+				return err
+			}
+			together, _, err := b.perform(ctx, c, server, held, waiters)
+			mu.Lock()
+			defer mu.Unlock()
+			for count, n := range together.work.minus(alone.work) {
+				f[idleFigure(count, locks)] = n / idleWaiters / length.Seconds()
+			}
+			return err
+		})
+		return f, err
+	}}
+}
+
+// inParallel calls a function for each number, 64 at a time.
+func inParallel(n int, work func(i int) error) error {
+	const atATime = 64
+	errs := make([]error, atATime)
+	var working sync.WaitGroup
+	for first := range min(n, atATime) {
+		working.Go(func() {
+			for i := first; i < n && errs[first] == nil; i += atATime {
+				errs[first] = work(i)
+			}
+		})
+	}
+	working.Wait()
+	return errors.Join(errs...)
+}
