@@ -141,41 +141,25 @@ func find(names ...string) (found []contestant) {
 	return found
 }
 
-// openerOf returns what connects a contestant of this program.
-func openerOf(name string) (opener, error) {
+func openByName(ctx context.Context, name, address string, wire *wire) (client, error) {
 	for _, c := range find(name) {
 		if c.open != nil {
-			return c.open, nil
+			return c.open(ctx, address, wire)
 		}
 	}
-	return nil, fmt.Errorf("no contestant of this program is called %q", name)
-}
-
-func openByName(ctx context.Context, name, address string, wire *wire) (client, error) {
-	open, err := openerOf(name)
-	if err != nil {
-		return client{}, err
-	}
-	return open(ctx, address, wire)
+	return client{}, fmt.Errorf("no contestant of this program is called %q", name)
 }
 
 // request is another contestant, used as a server uses it: below the context of a request, which can
-// end. It does not before the client is closed.
+// end. It does not before the process does.
 func request(open opener) opener {
 	return func(ctx context.Context, address string, wire *wire) (client, error) {
 		c, err := open(ctx, address, wire)
-		below, end := c.worker, c.close
-		requests := []context.CancelFunc{}
-		c.close = func() {
-			end()
-			for _, cancel := range requests {
-				cancel()
-			}
-		}
+		below := c.worker
 		c.worker = func(name string) (worker, error) {
 			w, err := below(name)
-			ctx, cancel := context.WithCancel(context.Background())
-			requests = append(requests, cancel)
+			ctx, end := context.WithCancel(context.Background())
+			_ = end
 			return worker{
 				lock:   func(context.Context) error { return w.lock(ctx) },
 				unlock: func(context.Context) error { return w.unlock(ctx) },

@@ -235,7 +235,7 @@ func (b *bench) idleness() contest {
 
 // crowd is so many holds, and then so many waiters for the locks of another process.
 func (b *bench) crowd(c contestant, holds, locks, waiters int, length time.Duration) crowd {
-	o := order{Task: taskKeep, Workers: holds, Locks: holds, WarmUp: b.plan.time(10 * time.Second), For: length, Weigh: true}
+	o := order{Task: taskKeep, Workers: holds, Locks: holds, WarmUp: b.plan.time(10 * time.Second), For: length, Weigh: true, Serve: true}
 	all := crowd{contestant: c, holds: o}
 	o.Workers, o.Locks, o.Weigh = locks, locks, false
 	all.held = o
@@ -252,7 +252,7 @@ func (b *bench) memory() contest {
 		note:  fmt.Sprintf("%d holds, then %d waiters for %d locks that another client has.", n, n, memoryLocks),
 		rows: rowsOf(b.idlers(), func(c contestant) row {
 			all := b.crowd(c, n, memoryLocks, n, b.plan.time(time.Second))
-			all.waiters.Patience = 0
+			all.holds.Serve, all.held.Serve, all.waiters.Patience = false, false, 0
 			return all.row(b, c.name)
 		}),
 		columns: columns("%.0f", each(figureMemory, aHold), each(figureMemory, aWaiter)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -54,8 +55,8 @@ func inUse(clients []client) figures {
 	return f
 }
 
-// keep has each worker lock before the start, and unlock at the end. What the user keeps between two
-// locks does not count, nor does a client that has all holds.
+// keep has each worker lock before the start, and keep the lock. What the user keeps between two locks
+// does not count, nor does a client that has all holds.
 func (o order) keep(ctx context.Context, workers []worker, mark func(), ready ready) (figures, error) {
 	if err := inParallel(len(workers), func(i int) error { return workers[i].lock(ctx) }); err != nil {
 		return nil, err
@@ -83,6 +84,9 @@ func (o order) keep(ctx context.Context, workers []worker, mark func(), ready re
 				return nil, fmt.Errorf("extend: %w", err)
 			}
 		}
+	}
+	if !o.Serve {
+		return nil, nil
 	}
 	var mu sync.Mutex
 	f, end := figures{figureLosses: 0}, time.Now()
@@ -151,7 +155,7 @@ func (c crowd) row(b *bench, name string) row {
 				return nil, err
 			}
 			f.note(aHold, w, c.holds, reports[0])
-			f[figureLosses], f[figureReleased] = reports[0].Figures[figureLosses], reports[0].Figures[figureReleased]
+			maps.Copy(f, reports[0].Figures)
 		}
 		c.held.Name = freshName("held")
 		c.waiters.Name = c.held.Name
@@ -208,13 +212,14 @@ func (b *bench) idle(c contestant) row {
 			defer server.stop()
 			locks := idleKinds[i]
 			const renewed = 12 * time.Second // holders have renewed once by then, which loads a script
-			held := order{Task: taskKeep, Name: "idle", Workers: locks, Locks: locks, WarmUp: b.plan.time(renewed), For: length}
-			waiters := held
-			waiters.Task, waiters.Workers = taskContend, idleWaiters
+			held := order{Task: taskKeep, Name: freshName("alone"), Workers: locks, Locks: locks, WarmUp: b.plan.time(renewed), For: length}
 			alone, _, err := b.perform(ctx, c, server, held)
 			if err != nil {
 				return err
 			}
+			held.Name = freshName("idle") // the others are held until their leases end
+			waiters := held
+			waiters.Task, waiters.Workers = taskContend, idleWaiters
 			together, _, err := b.perform(ctx, c, server, held, waiters)
 			mu.Lock()
 			defer mu.Unlock()

@@ -5,30 +5,26 @@ import (
 	"testing"
 )
 
-// reachedGoal is a goal for which a figure was reached.
-func reachedGoal(kind func(float64, string, func(results) float64) goal, limit, reached float64) goal {
-	g := kind(limit, "", func(results) float64 { return reached })
-	g.evaluate(nil)
-	return g
-}
-
 // Goal: nothing turns a missed goal into one that need not be reached.
 func TestGoalSaysHowItWent(t *testing.T) {
 	t.Parallel()
-	remarked := reachedGoal(atLeast, 1, 0.5)
-	remarked.remark = "not as just"
 	for _, c := range []struct {
-		goal goal
-		want string
+		kind           func(float64, string, func(results) float64) goal
+		limit, reached float64
+		want           string
 	}{
-		{reachedGoal(atLeast, 1, 2), "met"},
-		{reachedGoal(atLeast, 1, 0.5), "**missed**"},
-		{reachedGoal(atLeast, 1, 0), "**not measured**"},
-		{reachedGoal(atMost, 1, math.NaN()), "**not measured**"},
-		{remarked, "**missed**"},
+		{atLeast, 0.85, 0.85, "met"},
+		{atLeast, 0.85, 0.84, "**missed**"},
+		{atMost, 3, 3, "met"},
+		{atMost, 3, 3.01, "**missed**"},
+		{atLeast, 1, 0, "**not measured**"},
+		{atMost, 3, 0, "**not measured**"},
+		{atMost, 1, math.NaN(), "**not measured**"},
 	} {
-		if got := c.goal.verdict(); got != c.want {
-			t.Errorf("%v of %v is %q, want %q", c.goal.reached, c.goal.limit, got, c.want)
+		g := c.kind(c.limit, "", func(results) float64 { return c.reached })
+		g.remarks = func(results) string { return "not as just" }
+		if g.evaluate(nil); g.verdict() != c.want || g.met() != (c.want == "met") {
+			t.Errorf("%s with %v is %q, and met is %v; want %q", g.wanted(), c.reached, g.verdict(), g.met(), c.want)
 		}
 	}
 }
@@ -59,25 +55,6 @@ func TestGoalAgainstAnUnjustRivalIsMissed(t *testing.T) {
 		return
 	}
 	t.Error("there is no such goal")
-}
-
-func TestGoalIsMissedOnTheWrongSideAndWithoutFigure(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		goal goal
-		met  bool
-	}{
-		{reachedGoal(atLeast, 0.85, 0.85), true},
-		{reachedGoal(atLeast, 0.85, 0.84), false},
-		{reachedGoal(atMost, 3, 3), true},
-		{reachedGoal(atMost, 3, 3.01), false},
-		{reachedGoal(atMost, 3, 0), false},
-		{reachedGoal(atLeast, 1, 0), false},
-	} {
-		if got := c.goal.met(); got != c.met {
-			t.Errorf("%s with %v: met is %v, want %v", c.goal.wanted(), c.goal.reached, got, c.met)
-		}
-	}
 }
 
 // Goal: the worst section decides on a goal, whatever the order of the sections.

@@ -3,7 +3,8 @@
 // and prints Markdown:
 //
 //	go run .                        everything, in about eight minutes
-//	go run . -quick                 the same in one minute, with more noise
+//	go run . -quick                 the same in one minute, with more noise, and in Go alone
+//	go run . -quick -foreign        with Redisson, node-redisson and etcd too, in a few minutes
 //	go run . -only scale            fair and read-write locks, by how many take part
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //	go run . -profile cpu.out       a CPU profile of redlatch alone
@@ -80,6 +81,7 @@ func mainErr(ctx context.Context) error {
 	b := &bench{plan: longPlan}
 	quick := flag.Bool("quick", false, "finish within about a minute")
 	flag.StringVar(&b.only, "only", "", "measure only this `part`: "+strings.Join(b.parts(), ", "))
+	foreign := flag.Bool("foreign", false, "with -quick, also measure what needs more than Go")
 	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
 	plots := flag.String("plots", "", "also draw the results as SVG images in this `folder`")
 	var p profiling
@@ -91,6 +93,7 @@ func mainErr(ctx context.Context) error {
 
 	if *quick {
 		b.plan = quickPlan
+		b.plan.foreign = *foreign
 	}
 	if *rows != "" {
 		b.rows, b.plan.foreign = strings.Split(*rows, ";"), false

@@ -107,12 +107,7 @@ func parseWork(text string) figures {
 	return work
 }
 
-// software is the first server's name and version.
-func (m meter) software(ctx context.Context) (string, error) {
-	text, err := info(ctx, m[0])
-	return parseSoftware(text), err
-}
-
+// parseSoftware is the server's name and version.
 func parseSoftware(text string) string {
 	fields := parseFields(text)
 	if v := fields["valkey_version"]; v != "" {

@@ -96,11 +96,11 @@ func (p page) goals(goals []goal, r results) {
 
 // head says what was measured, with which releases, and on how busy a machine.
 func (p page) head(ctx context.Context, b *bench) error {
-	software, err := b.server.software(ctx)
+	text, err := info(ctx, b.server.meter[0])
 	if err != nil {
 		return err
 	}
-	p.line("%s, %s, %d cores; %s; go-redis %s. Load average before the run: %s.\n", software, runtime.Version(),
+	p.line("%s, %s, %d cores; %s; go-redis %s. Load average before the run: %s.\n", parseSoftware(text), runtime.Version(),
 		runtime.NumCPU(), strings.Join(b.versions(), ", "), version("github.com/redis/go-redis/v9"), loadAverage())
 	for _, name := range slices.Sorted(maps.Keys(b.absent)) {
 		p.line("%s is not measured: %s.\n", name, b.absent[name])

@@ -67,6 +67,7 @@ func startCluster(ctx context.Context) (all *server, err error) {
 // nothing on disk here, either.
 func buildEtcd(ctx context.Context) (program, error) {
 	build := exec.CommandContext(ctx, "go", "tool", "-modfile=etcd/go.mod", "-n", "go.etcd.io/etcd/server/v3")
+	build.Env = append(os.Environ(), "GOWORK=off") // a workspace forbids -modfile
 	build.Stderr = new(bytes.Buffer)
 	out, err := build.Output()
 	if err != nil {

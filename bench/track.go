@@ -42,10 +42,9 @@ func (t *track) close() {
 
 // run is one slice: every worker makes pairs until the time is up.
 func (t *track) run(ctx context.Context, o order, ready ready) (report, error) {
-	open, err := openerOf(o.Contestant)
-	if err == nil {
-		err = t.openWith(ctx, open, o)
-	}
+	err := t.openWith(ctx, func(ctx context.Context, address string, wire *wire) (client, error) {
+		return openByName(ctx, o.Contestant, address, wire)
+	}, o)
 	if err != nil {
 		return report{}, err
 	}

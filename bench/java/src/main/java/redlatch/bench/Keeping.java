@@ -5,8 +5,10 @@ import java.util.List;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** Locks that are held until the end; the same as keep in crowd.go. */
+/** Locks that are held until the process ends; the same as keep in crowd.go. */
 final class Keeping {
+    private static final List<RLock> HELD = new ArrayList<>();
+
     private Keeping() {
     }
 
@@ -15,11 +17,10 @@ final class Keeping {
         if (order.Weigh) {
             Memory.weigh(report);
         }
-        List<RLock> held = new ArrayList<>();
         for (int i = 0; i < order.Workers; i++) {
             RLock lock = redisson.getLock(order.lock(i));
             lock.lock();
-            held.add(lock);
+            HELD.add(lock);
         }
         long counts = ready.await() + order.WarmUp;
         Clock.sleepUntil(counts);
@@ -27,7 +28,6 @@ final class Keeping {
             Memory.weigh(report);
         }
         Clock.sleepUntil(counts + order.For);
-        held.forEach(RLock::unlock);
         return report;
     }
 }
