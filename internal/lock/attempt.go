@@ -57,10 +57,16 @@ func (a *attempt) begin(limited context.Context) (last outcome, err error) {
 	if !a.mustWait(limited) {
 		last = a.ask(limited)
 	}
-	if last.hold == nil && (last.err != nil || a.opts.Wait == 0) {
+	if last.hold == nil && (a.opts.Wait == 0 || a.over(limited, last)) {
 		err = a.cancel(limited, last)
 	}
 	return last, err
+}
+
+// over says that a request came to an error that ends the wait. A slot that is open does not: the wait has an
+// end of its own. What the request may have taken, the next one finds.
+func (a *attempt) over(limited context.Context, o outcome) bool {
+	return o.err != nil && (limited.Err() != nil || !script.Moving(o.err))
 }
 
 // mustWait says that others come first. What serves several callers has had the lock for long: it does not

@@ -58,16 +58,19 @@ func (a *attempt) step(limited context.Context, next waitqueue.Step, last *outco
 	w := a.waiter
 	o, handedOver := next.Result.(outcome)
 	if !handedOver {
-		o = a.askWith(limited, a.batch(next))
+		if o = a.askWith(limited, a.batch(next)); o.err != nil {
+			o.ttl, o.holder = last.ttl, last.holder
+		}
 	}
 	switch {
 	case o.err != nil && handedOver:
 		w.Tried(time.Time{}) // ask for oneself
 		return false, nil
-	case o.err != nil:
+	case a.over(limited, o):
 		w.Leave()
-		o.ttl, o.holder = last.ttl, last.holder
 		return true, a.cancel(limited, o)
+	case o.err != nil:
+		w.Tried(time.Now().Add(Nap(-1, a.manager.settings.PollCap)))
 	case o.hold != nil:
 		a.see(cmp.Or(o.holder, last.holder))
 		w.Enter(a.nextLook(handedOver))

@@ -27,6 +27,13 @@ func interrupted(refused *driver.ServerError) bool {
 	return strings.Contains(refused.Message, "attempted to access a non local key")
 }
 
+// Moving says that a call failed because its slot is open: its keys are on two servers of the cluster.
+// That ends with the move, however long it takes.
+func Moving(err error) bool {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && (code(refused) == "TRYAGAIN" || interrupted(refused))
+}
+
 // code is the first word of an error reply. Before Redis 7, an error that ended a script stands
 // behind the script's name and line.
 func code(e *driver.ServerError) string {

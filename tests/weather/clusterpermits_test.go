@@ -104,7 +104,7 @@ func TestSlotsMoveUnderContendedPermits(t *testing.T) {
 }
 
 // Goal: a slot that stays with two servers answers TRYAGAIN where a script needs two keys of which one is not
-// there yet. Then nothing is taken. Who has a longer timeout gets its permit when the slot has moved.
+// there yet. Then nothing is taken. Who waits for longer enters when the slot has moved, whatever its timeout.
 func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 2, 0)
@@ -113,10 +113,13 @@ func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 	ctx, name := t.Context(), redistest.Name(t)
 	permits, plain := fixture.PermitsOf(t, short, "{"+name+"}permits", 2), short.Semaphore("{"+name+"}plain")
 	check.Must(long.Semaphore(plain.Name()).TrySetPermits(ctx, 2)) // the other client has no record of a request yet
-	entered := make(chan *redlatch.Hold, 1)
+	entered := make(chan *redlatch.Hold, 3)
 	cluster.MoveSlot(t, name, otherMaster(t, cluster, cluster.Master(t, name)), func() {
+		for _, l := range []redlatch.Lock{short.FairMutex("{" + name + "}fair"), short.RWMutex("{" + name + "}rw").RLocker()} {
+			go func() { entered <- check.Must(l.Lock(ctx)) }()
+		}
 		for what, call := range map[string]func() error{
-			"permit":            func() error { return check.ErrOf(permits.Acquire(ctx)) },
+			"permit":            func() error { return check.ErrOf(permits.Acquire(ctx, redlatch.WithWait(time.Second))) },
 			"try":               func() error { return check.ErrOf(permits.TryAcquire(ctx)) },
 			"semaphore":         func() error { return check.ErrOf(plain.TryAcquire(ctx, 1)) },
 			"semaphore, resize": func() error { return permits.AddPermits(ctx, 1) },
@@ -134,8 +137,10 @@ func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 		}
 		go func() { entered <- check.Must(long.PermitSemaphore(permits.Name()).Acquire(ctx)) }()
 	})
-	if err := (<-entered).Unlock(ctx); err != nil {
-		t.Error(err)
+	for range 3 {
+		if err := (<-entered).Unlock(ctx); err != nil {
+			t.Error(err)
+		}
 	}
 	fixture.Available(t, permits, 2)
 	redistest.Eventually(t, 10*time.Second, func() bool { return check.Must(plain.Available(ctx)) == 3 }, "the permit that was put back while the slot was open")
