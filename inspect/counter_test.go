@@ -190,12 +190,15 @@ func TestFindingsAboutPermits(t *testing.T) {
 	}
 }
 
-// Goal: a walk finds the semaphores that match, and tells "x" from "{x}".
+// Goal: a walk finds the semaphores that match, and tells "x" from "{x}", which Java makes.
 func TestTheNamesOfSemaphores(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, c *redlatch.Client, p string) {
 		i := inspector(t, c.Driver(), fast)
-		names := []string{p + "a", p + "b", "{" + p + "braces}", p + "{tag}:x"}
+		braced := "{" + p + "braces}"
+		do(t, c.Driver(), "SET", braced, "0")
+		do(t, c.Driver(), "ZADD", braced+":timeout", "99999999999999", "0123456789abcdef")
+		names := []string{p + "a", p + "b", p + "{tag}:x"}
 		for _, name := range names {
 			s := permitsOf(t, c, name, 1)
 			hold, err := s.Acquire(t.Context())
@@ -206,7 +209,7 @@ func TestTheNamesOfSemaphores(t *testing.T) {
 				t.Errorf("%s: %v, want %d", pattern, all, want)
 			}
 		}
-		for _, name := range names {
+		for _, name := range append(names, braced) {
 			if got := walkedPermits(t, i, "*"+p+"*")[name]; got.InUse != 1 || got.Size() != 1 {
 				t.Errorf("%q: %+v", name, got)
 			}

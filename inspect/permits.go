@@ -100,6 +100,6 @@ const permitsSuffix = ":timeout"
 // parsePermits returns the semaphore to which a sorted set of permits belongs.
 func parsePermits(key string) (name string, ok bool) {
 	front, ok := strings.CutSuffix(key, permitsSuffix)
-	name = unbraced(front)
+	name = protocol.Unbraced(front)
 	return name, ok && name != "" && protocol.PermitsInUse(name) == key
 }

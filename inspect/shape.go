@@ -71,18 +71,6 @@ func clientOf(owner string) string {
 	return client
 }
 
-// A lock "x" and a lock "{x}" have the same keys besides the lock itself. The names that follow from
-// such a key are without braces: see twin.
-
-// unbraced is a name without the braces that keys of a lock have around it.
-func unbraced(name string) string {
-	inner, braced := strings.CutPrefix(name, "{")
-	if inner, closed := strings.CutSuffix(inner, "}"); braced && closed && inner != "" && !strings.Contains(inner, "{") {
-		return inner
-	}
-	return name
-}
-
 // twin is the other lock that has the same keys besides the lock itself, "" if there is none.
 func twin(name string) string {
 	if strings.Contains(name, "{") {
@@ -94,7 +82,7 @@ func twin(name string) string {
 // parseQueue returns the lock to which the key of a queue belongs.
 func parseQueue(key string) (name string, ok bool) {
 	rest, ok := strings.CutPrefix(key, queuePrefix)
-	name = unbraced(rest)
+	name = protocol.Unbraced(rest)
 	return name, ok && name != "" && protocol.FairQueue(name) == key
 }
 
@@ -119,7 +107,7 @@ func parseTimeout(key string) (name, owner string, hold int, ok bool) {
 	if start < 2 || front[start-1] != ':' || !isOwner(front[start:]) {
 		return "", "", 0, false
 	}
-	name, owner = unbraced(front[:start-1]), front[start:]
+	name, owner = protocol.Unbraced(front[:start-1]), front[start:]
 	return name, owner, hold, name != "" && protocol.ReadTimeoutKey(name, owner, hold) == key
 }
 

@@ -3,7 +3,6 @@ package lock
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -81,7 +80,7 @@ func (m *Manager) Permits(name string) Ref {
 // each would take the waiters, or the permits, of the other for its own.
 func (m *Manager) CheckUnbraced(name string) error {
 	key := m.Key(name)
-	if inner := strings.TrimSuffix(strings.TrimPrefix(key, "{"), "}"); key == "{"+inner+"}" && !strings.Contains(inner, "{") {
+	if inner := protocol.Unbraced(key); inner != key {
 		return fmt.Errorf("redlatch: %w: the name %q has the same keys beside it as %q: leave the braces out", lockerr.ErrInvalidName, key, inner)
 	}
 	return nil

@@ -56,6 +56,16 @@ func Prefixed(prefix, name string) string {
 	return prefix + ":{" + name + "}"
 }
 
+// Unbraced is a name without the braces around the whole of it. A lock {x} has the same keys as x besides
+// the lock itself.
+func Unbraced(name string) string {
+	inner, braced := strings.CutPrefix(name, "{")
+	if inner, closed := strings.CutSuffix(inner, "}"); braced && closed && inner != "" && !strings.Contains(inner, "{") {
+		return inner
+	}
+	return name
+}
+
 // Suffixed derives a key from a lock's name by a suffix, by the same rule.
 func Suffixed(name, suffix string) string {
 	if strings.Contains(name, "{") {

@@ -48,13 +48,13 @@ func TestANameInBracesAloneIsRefusedForWhatHasKeysBesideIt(t *testing.T) {
 		}
 		return err
 	}
-	for _, name := range []string{"{x}", "{a}b}", "{}"} {
+	for _, name := range []string{"{x}", "{a}b}"} {
 		check.Is(t, "a fair lock of the name "+name, try(c.FairMutex(name)), redlatch.ErrInvalidName)
 		check.Is(t, "a permit of the name "+name, try(c.PermitSemaphore(name).Locker()), redlatch.ErrInvalidName)
 		_, err := c.PermitSemaphore(name).TrySetPermits(t.Context(), 1)
 		check.Is(t, "permits of the name "+name, err, redlatch.ErrInvalidName)
 	}
-	for _, name := range []string{"{x}y", "y{x}", "x}", "{x", "{a}{b}"} {
+	for _, name := range []string{"{x}y", "y{x}", "x}", "{x", "{a}{b}", "{}"} {
 		check.Is(t, "a fair lock of the name "+name, try(c.FairMutex(name)), nil)
 	}
 	check.Is(t, "a fair lock behind a prefix", try(prefixed.FairMutex("{x}")), nil)
