@@ -107,7 +107,11 @@ func replicas(p *server, cfg Config) []Check {
 	case n < 0:
 		return []Check{c.unknown("connected replicas", "")}
 	case n == 0 && cfg.Replicas == 0:
-		return append([]Check{c.fine("it has no replica")}, tooFewReplicas(p)...)
+		if c = c.fine("it has no replica"); p.info["repl_backlog_active"] == "1" {
+			c.Severity, c.Seen = Warning, "it has no replica any more"
+			c.Mend = "look at the network and the load of the replica; a server that is meant to be alone forgets it after repl-backlog-ttl"
+		}
+		return append([]Check{c}, tooFewReplicas(p)...)
 	case n < int64(cfg.Replicas):
 		c.Severity, c.Seen = Warning, fmt.Sprintf("it has %d replicas, and WithReplicas waits for %d", n, cfg.Replicas)
 		c.Why, c.Mend = "no lock is granted with WithReplicas", "mend the replicas, or ask for fewer"
