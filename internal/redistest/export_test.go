@@ -1,5 +1,23 @@
 package redistest
 
+import "testing"
+
+// StartOn is Start on a port that is chosen although a server has it, and then on a free one.
+func StartOn(t testing.TB, taken *Server) *Server {
+	tries := 0
+	s, err := startAt(func() (int, error) {
+		if tries++; tries == 1 {
+			return taken.port, nil
+		}
+		return freePort()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.stop)
+	return s
+}
+
 var (
 	RoundTrip = roundTrip
 	Request   = request

@@ -47,6 +47,17 @@ func TestMainReportsLeaks(t *testing.T) {
 	}
 }
 
+// Goal: a server is the one that was started. Method: another test takes its port first.
+func TestAServerIsNotThatOfAnotherTest(t *testing.T) {
+	t.Parallel()
+	first := redistest.Start(t)
+	second := redistest.StartOn(t, first)
+	second.Kill()
+	if _, err := redistest.RoundTrip(first.Addr(), "PING"); err != nil || first.Addr() == second.Addr() {
+		t.Errorf("two servers are at %s and %s; the first says %v", first.Addr(), second.Addr(), err)
+	}
+}
+
 func TestCLIReadsEveryKindOfReply(t *testing.T) {
 	t.Parallel()
 	server, key := redistest.Shared(t), redistest.Name(t)

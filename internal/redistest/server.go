@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -136,11 +137,14 @@ func (p *process) run(started chan<- error) {
 	close(p.exited)
 }
 
-// awaitReady waits until the server answers, whatever it says.
+// awaitReady waits until the server answers, whatever it says. Between choosing a free port and using
+// it, the server of another test may take it: that one's answer does not count.
 func (s *Server) awaitReady(p *process) error {
+	own := fmt.Sprintf("process_id:%d\r\n", p.command.Process.Pid)
 	limit := time.After(startWithin)
 	for {
-		if _, err := roundTrip(s.Addr(), "PING"); err == nil {
+		reply, err := roundTrip(s.Addr(), "INFO", "server")
+		if said := fmt.Sprint(reply); err == nil && (strings.Contains(said, own) || !strings.Contains(said, "process_id:")) {
 			return nil
 		}
 		select {
