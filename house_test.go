@@ -38,7 +38,8 @@ var house = [][]string{
 	{"driver/internal/single"},
 	{"driver/internal/call", "internal/waitqueue", "internal/renew", "internal/session"},
 	{"internal/script"},
-	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/random", "internal/signal", "driver"},
+	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/signal", "driver"},
+	{"internal/random"},
 }
 
 // houseOnly narrows the floors: these packages import nothing of the house but
@@ -48,14 +49,14 @@ var houseOnly = map[string][]string{
 		"internal/connect", "internal/lock", "internal/multilock", "internal/cohort", "internal/counter", "internal/protocol", "internal/lockerr", "driver",
 	},
 	// Not driver/memory: only programs that import it contain it.
-	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "internal/random", "driver"},
+	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "driver"},
 	"driver/memory":          {"driver/rueidis", "driver"},
 	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
 	"driver/goredis":         {"driver/cluster", "driver/internal/call", "driver"}, // the library links no go-redis
 	"driver/rueidis":         {"driver/internal/single", "driver"},
-	"driver/cluster":         {"driver/internal/call", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are
-	"driver/internal/single": {"driver/internal/call", "driver"},
-	"driver/internal/call":   {"internal/pause", "internal/random", "driver"},
+	"driver/cluster":         {"driver/internal/call", "internal/pause", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are
+	"driver/internal/single": {"driver/internal/call", "internal/pause", "driver"},
+	"driver/internal/call":   {"internal/pause", "driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {
 		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
@@ -63,9 +64,9 @@ var houseOnly = map[string][]string{
 	// A cohort is a user of one lock.
 	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/signal"},
 	// It knows processes and a deadline, and nothing of Redis.
-	"cmd/redlatch/internal/supervise": {},
+	"cmd/redlatch/internal/supervise": {"internal/pause"},
 	// Waiting knows messages and renewing knows time; neither knows a script.
-	"internal/waitqueue": {"internal/random", "internal/signal", "driver"},
+	"internal/waitqueue": {"internal/pause", "internal/signal", "driver"},
 	"internal/renew":     {"internal/signal"},
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/pause"
@@ -134,7 +133,7 @@ func (s S3) write(ctx context.Context, token int64, key string, change change) e
 		return err
 	}
 	own := newStamp(token)
-	var again retry
+	again := retry{backoff: pause.Backoff{First: shortestPause, Max: longestPause}}
 	for {
 		now, err := s.read(ctx, key)
 		switch {
@@ -182,7 +181,7 @@ func (s S3) read(ctx context.Context, key string) (object, error) {
 // retry spaces the attempts of one write. The store refuses an attempt because another write came
 // first, or is still at work.
 type retry struct {
-	refused int
+	backoff pause.Backoff
 	etag    string // of the last attempt
 	same    int    // attempts in a row with this ETag
 }
@@ -191,22 +190,20 @@ type retry struct {
 // at most.
 const (
 	mostSame      = 10
-	shortestPause = 5 * time.Millisecond
+	shortestPause = 10 * time.Millisecond
 	longestPause  = time.Second
 )
 
 // pause waits after a refused attempt.
 func (r *retry) pause(ctx context.Context, etag string) error {
-	if etag != r.etag || r.refused == 0 {
+	if etag != r.etag {
 		r.etag, r.same = etag, 0
 	}
-	r.refused++
 	r.same++
 	if r.same == mostSame {
 		return errRefusesAll
 	}
-	most := min(shortestPause<<min(r.refused, 10), longestPause)
-	return pause.For(ctx, rand.N(most))
+	return r.backoff.Wait(ctx)
 }
 
 // errRefusesAll means that the store does not accept its own ETags, or that another write never

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/pause"
-	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/sole"
 )
 
@@ -47,11 +46,11 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 	}
 	ctx = sole.Context(ctx)
 	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing())
-	for wait := firstPause; ; {
+	for backoff := (pause.Backoff{First: firstPause, Max: longestPause}); ; {
 		h, err := l.Lock(ctx, opts...)
 		switch {
 		case err == nil:
-			wait = firstPause
+			backoff.Reset()
 			if over, err := cb.lead(ctx, h); over {
 				return err
 			}
@@ -61,8 +60,7 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 			return fmt.Errorf("leader: %w", err)
 		default:
 			cb.Failed(err)
-			_ = pause.For(ctx, wait/2+random.Below(wait/2))
-			wait = min(2*wait, longestPause)
+			_ = backoff.Wait(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/connect"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // patience is for how long a verb waits: for the server first, and then for the lock.
@@ -22,6 +23,7 @@ type patience struct {
 	began   time.Time
 	quiet   bool
 	told    bool // that the server is waited for
+	backoff pause.Backoff
 }
 
 // left is the time that is left of a limited patience.
@@ -29,12 +31,6 @@ func (p *patience) left() time.Duration { return max(p.limit-time.Since(p.began)
 
 // over says that the time is up.
 func (p *patience) over() bool { return p.limited && p.left() == 0 }
-
-// The pauses between two attempts to connect double from the first to the last.
-const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = time.Second
-)
 
 // leastAttempt is the time that an attempt to connect has, however short the patience is: a
 // server that lives is not reported as one that does not.
@@ -47,7 +43,7 @@ func (p *patience) connect(ctx context.Context, s *server, cfg redlatch.Config) 
 		return s.connect(ctx, cfg)
 	}
 	var reason error
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for {
 		attempt, cancel := context.WithTimeout(ctx, max(p.left(), leastAttempt))
 		client, err := s.connect(attempt, cfg)
 		late := attempt.Err() != nil
@@ -58,7 +54,7 @@ func (p *patience) connect(ctx context.Context, s *server, cfg redlatch.Config) 
 		switch {
 		case err == nil:
 			return client, nil
-		case p.again(ctx, err, pause):
+		case p.again(ctx, err):
 		case p.over() && !permanent(err):
 			return nil, exit(exitFailure, "%w; there was no server for %v", reason, p.limit)
 		default:
@@ -83,14 +79,14 @@ func (p *patience) lock(ctx context.Context, l redlatch.Lock, options []redlatch
 			return l.Lock(ctx, append(limited, redlatch.WithWait(0))...)
 		case err == nil, errors.Is(err, redlatch.ErrNotAcquired):
 			return hold, err
-		case !p.again(ctx, failed(err), lastPause):
+		case !p.again(ctx, failed(err)):
 			return nil, err
 		}
 	}
 }
 
 // again says whether the server is to be asked again after a failure, and pauses before.
-func (p *patience) again(ctx context.Context, failure error, pause time.Duration) bool {
+func (p *patience) again(ctx context.Context, failure error) bool {
 	if !p.limited || p.over() || ctx.Err() != nil || permanent(failure) {
 		return false
 	}
@@ -98,7 +94,8 @@ func (p *patience) again(ctx context.Context, failure error, pause time.Duration
 		tell(fmt.Errorf("%w; trying again for %v", failure, p.left().Round(100*time.Millisecond)))
 	}
 	p.told = true
-	sleep(ctx, min(pause, p.left()))
+	p.backoff.First, p.backoff.Max = 100*time.Millisecond, time.Second
+	_ = pause.For(ctx, min(p.backoff.Next(), p.left()))
 	return true
 }
 
@@ -122,7 +119,7 @@ func (p *patience) tellOfWait(ctx context.Context, client *redlatch.Client, name
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for sleep(ctx, untilTold); ctx.Err() == nil; sleep(ctx, untilTold) {
+		for pause.For(ctx, untilTold) == nil {
 			if statuses, held, err := lookAt(ctx, client, names); err == nil && held >= 0 {
 				tell(fmt.Errorf("waiting for lock %q: it is %s", names[held], describe(statuses[held])))
 				return

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // waitFlags are the flags of wait.
@@ -92,7 +93,7 @@ func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *p
 	for {
 		statuses, held, err := lookAt(ctx, client, names)
 		switch {
-		case err != nil && p.again(ctx, err, lastPause):
+		case err != nil && p.again(ctx, err):
 			continue
 		case err != nil || held < 0:
 			return statuses, err
@@ -101,11 +102,11 @@ func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *p
 		case p.over():
 			return statuses, exit(exitHeld, "lock %q is still %s", names[held], describe(statuses[held]))
 		}
-		pause := untilNext(statuses[held].TTL)
+		next := untilNext(statuses[held].TTL)
 		if p.limited {
-			pause = min(pause, p.left())
+			next = min(next, p.left())
 		}
-		sleep(ctx, pause)
+		_ = pause.For(ctx, next)
 	}
 }
 
@@ -139,14 +140,4 @@ func untilNext(ttl time.Duration) time.Duration {
 		pause = min(pause, max(ttl+time.Millisecond, shortInterval))
 	}
 	return pause
-}
-
-// sleep waits for a pause, or for the end of ctx.
-func sleep(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

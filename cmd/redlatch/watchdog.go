@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/watchdog"
 )
@@ -121,7 +122,7 @@ const (
 // connect tries until it succeeds, for a server may come up after its watchdog. It returns
 // nil without an error when ctx has ended.
 func (d *watchdogService) connect(ctx context.Context) (*redlatch.Client, error) {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+	for backoff := (pause.Backoff{First: firstRetry, Max: lastRetry}); ; {
 		client, err := d.server.connect(ctx, redlatch.Config{})
 		var exit *exitError
 		switch {
@@ -132,7 +133,8 @@ func (d *watchdogService) connect(ctx context.Context) (*redlatch.Client, error)
 		case errors.As(err, &exit) && exit.code == exitUsage:
 			return nil, err
 		}
-		d.config.Logger.Warn("no connection to Redis yet", "reason", protocol.Line(err.Error()), "next", pause.String())
-		sleep(ctx, pause)
+		next := backoff.Next()
+		d.config.Logger.Warn("no connection to Redis yet", "reason", protocol.Line(err.Error()), "next", next.String())
+		_ = pause.For(ctx, next)
 	}
 }

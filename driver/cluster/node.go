@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // errNodeClosed is what a node answers that was closed.
@@ -51,7 +52,7 @@ type node struct {
 
 func newNode(d *Driver, address string) *node {
 	n := &node{
-		driver: d, address: address, keptUntil: time.Now().Add(call.Jittered(2 * call.LastPause)),
+		driver: d, address: address, keptUntil: time.Now().Add(pause.Jittered(2 * call.LastPause)),
 		ready: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.life, n.end = context.WithCancel(d.life)
@@ -97,7 +98,7 @@ func notSent(reason error) error {
 
 // connect tries until there is a connection or the node is closed.
 func (n *node) connect() {
-	var pause call.Backoff
+	backoff := call.Backoff()
 	for n.life.Err() == nil {
 		attempt, cancel := call.Bound(n.life, time.Now(), n.driver.options.CommandTimeout)
 		d, err := n.driver.options.Connect(attempt, n.address)
@@ -107,7 +108,7 @@ func (n *node) connect() {
 			return
 		}
 		n.fail(err)
-		pause.Rest(n.life)
+		_ = backoff.Wait(n.life)
 	}
 }
 

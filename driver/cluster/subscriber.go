@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
@@ -74,7 +75,7 @@ func (s *subscriber) retry(sub *subscription) {
 	if now.Sub(c.retryAt) > call.LastPause {
 		c.failures = 0
 	}
-	c.retryAt = now.Add(call.Jittered(min(call.FirstPause<<min(c.failures, 10), call.LastPause)))
+	c.retryAt = now.Add(call.Backoff().After(c.failures))
 	c.failures++
 	s.request(sub)
 }
@@ -100,16 +101,16 @@ func (s *subscriber) notify() { signal.Send(s.changed) }
 
 // run keeps the connection, with a growing pause after each that broke.
 func (s *subscriber) run() {
-	var pause call.Backoff
+	backoff := call.Backoff()
 	for s.life.Err() == nil {
 		began := time.Now()
 		s.serve()
 		s.disconnected()
 		s.listener.driver.refreshSoon("")
 		if time.Since(began) > call.LastPause {
-			pause.Reset()
+			backoff.Reset()
 		}
-		pause.Rest(s.life)
+		_ = backoff.Wait(s.life)
 	}
 }
 
@@ -138,8 +139,8 @@ func (s *subscriber) serve() {
 		return
 	}
 	defer conn.Close()
-	pause := call.Jittered(searchEvery)
-	retry, search, searchAt := time.NewTimer(0), time.NewTimer(pause), time.Now().Add(pause)
+	wait := pause.Jittered(searchEvery)
+	retry, search, searchAt := time.NewTimer(0), time.NewTimer(wait), time.Now().Add(wait)
 	defer retry.Stop()
 	defer search.Stop()
 	for {
@@ -164,9 +165,9 @@ func (s *subscriber) serve() {
 		}
 		if !time.Now().Before(searchAt) { // before whatever else is due
 			s.findMigratingSlots()
-			pause = call.Jittered(searchEvery)
-			search.Reset(pause)
-			searchAt = time.Now().Add(pause)
+			wait = pause.Jittered(searchEvery)
+			search.Reset(wait)
+			searchAt = time.Now().Add(wait)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
@@ -31,7 +32,8 @@ func (d *Driver) keepTopology() {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	var last time.Time
-	pause, wait := refreshPause, refreshPause
+	backoff := pause.Backoff{First: refreshPause, Max: call.LastPause}
+	var wait time.Duration
 	wanted := false
 	for d.life.Err() == nil {
 		ticked := false
@@ -55,12 +57,12 @@ func (d *Driver) keepTopology() {
 		}
 		if since := time.Since(last); wanted && since >= wait {
 			if wanted, last = false, time.Now(); since > calm {
-				pause = refreshPause
+				backoff.Reset()
 			}
 			// It need not be repeated after a failure: a call that needs the slot map
 			// will ask for it again.
 			d.refresh(d.life)
-			wait, pause = call.Jittered(pause), min(2*pause, call.LastPause)
+			wait = backoff.Next()
 			d.reroute()
 		}
 	}

@@ -21,14 +21,14 @@ const (
 // followEach follows one sentinel after another until ctx ends. It pauses in between, for
 // longer after each sentinel that is of no use.
 func (s *sentinels) followEach(ctx context.Context) {
-	var pause call.Backoff
+	backoff := call.Backoff()
 	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
 		s.follow(ctx, s.pick(n))
 		if time.Since(began) > checkEvery {
-			pause.Reset()
+			backoff.Reset()
 		}
-		pause.Rest(ctx)
+		_ = backoff.Wait(ctx)
 	}
 }
 

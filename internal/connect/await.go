@@ -13,11 +13,9 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
-	"github.com/redlatch/redlatch/internal/random"
 )
 
-// The pauses between attempts to connect double from the first to the last. Each is up to a half
-// shorter, at random, so that processes that start together do not connect together.
+// The pauses between attempts to connect double from the first to the last.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = time.Second
@@ -28,7 +26,7 @@ const (
 func (t Target) Await(ctx context.Context, settings Settings, within time.Duration, waiting func(error)) (driver.Driver, error) {
 	began, told := time.Now(), false
 	d, err := t.Open(ctx, settings)
-	for wait := firstPause; err != nil; wait = min(2*wait, lastPause) {
+	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); err != nil; {
 		left := within - time.Since(began)
 		if left <= 0 || ctx.Err() != nil || Permanent(err) {
 			return nil, err
@@ -37,7 +35,7 @@ func (t Target) Await(ctx context.Context, settings Settings, within time.Durati
 			waiting(err)
 			told = true
 		}
-		if pause.For(ctx, min(wait-random.Below(wait/2), left)) != nil {
+		if pause.For(ctx, min(backoff.Next(), left)) != nil {
 			return nil, fmt.Errorf("%w, and before that: %w", context.Cause(ctx), err)
 		}
 		limited, cancel := context.WithDeadline(ctx, began.Add(within))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
@@ -37,7 +38,7 @@ type group struct {
 	end     time.Time   // of the whole at the latest; zero: no limit
 	unbind  func() bool // from what ends it by itself: the caller's context, then its end
 	again   *time.Timer // of the next attempt to restore members; nil while there is none
-	pause   time.Duration
+	backoff pause.Backoff
 }
 
 // entry is what a group knows of one member.
@@ -60,7 +61,8 @@ const (
 
 // group starts an attempt to carry out the order. Until it is formed it ends with ctx.
 func (o order) group(ctx context.Context) *group {
-	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members)), pause: firstRestore}
+	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members))}
+	g.backoff = pause.Backoff{First: firstRestore, Max: longestRestore(o.Members[0].Locks.RenewInterval(o.each[0].Lease))}
 	g.news = make(chan struct{}, 1)
 	under := context.WithoutCancel(ctx)
 	if g.kind == "Multi" { // it waits for one member while it holds others
@@ -220,7 +222,7 @@ func (g *group) MemberEnded(h *lock.Hold, why error) {
 	defer g.mu.Unlock()
 	i := slices.IndexFunc(g.entries, func(e entry) bool { return e.hold == h })
 	if i >= 0 && g.entries[i].state != missing && g.hold.Ended() == nil {
-		g.pause = firstRestore
+		g.backoff.Reset()
 		g.drop(i, why)
 	}
 }

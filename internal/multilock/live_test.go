@@ -12,7 +12,6 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
-	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // late delays each command of a site, and notes when it was sent.
@@ -228,8 +227,8 @@ func TestALostMemberEndsTheGroupAndItsRenewals(t *testing.T) {
 	})
 }
 
-// Goal: a missing member is asked for soon at first, and then with growing pauses up to the interval of
-// renewals; one that comes back begins anew. Method: another holds it for a minute.
+// Goal: a missing member is asked for soon at first, and then with growing pauses, in the end about once an
+// interval of renewals; one that comes back begins anew. Method: another holds it for a minute.
 func TestTheRhythmOfRestoring(t *testing.T) {
 	t.Parallel()
 	story(t, 3, func(s *stage) {
@@ -251,22 +250,22 @@ func TestTheRhythmOfRestoring(t *testing.T) {
 		}
 		want := firstRestore
 		for i, d := range pauses {
-			if d != want {
-				t.Errorf("pause %d is %v, want %v", i, d, want)
+			if d > want || d < want/2 {
+				t.Errorf("pause %d is %v, want %v, up to half shorter", i, d, want)
 			}
-			want = min(2*want, renewal)
+			want = min(2*want, longestRestore(renewal))
 		}
 		if len(pauses) < 10 || len(h.Members()) != 2 {
 			t.Errorf("%d pauses, %d members", len(pauses), len(h.Members()))
 		}
-		time.Sleep(renewal + time.Second)
+		time.Sleep(longestRestore(renewal) + time.Second)
 		if len(h.Members()) != 3 {
 			t.Errorf("%d members after the other has gone", len(h.Members()))
 		}
 		third.Miniredis().Del("job") // the renewal finds that out
 		time.Sleep(renewal + time.Second)
 		g.mu.Lock()
-		pause := g.pause
+		pause := g.backoff.Next()
 		g.mu.Unlock()
 		if len(h.Members()) != 3 || pause > 10*firstRestore {
 			t.Errorf("%d members after a loss, and the next pause is %v", len(h.Members()), pause)
@@ -381,7 +380,7 @@ func TestAMultiLetsGoAndLeavesTime(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		free := time.Now()
-		if took := free.Sub(began); took < firstPatience || took > 2*firstPatience+time.Second {
+		if took := free.Sub(began); took < firstPatience/2 || took > firstPatience+time.Second {
 			t.Errorf("it let go after %v", took)
 		}
 		for !s.sites[0].holds("job") {
@@ -435,7 +434,7 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 				if c.granted {
 					g.entries[2].hold = heldFor(lease)
 				}
-				l := &lookout{order: o, waiters: make([]*waitqueue.Waiter, 3)}
+				l := newLookout(o)
 				until, split := l.join(limited, g)
 				for i, w := range l.waiters {
 					if (w != nil) != c.stands[i] {

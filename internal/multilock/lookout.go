@@ -18,15 +18,14 @@ import (
 type lookout struct {
 	order
 	waiters []*waitqueue.Waiter // by member, nil where it does not stand
-	pause   time.Duration
+	backoff pause.Backoff       // after votes that were split
 }
 
-// The pauses before a vote are at random up to the shorter one at first, and up to the longer one
-// after several votes that were split.
-const (
-	splitPause   = 5 * time.Millisecond
-	longestPause = 200 * time.Millisecond
-)
+// newLookout returns one that stands nowhere yet.
+func newLookout(o order) *lookout {
+	return &lookout{order: o, waiters: make([]*waitqueue.Waiter, len(o.Members)),
+		backoff: pause.Backoff{First: 10 * time.Millisecond, Max: 200 * time.Millisecond}}
+}
 
 // wait returns when it is time to vote again, and false when limited has ended.
 func (l *lookout) wait(limited context.Context, g *group) bool {
@@ -45,8 +44,7 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	<-any.Done()
 	looks.Wait()
 	if split {
-		l.pause = min(2*l.pause+splitPause, longestPause)
-		_ = pause.For(limited, random.Below(l.pause+1))
+		_ = pause.For(limited, random.Below(l.backoff.Next()+1)) // the first to vote again has its way
 	}
 	return limited.Err() == nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	firstPatience   = 3 * time.Second
+	firstPatience   = 6 * time.Second
 	longestPatience = time.Hour
 )
 
@@ -23,9 +23,9 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	for patience := o.patience(); ; patience = min(2*patience, longestPatience) {
+	for patience := o.patience(); ; {
 		g := o.group(ctx)
-		err := (&ordered{g, jitter(patience)}).take()
+		err := (&ordered{g, patience.Next()}).take()
 		if err == nil && g.form(ctx) {
 			return &g.hold, nil
 		}
@@ -53,14 +53,14 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 
 // patience is for how long one member is waited for while others are held. Two clients may know
 // one server by two names, and others may take it by these in another order. Then only releasing
-// everything ends a wait in a circle.
-func (o order) patience() time.Duration {
+// everything ends a wait in a circle. The jitter keeps two from giving way together. Zero: no end.
+func (o order) patience() (b pause.Backoff) {
 	for _, m := range o.Set.Members {
 		if m.Server != o.Set.Members[0].Server {
-			return firstPatience
+			b = pause.Backoff{First: firstPatience, Max: longestPatience}
 		}
 	}
-	return 0
+	return b
 }
 
 // ordered is one acquisition of all members in their order. While it waits for one, it holds none

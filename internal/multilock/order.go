@@ -10,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
-	"github.com/redlatch/redlatch/internal/random"
 )
 
 // order is what one call of Lock asks of several locks as one.
@@ -87,6 +86,3 @@ func (o order) timeUp(ctx context.Context, err error) error {
 func (o order) failed(why error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", strings.ToLower(o.kind), o.name, why)
 }
-
-// jitter is up to twice d, so that two that wait for each other do not give way together.
-func jitter(d time.Duration) time.Duration { return d + random.Below(d+1) }

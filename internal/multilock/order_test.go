@@ -106,22 +106,11 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	story(t, 2, func(s *stage) {
 		a, b := s.sites[0], s.sites[1]
-		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), a.of("y")}, nil)}).patience(); p != 0 {
+		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), a.of("y")}, nil)}).patience(); p.Next() != 0 {
 			t.Errorf("on one server %v", p)
 		}
-		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), b.of("x")}, nil)}).patience(); p != firstPatience {
-			t.Errorf("on two servers %v", p)
-		}
-		seen := map[time.Duration]bool{}
-		for range 100 {
-			d := jitter(time.Second)
-			seen[d] = true
-			if d < time.Second || d > 2*time.Second {
-				s.Fatalf("a second became %v", d)
-			}
-		}
-		if len(seen) < 50 || jitter(0) != 0 {
-			t.Errorf("%d of 100 differ; no patience became %v", len(seen), jitter(0))
+		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), b.of("x")}, nil)}).patience(); p.First != firstPatience || p.Next() == p.After(0) {
+			t.Errorf("on two servers %v, without jitter", p)
 		}
 	})
 }

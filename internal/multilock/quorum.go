@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
-	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // LockMajority takes a majority of the members. There are options for each.
@@ -23,7 +22,7 @@ func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, 
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	l := lookout{order: o, waiters: make([]*waitqueue.Waiter, len(o.Members))}
+	l := newLookout(o)
 	defer l.leave()
 	for {
 		g := o.group(ctx)

@@ -3,15 +3,17 @@ package multilock
 import "time"
 
 // firstRestore is when a missing member is asked for again at first: it may just be on its way
-// back from its last holder. The pauses then grow up to the interval of renewals.
+// back from its last holder. The pauses then grow.
 const firstRestore = 20 * time.Millisecond
+
+// longestRestore is such that the pauses, with their jitter, are the interval of renewals on average.
+func longestRestore(renewal time.Duration) time.Duration { return renewal / 3 * 4 }
 
 // planRestore sees to it that a quorum asks again for missing members. What is not renewed is not
 // restored. The mutex is held.
 func (g *group) planRestore() {
 	if g.formed && g.count(missing) > 0 && !g.whole.Fixed && g.again == nil && g.hold.Ended() == nil {
-		g.again = time.AfterFunc(g.pause, g.restore)
-		g.pause = min(2*g.pause, g.Set.Members[0].Locks.RenewInterval(g.each[0].Lease))
+		g.again = time.AfterFunc(g.backoff.Next(), g.restore)
 	}
 }
 

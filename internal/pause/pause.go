@@ -1,9 +1,12 @@
-// Package pause waits for a time or the end of a context, whichever comes first.
+// Package pause waits for a time or the end of a context, whichever comes first, and makes the
+// pauses between repeated attempts.
 package pause
 
 import (
 	"context"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // For waits for d. If ctx ends before that, it returns the context's error at once.
@@ -17,3 +20,35 @@ func For(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// Backoff makes the pauses between repeated attempts. They double from First up to Max, and each
+// is Jittered. The zero value makes none.
+type Backoff struct {
+	First, Max time.Duration
+	made       int // pauses since the last Reset
+}
+
+// After returns the pause that follows so many others.
+func (b Backoff) After(others int) time.Duration {
+	d := min(b.First, b.Max)
+	for i := 0; i < others && 0 < d && d < b.Max; i++ {
+		d += min(d, b.Max-d)
+	}
+	return Jittered(d)
+}
+
+// Next returns the next pause.
+func (b *Backoff) Next() time.Duration {
+	b.made++
+	return b.After(b.made - 1)
+}
+
+// Wait waits for the next pause. If ctx ends before that, it returns the context's error at once.
+func (b *Backoff) Wait(ctx context.Context) error { return For(ctx, b.Next()) }
+
+// Reset begins again with the first pause.
+func (b *Backoff) Reset() { b.made = 0 }
+
+// Jittered returns d, or up to half less, at random: what many do at once they do not repeat at
+// the same moment.
+func Jittered(d time.Duration) time.Duration { return d - random.Below(d/2+1) }

@@ -1,11 +1,14 @@
 package redistest
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Name returns a name that no other test uses, for a lock, key or channel. It
@@ -32,13 +35,12 @@ func Eventually(t testing.TB, within time.Duration, cond func() bool, what strin
 
 // await is Eventually without a test.
 func await(within time.Duration, cond func() bool, what string) error {
-	limit, pause := time.Now().Add(within), time.Millisecond
-	for !cond() {
-		if time.Now().After(limit) {
+	limited, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	for backoff := (pause.Backoff{First: time.Millisecond, Max: 20 * time.Millisecond}); !cond(); {
+		if backoff.Wait(limited) != nil && !cond() {
 			return fmt.Errorf("not within %v: %s", within, what)
 		}
-		time.Sleep(pause)
-		pause = min(2*pause, 20*time.Millisecond)
 	}
 	return nil
 }

@@ -5,12 +5,14 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
-// A goroutine that is about to end is looked at so often, with pauses of three quarters of a
-// second together.
+// A goroutine that is about to end is looked at so often, with pauses of at least half a second
+// together.
 const (
-	looks        = 20
+	looks        = 25
 	longestPause = 50 * time.Millisecond
 )
 
@@ -20,13 +22,12 @@ var awaitedForEver = regexp.MustCompile(`\n(os/signal\.(loop|signal_recv)|runtim
 // leftOver waits until no goroutine is left but the caller's. It returns the stacks of those that
 // stay, or "".
 func leftOver() string {
-	pause, stacks := time.Millisecond, ""
+	stacks, backoff := "", pause.Backoff{First: time.Millisecond, Max: longestPause}
 	for range looks {
 		if stacks = otherStacks(); stacks == "" {
 			return ""
 		}
-		time.Sleep(pause)
-		pause = min(2*pause, longestPause)
+		time.Sleep(backoff.Next())
 	}
 	return otherStacks()
 }

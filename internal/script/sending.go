@@ -42,12 +42,12 @@ func (s sending) repeat(ctx context.Context, now, later []pending) error {
 	}
 	limited, cancel := context.WithDeadline(ctx, s.bound)
 	defer cancel()
-	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); ; {
 		for len(now) > 0 {
 			unknown, left := s.send(limited, now)
 			now, later = unknown, append(later, left...)
 		}
-		if len(later) == 0 || rest(ctx, wait, s.bound) != nil {
+		if len(later) == 0 || rest(ctx, backoff.Next(), s.bound) != nil {
 			return s.fail(later)
 		}
 		now, later = later, nil

@@ -23,14 +23,14 @@ var errGone = errors.New("its connection is gone")
 // take a broken connection for open for a long time.
 func (s *Session) pulse() {
 	var current driver.Listener
-	for wait := firstPause; s.ctx.Err() == nil; wait = min(2*wait, lastPause) {
+	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); s.ctx.Err() == nil; {
 		var err error
 		current, err = s.openPulse(current)
 		broken := current == nil && s.setPulse("", err)
 		if broken || err == nil {
-			wait = firstPause
+			backoff.Reset()
 		}
-		_ = pause.For(s.ctx, wait)
+		_ = backoff.Wait(s.ctx)
 	}
 	if current != nil {
 		current.Close()

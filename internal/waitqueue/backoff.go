@@ -3,7 +3,7 @@ package waitqueue
 import (
 	"time"
 
-	"github.com/redlatch/redlatch/internal/random"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Backoff says how a waiter polls: it asks again and again, and subscribes to nothing. The zero
@@ -16,15 +16,9 @@ type Backoff struct {
 // Polls says that it is not the zero value.
 func (b Backoff) Polls() bool { return b.Max > 0 }
 
-// pause is the pause after so many refusals before the last one. It doubles up to Max. The actual
-// pause is up to half shorter, at random, so that processes do not ask all at once.
+// pause is the pause after so many refusals before the last one.
 func (b Backoff) pause(refusals int) time.Duration {
-	d := b.First
-	for i := 0; i < refusals && d < b.Max; i++ {
-		d *= 2
-	}
-	d = min(d, b.Max)
-	return d - random.Below(d/2+1)
+	return pause.Backoff{First: b.First, Max: b.Max}.After(refusals)
 }
 
 // nextPoll is when a waiter that polls asks again after a refusal. A pause that would end too late

@@ -3,6 +3,8 @@ package waitqueue
 import (
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // channel is where the releases of one lock, or of several, are announced. The hub's mutex
@@ -76,11 +78,12 @@ func (ch *channel) noEcho() {
 // pauses: an operator may mend the ACL.
 func (ch *channel) refuse(now time.Time) {
 	ch.state = refused
-	ch.retryAt = now.Add(min(time.Second<<min(ch.refusals, 10), maxRefusedPause))
+	ch.retryAt = now.Add(refusedPauses.After(ch.refusals))
 	ch.refusals++
 }
 
-const maxRefusedPause = 30 * time.Second
+// refusedPauses are between requests for a channel that the server refuses.
+var refusedPauses = pause.Backoff{First: time.Second, Max: 30 * time.Second}
 
 // remove takes out a queue, and reports whether it was the last one.
 func (ch *channel) remove(q *queue) (last bool) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
@@ -16,7 +17,7 @@ const (
 	linger = time.Second
 	// chunk is how many channels one SUBSCRIBE names.
 	chunk = 256
-	// firstPause is the pause before the first reconnect. It doubles up to lastPause.
+	// The pauses before a reconnect double from the first to the last.
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
 )
@@ -40,8 +41,7 @@ func (h *Hub) subscribe(q *queue) {
 
 // loop opens the connection when it is needed, and again when it breaks.
 func (h *Hub) loop() {
-	pause := firstPause
-	for h.ctx.Err() == nil {
+	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); h.ctx.Err() == nil; {
 		if !h.needed() {
 			select {
 			case <-h.kick:
@@ -56,16 +56,13 @@ func (h *Hub) loop() {
 			listener.Close()
 			h.disconnected()
 			if time.Since(began) > lastPause {
-				pause = firstPause // it has worked
+				backoff.Reset() // it has worked
 			}
 		}
 		if err != nil && h.ctx.Err() == nil {
-			h.logger.Warn("redlatch: waiting without messages", "error", err, "retry_in", pause)
-			select {
-			case <-time.After(pause): // new waiters do not shorten it
-			case <-h.ctx.Done():
-			}
-			pause = min(2*pause, lastPause)
+			wait := backoff.Next()
+			h.logger.Warn("redlatch: waiting without messages", "error", err, "retry_in", wait)
+			_ = pause.For(h.ctx, wait) // new waiters do not shorten it
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		}
 		// What is missing is free: it joins, with a term of its own.
 		check.Must(all[2].Mutex("x").ForceUnlock(ctx))
-		time.Sleep(13 * time.Second)
+		time.Sleep(14 * time.Second)
 		var ends []time.Time
 		for _, one := range h.Members() {
 			ends = append(ends, one.Deadline())

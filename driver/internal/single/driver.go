@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 var _ driver.Bounded = (*Driver)(nil)
@@ -37,7 +38,7 @@ type Driver struct {
 	generation context.Context
 	cut        context.CancelCauseFunc
 	outage     *outage       // while there is no link
-	pause      time.Duration // before the next attempt to connect; only reconnect uses it
+	broken     pause.Backoff // after connections that broke soon; only reconnect uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
 	listeners  map[*listener]struct{}
 }
@@ -48,7 +49,8 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{options: options, pause: call.FirstPause, listeners: make(map[*listener]struct{})}
+	d := &Driver{options: options, listeners: make(map[*listener]struct{})}
+	d.broken = pause.Backoff{First: 2 * call.FirstPause, Max: brokenPause}
 	d.pool = pool{places: make(chan struct{}, maxDedicated), busy: make(map[*link]struct{})}
 	d.life, d.end = context.WithCancelCause(context.Background())
 	d.generation, d.cut = context.WithCancelCause(d.life)

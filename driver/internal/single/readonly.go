@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // leaveEvery is the least time between two attempts to leave a read-only server. Up to as
@@ -51,7 +51,7 @@ func (d *Driver) leaveReplica(link *link, err error) {
 		d.mu.Unlock()
 		return
 	}
-	d.spared = now.Add(call.Jittered(2 * leaveEvery))
+	d.spared = now.Add(pause.Jittered(2 * leaveEvery))
 	current := d.link.Load()
 	d.endGeneration(dropped(err))
 	d.mu.Unlock()

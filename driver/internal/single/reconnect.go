@@ -11,7 +11,8 @@ import (
 )
 
 // brokenPause is the longest pause after a connection that broke soon: a network that loses
-// connections now and then must not cost a lock its lease.
+// connections now and then must not cost a lock its lease. A server that accepts and hangs up must
+// not be stormed.
 const brokenPause = 100 * time.Millisecond
 
 // outage is a time without a link.
@@ -99,12 +100,11 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 		old.close()
 	}
 	if time.Since(old.began) >= call.LastPause {
-		d.pause = call.FirstPause
-	} else { // a server that accepts and hangs up must not be stormed
-		d.pause = min(2*d.pause, brokenPause)
-		call.Rest(d.life, d.pause)
+		d.broken.Reset()
+	} else {
+		_ = d.broken.Wait(d.life)
 	}
-	for d.life.Err() == nil {
+	for backoff := call.Backoff(); d.life.Err() == nil; {
 		generation := d.present()
 		err := d.connect(d.life, generation)
 		if err == nil {
@@ -113,8 +113,7 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 		d.mu.Lock()
 		outage.reason = call.NotOfCaller(err)
 		d.mu.Unlock()
-		call.Rest(generation, d.pause)
-		d.pause = min(2*d.pause, call.LastPause)
+		_ = backoff.Wait(generation)
 	}
 }
 

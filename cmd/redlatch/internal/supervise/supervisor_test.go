@@ -239,8 +239,8 @@ func awaitState(t *testing.T, pid int, state string) {
 	redistest.Eventually(t, 10*time.Second, func() bool { return strings.HasPrefix(processState(pid), state) }, "the process is in state "+state)
 }
 
-// processState is the state of a process as ps writes it.
+// processState is the state of a process as ps writes it, without its priority.
 func processState(pid int) string {
 	out, _ := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	return strings.TrimSpace(string(out))
+	return strings.Trim(strings.NewReplacer("N", "", "<", "").Replace(string(out)), " \n")
 }

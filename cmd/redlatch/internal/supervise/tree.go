@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // processTree is the command with all that it started.
@@ -33,13 +35,13 @@ func newTree() *processTree { return &processTree{root: newRoot()} }
 // cannot be killed. If nobody can say who they are, the leader stands for them.
 func (t *processTree) kill(where scope, reap func()) (left []int) {
 	limit := time.Now().Add(patience)
-	for pause := pollTick; !passed(limit, time.Now()); pause = min(2*pause, shortTick) {
+	for backoff := (pause.Backoff{First: pollTick, Max: shortTick}); !passed(limit, time.Now()); {
 		t.signal(where, unix.SIGKILL) // first: looking takes time that is short
 		reap()
 		if t.gone(where) {
 			return nil
 		}
-		time.Sleep(pause)
+		time.Sleep(backoff.Next())
 	}
 	if left = t.left(where); len(left) == 0 {
 		left = []int{t.leader}
