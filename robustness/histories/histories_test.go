@@ -178,8 +178,8 @@ func begin(t *testing.T, k kind, random *rand.Rand) *field {
 			p := redistest.NewProxy(t, s.Addr())
 			c, err := redlatch.Open(t.Context(), p.URL(), redlatch.Config{
 				LeaseTime: lease, PollCap: 100 * time.Millisecond, CommandTimeout: lease / 2, ReleaseTimeout: lease,
-				ConnectTimeout: time.Minute, // a busy machine is late to answer
-				Logger: slog.New(slog.DiscardHandler), // losses are expected
+				ConnectTimeout: time.Minute,                   // a busy machine is late to answer
+				Logger:         slog.New(slog.DiscardHandler), // losses are expected
 			})
 			if err != nil {
 				t.Fatal(err)
