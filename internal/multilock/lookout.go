@@ -21,10 +21,17 @@ type lookout struct {
 	backoff pause.Backoff       // after votes that were split
 }
 
+// After votes that were split, the pause before the next is at random up to some ms at first, and up
+// to the longest one after several.
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
 // newLookout returns one that stands nowhere yet.
 func newLookout(o order) *lookout {
 	return &lookout{order: o, waiters: make([]*waitqueue.Waiter, len(o.Members)),
-		backoff: pause.Backoff{First: 10 * time.Millisecond, Max: 200 * time.Millisecond}}
+		backoff: pause.Backoff{First: firstPause, Max: longestPause}}
 }
 
 // wait returns when it is time to vote again, and false when limited has ended.

@@ -55,7 +55,7 @@ var numbers = []number{
 	{"docs/operations.md", "`WithMaxHold` are (10 ms) to 10 years", "*.go", `minLease = (.*)`},
 	{"docs/operations.md", "`LeaseTime` is at least (1 s)", "watchdog/*.go", `minLease = (.*)`},
 	{"docs/cohorts.md", `That is 1 to (10 ms)`, "internal/cohort/*.go", `longestLinger += (.*)`},
-	{"docs/multi-and-quorum.md", `for one member for (3) to 6 s`, "internal/multilock/*.go", `firstPatience += (\d) \* time\.Second`},
+	{"docs/multi-and-quorum.md", `for one member for 3 to (6) s`, "internal/multilock/*.go", `firstPatience += (\d) \* time\.Second`},
 	{"docs/multi-and-quorum.md", `random time, (200 ms) at most`, "internal/multilock/*.go", `longestPause += (.*)`},
 	{"docs/multi-and-quorum.md", `less 1 % and (2 ms)`, "internal/renew/*.go", `lease/100 \+ (.*) }`},
 
