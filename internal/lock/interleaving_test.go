@@ -123,3 +123,62 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 		}
 	})
 }
+
+// Goal: an owner has a grant in its table from the first request to the end of the last hold, however
+// that comes about, and the renewal engine has it from the first hold on.
+func TestTheBooksFollowTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, manager := inProcess(t)
+		defer d.Close()
+		m, other := manager(), manager()
+		mine, its := m.Mutex("job"), other.Mutex("job")
+		opts := &Options{Lease: 30 * time.Second, Wait: Forever}
+		ctx := m.WithOwner(context.Background())
+		owner := m.ownerOf(ctx)
+		want := func(when string, asked, held int) {
+			t.Helper()
+			synctest.Wait()
+			if len(owner.grants) != asked || m.engine.Len() != held {
+				t.Errorf("%s: the owner has %d grants, the engine %d", when, len(owner.grants), m.engine.Len())
+			}
+		}
+		for how, end := range map[string]func(h *Hold){
+			"unlocked": func(h *Hold) { _ = h.Unlock(ctx) },
+			"detached": func(h *Hold) { h.Detach() },
+			"gone":     func(h *Hold) { d.Miniredis().FlushAll(); _ = h.Unlock(ctx) },
+			"lost":     func(h *Hold) { h.grant().Lost(errGoneAtRelease) },
+		} {
+			outer, err := mine.Acquire(ctx, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner, err := mine.Acquire(ctx, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = inner.Unlock(ctx)
+			want("held", 1, 1)
+			end(outer)
+			want(how, 0, 0)
+			d.Miniredis().FlushAll()
+		}
+		held, err := its.Acquire(context.Background(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limited, cancel := context.WithCancel(ctx)
+		waited := make(chan error, 1)
+		go func() { _, err := mine.Acquire(limited, opts); waited <- err }()
+		want("asked for", 1, 0)
+		cancel()
+		<-waited
+		want("cancelled", 0, 0)
+		_ = held.Unlock(context.Background())
+		if _, err := mine.Acquire(ctx, opts); err != nil {
+			t.Fatal(err)
+		}
+		_ = m.Close(context.Background())
+		want("closed", 0, 0)
+		_ = other.Close(context.Background())
+	})
+}
