@@ -71,12 +71,8 @@ func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
 		defer cancel()
 	}
 	a, h, err := r.prepare(ctx, limited, opts)
-	if a != nil { // as run does
-		var last outcome
-		if last, err = a.begin(limited); err == nil && last.hold == nil {
-			last.hold, err = a.wait(limited, last)
-		}
-		h = last.hold
+	if a != nil {
+		h, err = a.run(limited)
 	}
 	if h != nil && opts.Replicas == 0 {
 		h.begin(opts)

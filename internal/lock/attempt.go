@@ -42,25 +42,19 @@ type outcome struct {
 	err    error         // or there was no answer
 }
 
-// run acquires the grant: it asks, and waits unless it is not to.
+// run acquires the grant: it asks, unless others wait already, and waits unless it is not to.
 func (a *attempt) run(limited context.Context) (*Hold, error) {
-	last, err := a.begin(limited)
-	if err != nil || last.hold != nil {
-		return last.hold, err
-	}
-	return a.wait(limited, last)
-}
-
-// begin asks, unless others wait already: whoever comes then stands behind them. The error says that
-// the attempt has ended.
-func (a *attempt) begin(limited context.Context) (last outcome, err error) {
-	if !a.mustWait(limited) {
+	var last outcome
+	if !a.mustWait(limited) { // whoever comes later stands behind them
 		last = a.ask(limited)
 	}
-	if last.hold == nil && (a.opts.Wait == 0 || a.over(limited, last)) {
-		err = a.cancel(limited, last)
+	switch {
+	case last.hold != nil:
+		return last.hold, nil
+	case a.opts.Wait == 0 || a.over(limited, last):
+		return nil, a.cancel(limited, last)
 	}
-	return last, err
+	return a.wait(limited, last)
 }
 
 // over says that a request came to an error that ends the wait. A slot that is open does not: the wait has an

@@ -8,38 +8,31 @@ import "sync"
 type background struct {
 	mu      sync.Mutex
 	working int
-	idle    chan struct{} // closed when no work is left; nil while nobody waits
+	idle    *sync.Cond // signalled when no work is left
 }
 
 // Go runs work.
 func (b *background) Go(work func()) {
-	b.mu.Lock()
-	b.working++
-	b.mu.Unlock()
+	b.add(1)
 	go func() {
-		defer b.done()
+		defer b.add(-1)
 		work()
 	}()
 }
 
-func (b *background) done() {
+func (b *background) add(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.working--; b.working == 0 && b.idle != nil {
-		close(b.idle)
-		b.idle = nil
+	if b.working += n; b.working == 0 {
+		b.idle.Broadcast()
 	}
 }
 
-// wait waits until no work is left. It is called once.
+// wait waits until no work is left.
 func (b *background) wait() {
 	b.mu.Lock()
-	if b.working == 0 {
-		b.mu.Unlock()
-		return
+	defer b.mu.Unlock()
+	if b.working > 0 {
+		b.idle.Wait() // which never wakes by itself
 	}
-	idle := make(chan struct{})
-	b.idle = idle
-	b.mu.Unlock()
-	<-idle
 }

@@ -7,7 +7,7 @@
 // repeating it is harmless (package script).
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
-// request, wait, grant, hold, release, end, settle. Beside them: renewal, confirm and extend (the
+// request, wait, grant, hold, release, end, settle. Beside them: renewal and confirm (the
 // lease), keepalive (waiters for fair locks), owner (re-entry), together (several mutexes by one
 // script), inspect (status, forced unlock), names (of clients), manager, lifecycle, background and
 // report (start and close). The modes of locks are in package script.

@@ -32,6 +32,7 @@ const (
 
 func (l *lifecycle) start() {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.background.idle = sync.NewCond(&l.background.mu)
 	l.closed, l.quiet, l.empty = make(chan struct{}), make(chan struct{}), make(chan struct{})
 }
 

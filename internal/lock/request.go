@@ -123,17 +123,13 @@ func (g *Grant) unprotect() {
 
 // send sends one request until it is answered. See script.Runner.
 func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (script.Result, error) {
-	if r.n == 1 {
+	var result script.Result
+	switch {
+	case r.n == 1:
 		return runner.Run(ctx, r.calls[0])
-	}
-	return m.sendMore(ctx, runner, r)
-}
-
-// sendMore is send for a request of several calls.
-func (m *Manager) sendMore(ctx context.Context, runner *script.Runner, r *request) (result script.Result, err error) {
-	if r.n == 2 && r.two {
+	case r.n == 2 && r.two:
 		result = script.Freed(runner.RunTwo(ctx, r.calls[0], r.calls[1]))
-	} else {
+	default:
 		result = m.sendAll(ctx, runner, *r)[0]
 	}
 	return result, result.Failed()
