@@ -68,11 +68,12 @@
 //	                         the hold ended (a paused process with a watchdog), it is ErrLost
 //	no request arrives       the last hold: nobody renews the lock, and it ends with its TTL.
 //	                         Any other hold: Redis has too high a count until the owner's next
-//	                         request sets it. Nobody renews the timeout key of a
-//	                         read hold. The next renewal ends the write side (writeEnded)
+//	                         request sets it. Nobody renews the timeout key of a read hold. The next
+//	                         renewal ends the write side (writeEnded)
 //	the lock is gone         ErrLost, from the release or from the deadline, whichever is first
-//	a late request arrives   A renewal, an extension or a re-entry finds no field of the owner. It changes
-//	                         nothing, because an owner's name is used for one grant only
+//	a late request arrives   a renewal, an extension or a re-entry finds no field of the owner. It changes
+//	                         nothing, because an owner's name is used for one grant only. A first
+//	                         request on a connection that has broken is granted to nobody, for its lease
 //	a late grant arrives     to an ended grant no hold is added. Whoever reads the answer releases it
 //	a clock jumps            the deadline passes on either clock. The hold is lost, as above
 //	the manager closes       Close ends what is held. An Unlock that comes later waits for Close
@@ -82,8 +83,8 @@
 // MinHold (Options.MinHold) is the time for which a lock stays at least. The acquisition asks for a
 // lease of that time at least, and no request lowers a TTL while the lock is held. So Redis alone
 // keeps the lock for that long. The release sets the TTL to the rest, and renames the owner's field.
-// Nobody renews the lock then. MinHold counts when the caller gets the hold
-// (Hold.begin). Until then the lock is released at once if nobody is to have it.
+// Nobody renews the lock then. MinHold counts from the moment at which the caller gets the hold
+// (Hold.begin). A hold that no caller gets is released at once.
 //
 // # Mutexes
 //
