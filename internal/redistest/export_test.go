@@ -4,8 +4,8 @@ import "testing"
 
 // StartOn is Start on a port that is chosen although a server has it, and then on a free one.
 func StartOn(t testing.TB, taken *Server) *Server {
-	tries := 0
-	s, err := startAt(func() (int, error) {
+	tries, s := 0, new(Server)
+	err := s.start(func() (int, error) {
 		if tries++; tries == 1 {
 			return taken.port, nil
 		}
