@@ -112,10 +112,11 @@ func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
 				})
 				_, err := s.Home.Lock.TryLock(s.Context())
 				wantServersError(s, "TryLock", err, "NOREPLICAS")
-				if errors.Is(err, redlatch.ErrUnknownOutcome) != forGood {
+				unknown := errors.Is(err, redlatch.ErrUnknownOutcome)
+				if unknown != forGood && !(unknown && s.Sort == scene.Majority) {
 					s.Errorf("TryLock is %v, and Redis has %s", err, s.Redis())
 				}
-				if s.Net(nil); !forGood {
+				if s.Net(nil); !forGood && s.Sort != scene.Majority { // whose lost vote may have had its release refused
 					s.Holds("after TryLock")
 				}
 			})
