@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"time"
 )
 
 // contestant is one way to lock. The rows of the tables have its name.
@@ -52,6 +53,24 @@ func (w worker) once(ctx context.Context) error {
 		return fmt.Errorf("unlock: %w", err)
 	}
 	return nil
+}
+
+// lockFree locks what is free. A rival may wait forever for such a lock: rueidislock gives up a command after
+// 20 ms, and then waits for a message that nobody sends. So an attempt that does not return is made again.
+func (w worker) lockFree(ctx context.Context) (err error) {
+	const attempts = 10
+	for range attempts {
+		attempt, giveUp := context.WithCancel(ctx)
+		overdue := time.AfterFunc(patience, giveUp)
+		err = w.lock(attempt)
+		if overdue.Stop() {
+			return err // a hold may need its context until it ends
+		}
+		if err == nil {
+			err = w.unlock(ctx)
+		}
+	}
+	return fmt.Errorf("a free lock: %w", err)
 }
 
 const (

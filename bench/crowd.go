@@ -58,10 +58,8 @@ func inUse(clients []client) figures {
 // keep has each worker lock before the start, and keep the lock. What the user keeps between two locks
 // does not count, nor does a client that has all holds.
 func (o order) keep(ctx context.Context, workers []worker, mark func(), ready ready) (figures, error) {
-	for _, w := range workers { // many at once may hang a client of rueidislock
-		if err := w.lock(ctx); err != nil {
-			return nil, err
-		}
+	if err := inParallel(len(workers), func(i int) error { return workers[i].lockFree(ctx) }); err != nil {
+		return nil, err
 	}
 	began, err := ready()
 	if err != nil {

@@ -117,7 +117,7 @@ func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report
 	}
 	workers, err := o.workers(clients...)
 	if err == nil && o.Weigh {
-		err = clients[0].warmUp(ctx)
+		err = clients[0].warmUp(ctx, o.Name+":first")
 	}
 	if err != nil {
 		return r, err
@@ -134,12 +134,15 @@ func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report
 }
 
 // warmUp makes connections.
-func (c client) warmUp(ctx context.Context) error {
-	w, err := c.worker(freshName("first"))
+func (c client) warmUp(ctx context.Context, name string) error {
+	w, err := c.worker(name)
 	if err != nil {
 		return err
 	}
-	return w.once(ctx)
+	if err := w.lockFree(ctx); err != nil {
+		return err
+	}
+	return w.unlock(ctx)
 }
 
 // workers makes workers on the order's locks, which share the clients.
