@@ -19,7 +19,7 @@ const tree = "../.."
 
 // Goal: a change of the code does not leave the list by hand or the table of rooms behind. Method: each old
 // text occurs once and inside of a function, each test is in one folder, each folder has tests.
-func TestTheListByHandIsNotStale(t *testing.T) {
+func TestLongTheListByHandIsNotStale(t *testing.T) {
 	t.Parallel()
 	absolute, err := filepath.Abs(tree)
 	if err != nil {
@@ -157,7 +157,7 @@ return math.max(x, y)
 
 // Goal: what becomes of a mutant is said truly. Method: a module of one function and one test, and mutants
 // that survive, are killed, hang, and do not build; tried by all tests, and by the test that an entry names.
-func TestVerdicts(t *testing.T) {
+func TestLongVerdicts(t *testing.T) {
 	t.Parallel()
 	module := t.TempDir()
 	texts := map[string]string{
