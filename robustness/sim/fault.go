@@ -106,9 +106,8 @@ func (f fault) process(w *World) {
 			c.cut(0, f.For)
 		}
 	case "delay":
-		was := l.delay
-		l.delay = f.Other / 3
-		w.after(f.For, l.name+" is fast again", func() { l.delay = was })
+		l.delay += f.Other / 3
+		w.after(f.For, l.name+" is fast again", func() { l.delay -= f.Other / 3 }) // two may overlap
 	case "pause":
 		p.pause()
 		w.after(f.For, p.name+" is to go on", func() { p.goOn(w.random) })

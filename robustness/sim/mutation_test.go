@@ -29,7 +29,6 @@ var mutations = []struct {
 	{"a reader without a timeout key", "read-write", Mutation{"rw_acquire", "  keep_hold(KEYS[hold], lease)\n", ""}},
 	{"a release tells nobody", "read-write", Mutation{"rw_release", "return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])", "return 0"}},
 	{"half of a Multi", "multi", Mutation{"multi_acquire", "for i = 1, #KEYS do\n  if redis.call('HSET'", "for i = 1, 1 do\n  if redis.call('HSET'"}},
-	{"whoever comes is granted", "testdata/whoever-comes-to-a-fair-lock-waits.json", Mutation{"fair_acquire", "if not holder and (not first or first == owner) then", "if not holder then"}},
 	{"a reader whose keys are on two servers counts as dead", "testdata/a-reader-whose-keys-are-on-two-servers-lives.json", Mutation{"rw_acquire", "if not settled then", "if settled then"}},
 	{"who is granted stays in the queue", "fair", Mutation{"fair_acquire", "redis.call('ZREM', deadlines, owner)", ""}},
 	{"a grant without PEXPIRE", "mutex", Mutation{"acquire", "  begin(lock, lease)\n", ""}},
