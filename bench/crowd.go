@@ -193,6 +193,9 @@ func (f figures) note(of string, w watched, o order, r report) {
 // idleWaiters is how many wait, on one lock or each on its own.
 const idleWaiters = 100
 
+// firstRenewal is when holders have renewed once, which loads a script.
+const firstRenewal = renewed + 2*time.Second
+
 // idleKinds are how many locks they wait for.
 var idleKinds = []int{1, idleWaiters}
 
@@ -211,8 +214,7 @@ func (b *bench) idle(c contestant) row {
 			}
 			defer server.stop()
 			locks := idleKinds[i]
-			const renewed = 12 * time.Second // holders have renewed once by then, which loads a script
-			held := order{Task: taskKeep, Name: freshName("alone"), Workers: locks, Locks: locks, WarmUp: b.plan.time(renewed), For: length}
+			held := order{Task: taskKeep, Name: freshName("alone"), Workers: locks, Locks: locks, WarmUp: b.plan.time(firstRenewal), For: length}
 			alone, _, err := b.perform(ctx, c, server, held)
 			if err != nil {
 				return err

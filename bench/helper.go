@@ -56,7 +56,9 @@ func (h *helper) read() (r report, err error) {
 		_ = h.process.Wait()
 		return r, fmt.Errorf("helper: %w; it wrote: %.2000s", err, h.stderr.String())
 	}
-	if err = json.Unmarshal(line, &r); err == nil && r.Error != "" {
+	if err = json.Unmarshal(line, &r); err != nil {
+		err = fmt.Errorf("helper: %w in %.200q", err, line)
+	} else if r.Error != "" {
 		err = fmt.Errorf("helper: %s", r.Error)
 	}
 	return r, err
