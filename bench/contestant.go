@@ -60,7 +60,8 @@ func (w worker) once(ctx context.Context) error {
 func (w worker) lockFree(ctx context.Context) (err error) {
 	const attempts = 10
 	for range attempts {
-		attempt, giveUp := context.WithCancel(ctx)
+		// A context below another one would cost memory as long as the hold.
+		attempt, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 		overdue := time.AfterFunc(patience, giveUp)
 		err = w.lock(attempt)
 		if overdue.Stop() {

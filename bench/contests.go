@@ -253,6 +253,9 @@ func (b *bench) memory() contest {
 		rows: rowsOf(b.idlers(), func(c contestant) row {
 			all := b.crowd(c, n, memoryLocks, n, b.plan.time(time.Second))
 			all.holds.Serve, all.held.Serve, all.waiters.Patience = false, false, 0
+			if c.foreign { // a thread needs longer to begin than a goroutine
+				all.held.WarmUp, all.waiters.WarmUp = 2*all.held.WarmUp, 2*all.waiters.WarmUp
+			}
 			return all.row(b, c.name)
 		}),
 		columns: columns("%.0f", each(figureMemory, aHold), each(figureMemory, aWaiter)),

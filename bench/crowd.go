@@ -183,8 +183,8 @@ func (f figures) note(of string, w watched, o order, r report) {
 		for figure, count := range r.Marks[1].InUse.minus(r.Marks[0].InUse) {
 			all[figure] = count
 		}
+		all[figureMemory] += all[figureHeap] + all[figureStack] // a helper in Java knows nothing but the sum
 	}
-	all[figureMemory] += all[figureHeap] + all[figureStack] // a helper in Java knows nothing but the sum
 	for figure, count := range all {
 		f[each(figure, of)] = count / float64(o.Workers)
 	}
