@@ -42,6 +42,8 @@ type worker struct {
 	lock, unlock func(ctx context.Context) error
 	// extend is for a library that leaves it to the user to renew.
 	extend func(ctx context.Context) error
+	// hangs says that lock may wait forever for a lock that is free.
+	hangs bool
 }
 
 // once locks and unlocks.
@@ -55,12 +57,14 @@ func (w worker) once(ctx context.Context) error {
 	return nil
 }
 
-// lockFree locks what is free. A rival may wait forever for such a lock: rueidislock gives up a command after
-// 20 ms, and then waits for a message that nobody sends. So an attempt that does not return is made again.
+// lockFree locks what is free. If the worker may hang, an attempt that does not return is made again. That
+// takes a context that can end, which costs memory as long as the hold.
 func (w worker) lockFree(ctx context.Context) (err error) {
+	if !w.hangs {
+		return w.lock(ctx)
+	}
 	const attempts = 10
 	for range attempts {
-		// A context below another one would cost memory as long as the hold.
 		attempt, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 		overdue := time.AfterFunc(patience, giveUp)
 		err = w.lock(attempt)

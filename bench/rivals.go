@@ -33,6 +33,8 @@ func openRueidislock(_ context.Context, address string, wire *wire) (client, err
 	return client{close: locker.Close, worker: func(name string) (worker, error) {
 		var cancel context.CancelFunc
 		return worker{
+			// It gives up a command after 20 ms, and then waits for a message that nobody sends.
+			hangs: true,
 			lock: func(ctx context.Context) (err error) {
 				_, cancel, err = locker.WithContext(ctx, name)
 				return err

@@ -124,7 +124,7 @@ func TestFreeLockIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last context.Context
 		attempts := 0
-		w := worker{lock: func(ctx context.Context) error {
+		w := worker{hangs: true, lock: func(ctx context.Context) error {
 			last = ctx
 			if attempts++; attempts == 1 {
 				<-ctx.Done()
