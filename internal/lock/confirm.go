@@ -97,6 +97,9 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer context.AfterFunc(life, cancel)()
 	term := g.plan()
 	result, had, err := g.manager.runner.RunReplicated(limited, g.renewCall(term), opts.Replicas, opts.ReplicaTimeout)
+	if err != nil {
+		g.outlived()
+	}
 	switch {
 	case err != nil && ctx.Err() == nil && life.Err() != nil:
 		return fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, lockerr.ErrClosed)
@@ -116,15 +119,20 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 // hold has ended, or that there was no answer.
 func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err error) error {
 	g := h.grant()
-	switch answer := readRenewed(result, err, 1)[0]; {
+	answer := readRenewed(result, err, 1)[0]
+	switch {
 	case answer.Err != nil:
+		g.outlived()
 		return Failure(verb, g.ref.Name, answer.Err)
 	case !answer.Held:
 		g.Lost(renew.ErrGone)
 	default:
 		g.extend(result.Asked, term.Span(result.Asked))
 	}
-	return h.Err()
+	if err = h.Err(); err != nil {
+		g.outlived()
+	}
+	return err
 }
 
 // Extend makes a hold with a fixed lease last for d from now, if that is longer than it lasts anyway.
@@ -153,10 +161,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	}
 	term := renew.Term{Lease: d, Until: h.until}
 	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
-	if err = h.renewed("extend", term, result, err); err != nil {
-		g.outlived()
-	}
-	return err
+	return h.renewed("extend", term, result, err)
 }
 
 // fixed says that a hold was taken with a lease that is not renewed.
