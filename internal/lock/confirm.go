@@ -22,9 +22,6 @@ func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error 
 		opts.Lease = whole.Lease
 		h.opts = &opts
 	}
-	if g.ended == nil {
-		g.replan() // a renewal that is sent meanwhile ends with the whole, too
-	}
 	g.mu.Unlock()
 	var err error
 	if whole.Replicas == 0 || g.manager.session != nil {
