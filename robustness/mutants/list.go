@@ -41,7 +41,7 @@ var hand = []entry{
 		"new waiters joined at the front", "TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing"},
 	{"internal/lock/attempt.go", `return a.manager.queues.MustWait(limited, a.queueKey())`, `return false`,
 		"who came later asked before those who waited", "TestWhoComesLaterDoesNotAskBeforeThoseWhoWait"},
-	{"internal/lock/wait.go", `w.Tried(time.Time{}) // the hand-over failed: ask for oneself`, `w.Tried(time.Now().Add(Nap(-1, a.pollCap())))`,
+	{"internal/lock/wait.go", `w.Tried(time.Time{}) // ask for oneself`, `w.Tried(time.Now().Add(Nap(-1, a.pollCap())))`,
 		"a waiter slept when its hand-over had failed", "TestAWaiterWhoseHandOverFailsAsksAtOnce"},
 	{"internal/lock/wait.go", `return min(max(ttl+time.Millisecond, shortNap), pollCap)`, `return max(ttl+time.Millisecond, shortNap)`,
 		"there was no poll cap", "TestAWaiterLooksAgainThoughNoMessageEverComes"},
