@@ -62,7 +62,7 @@ func (s *Semaphore) Drain(ctx context.Context) (int, error) { return s.count.Dra
 // order.
 //
 // A request whose reply is lost is repeated, and takes its permits once. This
-// needs a key with the prefix "redlatch:request", which lives for a minute, or longer if the timeouts of
+// needs a key with the prefix "redlatch:request", which lives for two minutes, or longer if the timeouts of
 // Config are long.
 //
 // Errors:

@@ -27,7 +27,7 @@ func (l Latch) TrySet(ctx context.Context, count int) (bool, error) {
 // CountDown lowers the count by one.
 func (l Latch) CountDown(ctx context.Context) error {
 	const verb = "count down"
-	result, err := l.finish(ctx, verb, l.calls.CountDown)
+	result, err := l.finish(ctx, verb, l.calls.CountDown, func() {})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 // Counters makes the counters of one manager, and numbers their requests.
 type Counters struct {
 	manager *lock.Manager
-	keep    time.Duration // for how long a record is kept
+	repeat  time.Duration // for how long a request is repeated
+	keep    time.Duration // for how long its record is kept: also for a copy that arrives late
 
 	mu   sync.Mutex
 	free []int          // slots that no request has
@@ -28,7 +29,8 @@ type Counters struct {
 
 // New makes the counters of a manager. No request is repeated for longer than the bound.
 func New(m *lock.Manager, bound time.Duration) *Counters {
-	return &Counters{manager: m, keep: max(time.Minute, 2*bound), owed: make(map[string]int)}
+	repeat := max(time.Minute, 2*bound)
+	return &Counters{manager: m, repeat: repeat, keep: 2 * repeat, owed: make(map[string]int)}
 }
 
 // request is one request, with the slot that it has until it has ended.
@@ -81,16 +83,19 @@ func (c *Counters) gave(key string, n int) {
 	}
 }
 
-// insist repeats a request aside, until it is answered or its record may have expired. Shutdown waits for it, and
-// Close for the attempt that is under way. The caller is inside the manager.
-func (n named) insist(r request, call script.Call, done func(script.Result, error)) {
+// insist repeats a request aside, until it is answered or its time is over. The last copy is sent long before the
+// record may have expired. Shutdown waits for it, and Close for the attempt that is under way. The caller is inside
+// the manager.
+func (n named) insist(r request, since time.Time, call script.Call, done func(script.Result, error)) {
 	n.manager.EnterRelease()
 	n.manager.Go(func() {
 		defer n.manager.Leave()
 		defer n.end(r)
-		result, err := n.manager.Releases().Run(context.Background(), call)
-		for err != nil && !n.manager.Closing() && time.Since(r.began) < n.keep {
-			result, err = n.manager.Releases().Run(context.Background(), call)
+		limited, cancel := context.WithDeadline(context.Background(), since.Add(n.repeat))
+		defer cancel()
+		result, err := n.manager.Releases().Run(limited, call)
+		for err != nil && !n.manager.Closing() && limited.Err() == nil {
+			result, err = n.manager.Releases().Run(limited, call)
 		}
 		done(result, err)
 	})
@@ -141,9 +146,11 @@ func (n named) send(ctx context.Context, verb string, call func(script.Request) 
 }
 
 // finish runs a call that ends work: also if ctx has ended, and until the client is closed. If it is not answered
-// within the release timeout, it is repeated aside, and the error is ErrUnknownOutcome.
-func (n named) finish(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
+// within the release timeout, it is repeated aside, and the error is ErrUnknownOutcome. Over is called once, when the
+// outcome is known or given up.
+func (n named) finish(ctx context.Context, verb string, call func(script.Request) script.Call, over func()) (script.Result, error) {
 	if err := n.enter(verb, n.manager.EnterRelease); err != nil {
+		over()
 		return script.Result{}, err
 	}
 	defer n.manager.Leave()
@@ -152,9 +159,16 @@ func (n named) finish(ctx context.Context, verb string, call func(script.Request
 	result, err := n.manager.Releases().Run(context.WithoutCancel(ctx), sent)
 	if err == nil {
 		n.end(r)
+		over()
 		return result, n.outcome(ctx, verb, result, nil)
 	}
-	n.insist(r, sent.Sourced(), func(script.Result, error) { n.manager.Queues().Wake(n.queue, nil) })
+	n.insist(r, r.began, sent.Sourced(), func(_ script.Result, err error) {
+		if err != nil {
+			n.manager.Logger().Warn("redlatch: given up: "+verb, "name", n.name, "error", err)
+		}
+		over()
+		n.manager.Queues().Wake(n.queue, nil)
+	})
 	if _, unknown := errors.AsType[*script.UnknownError](err); !unknown {
 		err = &script.UnknownError{Err: err} // it may still take effect
 	}

@@ -109,10 +109,9 @@ func (s Semaphore) Add(ctx context.Context, n int) error {
 
 // Release puts n permits back, also if ctx has ended.
 func (s Semaphore) Release(ctx context.Context, n int) error {
-	if s.err == nil {
-		defer s.gave(s.key, n)
-	}
-	return s.add(ctx, "release permits of", n, s.finish)
+	return s.add(ctx, "release permits of", n, func(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
+		return s.finish(ctx, verb, call, func() { s.gave(s.key, n) })
+	})
 }
 
 // add adds permits, and wakes a local waiter when that was answered. The message of it is an echo.
@@ -224,7 +223,7 @@ func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
 // record may have expired.
 func (s Semaphore) cancel(n int, r request) <-chan bool {
 	undone := make(chan bool, 1)
-	s.insist(r, s.calls.Cancel(n, r.Request).Sourced(), func(result script.Result, err error) {
+	s.insist(r, time.Now(), s.calls.Cancel(n, r.Request).Sourced(), func(result script.Result, err error) {
 		putBack := false
 		if err == nil {
 			putBack, err = script.ReadCancelled(result.Reply)
