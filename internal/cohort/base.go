@@ -16,7 +16,7 @@ type base struct {
 	until    time.Time     // when the last turn may begin
 	linger   time.Duration // for how long it is kept when nobody wants it
 	turns    []*turn       // that are held
-	detached bool          // Redis is not told of its end
+	detached bool          // Redis is not told of its end: its last turn was detached
 
 	fenced             bool
 	first, used, block int64 // the first token, how many were given out, how many there are
@@ -70,7 +70,7 @@ func (b *base) end(t *turn, final, detach bool) (over bool, err error) {
 	if err := t.Ended(); err != nil {
 		return false, err
 	}
-	b.detached = b.detached || detach
+	b.detached = detach // of the last turn
 	t.End(lockerr.ErrReleased)
 	last := len(b.turns) - 1
 	b.turns[t.place] = b.turns[last]

@@ -39,7 +39,7 @@ func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
 	switch {
 	case o.err == nil:
 		return r.notAcquired(ctx, o)
-	case refused && o.holder != "" && !unknown:
+	case refused && o.holder != "" && !unknown && script.Moving(o.err):
 		return fmt.Errorf("%w: %w", r.notAcquired(ctx, o), o.err)
 	case !refused && !unknown && limited.Err() != nil && !errors.Is(o.err, driver.ErrNoConnection):
 		return r.notAcquired(ctx, o)

@@ -173,3 +173,14 @@ func TestCloseReleasesALockThatACohortKeeps(t *testing.T) {
 		wantHeld(s, false)
 	})
 }
+
+// Goal: the last Unlock of readers frees the lock, also if another reader was detached before.
+func TestDetachOfAReaderLeavesTheReleaseToTheLast(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		l := s.Client.RWMutex("job").RLocker()
+		one, other := check.Must(l.Lock(s.Limited(), passing)), check.Must(l.Lock(s.Limited(), passing))
+		one.Detach()
+		check.Is(t, "Unlock", other.Unlock(s.Limited()), nil)
+		wantHeld(s, false)
+	})
+}

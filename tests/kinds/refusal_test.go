@@ -24,6 +24,9 @@ func wantServersError(s *scene.Scene, what string, err error, code string) {
 	if refused, is := errors.AsType[*driver.ServerError](err); !is || refused.Code() != code {
 		s.Errorf("%s is %v, want the server's error with the code %s", what, err, code)
 	}
+	if code != "TRYAGAIN" && errors.Is(err, redlatch.ErrNotAcquired) { // which a wait outlasts
+		s.Errorf("%s is %v, and the server refused", what, err)
+	}
 }
 
 var refusals = []string{
