@@ -160,7 +160,7 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 		return r.upgradeError()
 	}
 	advice := "; use Client.WithOwner to re-enter"
-	if ctx.Value(ownerlessKey{}) != nil {
+	if ctx.Value(ownerlessKey{}) != nil || g.first.forOthers {
 		advice = "" // it would not help
 	}
 	return fmt.Errorf("redlatch: lock %q: %w, as %s%s", r.Name, lockerr.ErrReentry, g.owner, advice)
