@@ -2,6 +2,7 @@ package counters_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +26,13 @@ func TestAReleaseThatIsRepeatedAsideIsCarriedOutOnce(t *testing.T) {
 				check.Must(0, sem.Acquire(ctx, 2))
 				check.Must(0, sem.Release(ctx, 1)) // the server knows the script
 				check.Must(0, latch.CountDown(ctx))
-				began, first := time.Now(), map[string]bool{}
+				began := time.Now()
+				var sent sync.Map // by key
 				s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 					key := commands[0].Key
+					_, again := sent.LoadOrStore(key, true)
 					switch {
-					case !first[key]:
-						first[key] = true
+					case !again:
 						send(commands...)
 						return stage.FailAll(commands, stage.ErrCut)
 					case time.Since(began) < time.Minute+more:
