@@ -8,8 +8,9 @@
 //     ask for the next base.
 //   - A turn begins only on a base that may be trusted at that moment, and whose time is not over.
 //   - An exclusive base has one turn at a time. It is lost, or its release is answered, before the cohort
-//     asks for the next one. If the caller's time is up before that answer, the next caller may ask beside
-//     the release. Then Redis alone excludes.
+//     asks for the next one. There are two exceptions, in which the next caller asks beside the release and
+//     Redis alone excludes: the time of the caller who releases is up before the answer, or the base was
+//     unconfirmed or detached when its last turn ended.
 //   - Whoever takes a base out of the cohort releases it, whatever becomes of the caller.
 //   - Who only tries never stands in line. It gets a turn that is free now, or asks Redis once.
 //

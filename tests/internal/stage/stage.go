@@ -81,9 +81,6 @@ func (s *Stage) Teach(k Kind) {
 	c := s.Stranger()
 	ctx := c.WithOwner(context.Background())
 	for _, l := range []redlatch.Lock{k.Lock(c, "lesson"), k.Rival(c, "lesson")} {
-		if in, is := l.(InCohort); is {
-			l = in.Of // which sends the same, and has owners that re-enter
-		}
 		once, twice := check.Must(l.Lock(ctx)), check.Must(l.Lock(ctx)) // of two holds, one is released by a script
 		if err := errors.Join(twice.Unlock(ctx), once.Unlock(ctx)); err != nil {
 			s.Fatal(err)
