@@ -78,12 +78,13 @@ func request(words ...string) []byte {
 
 // readReply reads one reply of the RESP2 protocol.
 func readReply(r *bufio.Reader) (any, error) {
-	kind, err := r.Peek(1)
+	head, err := r.Peek(1)
 	if err != nil {
 		return nil, err
 	}
+	isError := head[0] == '-' // head is the reader's buffer, which the next read overwrites
 	reply, err := server.ParseReply(r)
-	if kind[0] == '-' {
+	if isError {
 		return ServerError(err.Error()), nil
 	}
 	return plain(reply), err

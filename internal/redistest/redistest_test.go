@@ -206,3 +206,18 @@ func dial(t *testing.T, address string) net.Conn {
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
+
+// A reply that is longer than the reader's buffer, in which nearly every byte looks like the start of an error.
+func TestCLIReadsLongReplies(t *testing.T) {
+	t.Parallel()
+	server := redistest.Shared(t)
+	key, value := redistest.Name(t), strings.Repeat("-", 1000)
+	want := make([]any, 50)
+	for i := range want {
+		server.CLI(t, "RPUSH", key, value)
+		want[i] = value
+	}
+	if got := server.CLI(t, "LRANGE", key, "0", "-1"); !reflect.DeepEqual(got, want) {
+		t.Errorf("the reply, a %T, is not the values of the list", got)
+	}
+}
