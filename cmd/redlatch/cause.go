@@ -48,7 +48,7 @@ func (t *task) loss(client *redlatch.Client) string {
 // lossOf is loss by the server's reply to INFO, for a lock that was held for a time.
 func lossOf(info string, held time.Duration) string {
 	seconds, err := strconv.Atoi(infoField(info, "uptime_in_seconds"))
-	up := time.Duration(seconds) * time.Second
+	up := time.Duration(min(max(seconds, 0), 1<<31-1)) * time.Second
 	switch {
 	case err == nil && up+time.Second < held:
 		return "the server was restarted, and has lost its data"

@@ -23,8 +23,9 @@ type Restart struct {
 
 // run is one run of a server, and since when, at the latest, it is known.
 type run struct {
-	id    string
-	since time.Time
+	id        string
+	since     time.Time
+	successor bool // another run was known before, at the same address
 }
 
 // quarantine asks a member's server for how much longer it does not count, because it may have
@@ -50,21 +51,28 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 			m.Ref.Name, lockerr.ErrUnsupported, m.where(), cmp.Or(reply.Err, err))
 	}
 	// Both ends of the server's count are cut off to seconds, so it can be one too high.
-	uptime := time.Duration(seconds-1) * time.Second
-	return max(m.Restart.Delay-max(uptime, m.age(infoField(reply.Str, "run_id"), asked)), 0), nil
+	uptime := time.Duration(min(max(seconds, 1), maxUptime)-1) * time.Second
+	return max(m.Restart.Delay-m.age(infoField(reply.Str, "run_id"), uptime, asked), 0), nil
 }
 
-// age is for how long a run of the server has been known at least.
-func (s *Server) age(id string, now time.Time) time.Duration {
+// maxUptime is the longest uptime that matters, in seconds.
+const maxUptime = 1 << 31
+
+// age is for how long the member has been on a run of the server, at least. The uptime of a run that follows
+// another one here says nothing: a standby may have been up for long when it took over the address.
+func (s *Server) age(id string, uptime time.Duration, now time.Time) time.Duration {
 	if id == "" {
-		return 0
+		return uptime
 	}
 	r := s.run.Load()
 	if r == nil || r.id != id {
-		r = &run{id, now}
+		r = &run{id, now, r != nil}
 		s.run.Store(r)
 	}
-	return now.Sub(r.since)
+	if r.successor {
+		return now.Sub(r.since)
+	}
+	return max(uptime, now.Sub(r.since))
 }
 
 // infoField is one field of the reply to INFO, "" if it is not there.

@@ -62,6 +62,8 @@ func TestForHowLongAServerDoesNotCount(t *testing.T) {
 		"it does not answer":         {Restart{Delay: 30 * time.Second}, driver.Reply{Err: driver.ErrNotSent}, 0, driver.ErrNotSent, 1},
 		"it forgets after no delay":  {Restart{}, up("5"), 0, nil, 1},
 		"no delay, and just started": {Restart{}, up("0"), 0, nil, 1},
+		"its clock went back":        {Restart{Delay: 30 * time.Second}, up("-5"), 30 * time.Second, nil, 1},
+		"older than any time":        {Restart{Delay: 30 * time.Second}, up("9223372036854775807"), 0, nil, 1},
 	} {
 		d := &told{reply: c.reply}
 		c.restart.Timeout = time.Second
@@ -93,19 +95,39 @@ func TestARunThatWasSeenBeforeIsAsOldAsThat(t *testing.T) {
 	})
 }
 
+// Goal: a standby that has been up for long does not count when it takes over the address of a member, and a
+// first run that has been up for long does. Method: both say that they have been up for a day.
+func TestTheUptimeOfASuccessorDoesNotCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &told{}
+		m := Member{Server: &Server{Driver: d, Restart: Restart{Delay: 30 * time.Second, Timeout: time.Second}}, Ref: &lock.Ref{Name: "job", Lock: "job"}}
+		for _, c := range []struct {
+			run  string
+			want time.Duration
+		}{{"first", 0}, {"standby", 30 * time.Second}, {"standby", 20 * time.Second}, {"first", 30 * time.Second}} {
+			d.reply.Str = fmt.Sprintf("run_id:%s\r\nuptime_in_seconds:86400\r\n", c.run)
+			if got, err := m.quarantine(context.Background()); err != nil || got != c.want {
+				t.Errorf("the run %q does not count for %v, %v; want %v", c.run, got, err, c.want)
+			}
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
 // Two members on one run of a server are one server, whatever their addresses are.
 func TestOneRunIsOneServer(t *testing.T) {
 	t.Parallel()
 	a, b, c := &Server{Address: "a"}, &Server{Address: "b"}, &Server{Address: "c"}
 	o := order{Set: Set{Members: []Member{at(a, 0, "job"), at(b, 0, "job"), at(c, 0, "job")}}}
-	a.age("one", time.Now())
-	b.age("two", time.Now())
+	a.age("one", 0, time.Now())
+	b.age("two", 0, time.Now())
 	for i := range o.Members {
 		if err := o.oneServer(i); err != nil {
 			t.Errorf("member %d: %v", i, err)
 		}
 	}
-	c.age("two", time.Now())
+	c.age("two", 0, time.Now())
 	for i, one := range []bool{false, true, true} {
 		_, refused := errors.AsType[*lockerr.ConfigError](o.oneServer(i))
 		if refused != one {
