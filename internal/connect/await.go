@@ -28,7 +28,7 @@ func (t Target) Await(ctx context.Context, settings Settings, within time.Durati
 	d, err := t.Open(ctx, settings)
 	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); err != nil; {
 		left := within - time.Since(began)
-		if left <= 0 || ctx.Err() != nil || Permanent(err) {
+		if left <= 0 || Permanent(err) || errors.Is(err, ctx.Err()) {
 			return nil, err
 		}
 		if !told {

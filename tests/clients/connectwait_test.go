@@ -73,6 +73,19 @@ func TestOpenEndsWithItsTime(t *testing.T) {
 	}
 }
 
+// Goal: the error of an Open whose context has ended matches the context's, also if an attempt fails at that
+// moment. Method: contexts that end while the first attempts are under way.
+func TestOpenThatEndsWithAFailureNamesTheContext(t *testing.T) {
+	t.Parallel()
+	url := "redis+cluster://" + nobodyAt(t)
+	for i := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
+		_, err := redlatch.Open(ctx, url, fixture.Quiet(redlatch.Config{ConnectTimeout: time.Hour}))
+		cancel()
+		check.Is(t, url, err, context.DeadlineExceeded)
+	}
+}
+
 // nobodyAt is an address at which nobody listens.
 func nobodyAt(t *testing.T) string {
 	t.Helper()
