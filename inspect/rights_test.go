@@ -32,6 +32,7 @@ func TestMissingRights(t *testing.T) {
 	if _, err := c.Mutex(p + "a").Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	walked(t, inspector(t, c.Driver(), fast), p+"*") // from here on the server has the scripts: -eval is enough
 	for right, want := range map[string]struct{ notice, failure string }{
 		"-client|list":     {notice: "The processes of owners are unknown: this user lacks the right +client|list"},
 		"-pubsub|numsub":   {notice: "The numbers of waiting processes are unknown: this user lacks the right +pubsub|numsub"},
