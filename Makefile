@@ -6,14 +6,20 @@ SHELL := /bin/sh
 REDLATCH_STRETCH ?= 1
 export REDLATCH_STRETCH
 
-# Packages tested at a time, and the time that one package may take.
-PARALLEL   ?= 2
+# When a process under the race detector ends, it waits for no more goroutines. Otherwise each takes a second more.
+GORACE ?= atexit_sleep_ms=0
+export GORACE
+
+# Packages built or tested at a time, and the time that one package may take. Most tests wait for servers, processes
+# and leases, so there are more packages at a time than processors.
+PARALLEL   ?= 4
 TEST_LIMIT ?= 10m
 SOAK_LIMIT ?= 8h
 
 # What one go command tests: the modules of go.work. Those that stand alone have large libraries.
-WORK  := ./... ./cmd/redlatch/... ./driver/goredis/... ./redlatchotel/... ./redlatchprom/... \
-	./robustness/... ./schedule/gocron/... ./tests/...
+# The go command begins with the first. What takes longest comes first, so that it is not left over at the end.
+WORK  := ./tests/... ./cmd/redlatch/... ./driver/goredis/... ./robustness/... ./... \
+	./redlatchotel/... ./redlatchprom/... ./schedule/gocron/...
 ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
 .PHONY: test
