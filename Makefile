@@ -44,12 +44,12 @@ long: need ## the tests that wait for minutes in real time: failovers, frozen se
 	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
 
 .PHONY: guests
-guests: ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
+guests: need ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
 	go test -vet=off -count=1 -v -timeout $(TEST_LIMIT) ./tests/guests
 	scripts/lowest driver/goredis redlatchotel redlatchprom schedule/gocron
 
 .PHONY: costs
-costs: ## count allocations, of which the race detector has its own
+costs: need ## count allocations, of which the race detector has its own
 	go test -run '^TestCosts' ./driver/rueidis
 
 .PHONY: others
