@@ -176,6 +176,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 			m.keepAlive.released(e.ref.Lock)
 		}
 		m.queues.Released(queue, e.next != nil, told, time.Since(result.Asked))
+	case !e.remain && err == nil && !released.Held && !result.Repeated && e.attempt.waiter == nil: // nothing has changed
 	case !e.remain:
 		m.queues.Wake(queue, e.attempt.waiter)
 	case err != nil:

@@ -56,8 +56,9 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	return limited.Err() == nil
 }
 
-// join joins the queues of the members that refused, and leaves the others. In those where it
-// stood while it voted, it goes behind the others. Until is when to vote again whatever happens.
+// join joins the queues of the members that refused, and leaves those of members that did not. A member
+// whose answer the vote did not wait for counts as before. In the queues where it stood while it voted,
+// it goes behind the others. Until is when to vote again whatever happens.
 // Split says that some members were granted or that nobody is known to hold one, so that others
 // may have voted at the same time.
 func (l *lookout) join(limited context.Context, g *group) (until time.Time, split bool) {
@@ -69,6 +70,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 		m, w := l.Members[i], l.waiters[i]
 		var seen lock.Refused
 		refused := errors.As(e.why, &seen) && seen.HeldByOther()
+		unanswered := e.state == asked || e.late
 		switch {
 		case refused && w == nil:
 			l.waiters[i] = m.Ref.Watch(l.each[i].Backoff)
@@ -76,6 +78,8 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
 			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap()) + time.Duration(i)))
+		case w != nil && unanswered: // to join anew would be to vote at once
+			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap()) + time.Duration(i)))
 		case w != nil:
 			w.Leave()
 			l.waiters[i] = nil
