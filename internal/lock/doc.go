@@ -106,4 +106,6 @@
 //   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
 //   - one that reports, while there is something to report, for the release timeout at most;
 //   - one for each request aside that tells of an end.
+//
+// Nobody waits for the one that takes the context of a hold off its parent (Hold.bind): it runs code of the caller.
 package lock

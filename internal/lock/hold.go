@@ -115,13 +115,32 @@ func (h *Hold) Done() <-chan struct{} {
 func (h *Hold) Context() context.Context {
 	h.backend.Expire()
 	h.mu.Lock()
+	ctx := h.ctx
+	h.mu.Unlock()
+	if ctx == nil {
+		ctx = h.bind()
+	}
+	return ctx
+}
+
+// bind makes the context. The parent may be of the caller's own type: to bind a child to it, and to unbind
+// it, calls code of that type, which may hang. So no mutex is held meanwhile, and whoever ends the hold
+// cancels only a child of that child.
+func (h *Hold) bind() context.Context {
+	bound, unbind := context.WithCancel(h.parent)
+	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.ctx == nil {
-		ctx, cancel := context.WithCancelCause(h.parent)
-		h.ctx, h.cancel = holdContext{ctx, h}, cancel
-		if h.err != nil {
-			cancel(h.err)
-		}
+	if h.ctx != nil { // another goroutine has made it
+		go unbind()
+		return h.ctx
+	}
+	ctx, cancel := context.WithCancelCause(bound)
+	h.ctx, h.cancel = holdContext{ctx, h}, func(why error) {
+		cancel(why)
+		go unbind()
+	}
+	if h.err != nil {
+		h.cancel(h.err)
 	}
 	return h.ctx
 }

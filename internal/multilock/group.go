@@ -75,15 +75,20 @@ func (o order) group(ctx context.Context) *group {
 			m.quorums.Store(g, nil)
 		}
 	}
+	bound, unbind := context.WithCancel(ctx) // calls code of ctx, so it is without the mutex, as in Hold.Context
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unbind = context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(bound, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if !g.formed && g.hold.Ended() == nil {
-			g.finish(context.Cause(ctx))
+			g.finish(context.Cause(bound))
 		}
 	})
+	g.unbind = func() bool {
+		go unbind()
+		return stop()
+	}
 	return g
 }
 
