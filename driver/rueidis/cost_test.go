@@ -2,9 +2,12 @@ package rueidis_test
 
 import (
 	"context"
+	"strconv"
+	"sync/atomic"
 	"testing"
 
 	redis "github.com/redis/rueidis"
+	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -98,5 +101,68 @@ func BenchmarkDo(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// TestCostsOfAPair counts those of a lock that nobody else wants.
+func TestCostsOfAPair(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, too")
+	}
+	c, pairs := client(t), context.Background()
+	kept := c.Mutex("order:1001")
+	for name, p := range map[string]struct {
+		pair  func()
+		limit float64
+	}{
+		"a pair":                        {func() { pair(t, pairs, kept) }, 5},
+		"a pair with a cancellable ctx": {func() { pair(t, t.Context(), kept) }, 6},
+		"a pair of a mutex made for it": {func() { pair(t, pairs, c.Mutex("order:1001")) }, 8},
+	} {
+		if got := testing.AllocsPerRun(1000, p.pair); got > p.limit {
+			t.Errorf("%s: %v allocations, want %v at most", name, got, p.limit)
+		}
+	}
+}
+
+func BenchmarkPair(b *testing.B) {
+	m := client(b).Mutex("order:1001")
+	b.Run("alone", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			pair(b, context.Background(), m)
+		}
+	})
+	b.Run("512 callers", func(b *testing.B) {
+		b.ReportAllocs()
+		c := client(b)
+		b.SetParallelism(256)
+		b.RunParallel(func(pb *testing.PB) {
+			own := c.Mutex(redistest.Name(b) + strconv.Itoa(int(callers.Add(1))))
+			for pb.Next() {
+				pair(b, context.Background(), own)
+			}
+		})
+	})
+}
+
+var callers atomic.Int64
+
+func client(t testing.TB) *redlatch.Client {
+	c, err := redlatch.Open(context.Background(), redistest.Start(t).URL(), redlatch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return c
+}
+
+func pair(t testing.TB, ctx context.Context, m *redlatch.Mutex) {
+	h, err := m.Lock(ctx)
+	if err == nil {
+		err = h.Unlock(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -79,7 +79,7 @@ func (a *attempt) mustWait(limited context.Context) bool {
 // channel of its own: only the head of the queue is told.
 func (a *attempt) queueKey() string {
 	if a.ref.fair {
-		return waitqueue.Key(a.ref.channel+":"+a.owner, a.ref.Lock)
+		return waitqueue.Key(a.ref.mutex.Channel+":"+a.owner, a.ref.Lock)
 	}
 	return a.ref.queue
 }

@@ -78,7 +78,7 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 var errRepeated = errors.New("the reply to an earlier request was lost")
 
 // lockMode is the mode of a lock. Permits can be neither read nor forced by it.
-func (r *Ref) lockMode() script.LockMode { return r.mode.(script.LockMode) }
+func (r *Ref) lockMode() script.LockMode { return r.calls().(script.LockMode) }
 
 // Ask runs calls that acquire nothing, in one request.
 func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]script.Result, error) {

@@ -19,9 +19,9 @@ type Ref struct {
 	Err  error  // why the name cannot be used; nil if it can
 
 	manager *Manager
-	mode    script.Mode
-	channel string // on which the lock's release is announced; x and {x} share one
-	queue   string // the key of its local wait queue (waitqueue.Key)
+	mutex   script.Mutex // its key and channel; x and {x} share a channel
+	mode    script.Mode  // nil for a plain mutex, which needs no memory of its own then
+	queue   string       // the key of its local wait queue (waitqueue.Key)
 	key     Key
 	read    bool // the read side of a read-write lock
 	permits bool // one permit of a semaphore, not a lock: others may have permits too
@@ -96,14 +96,24 @@ func (m *Manager) ref(name string, as script.Mutex) Ref {
 		Name:    name,
 		Lock:    as.Lock,
 		manager: m,
-		mode:    as,
-		channel: as.Channel,
+		mutex:   as,
 		queue:   waitqueue.Key(as.Channel, as.Lock),
 		key:     Key{m, lockID{name: as.Lock}},
 	}
-	// All keys that derive from the name derive by one of these two rules.
-	r.Err = m.CheckName(name, protocol.LockChannel(as.Lock), protocol.ReadTimeoutKey(as.Lock, "", 1))
+	if m.sharded == nil {
+		r.Err = m.CheckName(name)
+	} else { // all keys that derive from the name derive by one of these two rules
+		r.Err = m.CheckName(name, as.Channel, protocol.ReadTimeoutKey(as.Lock, "", 1))
+	}
 	return r
+}
+
+// calls builds the calls for the lock.
+func (r *Ref) calls() script.Mode {
+	if r.mode == nil {
+		return &r.mutex
+	}
+	return r.mode
 }
 
 // Manager is the one whose lock it is, nil for the zero value.

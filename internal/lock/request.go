@@ -40,7 +40,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	if opts.MaxHold > 0 {
 		lease = min(lease, opts.MaxHold)
 	}
-	r.is(g.ref.mode.Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
+	r.is(g.ref.calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
 	if opts.Fenced && g.token == 0 {
 		s := &g.manager.settings
 		tokens := script.Tokens{Clock: s.TokenClock, Keep: s.TokenKeep, Count: opts.Tokens}
@@ -55,7 +55,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ref.mode.Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	return g.ref.calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
 }
 
 // renewCall renews the lease at once.
@@ -101,7 +101,7 @@ func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read 
 // sessionEntry is one side of the grant as the session speaks of it.
 func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
 	entry := script.SessionEntry{
-		Field: g.ref.mode.Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
+		Field: g.ref.calls().Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
 	}
 	switch {
 	case !read:
@@ -126,11 +126,14 @@ func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (
 	var result script.Result
 	switch {
 	case r.n == 1:
-		return runner.Run(ctx, r.calls[0])
+		result, _ = runner.Run(ctx, r.calls[0])
 	case r.n == 2 && r.two:
 		result = script.Freed(runner.RunTwo(ctx, r.calls[0], r.calls[1]))
 	default:
 		result = m.sendAll(ctx, runner, *r)[0]
+	}
+	for _, call := range r.calls[:r.n] {
+		runner.Done(call)
 	}
 	return result, result.Failed()
 }

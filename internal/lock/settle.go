@@ -32,12 +32,12 @@ func (g *Grant) ending(read bool) (e ending) {
 	switch {
 	case e.remain:
 		lease := remaining(term)
-		e.is(g.ref.mode.Release(g.owner, g.maxReads, counts, lease), lease)
+		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, lease), lease)
 	case rest >= time.Millisecond:
 		e.stays = true
-		e.is(g.mutex().MinHold(g.owner, rest+time.Millisecond, !g.ref.fair), rest)
+		e.is(g.ref.mutex.MinHold(g.owner, rest+time.Millisecond, !g.ref.fair), rest)
 	case !e.freeInTwo():
-		e.is(g.ref.mode.Release(g.owner, g.maxReads, counts, 0), 0)
+		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
 	g.protect(&e.request, term, counts, read)
 	return e
@@ -49,24 +49,15 @@ func (g *Grant) ending(read bool) (e ending) {
 // have a server, or a proxy, that does not know the command that publishes.
 func (e *ending) freeInTwo() bool {
 	m := e.manager
-	mutex, is := e.ref.mode.(script.Mutex)
-	if !is || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
+	if e.ref.mode != nil || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
 		return false
 	}
-	free, announce, ok := mutex.Free(e.owner)
+	free, announce, ok := e.ref.mutex.Free(e.owner)
 	if ok {
 		e.is(free, 0)
 		e.calls[1], e.two, e.n = announce, true, 2
 	}
 	return ok
-}
-
-// mutex is the mode of a mutex, fair or not.
-func (g *Grant) mutex() script.Mutex {
-	if fair, ok := g.ref.mode.(script.Fair); ok {
-		return fair.Mutex
-	}
-	return g.ref.mode.(script.Mutex)
 }
 
 // endHold ends one hold, as its holder wishes, and makes the request for that. If the lock is to be free,
@@ -146,7 +137,7 @@ func (e *ending) settled(result *script.Result, err error) error {
 		released, err = script.ReadReleased(result.Reply)
 	}
 	if released.PublishDenied {
-		e.manager.PublishDenied(e.ref.channel)
+		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
 	e.tell(released, result, err)
 	switch {

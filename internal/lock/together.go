@@ -11,8 +11,7 @@ import (
 // Plain says that the script for many can take the lock: a mutex with no more than a lease, for an owner of
 // which nobody knows yet. What is protected is entered in the session before each is asked for.
 func (r *Ref) Plain(ctx context.Context, opts *Options) bool {
-	_, mutex := r.mode.(script.Mutex)
-	return mutex && opts.leaseAlone() && r.manager.session == nil && r.manager.ownerOf(ctx) == nil
+	return r.mode == nil && opts.leaseAlone() && r.manager.session == nil && r.manager.ownerOf(ctx) == nil
 }
 
 // AcquireTogether asks once for several plain locks of this manager, all or none. It returns the

@@ -88,9 +88,8 @@ func (m Mutex) MinHold(owner string, rest time.Duration, tell bool) Call {
 // dies at that very moment, waiters look for themselves at their poll cap.
 func (m Mutex) Free(owner string) (free, announce Call, ok bool) {
 	verb, payload, _ := strings.Cut(m.Via.Unlocked(), " ")
-	words := []string{"HDEL", m.Lock, owner, verb, m.Channel, payload} // one piece of memory
-	free = Call{command: driver.Command{Words: words[:3:3], Key: m.Lock}}
-	announce = Call{command: driver.Command{Words: words[3:], Key: m.Lock}}
+	free = Call{command: driver.Command{Words: append(buffer(3), "HDEL", m.Lock, owner), Key: m.Lock}}
+	announce = Call{command: driver.Command{Words: append(buffer(3), verb, m.Channel, payload), Key: m.Lock}}
 	return free, announce, verb == "PUBLISH"
 }
 

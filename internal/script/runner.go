@@ -26,7 +26,13 @@ func (e *UnknownError) Unwrap() error { return e.Err }
 type Runner struct {
 	driver driver.Driver
 	bound  time.Duration
-	prompt bool // the driver ends a request within the bound by itself
+	prompt bool     // the driver ends a request within the bound by itself
+	frugal frugally // the driver, or nil
+}
+
+// frugally is a driver that takes less memory for two commands, and keeps no command beyond its answer.
+type frugally interface {
+	DoTwo(ctx context.Context, one, two driver.Command) (driver.Reply, driver.Reply)
 }
 
 // NewRunner returns a runner on d. It repeats a call for at most bound. If the driver has a
@@ -34,7 +40,9 @@ type Runner struct {
 // request.
 func NewRunner(d driver.Driver, bound time.Duration) *Runner {
 	timed, ok := d.(interface{ CommandTimeout() time.Duration })
-	return &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
+	r := &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
+	r.frugal, _ = d.(frugally)
+	return r
 }
 
 // limit is a context for one request that may take until the given moment.
@@ -100,25 +108,37 @@ func (r *Runner) RunAll(ctx context.Context, calls ...Call) ([]Result, error) {
 	for i, call := range calls {
 		commands[i] = call.command
 	}
-	return r.runAllOn(ctx, calls, r.first(ctx, asked, commands), asked)
+	limited, cancel := r.limit(ctx, asked.Add(r.bound))
+	replies := r.driver.Pipeline(limited, commands...)
+	cancel()
+	return r.runAllOn(ctx, calls, replies, asked)
 }
 
 // RunTwo is RunAll for two calls. If both are answered at once, it takes less memory.
 func (r *Runner) RunTwo(ctx context.Context, one, two Call) (Result, Result) {
 	asked := time.Now()
-	replies := r.first(ctx, asked, []driver.Command{one.command, two.command})
-	if answered(replies[0].Err) && answered(replies[1].Err) {
-		return Result{Reply: replies[0], Asked: asked}, Result{Reply: replies[1], Asked: asked}
+	limited, cancel := r.limit(ctx, asked.Add(r.bound))
+	var first, second driver.Reply
+	if r.frugal != nil {
+		first, second = r.frugal.DoTwo(limited, one.command, two.command)
+	} else {
+		replies := r.driver.Pipeline(limited, one.command, two.command)
+		first, second = replies[0], replies[1]
 	}
-	results, _ := r.runAllOn(ctx, []Call{one, two}, replies, asked)
+	cancel()
+	if answered(first.Err) && answered(second.Err) {
+		return Result{Reply: first, Asked: asked}, Result{Reply: second, Asked: asked}
+	}
+	results, _ := r.runAllOn(ctx, []Call{one, two}, []driver.Reply{first, second}, asked)
 	return results[0], results[1]
 }
 
-// first sends commands for the first time.
-func (r *Runner) first(ctx context.Context, asked time.Time, commands []driver.Command) []driver.Reply {
-	limited, cancel := r.limit(ctx, asked.Add(r.bound))
-	defer cancel()
-	return r.driver.Pipeline(limited, commands...)
+// Done takes the memory of a call that was answered, and is not sent again, for later ones.
+func (r *Runner) Done(call Call) {
+	if words := call.command.Words; r.frugal != nil && cap(words) == reused {
+		clear(words)
+		buffers.Put((*[reused]string)(words[:reused]))
+	}
 }
 
 // runAllOn is RunAll after a first request.

@@ -84,10 +84,23 @@ func (c Call) Sourced() Call {
 
 // call builds EVALSHA digest numkeys key… arg….
 func (s *source) call(keys int, words ...string) Call {
-	all := make([]string, 0, 3+len(words))
-	all = append(all, "EVALSHA", s.read().digest, strconv.Itoa(keys))
+	all := append(buffer(3+len(words)), "EVALSHA", s.read().digest, strconv.Itoa(keys))
 	all = append(all, words...)
 	return Call{script: s, command: driver.Command{Words: all, Key: words[0]}}
+}
+
+// buffers are the words of calls that are done (Runner.Done): of *[reused]string.
+var buffers = sync.Pool{New: func() any { return new([reused]string) }}
+
+// reused is as many words as the calls have that take a mutex and release it.
+const reused = 7
+
+// buffer has room for n words.
+func buffer(n int) []string {
+	if n <= reused {
+		return buffers.Get().(*[reused]string)[:0]
+	}
+	return make([]string, 0, n)
 }
 
 // Tokens says how an acquisition issues fencing tokens.

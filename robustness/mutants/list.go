@@ -35,7 +35,7 @@ var hand = []entry{
 		"the limit was ignored in the renewal", "TestAHoldWithAnEndIsNeverRenewedBeyondIt"},
 	{"internal/lock/event.go", "\tm.reporter.tryAdd(func() {\n", "\tfunc(tell func()) { tell() }(func() {\n",
 		"the goroutine that renews told the observer", "TestAHangingObserverDelaysNoRenewal"},
-	{"internal/script/mutex.go", `owner, verb, m.Channel, payload}`, `owner, verb, m.Channel + "x", payload}`,
+	{"internal/script/mutex.go", `verb, m.Channel, payload)`, `verb, m.Channel + "x", payload)`,
 		"a release told nobody", "TestAReleaseWakesAWaiterOfAnotherProcessAtOnce"},
 	{"internal/waitqueue/hub.go", "\tq.waiters = append(q.waiters, w)\n\th.waiting++", "\tq.waiters = append([]*Waiter{w}, q.waiters...)\n\th.waiting++",
 		"new waiters joined at the front", "TestWaitersOfOneProcessAreServedInTheOrderOfTheirComing"},

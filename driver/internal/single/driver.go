@@ -107,6 +107,28 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 	return d.pipelineLater(ctx, commands)
 }
 
+// DoTwo is Pipeline for two commands. It takes less memory.
+func (d *Driver) DoTwo(ctx context.Context, one, two driver.Command) (driver.Reply, driver.Reply) {
+	if link := d.link.Load(); link != nil && call.Check(ctx, one, two) == nil && link.queue.tryEnter() {
+		both := pairs.Get().(*[2]rueidis.Completed)
+		both[0], both[1] = build(link, one), build(link, two)
+		results := link.client.DoMulti(withoutDeadline(ctx), both[:]...)
+		d.leave(ctx, link, results[0])
+		first, second := d.reply(ctx, link, results[0]), d.reply(ctx, link, results[1])
+		if results[0].NonRedisError() == nil && results[1].NonRedisError() == nil {
+			pairs.Put(both) // rueidis is done with them
+		}
+		if first.Err != errGone {
+			return first, second
+		}
+	}
+	replies := d.Pipeline(ctx, one, two)
+	return replies[0], replies[1]
+}
+
+// pairs are of *[2]rueidis.Completed.
+var pairs = sync.Pool{New: func() any { return new([2]rueidis.Completed) }}
+
 // Close ends the connections and waits for the driver's goroutines. Calls
 // under way, and calls made afterwards, fail.
 func (d *Driver) Close() {
