@@ -10,57 +10,25 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// Acquire takes the lock as the context and the options ask for it, and tells the observer.
+// Acquire takes the lock as the context and the options ask for it, and tells the observer. What replicas
+// have not confirmed is released outside of the operation, because the observer of that may close the client.
 func (r *Ref) Acquire(ctx context.Context, opts *Options) (*Hold, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	if r.manager.settings.Observe == nil && opts.Replicas == 0 {
-		return r.take(ctx, opts)
-	}
-	return r.acquireObserved(ctx, opts)
-}
-
-func (r *Ref) acquireObserved(ctx context.Context, opts *Options) (*Hold, error) {
 	began := time.Now()
-	h, err := r.acquireReplicated(ctx, opts)
+	h, err := r.take(ctx, opts)
+	if h != nil && err != nil {
+		h, err = nil, errors.Join(err, h.Unlock(ctx))
+	}
 	if !opts.ForOthers {
 		r.TellAcquired(ctx, h, began, err)
 	}
 	return h, err
 }
 
-// acquireReplicated takes the lock, and has replicas confirm it if that is asked for. What they do not
-// confirm is released outside of the operation, because the observer of that may close the client.
-func (r *Ref) acquireReplicated(ctx context.Context, opts *Options) (*Hold, error) {
-	h, err := r.replicated(ctx, opts)
-	if h != nil && err != nil {
-		return nil, errors.Join(err, h.Unlock(ctx))
-	}
-	return h, err
-}
-
-// replicated takes the lock. If there is a hold with an error, replicas have not confirmed it.
-func (r *Ref) replicated(ctx context.Context, opts *Options) (*Hold, error) {
-	m := r.manager
-	if opts.Replicas == 0 {
-		return r.take(ctx, opts)
-	}
-	if !m.life.enter() { // one operation with the confirmation
-		return nil, r.lockError(lockerr.ErrClosed)
-	}
-	defer m.life.leave()
-	h, err := r.take(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	if err = h.replicate(ctx, opts); err == nil {
-		h.begin(opts)
-	}
-	return h, err
-}
-
-// take takes the lock for the owner that asks. It is small: a waiter's stack keeps its frame.
+// take takes the lock for the owner that asks. If there is a hold with an error, replicas have not
+// confirmed it. It is small: a waiter's stack keeps its frame.
 func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
 	if !r.manager.life.enter() {
 		return nil, r.lockError(lockerr.ErrClosed)
@@ -74,7 +42,10 @@ func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
 	if a != nil {
 		h, err = a.run(limited)
 	}
-	if h != nil && opts.Replicas == 0 {
+	if h != nil && opts.Replicas > 0 {
+		err = h.replicate(ctx, opts)
+	}
+	if h != nil && err == nil {
 		h.begin(opts)
 	}
 	return h, err
