@@ -51,6 +51,13 @@ var (
 	ErrUnsupported = lockerr.ErrUnsupported
 )
 
+// NotAcquiredError is an ErrNotAcquired of a single lock with what the server has said last. It has three fields.
+// Err says the same for people. Holder is the owner that held the lock, as Hold.Owner names it, or "" if
+// none was seen, for example because there was no time to ask. TTL is what was left of its lease, negative
+// without expiry. A PermitSemaphore names no holder: its TTL is the time until a permit comes back. Match the
+// error by errors.AsType[*NotAcquiredError].
+type NotAcquiredError = lockerr.NotAcquiredError
+
 // ConfigError says which setting is wrong, and why. No lock was taken, and nothing
 // was sent, except by a Quorum, which may have asked its servers. It has two fields, both
 // strings. Field names the field of Config, the option, the function that made the lock, or the method

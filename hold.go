@@ -110,6 +110,14 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	return h.lock().Extend(ctx, d)
 }
 
+// Lease is how long the hold lasts without a renewal, measured from the last one: the time of WithLease, or
+// Config.LeaseTime. Of a Multi or a Quorum it is the shortest one of a member.
+func (h *Hold) Lease() time.Duration { return h.lock().Lease() }
+
+// Unlocked says that Unlock was called. If Err matches ErrReleased and Unlocked is false, the hold was
+// detached, or the client has closed.
+func (h *Hold) Unlocked() bool { return h.lock().Unlocked() }
+
 // Detach ends this hold without telling Redis. Use it for a lock that must outlive the
 // process, or that you hand to somebody who knows its owner. From now on Err matches
 // ErrReleased. After the owner's last hold the lock is not renewed, and ends with its

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Between any two lines the process can be paused, the lease can end, and ctx can end. So the order
@@ -17,7 +16,7 @@ import (
 
 // lead is one term. It says whether Run is over, and with which error.
 func (cb Callbacks) lead(ctx context.Context, h *redlatch.Hold) (over bool, err error) {
-	cb.StepDown = stepDown(cb.StepDown, (*lock.Hold)(h).Lease()) // what is left of it now may be less
+	cb.StepDown = stepDown(cb.StepDown, h.Lease()) // what is left of it now may be less
 	work, end := context.WithCancelCause(h.Context())
 	defer end(nil)
 	returned := cb.start(work, h)
@@ -30,7 +29,7 @@ func (cb Callbacks) lead(ctx context.Context, h *redlatch.Hold) (over bool, err 
 		cb.Stopped(err)
 		return true, err
 	}
-	if errors.Is(why, redlatch.ErrReleased) && (*lock.Hold)(h).Unlocked() { // by Started, which has resigned so
+	if errors.Is(why, redlatch.ErrReleased) && h.Unlocked() { // by Started, which has resigned so
 		why = nil
 	}
 	err = release(ctx, h, why)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/connect"
-	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/pause"
 )
 
@@ -72,9 +71,9 @@ func (p *patience) lock(ctx context.Context, l redlatch.Lock, options []redlatch
 			limited = append(slices.Clip(options), redlatch.WithWait(p.left()))
 		}
 		hold, err := l.Lock(ctx, limited...)
-		var refused lock.Refused
+		refused, _ := errors.AsType[*redlatch.NotAcquiredError](err)
 		switch {
-		case errors.As(err, &refused) && !refused.HeldByOther() && ctx.Err() == nil:
+		case refused != nil && refused.Holder == "" && ctx.Err() == nil:
 			// What was left was too short for an answer. Without a wait the answer is awaited.
 			return l.Lock(ctx, append(limited, redlatch.WithWait(0))...)
 		case err == nil, errors.Is(err, redlatch.ErrNotAcquired):

@@ -17,20 +17,6 @@ var (
 	errGoneAtRelease = errors.New("it was gone before it was released")
 )
 
-// Refused is ErrNotAcquired with the answer of a server.
-type Refused struct {
-	error
-	outcome
-}
-
-func (r Refused) Unwrap() error { return r.error }
-
-// HeldByOther says that a holder was seen.
-func (r Refused) HeldByOther() bool { return r.holder != "" }
-
-// TTL is for how much longer it was to hold the lock, negative without expiry.
-func (r Refused) TTL() time.Duration { return r.ttl }
-
 // refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
 // is not known.
 func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
@@ -61,7 +47,7 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 	default:
 		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, r.manager.shown(o.holder), o.ttl)
 	}
-	return Refused{lockerr.WithCause(err, ctx), o}
+	return &lockerr.NotAcquiredError{Err: lockerr.WithCause(err, ctx), Holder: o.holder, TTL: o.ttl}
 }
 
 // NotAcquired is the error of an acquisition that was refused in memory, because of a hold or of nothing that

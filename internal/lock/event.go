@@ -101,8 +101,10 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 	}
 	if err != nil {
 		e := r.event(EventNotAcquired)
-		seen, _ := errors.AsType[Refused](err)
-		e.Holder, e.Took, e.Err = seen.holder, time.Since(began), err
+		if seen, ok := errors.AsType[*lockerr.NotAcquiredError](err); ok {
+			e.Holder = seen.Holder
+		}
+		e.Took, e.Err = time.Since(began), err
 		r.manager.observe(ctx, e)
 		return
 	}

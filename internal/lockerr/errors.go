@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The conditions. See the variables of the same names in package redlatch.
@@ -31,6 +32,19 @@ type ConfigError struct {
 
 // Error names the field and the reason.
 func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.Field, e.Reason) }
+
+// NotAcquiredError is ErrNotAcquired with the answer of a server. See redlatch.NotAcquiredError.
+type NotAcquiredError struct {
+	Err    error
+	Holder string
+	TTL    time.Duration
+}
+
+// Error is that of Err.
+func (e *NotAcquiredError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err, which matches ErrNotAcquired.
+func (e *NotAcquiredError) Unwrap() error { return e.Err }
 
 // WithCause joins the reason for which ctx ended to an error, if it has ended.
 func WithCause(err error, ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -68,8 +69,8 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	until, idle := now.Add(time.Hour), true
 	for i, e := range g.entries {
 		m, w := l.Members[i], l.waiters[i]
-		var seen lock.Refused
-		refused := errors.As(e.why, &seen) && seen.HeldByOther()
+		seen, refused := errors.AsType[*lockerr.NotAcquiredError](e.why)
+		refused = refused && seen.Holder != ""
 		unanswered := e.state == asked || e.late
 		switch {
 		case refused && w == nil:
@@ -77,7 +78,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 			l.waiters[i].Deadline, _ = limited.Deadline()
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
-			w.Requeue(now.Add(lock.Nap(seen.TTL(), m.Locks.PollCap()) + time.Duration(i)))
+			w.Requeue(now.Add(lock.Nap(seen.TTL, m.Locks.PollCap()) + time.Duration(i)))
 		case w != nil && unanswered: // to join anew would be to vote at once
 			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap()) + time.Duration(i)))
 		case w != nil:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // Recorder takes part in a history: its clients acquire and release real locks, and it notes the answers.
@@ -94,8 +93,8 @@ func (h *Held) Acquire(ctx context.Context, s Subject, options ...redlatch.LockO
 // heldByOther says that the server named a holder, or when a permit may come back. A wait can also end before
 // the first answer.
 func heldByOther(err error) bool {
-	refused, ok := errors.AsType[lock.Refused](err)
-	return ok && (refused.HeldByOther() || refused.TTL() != 0)
+	refused, ok := errors.AsType[*redlatch.NotAcquiredError](err)
+	return ok && (refused.Holder != "" || refused.TTL != 0)
 }
 
 // Valid says whether all holds are valid.
