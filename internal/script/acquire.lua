@@ -31,7 +31,7 @@ if type(found) == 'table' then
   return found
 end
 if not found and count ~= '1' then
-  return 0
+  return gone(lock, owner) or 0
 end
 
 local granted, refused = issue(KEYS[2], ARGV[4], ARGV[5])

@@ -108,8 +108,8 @@ func sorted(all []string) []string {
 // slot of the lock. A channel is no key.
 func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
-	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|confirm|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
-	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|confirm|keep|held|issue|bulky|last_token)\(`)
+	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
+	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\(`)
 	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {

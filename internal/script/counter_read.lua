@@ -1,4 +1,4 @@
--- counter_read: how many permits are available, or the count of a latch. Reads only.
+-- counter_read: how many permits are available, or the count of a latch. Changes nothing.
 --
 -- KEYS[1]  the counter
 -- KEYS[2]  of leased permits: those in use, a sorted set
@@ -15,6 +15,10 @@
 local n, refused = count(KEYS[1])
 if refused then
   return refused
+end
+local absent = n or redis.pcall('DEL', KEYS[1])
+if type(absent) == 'table' and string.find(absent.err, 'READONLY', 1, true) then
+  return absent -- only a primary may say that a latch is open
 end
 local expired = KEYS[2] and redis.pcall('ZCOUNT', KEYS[2], 0, ms(now())) or 0
 if type(expired) == 'table' then

@@ -87,7 +87,7 @@ if holder == owner then
   return grant()
 end
 if count ~= '1' then
-  return 0
+  return gone(lock, owner) or 0
 end
 if not holder and (not first or first == owner) then
   return grant()

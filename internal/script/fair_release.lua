@@ -66,6 +66,6 @@ if first and (held or not holder and (was == owner or removed > 0)) then
   told = announce(ARGV[5] .. ':' .. first, ARGV[6])
 end
 if not held then
-  return -1
+  return gone(lock, owner) or -1
 end
 return told

@@ -25,7 +25,7 @@ if type(held) == 'table' then
   return held -- WRONGTYPE, as it is
 end
 if held == 0 then
-  return redis.call('HEXISTS', lock, rest) == 1 and -3 or -1
+  return gone(lock, owner) or redis.call('HEXISTS', lock, rest) == 1 and -3 or -1
 end
 local left = redis.call('PTTL', lock)
 redis.call('PEXPIRE', lock, ARGV[3]) -- the first write is one that a full server does not refuse

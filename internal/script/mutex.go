@@ -14,7 +14,7 @@ import (
 var (
 	acquireScript = load("acquire", "shape", "exclusive", "token")
 	releaseScript = load("release", "shape", "announce")
-	minHoldScript = load("minhold", "announce")
+	minHoldScript = load("minhold", "shape", "announce")
 	renewScript   = load("renew", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
 	statusScript  = load("status", "shape", "exclusive", "last")

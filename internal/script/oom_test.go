@@ -3,6 +3,7 @@ package script_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
@@ -141,5 +142,41 @@ func TestARenewalThatChangesNothingIsNotConfirmedByAServerThatMayNotWrite(t *tes
 			}
 		}
 		redis.CLI(t, set[1]...)
+	}
+}
+
+// Goal: only a primary may say that somebody holds nothing, or that a latch is open. Method: a former
+// primary that has come back as a replica without data.
+func TestAServerThatMayNotWriteDoesNotSayThatNothingIsHeld(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := connect(t, redis.Addr())
+	const owner = "c:1"
+	two, fair, rw := script.Counts{Writes: 2}, script.NewFair("fair", second, protocol.Plain), script.NewRW("rw", protocol.Plain)
+	mutex := script.Mutex{Lock: "mutex", Channel: "c", Via: protocol.Plain}
+	calls := []script.Call{
+		renew(me)("mutex"), rwRenew("A", 0, 1)("rw"), script.Renew([]script.Renewal{permits("p").Renewal(permit1, script.Counts{}, false, second)}),
+		mutex.Acquire(owner, two, second, false), mutex.Release(owner, 0, script.Counts{}, second),
+		mutex.Release(owner, 0, script.Counts{Writes: 1}, second), mutex.MinHold(owner, second, true),
+		rw.Acquire(owner, two, second, false), rw.Release(owner, 1, script.Counts{}, second),
+		fair.Acquire(owner, two, second, false), fair.Release(owner, 0, script.Counts{}, second),
+		permits("p").Release(permit1, 0, script.Counts{}, second), script.NewLatch("latch", protocol.Plain).Read(),
+		renewed(script.SessionEntry{Field: owner, Lock: "mutex", Lease: second}),
+	}
+	for _, role := range []struct{ set, code string }{{"NO ONE", ""}, {"127.0.0.1 1", "READONLY"}} {
+		redis.CLI(t, append([]string{"REPLICAOF"}, strings.Fields(role.set)...)...)
+		for _, call := range calls {
+			result, err := script.NewRunner(s, 200*ms).Run(context.Background(), call)
+			if err == nil {
+				err = result.Reply.Err
+			}
+			refused, code := (*driver.ServerError)(nil), ""
+			if errors.As(err, &refused) {
+				code = refused.Code()
+			}
+			if code != role.code {
+				t.Errorf("REPLICAOF %s: %s answers %+v, %v, want %q", role.set, call.Script(), result.Reply, err, role.code)
+			}
+		}
 	}
 }

@@ -26,7 +26,7 @@ if refused then
 end
 local score = redis.pcall('ZSCORE', set, id)
 if type(score) ~= 'string' then
-  return score or -1
+  return score or gone(set, id, 'ZREM') or -1
 end
 if not permits then
   redis.call('ZREM', set, id)

@@ -18,11 +18,11 @@ local function extend(counter, set, id, lease)
     return string.find(score.err, 'WRONGTYPE', 1, true) and 0 or -1
   end
   if not score or redis.call('EXISTS', counter) == 0 then
-    return 0
+    return lost(gone(set, '', 'ZREM'))
   end
   local time = now()
   if tonumber(score) <= time then
-    return 0
+    return lost(gone(set, '', 'ZREM'))
   end
   -- This removes nothing. After a write that needs no memory, a full server refuses no other.
   redis.call('ZREMRANGEBYSCORE', set, 1, 0)

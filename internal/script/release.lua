@@ -29,7 +29,7 @@ if type(held) == 'table' then
   return held -- WRONGTYPE, as it is
 end
 if held == 0 then
-  return -1
+  return gone(lock, owner) or -1
 end
 if last then
   return announce(ARGV[4], ARGV[5])

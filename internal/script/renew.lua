@@ -24,10 +24,6 @@ for i = 1, #ARGV / 5 do
   local lock, holds = KEYS[key], tonumber(ARGV[5 * i])
   local field, writer, over, lease = ARGV[5 * i - 4], ARGV[5 * i - 3], ARGV[5 * i - 2], ARGV[5 * i - 1]
   local refused, here = false, redis.pcall('HEXISTS', lock, field)
-  kept[i] = 0
-  if type(here) == 'table' and not string.find(here.err, 'WRONGTYPE', 1, true) then
-    kept[i] = -1
-  end
   if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
     confirm(lock, lease)
     if here == 1 and over == '1' and redis.call('HEXISTS', lock, writer) == 1 then
@@ -45,6 +41,8 @@ for i = 1, #ARGV / 5 do
       refused = true
     end
     kept[i] = refused and -1 or 1
+  else
+    kept[i] = lost(gone(lock, field))
   end
   key = key + 1 + holds
 end

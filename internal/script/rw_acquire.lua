@@ -46,7 +46,7 @@ end
 local upgrade = mode == 'read' and writes > 0
 if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer or owner) == 0 then
   if writes + reads > 1 then
-    return 0
+    return gone(lock, '') or 0
   end
   if mode == 'write' then
     local holder = ''

@@ -39,7 +39,7 @@ if wrong then
 end
 local writing = redis.call('HEXISTS', lock, writer) == 1
 if not writing and redis.call('HEXISTS', lock, owner) == 0 or writes > 0 and not (writing and mode == 'write') then
-  return -1
+  return gone(lock, '') or -1
 end
 local remain = writes + reads > 0 or find_living(prefix, owner, writer)
 

@@ -18,7 +18,7 @@
 local lease = tonumber(ARGV[2])
 local count = redis.pcall('HGET', KEYS[1], ARGV[1])
 if type(count) ~= 'string' or not tonumber(count) then
-  return 0
+  return not count and gone(KEYS[1], ARGV[1]) or 0
 end
 local left, held = redis.call('PTTL', KEYS[1]), #KEYS == 1
 if left < 0 then

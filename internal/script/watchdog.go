@@ -13,7 +13,7 @@ var (
 	watchdogHeartbeatScript = load("watchdog_heartbeat", "shape", "heartbeats")
 	sessionsStalledScript   = load("sessions_stalled", "shape", "heartbeats")
 	sessionKeepScript       = load("session_keep")
-	sessionRenewScript      = load("session_renew")
+	sessionRenewScript      = load("session_renew", "shape")
 	sessionRemoveScript     = load("session_remove")
 )
 
