@@ -12,7 +12,7 @@ import (
 //	Username       string         with Password, to log in; default: no login
 //	Password       string         alone it logs in as the default user
 //	Credentials    func(ctx context.Context, address string) (username, password string, err error)
-//	                              instead of both, called for each connection; it must end with ctx
+//	                              instead of both, called for each connection; it should end with ctx
 //	AddressMap     func(address string) string
 //	                              translates each address before the driver connects to it
 //	Explain        func(*driver.ServerError) error

@@ -105,12 +105,20 @@ func (d *Driver) takeIdle() *link {
 
 // newDedicated makes a link that Drop finds.
 func (d *Driver) newDedicated(ctx context.Context) (*link, error) {
-	generation, options := d.present(), d.options
+	generation, err := d.beside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options := d.options
 	options.slow = true
 	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, options) }
-	return attempt(ctx, d, generation, dial, func(l *link) {
+	return attempt(ctx, d, generation, dial, func(l *link) error {
 		l.generation = generation
-		d.pool.busy[l] = struct{}{}
+		err := d.join(generation, l.server)
+		if err == nil {
+			d.pool.busy[l] = struct{}{}
+		}
+		return err
 	})
 }
 

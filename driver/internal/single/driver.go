@@ -37,6 +37,7 @@ type Driver struct {
 	// asked for before.
 	generation context.Context
 	cut        context.CancelCauseFunc
+	server     identity      // of the latest link; every other connection leads there
 	outage     *outage       // while there is no link
 	broken     pause.Backoff // after connections that broke soon; only reconnect uses it
 	spared     time.Time     // until then, a read-only server is not connected to again

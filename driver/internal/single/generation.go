@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Drop closes all connections of a driver, those in the making included, and has new ones
@@ -17,12 +18,43 @@ import (
 func Drop(d *Driver, reason error) {
 	cause := dropped(reason)
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop(cause, cause)
+}
+
+// drop ends the generation, and gives up the link for a reason. It needs d.mu.
+func (d *Driver) drop(cause call.Cause, reason error) {
 	link := d.link.Load()
 	d.endGeneration(cause)
-	d.mu.Unlock()
 	if link != nil {
-		d.lose(link, cause)
+		d.giveUp(link, reason)
 	}
+}
+
+// leaveEvery is the least time between two attempts to leave a server. Up to as much again is
+// added, at random.
+const leaveEvery = 500 * time.Millisecond
+
+// abandon makes all connections of a generation again, because the address seems to lead to another
+// server. It may not, so this happens at most once in leaveEvery. Calls under way on the link may
+// end; dedicated pipelines and listeners fail. It needs d.mu.
+func (d *Driver) abandon(generation context.Context, cause, reason error) {
+	now := time.Now()
+	if generation.Err() != nil || now.Before(d.spared) {
+		return
+	}
+	d.spared = now.Add(pause.Jittered(2 * leaveEvery))
+	d.drop(dropped(cause), reason)
+}
+
+// join says whether a connection leads to the server of the link. If not, the link is broken first,
+// as after a failover: the connection is newer than the link. It needs d.mu.
+func (d *Driver) join(generation context.Context, server identity) error {
+	if server.same(d.server) {
+		return nil
+	}
+	d.abandon(generation, errOther, dropped(errOther))
+	return errOther
 }
 
 func dropped(reason error) call.Cause {
@@ -39,6 +71,18 @@ func (d *Driver) endGeneration(cause call.Cause) {
 	d.clearPool()
 }
 
+// beside is the generation of the link, for a connection beside it. It waits for the link, within the
+// command timeout.
+func (d *Driver) beside(ctx context.Context) (generation context.Context, err error) {
+	ctx, cancel := call.Bound(ctx, time.Now(), d.options.CommandTimeout)
+	defer cancel()
+	link, err := d.awaitLink(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return link.generation, nil
+}
+
 // present is the generation to which new connections belong.
 func (d *Driver) present() context.Context {
 	d.mu.Lock()
@@ -49,7 +93,7 @@ func (d *Driver) present() context.Context {
 // attempt makes a connection, within the command timeout and a generation, and has use put it
 // to its use under Driver.mu. It closes a connection whose generation has ended by then.
 func attempt[C interface{ close() }](
-	ctx context.Context, d *Driver, generation context.Context, dial func(context.Context) (C, error), use func(C),
+	ctx context.Context, d *Driver, generation context.Context, dial func(context.Context) (C, error), use func(C) error,
 ) (made C, err error) {
 	bounded, cancel := call.Bound(ctx, time.Now(), d.options.CommandTimeout)
 	defer cancel()
@@ -60,7 +104,7 @@ func attempt[C interface{ close() }](
 	}
 	d.mu.Lock()
 	if err = call.Ended(generation); err == nil {
-		use(made)
+		err = use(made)
 	}
 	d.mu.Unlock()
 	if err != nil {

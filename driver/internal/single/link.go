@@ -14,13 +14,11 @@ import (
 // not sent, and only another link can send it.
 var errGone = errors.New("connection gone")
 
-// errReplica refuses a server that is not a primary.
-var errReplica = errors.New("the server is a replica")
-
 // link is one connection for commands, from its making to its end.
 type link struct {
 	client     rueidis.Client
 	conn       net.Conn
+	server     identity
 	began      time.Time
 	generation context.Context
 	queue      *queue
@@ -40,11 +38,12 @@ func newLink(ctx context.Context, s Options) (*link, error) {
 	// would add maps, sets and doubles, for which redlatch has no use.
 	options.AlwaysRESP2 = true
 	client, err := rueidis.NewClient(options)
+	var server identity
 	if err == nil {
-		err = ready(client)
+		server, err = ready(client, socket.conn)
 	}
-	if err == nil && s.resolve != nil {
-		err = primary(client)
+	if err == nil && s.resolve != nil && server.replica {
+		err = errReplica
 	}
 	if over := socket.forbid(); over != nil && errors.Is(err, ErrNoTLS) {
 		err = fmt.Errorf("%w: %w", ErrNoTLS, over)
@@ -57,36 +56,7 @@ func newLink(ctx context.Context, s Options) (*link, error) {
 		end(client, socket.conn)
 		return nil, err
 	}
-	return &link{client: client, conn: socket.conn, began: time.Now(), queue: queue}, nil
-}
-
-// ready sends a PING. Any answer to it will do except one: a server that is
-// loading its data would refuse every command, but only for a while.
-//
-// There is no context here; the socket ends the call. After the
-// first call with a context that can end, rueidis reads on a goroutine of its
-// own, which is slower as long as there is only one caller.
-func ready(client rueidis.Client) error {
-	err := client.Do(context.Background(), client.B().Ping().Build()).Error()
-	if reply, ok := rueidis.IsRedisErr(err); ok && !reply.IsLoading() {
-		return nil
-	}
-	return err
-}
-
-// primary asks the server for its role. A server that does not say, because the user may
-// not ask, is taken for a primary. As in ready, there is no context.
-func primary(client rueidis.Client) error {
-	role, err := client.Do(context.Background(), client.B().Role().Build()).ToArray()
-	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
-		return err
-	}
-	if len(role) > 0 {
-		if name, _ := role[0].ToString(); name == "slave" {
-			return errReplica
-		}
-	}
-	return nil
+	return &link{client: client, conn: socket.conn, server: server, began: time.Now(), queue: queue}, nil
 }
 
 // close ends the link. It is called once. Calls under way end with an error.

@@ -16,6 +16,7 @@ type listener struct {
 	client    rueidis.Client
 	dedicated rueidis.DedicatedClient
 	conn      net.Conn
+	server    identity
 	shard     *shard
 	// silence is closed by rueidis when no event can follow.
 	silence <-chan error
@@ -31,7 +32,17 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 		return nil, d.options.notSent(err)
 	}
 	dial := func(ctx context.Context) (*listener, error) { return newListener(ctx, d.options, events) }
-	l, err := attempt(ctx, d, d.present(), dial, d.own)
+	generation, err := d.beside(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := attempt(ctx, d, generation, dial, func(l *listener) error {
+		err := d.join(generation, l.server)
+		if err == nil {
+			d.own(l)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, d.options.notSent(err)
 	}
@@ -76,6 +87,7 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 	dedicated, _ := client.Dedicate()
 	shard := &shard{leaving: make(map[string]int)}
 	silence := dedicated.SetPubSubHooks(hooks(events, shard))
+	about, _ := dedicated.Do(context.Background(), client.B().Info().Section("server").Build()).ToString()
 	if err = socket.forbid(); err == nil {
 		select {
 		case err = <-silence: // Dedicate has no other way to report failure
@@ -87,7 +99,7 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 		return nil, err
 	}
 	return &listener{
-		options: s, client: client, dedicated: dedicated, conn: socket.conn,
+		options: s, client: client, dedicated: dedicated, conn: socket.conn, server: identified(about, socket.conn),
 		shard: shard, silence: silence, done: make(chan struct{}),
 	}, nil
 }

@@ -28,7 +28,7 @@ type Options struct {
 	Username string
 	Password string
 	// Credentials, when set, replaces Username and Password. It is called for each
-	// connection with the server's address, and must end with ctx.
+	// connection with the server's address. It should end with ctx.
 	Credentials func(ctx context.Context, address string) (username, password string, err error)
 	// AddressMap, when set, translates each address before the driver connects to it.
 	AddressMap func(address string) string
@@ -43,7 +43,8 @@ type Options struct {
 	CommandTimeout time.Duration
 	// TLS, when set, encrypts the connections. Default: unencrypted.
 	TLS *tls.Config
-	// Dial connects to an address. Default: TCP.
+	// Dial connects to an address. It should end with ctx. If it does not, nobody waits for it, and
+	// the connection that it makes is closed. Default: TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Unbuffered says that a write to a connection of Dial waits for its reader, as with
 	// net.Pipe. The driver then reads while it writes, which is slower for a lone caller.
@@ -55,6 +56,8 @@ type Options struct {
 	resolve func(ctx context.Context) (address string, err error)
 	// slow says that replies may take any time.
 	slow bool
+	// aside runs AddressMap, Dial, TLS and Credentials.
+	aside call.Aside
 }
 
 // complete fills in the defaults and refuses what cannot work.
@@ -73,6 +76,7 @@ func (o Options) complete() (Options, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", address)
 		}
 	}
+	o.aside = call.NewAside()
 	var err error
 	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
 	return o, err

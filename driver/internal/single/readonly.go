@@ -3,15 +3,9 @@ package single
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/pause"
 )
-
-// leaveEvery is the least time between two attempts to leave a read-only server. Up to as
-// much again is added, at random.
-const leaveEvery = 500 * time.Millisecond
 
 // readOnly is why a link is given up whose server refuses writes.
 type readOnly struct{ refusal error }
@@ -25,7 +19,10 @@ func (d *Driver) refused(link *link, err error) error {
 		return err
 	}
 	if isReadOnly(refused) {
-		d.leaveReplica(link, refused)
+		// A DNS name or a virtual IP may lead to another server by now.
+		d.mu.Lock()
+		d.abandon(link.generation, refused, readOnly{refused})
+		d.mu.Unlock()
 	}
 	if d.options.Explain != nil {
 		return d.options.Explain(refused)
@@ -38,24 +35,4 @@ func (d *Driver) refused(link *link, err error) error {
 func isReadOnly(refused *driver.ServerError) bool {
 	return refused.Code() == "READONLY" || strings.HasPrefix(refused.Message, "ERR Error running script") &&
 		strings.Contains(refused.Message, ": -READONLY ")
-}
-
-// leaveReplica makes all connections again, because the server has become a replica. A DNS
-// name or a virtual IP may lead to another server by now, which only a new connection
-// reaches. The address may still lead to the replica, so this happens at most once in
-// leaveEvery. Calls under way on the link may end; dedicated pipelines and listeners fail.
-func (d *Driver) leaveReplica(link *link, err error) {
-	d.mu.Lock()
-	now := time.Now()
-	if link.generation.Err() != nil || now.Before(d.spared) {
-		d.mu.Unlock()
-		return
-	}
-	d.spared = now.Add(pause.Jittered(2 * leaveEvery))
-	current := d.link.Load()
-	d.endGeneration(dropped(err))
-	d.mu.Unlock()
-	if current != nil {
-		d.lose(current, readOnly{err})
-	}
 }

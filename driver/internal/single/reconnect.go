@@ -2,8 +2,8 @@ package single
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -69,6 +69,9 @@ func (d *Driver) awaitLink(ctx context.Context) (*link, error) {
 // unreachable reports commands that were not sent because no connection could be made,
 // unless ctx ended the attempt.
 func (d *Driver) unreachable(ctx context.Context, reason error) error {
+	if errors.Is(reason, driver.ErrNotSent) {
+		return reason
+	}
 	if ctx.Err() != nil {
 		return d.options.notSent(reason)
 	}
@@ -80,6 +83,11 @@ func (d *Driver) unreachable(ctx context.Context, reason error) error {
 func (d *Driver) lose(old *link, reason error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.giveUp(old, reason)
+}
+
+// giveUp is lose under d.mu.
+func (d *Driver) giveUp(old *link, reason error) {
 	if old.reason == nil {
 		old.reason = reason
 	}
@@ -117,27 +125,23 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 	}
 }
 
-// connect makes one attempt to make the link that callers use.
+// connect makes one attempt to make the link that callers use. If it leads to another server than the
+// link before, the other connections end: a former server may live on in silence.
 func (d *Driver) connect(ctx, generation context.Context) error {
 	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, d.options) }
-	_, err := attempt(ctx, d, generation, dial, func(link *link) {
-		d.outage = nil
-		link.generation = generation
+	_, err := attempt(ctx, d, generation, dial, func(link *link) error {
+		if err := link.server.follows(d.server); err != nil {
+			return err
+		}
+		if d.server.known && !link.server.same(d.server) {
+			d.endGeneration(dropped(errOther))
+		}
+		d.server, d.outage, link.generation = link.server, nil, d.generation
 		d.link.Store(link)
 		d.work.Go(func() { d.watch(link) })
-		d.leaveFormer(link.conn)
+		return nil
 	})
 	return err
-}
-
-// leaveFormer ends the listeners at another address than that of the new connection: they may
-// live on in silence at a former server. It needs d.mu.
-func (d *Driver) leaveFormer(conn net.Conn) {
-	for l := range d.listeners {
-		if fmt.Sprint(l.conn.RemoteAddr()) != fmt.Sprint(conn.RemoteAddr()) { // they may be nil
-			l.conn.Close()
-		}
-	}
 }
 
 // drain closes a link when its calls have ended, or the command timeout has passed.

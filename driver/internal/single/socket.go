@@ -43,7 +43,8 @@ func (s *socket) dial() (net.Conn, error) {
 			return nil, err
 		}
 	}
-	conn, err := s.options.connect(ctx, s.address)
+	address := s.address
+	conn, err := call.Run(ctx, s.options.aside, func() (net.Conn, error) { return s.options.connect(ctx, address) }, closeLate)
 	if err != nil {
 		return nil, err
 	}
@@ -54,13 +55,20 @@ func (s *socket) dial() (net.Conn, error) {
 	return conn, nil
 }
 
+// closeLate closes a connection that comes when nobody waits for it any more.
+func closeLate(conn net.Conn) { conn.Close() }
+
 // credentials is called by rueidis after dial.
 func (s *socket) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-	username, password, err := s.options.Credentials(s.ctx, s.address)
+	ctx, address := s.ctx, s.address
+	secrets, err := call.Run(ctx, s.options.aside, func() (secrets rueidis.AuthCredentials, err error) {
+		secrets.Username, secrets.Password, err = s.options.Credentials(ctx, address)
+		return secrets, err
+	}, func(rueidis.AuthCredentials) {})
 	if err != nil {
-		err = fmt.Errorf("credentials for %s: %w", s.address, err)
+		err = fmt.Errorf("credentials for %s: %w", address, err)
 	}
-	return rueidis.AuthCredentials{Username: username, Password: password}, err
+	return secrets, err
 }
 
 // forbid forbids dialling, and says why ctx ended meanwhile, if it did. Afterwards
