@@ -101,7 +101,8 @@ func (n *node) connect() {
 	backoff := call.Backoff()
 	for n.life.Err() == nil {
 		attempt, cancel := call.Bound(n.life, time.Now(), n.driver.options.CommandTimeout)
-		d, err := n.driver.options.Connect(attempt, n.address)
+		d, err := call.Run(attempt, n.driver.options.aside,
+			func() (driver.Driver, error) { return n.driver.options.Connect(attempt, n.address) }, driver.Driver.Close)
 		cancel()
 		if err == nil {
 			n.install(d)

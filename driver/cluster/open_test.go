@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,49 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
+
+// Goal: no call waits for a Connect that ignores its context, and what it makes later is closed.
+func TestNobodyWaitsForConnect(t *testing.T) {
+	t.Parallel()
+	server, release, closed := redistest.Start(t), make(chan struct{}), make(chan struct{})
+	connect := func(_ context.Context, address string) (driver.Driver, error) {
+		<-release
+		d, err := rueidis.Open(context.Background(), rueidis.Options{Address: address})
+		return closing{d, closed}, err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := cluster.Open(ctx, cluster.Options{Addresses: []string{server.Addr()}, Connect: connect})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("Open succeeded")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Open does not end")
+	}
+	close(release)
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("a late driver is not closed")
+	}
+}
+
+// closing is a driver that tells when it is closed.
+type closing struct {
+	driver.Driver
+	closed chan struct{}
+}
+
+func (c closing) Close() { c.Driver.Close(); close(c.closed) }
 
 func TestOpenFailsWithTheReasonsAndLeavesNothing(t *testing.T) {
 	t.Parallel()

@@ -15,13 +15,15 @@ type Options struct {
 	// enough: it names the others.
 	Addresses []string
 	// Connect makes a driver for the server at address. It blocks until that can be
-	// used, or ctx has ended. The listeners of the driver should be
+	// used, or ctx has ended. If it takes longer, nobody waits, and its driver is closed. The listeners of the driver should be
 	// driver.ShardListeners: others receive only what is published by PUBLISH.
 	Connect func(ctx context.Context, address string) (driver.Driver, error)
 	// CommandTimeout bounds every call, including its redirections. It does not bound
 	// dedicated pipelines. It should not be less than that of the drivers that Connect
 	// makes. Default: 3s.
 	CommandTimeout time.Duration
+
+	aside call.Aside // runs Connect
 }
 
 // complete fills in the defaults and refuses what cannot work.
@@ -34,6 +36,7 @@ func (o Options) complete() (Options, error) {
 	case o.Connect == nil:
 		return o, &driver.OptionError{Option: "Connect", Reason: "it is nil"}
 	}
+	o.aside = call.NewAside()
 	var err error
 	o.CommandTimeout, err = call.Timeout(o.CommandTimeout)
 	return o, err
