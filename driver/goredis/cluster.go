@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // anyServer is the address of whichever server the cluster client knows. It is asked where the slots are
@@ -22,7 +24,9 @@ const anyServer = "any"
 // openCluster puts the cluster driver on the clients that the cluster client has for its servers. So
 // the rules of redlatch decide where a command goes and what is repeated, and no rule of go-redis.
 func openCluster(ctx context.Context, c *redis.ClusterClient, o options) (driver.Driver, error) {
-	s := &servers{cluster: c, clients: make(map[string]*redis.Client)}
+	ctx, cancel := call.Bound(ctx, time.Now(), o.timeout)
+	defer cancel()
+	s := newServers(c)
 	err := s.refresh(ctx)
 	switch {
 	case errors.Is(err, redis.ErrClosed):
@@ -45,9 +49,14 @@ func openCluster(ctx context.Context, c *redis.ClusterClient, o options) (driver
 	})
 }
 
+func newServers(c *redis.ClusterClient) *servers {
+	return &servers{cluster: c, clients: make(map[string]*redis.Client), aside: call.NewAside()}
+}
+
 // servers are the clients that a cluster client has for the servers of its cluster.
 type servers struct {
 	cluster *redis.ClusterClient
+	aside   call.Aside // asks the cluster client
 
 	mu      sync.Mutex
 	clients map[string]*redis.Client // by the address, and by the one that the servers know
@@ -92,6 +101,17 @@ func (s *servers) known(address string) *redis.Client {
 // refresh asks the cluster client for its clients, which it asks its servers for. That may take
 // longer than ctx lasts.
 func (s *servers) refresh(ctx context.Context) error {
+	found, err := call.Run(ctx, s.aside, func() (map[string]*redis.Client, error) { return s.ask(undated{ctx}) }, func(map[string]*redis.Client) {})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = found
+	return nil
+}
+
+func (s *servers) ask(ctx context.Context) (map[string]*redis.Client, error) {
 	var mu sync.Mutex
 	found := make(map[string]*redis.Client)
 	add := func(_ context.Context, c *redis.Client) error {
@@ -106,18 +126,13 @@ func (s *servers) refresh(ctx context.Context) error {
 		}
 		return nil
 	}
-	asked := make(chan error, 1)
-	go func() { asked <- guarded(func() error { return s.cluster.ForEachShard(undated{ctx}, add) }) }()
-	select {
-	case err := <-asked:
-		if err != nil {
-			return err
-		}
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	err := guarded(func() error { return s.cluster.ForEachShard(ctx, add) })
+	if errors.Is(err, redis.Nil) {
+		err = errUnknownEndpoint
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clients = found
-	return nil
+	return found, err
 }
+
+// errUnknownEndpoint explains what go-redis makes of servers without an address.
+var errUnknownEndpoint = errors.New("the servers of the cluster do not tell their addresses " +
+	"(cluster-preferred-endpoint-type unknown-endpoint), which go-redis does not understand; redlatch.Open does")

@@ -2,8 +2,11 @@ package goredis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
@@ -20,20 +23,23 @@ func (n *node) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 	if err := n.check(ctx, commands); err != nil {
 		return call.FailAll(len(commands), err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	server, err := n.linkServer(ctx)
+	if err != nil {
+		return call.FailAll(len(commands), n.notSent(err))
+	}
 	c, err := n.present(ctx)
 	if err != nil {
-		return call.FailAll(len(commands), n.notSent(ctx, err))
+		return call.FailAll(len(commands), n.notSent(err))
 	}
 	if err := n.takePlace(ctx, c); err != nil {
 		return call.FailAll(len(commands), fmt.Errorf("redis %s: %w: %w", n.name, driver.ErrNotSent, err))
 	}
-	s := newSending(commands)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := newSending(ctx, commands)
 	go func() {
 		defer func() { <-c.places }()
-		// The client's own timeouts would end a long WAIT. WithTimeout leaves the hooks out.
-		s.run(undated{ctx}, c.original.WithTimeout(remaining(ctx)))
+		n.sendBeside(ctx, c, server, s)
 	}()
 	connecting := time.AfterFunc(n.options.timeout, func() {
 		if s.withdraw() {
@@ -41,7 +47,28 @@ func (n *node) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 		}
 	})
 	defer connecting.Stop()
-	return n.await(ctx, c, s)
+	return n.replies(ctx, nil, s)
+}
+
+// sendBeside sends a call on a connection beside the link, if that leads to the same server.
+func (n *node) sendBeside(ctx context.Context, c *clients, server call.Identity, s *sending) {
+	// The client's own timeouts would end a long WAIT. WithTimeout leaves the hooks out.
+	err := hold(c.original.WithTimeout(remaining(ctx)), func(tx *redis.Tx) error {
+		who, err := identify(tx)
+		if err == nil && !n.floating && !who.Same(server) {
+			err = call.ErrOther
+		}
+		if err != nil {
+			discard(tx)
+			return err
+		}
+		return send(tx, s)
+	})
+	n.failed(c, err)
+	if errors.Is(err, call.ErrOther) {
+		n.leave()
+	}
+	s.finish(err)
 }
 
 // takePlace waits until few enough dedicated pipelines are under way.

@@ -65,6 +65,6 @@ func TestADialHookThatPanicsFailsTheCall(t *testing.T) {
 	on := new(atomic.Bool)
 	client.AddHook(dialPanics{func(_ context.Context, _ []redis.Cmder, next func() error) error { return next() }, on})
 	on.Store(true)
-	_, err := goredis.New(client, goredis.WithCommandTimeout(time.Second))
+	_, err := goredis.Open(t.Context(), client, goredis.WithCommandTimeout(time.Second))
 	t.Log(err)
 }

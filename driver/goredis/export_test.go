@@ -10,6 +10,7 @@ import (
 
 // NewNode is the driver of one server of a cluster, which knows a client for it already.
 func NewNode(c *redis.ClusterClient, address string, known *redis.Client) driver.Driver {
-	s := &servers{cluster: c, clients: map[string]*redis.Client{address: known}}
+	s := newServers(c)
+	s.clients[address] = known
 	return newNode(address, options{timeout: 3 * time.Second}, server{s, address})
 }

@@ -137,7 +137,7 @@ func TestAClientOfReplicasIsRefused(t *testing.T) {
 	s := redistest.StartSentinels(t)
 	client := until(t, redis.NewFailoverClient(&redis.FailoverOptions{MasterName: s.Name, SentinelAddrs: s.Addrs(), ReplicaOnly: true}))
 	var wrong *driver.OptionError
-	if _, err := goredis.New(client); !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "replica") {
+	if _, err := goredis.Open(t.Context(), client); !errors.As(err, &wrong) || !strings.Contains(wrong.Reason, "replica") {
 		t.Errorf("error %v, want an OptionError", err)
 	}
 }

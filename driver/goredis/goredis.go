@@ -27,57 +27,64 @@ type options struct {
 }
 
 // New makes a driver that sends its commands through an existing client: a *redis.Client, also one
-// of redis.NewFailoverClient, or a *redis.ClusterClient. It blocks until a server has answered, or
-// until the command timeout has passed.
+// of redis.NewFailoverClient, or a *redis.ClusterClient. For a *redis.Client it connects later, when the
+// driver is used, so the server need not be there yet. For a *redis.ClusterClient it is Open, for the
+// command timeout at most.
 //
-// The error is a *driver.OptionError if the client, or an option, cannot work. Otherwise it wraps a
-// *driver.ServerError if a server refused, and the error of the network. A New that failed leaves
-// nothing behind.
+// The error is a *driver.OptionError if the client, or an option, cannot work.
 //
 // Several drivers may use one client. Close of a driver does not close the client. A client that is
 // closed ends its drivers: their calls fail, and their listeners end.
 func New(client redis.UniversalClient, settings ...Option) (driver.Driver, error) {
-	var o options
-	for _, set := range settings {
-		if set != nil {
-			set(&o)
-		}
-	}
-	var err error
-	if o.timeout, err = call.Timeout(o.timeout); err != nil {
+	o, err := complete(client, settings)
+	if err != nil {
 		return nil, err
 	}
-	if err := check(client); err != nil {
+	if c, ok := client.(*redis.ClusterClient); ok {
+		return openCluster(context.Background(), c, o)
+	}
+	c := client.(*redis.Client)
+	return newNode(c.Options().Addr, o, fixed{c}), nil
+}
+
+// Open is New, and connects. It blocks until a server has answered, until ctx ends, or until the command
+// timeout has passed. It refuses a client that leads to a replica. The error wraps a *driver.ServerError
+// if a server refused, and otherwise the error of the network or of ctx. An Open that failed leaves
+// nothing behind.
+func Open(ctx context.Context, client redis.UniversalClient, settings ...Option) (driver.Driver, error) {
+	o, err := complete(client, settings)
+	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := call.Bound(context.Background(), time.Now(), o.timeout)
-	defer cancel()
 	if c, ok := client.(*redis.ClusterClient); ok {
 		return openCluster(ctx, c, o)
 	}
 	c := client.(*redis.Client)
 	n := newNode(c.Options().Addr, o, fixed{c})
-	n.alone = true
-	if err := n.checkRole(ctx); err != nil {
-		n.Close()
-		return nil, err
+	if _, err = n.linkServer(ctx); err == nil {
+		return n, nil
 	}
-	return n, nil
+	n.Close()
+	switch {
+	case errors.Is(err, redis.ErrClosed):
+		return nil, unfit("it is closed")
+	case errors.Is(err, call.ErrReplica):
+		return nil, unfit("it leads to a replica, which takes no locks")
+	}
+	return nil, fmt.Errorf("connect by the client of go-redis: %w", err)
 }
 
-// checkRole asks the server for its role. A server that does not say, because the user may not ask,
-// is taken for a primary.
-func (n *node) checkRole(ctx context.Context) error {
-	reply := n.Do(ctx, driver.Command{Words: []string{"ROLE"}})
-	switch {
-	case errors.Is(reply.Err, redis.ErrClosed):
-		return unfit("it is closed")
-	case !answers(reply.Err):
-		return fmt.Errorf("connect by the client of go-redis: %w", reply.Err)
-	case len(reply.Array) > 0 && reply.Array[0].Str == "slave":
-		return unfit("it leads to a replica, which takes no locks")
+// complete are the options of a driver, unless they or the client cannot work.
+func complete(client redis.UniversalClient, settings []Option) (o options, err error) {
+	for _, set := range settings {
+		if set != nil {
+			set(&o)
+		}
 	}
-	return nil
+	if o.timeout, err = call.Timeout(o.timeout); err != nil {
+		return o, err
+	}
+	return o, check(client)
 }
 
 // answers says whether a call with this error has reached a server that can be used, or can be soon.

@@ -36,10 +36,10 @@ func dial(t testing.TB, options *redis.Options) *redis.Client {
 // timeout of a test, and is called again.
 func open(t testing.TB, client redis.UniversalClient, options ...goredis.Option) driver.Driver {
 	t.Helper()
-	d, err := goredis.New(client, options...)
+	d, err := goredis.Open(t.Context(), client, options...)
 	var wrong *driver.OptionError
 	for limit := time.Now().Add(soon); err != nil && !errors.As(err, &wrong) && time.Now().Before(limit); {
-		d, err = goredis.New(client, options...)
+		d, err = goredis.Open(t.Context(), client, options...)
 	}
 	if err != nil {
 		t.Fatal(err)

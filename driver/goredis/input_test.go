@@ -52,7 +52,7 @@ func TestNewRefusesClientsThatCannotWork(t *testing.T) {
 		if c.name == "a pipeliner" && !newer {
 			continue
 		}
-		d, err := goredis.New(c.client)
+		d, err := goredis.Open(t.Context(), c.client)
 		var wrong *driver.OptionError
 		if !errors.As(err, &wrong) || wrong.Option != "client" || !strings.Contains(wrong.Reason, c.want) {
 			t.Errorf("%s: error %v, want an OptionError that says %q", c.name, err, c.want)
@@ -62,7 +62,7 @@ func TestNewRefusesClientsThatCannotWork(t *testing.T) {
 		}
 	}
 	var wrong *driver.OptionError
-	if _, err := goredis.New(dial(t, eager(address)), goredis.WithCommandTimeout(-1)); !errors.As(err, &wrong) || wrong.Option != "CommandTimeout" {
+	if _, err := goredis.Open(t.Context(), dial(t, eager(address)), goredis.WithCommandTimeout(-1)); !errors.As(err, &wrong) || wrong.Option != "CommandTimeout" {
 		t.Errorf("a negative timeout: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestNewNeedsAServer(t *testing.T) {
 			"cluster": until(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}})),
 		} {
 			began := time.Now()
-			_, err := goredis.New(client, goredis.WithCommandTimeout(300*time.Millisecond))
+			_, err := goredis.Open(t.Context(), client, goredis.WithCommandTimeout(300*time.Millisecond))
 			t.Logf("%s, %s: %v", name, kind, err)
 			if took := time.Since(began); err == nil || took > 300*time.Millisecond+slack {
 				t.Errorf("%s, %s: error %v after %v", name, kind, err, took)

@@ -28,14 +28,17 @@ type listener struct {
 	node     *node
 	events   driver.Events
 	pubsub   *redis.PubSub
-	run      string       // identifies the server process, if it says so
 	received atomic.Int64 // what has come from the server
-	panicked bool         // receive has
+	panicked atomic.Bool  // receive has
 	done     chan struct{}
 
-	// writing is held while a request is noted and written, so that both have one order. It is taken
-	// before mu.
-	writing sync.Mutex
+	// delivery is held while an event is delivered. It guards over.
+	delivery sync.Mutex
+	over     bool
+
+	// writing has a token while a request is noted and written, so that both have one order.
+	writing chan struct{}
+	checked bool // that it is at the server of the link; guarded by writing
 	mu      sync.Mutex
 	open    []*request
 	sent    int              // requests
@@ -47,55 +50,50 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 	if err := n.check(ctx, nil); err != nil {
 		return nil, err
 	}
-	ctx, cancel := call.Bound(ctx, time.Now(), n.options.timeout)
+	ctx, cancel := n.bound(ctx)
 	defer cancel()
+	server, err := n.linkServer(ctx)
+	if err != nil {
+		return nil, n.notSent(err)
+	}
 	c, err := n.present(ctx)
 	if err != nil {
-		return nil, n.notSent(ctx, err)
+		return nil, n.notSent(err)
 	}
 	l := &listener{
-		node: n, events: events, pubsub: c.original.WithTimeout(n.options.timeout).Subscribe(never), done: make(chan struct{}), leaving: make(map[string][]int),
+		node: n, events: events, pubsub: c.original.WithTimeout(n.options.timeout).Subscribe(never), done: make(chan struct{}),
+		writing: make(chan struct{}, 1), leaving: make(map[string][]int),
 	}
-	before := n.runID(ctx)
-	if err := l.connect(ctx); err != nil {
+	closeIt := func(p *redis.PubSub) { _ = p.Close() }
+	_, err = call.Run(ctx, n.aside, func() (*redis.PubSub, error) { return l.pubsub, l.ping(undated{ctx}) }, closeIt)
+	if err == nil {
+		err = n.own(l, server)
+	}
+	if err != nil {
 		n.failed(c, err)
-		return nil, n.unreached(ctx, c, err)
+		go closeIt(l.pubsub) // it waits for the dialer
+		if call.Ended(ctx) == nil {
+			err = call.NotOfCaller(err)
+		}
+		return nil, n.notSent(err)
 	}
-	if l.run = n.runID(ctx); l.run != before {
-		_ = l.pubsub.Close()
-		return nil, n.notSent(ctx, fmt.Errorf("the client has changed from server process %q to %q", before, l.run))
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.life.Err() != nil {
-		_ = l.pubsub.Close()
-		return nil, n.notSent(ctx, call.ErrClosed)
-	}
-	n.listeners[l] = struct{}{}
 	go l.receive()
 	go l.watch()
 	return l, nil
 }
 
-// connect makes the connection. If ctx or the driver ends meanwhile, a connection that is made later
-// is closed.
-func (l *listener) connect(ctx context.Context) error {
-	made := make(chan error, 1)
-	go func() { made <- l.ping(undated{ctx}) }()
-	select {
-	case err := <-made:
-		if err != nil {
-			_ = l.pubsub.Close()
-		}
-		return err
-	case <-ctx.Done():
-	case <-l.node.life.Done():
+// own makes the listener end with the driver, and with the server of the link.
+func (n *node) own(l *listener, server call.Identity) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.life.Err() != nil:
+		return call.ErrClosed
+	case !n.server.Same(server):
+		return call.ErrOther
 	}
-	go func() {
-		<-made
-		_ = l.pubsub.Close()
-	}()
-	return l.node.ended(ctx)
+	n.listeners[l] = struct{}{}
+	return nil
 }
 
 // guarded turns a panic of go-redis, or of a hook while go-redis connects, into an error.
@@ -115,10 +113,10 @@ func (l *listener) ping(ctx context.Context) error {
 // receive delivers what comes from the server, until the connection ends or the server sends what it
 // was not asked for.
 func (l *listener) receive() {
-	defer l.finish()
+	defer l.end()
 	defer func() { // go-redis takes the form of a message for granted
 		if recover() != nil {
-			l.panicked = true
+			l.panicked.Store(true)
 		}
 	}()
 	for {
@@ -127,19 +125,20 @@ func (l *listener) receive() {
 		switch {
 		case err != nil && isReply(err):
 			l.refused(refusal(err).(*driver.ServerError))
-		case err != nil:
+		case err != nil || !l.deliver(value):
 			return
-		default:
-			if !l.deliver(value) {
-				return
-			}
 		}
 	}
 }
 
-// deliver passes an event on. It is false for an acknowledgement that nobody waits for: go-redis has
-// subscribed on another connection.
+// deliver passes an event on. It is false if the listener is over, and for an acknowledgement that nobody
+// waits for: go-redis has subscribed on another connection.
 func (l *listener) deliver(value any) bool {
+	l.delivery.Lock()
+	defer l.delivery.Unlock()
+	if l.over {
+		return false
+	}
 	switch v := value.(type) {
 	case *redis.Message:
 		if l.events.Message != nil {
@@ -163,26 +162,32 @@ func (l *listener) deliver(value any) bool {
 	return true
 }
 
-// finish frees what belonged to the listener. No event can follow.
-func (l *listener) finish() {
-	if !l.panicked { // or its mutex may be locked for ever
-		_ = l.pubsub.Close()
+// end ends the listener. No event is delivered after it has returned. It does not wait for go-redis, which
+// may be connecting again by a dialer that ignores its context.
+func (l *listener) end() {
+	l.delivery.Lock()
+	over := l.over
+	l.over = true
+	l.delivery.Unlock()
+	if over {
+		return
 	}
 	l.node.mu.Lock()
 	delete(l.node.listeners, l)
 	l.node.mu.Unlock()
+	if !l.panicked.Load() { // or its mutex may be locked for ever
+		go func() { _ = l.pubsub.Close() }()
+	}
 	close(l.done)
 }
 
 // watch ends the listener if the server is silent, and does not even answer a PING within the command
-// timeout. It also does so if commands go to another server process by now: after a failover the
-// former primary may live on in silence.
+// timeout.
 func (l *listener) watch() {
 	tick := time.NewTicker(l.node.options.timeout)
 	defer tick.Stop()
 	var seen int64
-	pinged := false
-	for {
+	for pinged := false; ; {
 		select {
 		case <-tick.C:
 		case <-l.done:
@@ -190,23 +195,14 @@ func (l *listener) watch() {
 		}
 		received := l.received.Load()
 		silent := received == seen
-		if seen = received; silent && pinged || l.former() {
-			_ = l.pubsub.Close()
+		if seen = received; silent && pinged {
+			l.end()
 			return
 		}
 		if pinged = silent; pinged {
-			_ = l.ping(never) // a failure shows in the next round
+			go func() { _ = l.ping(never) }() // a failure shows in the next round
 		}
 	}
-}
-
-// former says that commands go to another server process than the listener's.
-func (l *listener) former() bool {
-	if l.run == "" {
-		return false
-	}
-	run := l.node.runID(l.node.life)
-	return run != "" && run != l.run
 }
 
 // Done is closed when the connection is gone and the last event delivered.
@@ -215,6 +211,6 @@ func (l *listener) Done() <-chan struct{} { return l.done }
 // Close ends the connection. No event is delivered after it has returned. It must not be called from
 // within an event.
 func (l *listener) Close() {
-	go func() { _ = l.pubsub.Close() }()
+	l.end()
 	<-l.done
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 var _ driver.Bounded = (*node)(nil)
@@ -40,9 +43,6 @@ type node struct {
 	name    string // of the server, in errors
 	options options
 	source  source
-	// alone says that the server is not one of a cluster. Nobody else then tells the listeners that
-	// they are at a former server.
-	alone bool
 	// floating says that the source may return the client of another server after a failure.
 	floating bool
 
@@ -54,6 +54,12 @@ type node struct {
 	end  context.CancelFunc
 
 	mu        sync.Mutex
+	link      *link         // nil until it is needed, and again when it is over
+	queue     []*sending    // calls that wait for it
+	server    call.Identity // of the latest link; every other connection leads there
+	backoff   pause.Backoff // between attempts to make a link
+	wait      time.Duration // before the next one
+	aside     call.Aside    // makes the connections of listeners
 	listeners map[*listener]struct{}
 }
 
@@ -65,7 +71,7 @@ type clients struct {
 }
 
 func newNode(name string, o options, from source) *node {
-	n := &node{name: name, options: o, source: from, listeners: make(map[*listener]struct{})}
+	n := &node{name: name, options: o, source: from, listeners: make(map[*listener]struct{}), backoff: call.Backoff(), aside: call.NewAside()}
 	n.life, n.end = context.WithCancel(context.Background())
 	return n
 }
@@ -79,7 +85,7 @@ func (n *node) Do(ctx context.Context, command driver.Command) driver.Reply {
 	return n.Pipeline(ctx, command)[0]
 }
 
-// Pipeline sends the commands on one connection of the client's pool. See driver.Driver.
+// Pipeline sends the commands on the link. See driver.Driver.
 func (n *node) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	if len(commands) == 0 {
 		return nil
@@ -87,15 +93,11 @@ func (n *node) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	if err := n.check(ctx, commands); err != nil {
 		return call.FailAll(len(commands), err)
 	}
-	ctx, cancel := call.Bound(ctx, time.Now(), n.options.timeout)
-	defer cancel()
-	c, err := n.present(ctx)
-	if err != nil {
-		return call.FailAll(len(commands), n.notSent(ctx, err))
-	}
-	s := newSending(commands)
-	go s.run(undated{ctx}, c.original)
-	return n.await(ctx, c, s)
+	s, began := newSending(ctx, commands), time.Now()
+	n.submit(s, began)
+	timeout := time.NewTimer(n.options.timeout)
+	defer timeout.Stop()
+	return n.replies(ctx, timeout.C, s)
 }
 
 // check says why none of the commands can be sent.
@@ -129,36 +131,47 @@ func (n *node) present(ctx context.Context) (*clients, error) {
 	return c, nil
 }
 
-// await waits for the replies, until ctx or the driver ends.
-func (n *node) await(ctx context.Context, c *clients, s *sending) []driver.Reply {
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-	case <-n.life.Done():
-	}
-	select {
-	case <-s.done: // also if the other has ended at the same time
-	default:
-		err := n.ended(ctx)
-		n.failed(c, err)
-		if s.withdraw() {
-			err = n.unreached(ctx, c, err)
-		} else {
-			err = n.unknown(ctx, err)
-		}
+// replies waits for the replies to a call.
+func (n *node) replies(ctx context.Context, timeout <-chan time.Time, s *sending) []driver.Reply {
+	if err := n.await(ctx, timeout, s); err != nil {
 		return call.FailAll(len(s.commands), err)
-	}
-	if s.err != nil && s.withdraw() {
-		n.failed(c, s.err)
-		return call.FailAll(len(s.commands), n.unreached(ctx, c, s.err))
 	}
 	replies := make([]driver.Reply, len(s.commands))
 	for i, sent := range s.commands {
 		if replies[i] = convert(sent); replies[i].Err != nil {
-			replies[i].Err = n.unknown(ctx, replies[i].Err)
+			replies[i].Err = n.unknown(call.NotOfCaller(replies[i].Err))
 		}
 	}
 	return replies
+}
+
+// await waits for the end of a call, until ctx or the driver ends, or the command timeout has passed.
+func (n *node) await(ctx context.Context, timeout <-chan time.Time, s *sending) error {
+	var over error
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		over = call.Ended(ctx)
+	case <-timeout:
+		over = call.NoAnswer(n.options.timeout)
+	case <-n.life.Done():
+		over = call.ErrClosed
+	}
+	select {
+	case <-s.done: // also if the other has ended at the same time
+		switch {
+		case s.err != nil && s.withdraw():
+			return n.unreached(call.NotOfCaller(refusal(s.err)))
+		case s.left:
+			return n.unknown(errLeft)
+		}
+		return nil
+	default:
+		if s.withdraw() {
+			return n.unreached(over)
+		}
+		return n.unknown(over)
+	}
 }
 
 // failed has the next call look for a client again if this one is closed, or may be at a dead server.
@@ -172,23 +185,30 @@ func (n *node) failed(c *clients, err error) {
 	}
 }
 
-// ended is why a call gives up.
-func (n *node) ended(ctx context.Context) error {
-	if over := call.Ended(ctx); over != nil {
-		return over
+// unreached reports commands that were not written. A link that is busy, and a pool whose connections are
+// all in use, say nothing about the server.
+func (n *node) unreached(err error) error {
+	n.mu.Lock()
+	ready := n.link != nil && n.link.ready
+	n.mu.Unlock()
+	c := n.client.Load()
+	switch {
+	case n.life.Err() != nil:
+		err = call.ErrClosed
+	case ready:
+		err = fmt.Errorf("%w, behind other calls", err)
+	case c != nil && (isPoolTimeout(err) || n.usedUp(c.original)):
+		err = fmt.Errorf("all %d connections of the client's pool are in use: %w", c.original.Options().PoolSize, err)
+	default:
+		return n.notSent(err)
 	}
-	return call.ErrClosed
+	return fmt.Errorf("redis %s: %w: %w", n.name, driver.ErrNotSent, err)
 }
 
-// unreached reports commands that got no connection. A pool whose connections are all in use says
-// nothing about the server.
-func (n *node) unreached(ctx context.Context, c *clients, err error) error {
-	stats, size := c.original.PoolStats(), c.original.Options().PoolSize
-	if isPoolTimeout(err) || int(stats.TotalConns) >= size && stats.IdleConns == 0 && ctx.Err() != nil {
-		return fmt.Errorf("redis %s: %w: all %d connections of the client's pool are in use: %w",
-			n.name, driver.ErrNotSent, size, n.reason(ctx, err))
-	}
-	return n.notSent(ctx, err)
+// usedUp says that the application uses all connections of a client's pool.
+func (n *node) usedUp(c *redis.Client) bool {
+	stats := c.PoolStats()
+	return int(stats.TotalConns) >= c.Options().PoolSize && stats.IdleConns == 0
 }
 
 // isPoolTimeout knows redis.ErrPoolTimeout by its text, for go-redis before 9.9 does not export it.
@@ -196,28 +216,40 @@ func isPoolTimeout(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "connection pool timeout")
 }
 
-// notSent reports commands that certainly never left, because there was no connection.
-func (n *node) notSent(ctx context.Context, err error) error {
-	if n.life.Err() != nil {
-		return fmt.Errorf("redis %s: %w: %w", n.name, driver.ErrNotSent, call.ErrClosed)
+// notSent reports what certainly never left, because there was no connection.
+func (n *node) notSent(err error) error {
+	if errors.Is(err, driver.ErrNotSent) {
+		return err
 	}
-	return fmt.Errorf("redis %s: %w: %w: %w", n.name, driver.ErrNotSent, driver.ErrNoConnection, n.reason(ctx, refusal(err)))
+	return fmt.Errorf("redis %s: %w: %w: %w", n.name, driver.ErrNotSent, driver.ErrNoConnection, refusal(err))
 }
 
 // unknown reports a command that may have been carried out, unless the server refused it.
-func (n *node) unknown(ctx context.Context, err error) error {
+func (n *node) unknown(err error) error {
 	if refused, ok := err.(*driver.ServerError); ok {
 		return refused
 	}
-	return fmt.Errorf("redis %s: %w", n.name, n.reason(ctx, err))
+	return fmt.Errorf("redis %s: %w", n.name, err)
 }
 
-// reason is err, or why the call's own time is over. It is never the end of anybody else's context.
-func (n *node) reason(ctx context.Context, err error) error {
-	if over := call.Ended(ctx); over != nil {
-		return over
+// linkServer is the server of the link, which it waits for.
+func (n *node) linkServer(ctx context.Context) (call.Identity, error) {
+	n.mu.Lock()
+	server, ready := n.server, n.link != nil && n.link.ready
+	n.mu.Unlock()
+	if ready {
+		return server, nil
 	}
-	return call.NotOfCaller(err)
+	ctx, cancel := n.bound(ctx)
+	defer cancel()
+	nothing := newSending(ctx, nil)
+	n.submit(nothing, time.Now())
+	if err := n.await(ctx, nil, nothing); err != nil {
+		return server, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server, nil
 }
 
 // Close ends the listeners and the calls, and leaves the client open. The connection of a call that was
@@ -225,12 +257,19 @@ func (n *node) reason(ctx context.Context, err error) error {
 func (n *node) Close() {
 	n.mu.Lock()
 	n.end()
-	listeners := n.listeners
-	n.listeners = nil
+	listeners := slices.Collect(maps.Keys(n.listeners))
 	n.mu.Unlock()
-	for l := range listeners {
+	for _, l := range listeners {
 		l.Close()
 	}
+}
+
+// bound is ctx, which ends with the driver, and when the command timeout has passed.
+func (n *node) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := call.Bound(ctx, time.Now(), n.options.timeout)
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(n.life, func() { end(call.ErrClosed) })
+	return ctx, func() { stop(); end(nil); cancel() }
 }
 
 // undated is a context without its deadline. go-redis takes a deadline for the socket's, and its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,7 +83,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 }
 
 // again is a hook that repeats whatever has failed, as those for unreliable networks do.
-type again struct{ calls int }
+type again struct{ calls atomic.Int64 }
 
 func (a *again) DialHook(next redis.DialHook) redis.DialHook { return next }
 
@@ -90,7 +91,7 @@ func (a *again) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		for i := 0; err != nil && i < 3; i++ {
-			a.calls++
+			a.calls.Add(1)
 			err = next(ctx, cmd)
 		}
 		return err
@@ -101,7 +102,7 @@ func (a *again) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		for i := 0; err != nil && i < 3; i++ {
-			a.calls++
+			a.calls.Add(1)
 			err = next(ctx, cmds)
 		}
 		return err
@@ -124,7 +125,7 @@ func TestAHookSendsNothingTwice(t *testing.T) {
 			t.Errorf("%s: the key is %v, want 1", name, got)
 		}
 	}
-	if hook.calls == 0 {
+	if hook.calls.Load() == 0 {
 		t.Error("the hook has repeated nothing")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
@@ -52,31 +51,56 @@ func (l *listener) subscribe(ctx context.Context, shard bool, channels []string,
 	if err := l.check(ctx); err != nil || len(channels) == 0 {
 		return err
 	}
+	ctx, cancel := l.node.bound(ctx)
+	defer cancel()
 	r := &request{shard: shard, channels: make(map[string]int), answer: make(chan error, 1)}
 	for _, channel := range channels {
 		r.channels[channel]++
 	}
-	err := l.write(func() { r.number, l.open = l.sent, append(l.open, r) }, send, channels)
+	err := l.write(ctx, func() { r.number, l.open = l.sent, append(l.open, r) }, send, channels)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := call.Bound(ctx, time.Now(), l.node.options.timeout)
-	defer cancel()
 	select {
 	case err := <-r.answer:
+		if err == nil && !shard {
+			l.compare(ctx, channels[0])
+		}
 		return err
 	case <-l.done:
-		return l.node.unknown(ctx, call.ErrListenerClosed)
+		return l.node.unknown(call.ErrListenerClosed)
 	case <-ctx.Done():
-		return l.node.unknown(ctx, ctx.Err())
+		return l.node.unknown(call.Ended(ctx))
 	}
+}
+
+// compare ends the listener, and breaks the link, if the server of the link does not know of the first
+// subscription: then it is at another server.
+func (l *listener) compare(ctx context.Context, channel string) {
+	select {
+	case l.writing <- struct{}{}: // nobody unsubscribes meanwhile
+		defer func() { <-l.writing }()
+	default:
+		return
+	}
+	if l.checked {
+		return
+	}
+	count := l.node.Do(ctx, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}})
+	if l.checked = count.Err == nil; !l.checked || len(count.Array) < 2 || count.Array[1].Int > 0 {
+		return
+	}
+	go l.end()
+	l.node.leave()
 }
 
 func (l *listener) unsubscribe(ctx context.Context, shard bool, channels []string, send write) error {
 	if err := l.check(ctx); err != nil || len(channels) == 0 {
 		return err // UNSUBSCRIBE alone would mean all of them
 	}
-	return l.write(func() {
+	ctx, cancel := l.node.bound(ctx)
+	defer cancel()
+	return l.write(ctx, func() {
 		for _, channel := range channels {
 			if shard {
 				l.leaving[channel] = append(l.leaving[channel], l.sent)
@@ -94,24 +118,48 @@ func (l *listener) check(ctx context.Context) error {
 	default:
 	}
 	if err != nil {
-		return fmt.Errorf("redis %s: %w: %w", l.node.name, driver.ErrNotSent, err)
+		return l.notSent(err)
 	}
 	return nil
 }
 
-// write notes a request and sends it. After a failure the connection is of no use any more.
-func (l *listener) write(note func(), send write, channels []string) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
+func (l *listener) notSent(err error) error {
+	return fmt.Errorf("redis %s: %w: %w", l.node.name, driver.ErrNotSent, err)
+}
+
+// write notes a request and sends it. After a failure the connection is of no use any more. go-redis may
+// connect again instead, by a dialer that ignores its context, so nobody waits for it beyond ctx.
+func (l *listener) write(ctx context.Context, note func(), send write, channels []string) error {
+	select {
+	case l.writing <- struct{}{}:
+	case <-l.done:
+		return l.notSent(call.ErrListenerClosed)
+	case <-ctx.Done():
+		return l.notSent(call.Ended(ctx))
+	}
 	l.mu.Lock()
 	l.sent++
 	note()
 	l.mu.Unlock()
-	if err := guarded(func() error { return send(never, channels...) }); err != nil {
-		_ = l.pubsub.Close()
-		return l.node.unknown(l.node.life, err)
+	written := make(chan error, 1)
+	go func() {
+		err := guarded(func() error { return send(never, channels...) })
+		<-l.writing
+		if written <- err; err != nil {
+			l.end()
+		}
+	}()
+	select {
+	case err := <-written:
+		if err != nil {
+			return l.node.unknown(call.NotOfCaller(err))
+		}
+		return nil
+	case <-l.done:
+		return l.node.unknown(call.ErrListenerClosed)
+	case <-ctx.Done():
+		return l.node.unknown(call.Ended(ctx))
 	}
-	return nil
 }
 
 // acknowledged takes the acknowledgement of a channel. It is false if nobody waits for it.

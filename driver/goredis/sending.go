@@ -3,7 +3,6 @@ package goredis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 
@@ -21,9 +20,12 @@ var errWithdrawn = errors.New("the call is over")
 // sending is the commands of one call on their way through go-redis, which may keep them waiting,
 // fail them before they have left, and try again.
 type sending struct {
+	ctx      context.Context // for hooks
 	commands []redis.Cmder
 	state    atomic.Int32
-	err      error // of go-redis, when done is closed
+	again    atomic.Bool // go-redis, or a hook, has tried to repeat it
+	left     bool        // its connection was given up meanwhile
+	err      error       // of go-redis, when done is closed
 	done     chan struct{}
 }
 
@@ -34,8 +36,8 @@ const (
 	withdrawn
 )
 
-func newSending(commands []driver.Command) *sending {
-	s := &sending{commands: make([]redis.Cmder, len(commands)), done: make(chan struct{})}
+func newSending(ctx context.Context, commands []driver.Command) *sending {
+	s := &sending{ctx: ctx, commands: make([]redis.Cmder, len(commands)), done: make(chan struct{})}
 	for i, c := range commands {
 		last := len(c.Words) - 1
 		words := make([]any, len(c.Words))
@@ -43,29 +45,62 @@ func newSending(commands []driver.Command) *sending {
 			words[k] = word
 		}
 		words[last] = &lastWord{sending: s, text: c.Words[last]}
-		s.commands[i] = &once{redis.NewCmd(context.Background(), words...), c.Words[0]}
+		s.commands[i] = &once{redis.NewCmd(ctx, words...), c.Words[0]}
 	}
 	return s
 }
 
-// run sends the commands through a client. A hook of the client that panics fails the call: nobody
-// else could recover on this goroutine.
-func (s *sending) run(ctx context.Context, client *redis.Client) {
-	defer close(s.done)
-	defer func() {
-		if cause := recover(); cause != nil {
-			s.err = fmt.Errorf("panic in go-redis or in a hook: %v", cause)
-		}
-	}()
-	if len(s.commands) == 1 && leavesRetriesToCommands {
-		s.err = client.Process(ctx, s.commands[0])
-		return
+// finish ends the wait for a call.
+func (s *sending) finish(err error) {
+	s.err = err
+	close(s.done)
+}
+
+// trouble is why the connection of a call is of no use any more, nil if it is. The error is that of
+// the pipeline.
+func (s *sending) trouble(sent error) error {
+	switch {
+	case len(s.commands) == 0:
+		return nil
+	case s.state.Load() != written:
+		return errors.Join(errLeft, sent)
+	case s.again.Load():
+		return errAgain // go-redis has closed the connection
 	}
-	pipeline := client.Pipeline()
 	for _, c := range s.commands {
-		_ = pipeline.Process(ctx, c) // only queues it
+		if err := convert(c).Err; err != nil {
+			if refused, ok := err.(*driver.ServerError); !ok || refused.Code() == "READONLY" {
+				return err
+			}
+		}
 	}
-	_, s.err = pipeline.Exec(ctx)
+	return nil
+}
+
+// pipeliner is a client or a connection of go-redis.
+type pipeliner interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+	Pipeline() redis.Pipeliner
+}
+
+// send sends calls in one pipeline. Its hooks see the context of the first call, but not its end: that
+// must not end the others.
+func send(to pipeliner, calls ...*sending) error {
+	ctx := context.WithoutCancel(calls[0].ctx)
+	if len(calls) == 1 && len(calls[0].commands) == 1 && leavesRetriesToCommands {
+		return to.Process(ctx, calls[0].commands[0])
+	}
+	pipeline := to.Pipeline()
+	for _, s := range calls {
+		for _, c := range s.commands {
+			_ = pipeline.Process(ctx, c) // only queues it
+		}
+	}
+	if pipeline.Len() == 0 {
+		return nil
+	}
+	_, err := pipeline.Exec(ctx)
+	return err
 }
 
 // withdraw says whether the commands have certainly not left, and sees to it that they never will.
@@ -112,6 +147,7 @@ func (w *lastWord) MarshalBinary() ([]byte, error) {
 		return nil, errWithdrawn
 	}
 	if !w.written.CompareAndSwap(false, true) {
+		w.sending.again.Store(true)
 		return nil, errAgain
 	}
 	return []byte(w.text), nil

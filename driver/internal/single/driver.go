@@ -37,7 +37,7 @@ type Driver struct {
 	// asked for before.
 	generation context.Context
 	cut        context.CancelCauseFunc
-	server     identity      // of the latest link; every other connection leads there
+	server     call.Identity // of the latest link; every other connection leads there
 	outage     *outage       // while there is no link
 	broken     pause.Backoff // after connections that broke soon; only reconnect uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
@@ -162,7 +162,7 @@ func (d *Driver) pipelineLater(ctx context.Context, commands []driver.Command) [
 // do sends a command over a link, whose queue the caller has entered. The error is
 // errGone itself if the link did not take it.
 func (d *Driver) do(ctx context.Context, link *link, command driver.Command) driver.Reply {
-	result := link.client.Do(withoutDeadline(ctx), build(link, command))
+	result := link.client.Do(withoutDeadline(ctx), arbitrary(link.client, command))
 	d.leave(ctx, link, result)
 	return d.reply(ctx, link, result)
 }
@@ -175,15 +175,11 @@ func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Com
 	return d.replies(ctx, link, results)
 }
 
-func build(link *link, command driver.Command) rueidis.Completed {
-	return link.client.B().Arbitrary(command.Words...).Build()
-}
-
 // batch builds commands for a link.
 func batch(link *link, commands []driver.Command) []rueidis.Completed {
 	batch := make([]rueidis.Completed, len(commands))
 	for i, command := range commands {
-		batch[i] = build(link, command)
+		batch[i] = arbitrary(link.client, command)
 	}
 	return batch
 }

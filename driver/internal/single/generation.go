@@ -49,12 +49,12 @@ func (d *Driver) abandon(generation context.Context, cause, reason error) {
 
 // join says whether a connection leads to the server of the link. If not, the link is broken first,
 // as after a failover: the connection is newer than the link. It needs d.mu.
-func (d *Driver) join(generation context.Context, server identity) error {
-	if server.same(d.server) {
+func (d *Driver) join(generation context.Context, server call.Identity) error {
+	if server.Same(d.server) {
 		return nil
 	}
-	d.abandon(generation, errOther, dropped(errOther))
-	return errOther
+	d.abandon(generation, call.ErrOther, dropped(call.ErrOther))
+	return call.ErrOther
 }
 
 func dropped(reason error) call.Cause {

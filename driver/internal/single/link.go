@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // errGone is what a link answers when its connection is gone: the command was
@@ -18,7 +19,7 @@ var errGone = errors.New("connection gone")
 type link struct {
 	client     rueidis.Client
 	conn       net.Conn
-	server     identity
+	server     call.Identity
 	began      time.Time
 	generation context.Context
 	queue      *queue
@@ -38,12 +39,12 @@ func newLink(ctx context.Context, s Options) (*link, error) {
 	// would add maps, sets and doubles, for which redlatch has no use.
 	options.AlwaysRESP2 = true
 	client, err := rueidis.NewClient(options)
-	var server identity
+	var server call.Identity
 	if err == nil {
 		server, err = ready(client, socket.conn)
 	}
-	if err == nil && s.resolve != nil && server.replica {
-		err = errReplica
+	if err == nil && s.resolve != nil && server.Replica {
+		err = call.ErrReplica
 	}
 	if over := socket.forbid(); over != nil && errors.Is(err, ErrNoTLS) {
 		err = fmt.Errorf("%w: %w", ErrNoTLS, over)

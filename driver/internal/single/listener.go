@@ -16,7 +16,7 @@ type listener struct {
 	client    rueidis.Client
 	dedicated rueidis.DedicatedClient
 	conn      net.Conn
-	server    identity
+	server    call.Identity
 	shard     *shard
 	// silence is closed by rueidis when no event can follow.
 	silence <-chan error
@@ -87,7 +87,10 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 	dedicated, _ := client.Dedicate()
 	shard := &shard{leaving: make(map[string]int)}
 	silence := dedicated.SetPubSubHooks(hooks(events, shard))
-	about, _ := dedicated.Do(context.Background(), client.B().Info().Section("server").Build()).ToString()
+	var server call.Identity
+	if socket.conn != nil {
+		server = about(client, dedicated, socket.conn)
+	}
 	if err = socket.forbid(); err == nil {
 		select {
 		case err = <-silence: // Dedicate has no other way to report failure
@@ -99,7 +102,7 @@ func newListener(ctx context.Context, s Options, events driver.Events) (*listene
 		return nil, err
 	}
 	return &listener{
-		options: s, client: client, dedicated: dedicated, conn: socket.conn, server: identified(about, socket.conn),
+		options: s, client: client, dedicated: dedicated, conn: socket.conn, server: server,
 		shard: shard, silence: silence, done: make(chan struct{}),
 	}, nil
 }

@@ -130,11 +130,11 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 func (d *Driver) connect(ctx, generation context.Context) error {
 	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, d.options) }
 	_, err := attempt(ctx, d, generation, dial, func(link *link) error {
-		if err := link.server.follows(d.server); err != nil {
-			return err
+		if link.server.Replica && d.server.Known() && !d.server.Replica {
+			return call.ErrReplica
 		}
-		if d.server.known && !link.server.same(d.server) {
-			d.endGeneration(dropped(errOther))
+		if d.server.Known() && !link.server.Same(d.server) {
+			d.endGeneration(dropped(call.ErrOther))
 		}
 		d.server, d.outage, link.generation = link.server, nil, d.generation
 		d.link.Store(link)
