@@ -61,6 +61,14 @@ func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 	return c, r, true
 }
 
+func init() {
+	lock.RefOf = func(l any) *lock.Ref {
+		one, _ := l.(Lock)
+		_, ref, _ := refOf(one)
+		return ref
+	}
+}
+
 // optionsOfEach are the options of an acquisition of several locks as one, for each member. There are none to
 // check if the members cannot be taken as one.
 func optionsOfEach(kind lockKinds, s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {

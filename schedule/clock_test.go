@@ -2,6 +2,8 @@ package schedule_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -39,6 +41,83 @@ func TestASmallCorrectionOfTheClockIsNoEvent(t *testing.T) {
 		}
 		f.once(t, 5)
 	})
+}
+
+// Goal: no machine runs a time again after its clock was set back by more than AtLeast, and the fleet runs every time.
+// A time that was run with a clock ahead is not awaited either.
+func TestAClockThatIsSetBackRunsNoTimeAgain(t *testing.T) {
+	for machines := range 3 {
+		t.Run(fmt.Sprint(machines+1), func(t *testing.T) {
+			bubble(t, func(t *testing.T, s *redlatchtest.Server) {
+				f := newFleet(s, machines+1, time.Millisecond).start(t)
+				m := f.machines[machines]
+				time.Sleep(15*time.Minute + 30*time.Second)
+				m.skew.Store(int64(-5 * time.Minute))
+				time.Sleep(15 * time.Minute)
+				want := 30
+				if machines == 0 {
+					want = 25 // its clock shows the minutes 11 to 15 once more
+				}
+				f.once(t, want)
+				told := map[time.Time]int{}
+				for _, e := range append(m.seen(schedule.Ran), m.seen(schedule.Elsewhere)...) {
+					if told[e.Due]++; told[e.Due] > 1 {
+						t.Errorf("told twice: %+v", e)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Goal: a job runs although Redis refuses to note its times, and its events say so.
+func TestAJobRunsAlthoughItsTimesAreNotNoted(t *testing.T) {
+	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
+		if err := s.Miniredis().Set("redlatch:ran:{job}", "somebody's"); err != nil {
+			t.Fatal(err)
+		}
+		f := newFleet(s, 2, 0).start(t)
+		time.Sleep(5*time.Minute + time.Second)
+		f.once(t, 5)
+		for _, m := range f.machines {
+			for _, e := range m.seen(schedule.Ran) {
+				if !errors.Is(e.Err, redlatch.ErrWrongType) {
+					t.Errorf("a run: %+v", e)
+				}
+			}
+		}
+	})
+}
+
+// Goal: expressions of cron without a zone mean the same on machines in several zones, and no hour of
+// summer time is skipped or repeated.
+func TestTimesAreAskedForInUTC(t *testing.T) {
+	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
+		f := newFleet(s, 1, 0)
+		f.machines[0].times = local{}
+		zone := time.FixedZone("", 2*60*60)
+		ctx, stop := context.WithTimeout(t.Context(), 50*time.Hour)
+		defer stop()
+		clock := func() time.Time { return time.Now().In(zone) }
+		_ = schedule.RunWithClock(ctx, clock, f.machines[0].lock, local{}, f.machines[0].job)
+		for _, due := range f.runs() {
+			if due.UTC().Hour() != 3 {
+				t.Errorf("the job that is due at 3:00 ran at %v", due.UTC())
+			}
+		}
+		f.once(t, 2)
+	})
+}
+
+// local is 3:00 each day in the zone of the time that it is asked with, as a schedule of robfig/cron without a zone.
+type local struct{}
+
+func (local) Next(t time.Time) time.Time {
+	next := time.Date(t.Year(), t.Month(), t.Day(), 3, 0, 0, 0, t.Location())
+	for !next.After(t) {
+		next = next.AddDate(0, 0, 1)
+	}
+	return next
 }
 
 func TestAtLeastDoesNotReachTheNextRun(t *testing.T) {

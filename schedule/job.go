@@ -10,7 +10,8 @@ import (
 )
 
 // Times are the times of a job. Next returns the first time after t, or the zero time if there is none. It
-// must return the same times on all machines, whenever it is called. The cron expressions of
+// must return the same times on all machines, whenever it is called. Run passes t in UTC, so times without a zone
+// of their own count in UTC on all machines. The cron expressions of
 // github.com/robfig/cron/v3 are such Times. Its "@every" is not: it counts from the call, and Run refuses it.
 type Times interface {
 	Next(t time.Time) time.Time
@@ -31,7 +32,7 @@ func (e every) Next(t time.Time) time.Time {
 
 // Job is what Run runs.
 type Job struct {
-	// Do is the job. Due is the time for which Run calls it. The context ends when the context of Run
+	// Do is the job. Due is the time for which Run calls it, as Times returned it. The context ends when the context of Run
 	// ends, when the lock is lost, and after AtMost. Do must then return. The hold has a token, which the
 	// job passes with each write (package fence).
 	Do func(ctx context.Context, due time.Time, h *redlatch.Hold) error
@@ -41,7 +42,7 @@ type Job struct {
 	// clocks of the machines. A run begins at most half of AtLeast late. After that the machine misses
 	// the time, because another machine may have run the job and released the lock by then. AtLeast
 	// counts as at most half of the time to the next run. Run refuses it at the start if it is longer than
-	// redlatch.WithLease. Default: 10s.
+	// the lease. Default: 10s.
 	AtLeast time.Duration
 
 	// AtMost is how long a run may take. After that its context ends, with redlatch.ErrLost, and the lock
@@ -62,8 +63,8 @@ type Event struct {
 	Late  time.Duration // for Ran: how long after Due it began
 	Took  time.Duration // for Ran: how long the job took
 	Token int64         // for Ran: the token of the hold
-	// Err is the reason for Elsewhere and Missed. For Ran it has the error of the job, and the error of a
-	// lock that was lost or could not be released.
+	// Err is the reason for Elsewhere and Missed. For Ran it has the error of the job, the error of a
+	// lock that was lost or could not be released, and why Redis refused to note the time (package comment).
 	Err error
 }
 
@@ -73,17 +74,21 @@ type EventKind string
 // The events.
 const (
 	Ran       EventKind = "ran"       // this machine ran the job
-	Elsewhere EventKind = "elsewhere" // another machine holds the lock for this time, or somebody holds it for an earlier run
+	Elsewhere EventKind = "elsewhere" // another machine has run this time, or somebody holds the lock
 	Missed    EventKind = "missed"    // this machine could not take the lock in time
 )
 
-// The reasons for Missed. The error of the last attempt is another one.
+// The reasons for Missed, and one for Elsewhere. The error of the last attempt is another one.
 var (
 	// ErrOverrun means that the former run on this machine was still going on.
 	ErrOverrun = errors.New("the former run was still going on")
 
 	// ErrLate means that this process or its machine did not run at that time, or that its clock was set.
 	ErrLate = errors.New("the process was not running at that time")
+
+	// ErrRan, a reason for Elsewhere, means that another run of the job for this time has begun, and may be over. It
+	// matches redlatch.ErrNotAcquired.
+	ErrRan = fmt.Errorf("%w: the job was run for this time before", redlatch.ErrNotAcquired)
 
 	// ErrObserve means that Job.Observe had not returned by then. Run reports such times before its next event.
 	ErrObserve = errors.New("the former call of Observe had not returned")

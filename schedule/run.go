@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/sole"
@@ -40,13 +41,14 @@ func run(ctx context.Context, clock func() time.Time, l redlatch.Lock, times Tim
 	}
 	r := &runner{
 		lock: l, times: times, job: job, opts: opts,
-		now: func() time.Time { return clock().Round(0) }, // without the monotonic clock
+		now: func() time.Time { return clock().UTC().Round(0) }, // in no local zone, without the monotonic clock
 	}
 	ctx = sole.Context(ctx)
 	from, late := r.now(), ErrLate
 	if err := r.refused(ctx, from); err != nil {
 		return err
 	}
+	r.ref = lock.RefOf(l)
 	for {
 		due, err := r.await(ctx, from, late)
 		if err == nil && !due.IsZero() {
@@ -68,7 +70,9 @@ type runner struct {
 	opts  []redlatch.LockOption
 	now   func() time.Time
 
-	heldBack Event // times that were missed while Observe was called; the zero value is none
+	ref      *lock.Ref   // of the lock; nil if that is the caller's own kind, until it was held
+	tried    []time.Time // the last times that an attempt was made for, the last one at the end
+	heldBack Event       // times that were missed while Observe was called; the zero value is none
 }
 
 // refused is why no attempt can work, as far as that is known without Redis. It attempts to acquire the lock
@@ -132,7 +136,7 @@ func (r *runner) await(ctx context.Context, from time.Time, late error) (time.Ti
 		if err := ctx.Err(); err != nil {
 			return time.Time{}, err
 		}
-		due, err := r.next(from)
+		due, err := r.untried(from)
 		if err != nil || due.IsZero() {
 			return due, err
 		}
@@ -196,6 +200,7 @@ const retryPause = 200 * time.Millisecond
 // attempt runs the job for one time, unless another machine has the lock. It returns the reason why
 // the next time will be late, should it be.
 func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
+	r.tried = append(r.tried[max(0, len(r.tried)+1-mostTried):], due)
 	atLeast, err := r.atLeast(due)
 	if err != nil {
 		return nil, err
@@ -233,11 +238,24 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := time.AfterFunc(window-r.now().Sub(due), cancel)
+	if _, err := r.ran(limited, due, 0); err != nil {
+		return false, err
+	}
 	e := Event{Kind: Ran, Due: due}
-	e.Err = redlatch.Do(limited, r.lock, func(ctx context.Context, h *redlatch.Hold) error {
+	var unnoted error
+	e.Err = redlatch.Do(limited, r.lock, func(ctx context.Context, h *redlatch.Hold) (err error) {
+		hold := (*lock.Hold)(h)
+		if r.ref == nil {
+			r.ref = hold.Ref()
+		}
+		unnoted, err = r.ran(limited, due, h.Token())
 		e.Late, e.Token = r.now().Sub(due), h.Token()
-		if !limit.Stop() || e.Late > window { // another machine may have run it, and released the lock by now
-			return fmt.Errorf("the lock was granted %v after the time", e.Late)
+		if err == nil && (!limit.Stop() || e.Late > window) {
+			err = fmt.Errorf("the lock was granted %v after the time", e.Late)
+		}
+		if err != nil {
+			hold.ForgoMinHold()
+			return err
 		}
 		ran = true
 		began := time.Now()
@@ -246,6 +264,7 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 	}, opts...)
 	switch {
 	case ran:
+		e.Err = errors.Join(e.Err, unnoted)
 		r.report(e)
 	case !limit.Stop() && errors.Is(e.Err, redlatch.ErrNotAcquired): // nobody is known to have it
 		return false, fmt.Errorf("the lock was not granted within %v: %v", window, e.Err)

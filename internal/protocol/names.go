@@ -120,3 +120,6 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 func RequestKey(name, client string, slot int) string {
 	return Prefixed("redlatch:request", name) + ":" + client + ":" + strconv.Itoa(slot)
 }
+
+// RunsKey is the sorted set of the times for which a job was run. Redisson does not know it.
+func RunsKey(name string) string { return Prefixed("redlatch:ran", name) }

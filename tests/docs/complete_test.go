@@ -24,6 +24,7 @@ func TestTheWireFormatHasEveryKey(t *testing.T) {
 		protocol.FairQueue("job"),
 		protocol.FairDeadlines("job"),
 		protocol.FairKeepAlives("job"),
+		protocol.RunsKey("job"),
 		protocol.RWChannel("job"),
 		protocol.TokenKey("job"),
 		protocol.ReadTimeoutKey("job", "owner", 1),

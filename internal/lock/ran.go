@@ -1,0 +1,37 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// RefOf is what a single lock of package redlatch refers to, or nil. That package sets it, for those above it that
+// need more of a lock than its users.
+var RefOf func(lock any) *Ref
+
+// Ref is what the hold of a single lock holds.
+func (h *Hold) Ref() *Ref { return h.grant().ref }
+
+// ForgoMinHold has the release of the hold free the lock at once.
+func (h *Hold) ForgoMinHold() {
+	g := h.grant()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.minHoldEnd = time.Time{}
+}
+
+// Ran reports whether the job of this lock was run for a time. With the token of a hold it notes that it is run now.
+func (r *Ref) Ran(ctx context.Context, due time.Time, token int64) (bool, error) {
+	const verb = "look for a run of"
+	results, err := r.Ask(ctx, verb, script.Ran(r.Lock, due, token))
+	if err != nil {
+		return false, err
+	}
+	ran, err := script.ReadRan(results[0].Reply)
+	if err != nil {
+		return false, Failure(verb, r.Name, err)
+	}
+	return ran, nil
+}
