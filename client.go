@@ -95,6 +95,7 @@ type Stats struct {
 	Losses         int64 // locks lost, in total, counted once for each owner
 	Rescued        int64 // locks that a watchdog kept through a pause of this process, in total
 	Watchdogs      int   // alive at the last heartbeat; 0 before the first protected hold
+	Closed         bool  // Close has done its work: nothing of this changes any more
 }
 
 // Stats returns a snapshot. It does not touch Redis.
@@ -102,4 +103,14 @@ func (c *Client) Stats() Stats {
 	s := Stats(c.locks.Stats())
 	s.Waiters += c.cohorts.Waiting()
 	return s
+}
+
+// OldestHolds is for how long the oldest hold of each kind has been held. A kind without holds is not in it. It does
+// not touch Redis.
+func (c *Client) OldestHolds() map[LockKind]time.Duration {
+	ages := make(map[LockKind]time.Duration)
+	for kind, age := range c.locks.OldestHolds() {
+		ages[LockKind(kind)] = age
+	}
+	return ages
 }

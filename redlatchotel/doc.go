@@ -25,8 +25,10 @@
 //	redlatch.forced_unlocks     counter
 //	redlatch.renewals.failed    observable counter
 //	redlatch.rescued            observable counter
-//	redlatch.holds, redlatch.holds.protected, redlatch.waiters, redlatch.subscriptions,
-//	redlatch.watchdogs          observable
+//	redlatch.holds, redlatch.holds.protected, redlatch.waiters,
+//	redlatch.subscriptions      observable counters that go up and down
+//	redlatch.watchdogs          observable gauge   if a client has Config.Protect
+//	redlatch.hold.oldest        observable gauge, s  for how long the oldest hold has been held
 //
-// Metrics have redlatch.lock.kind. The outcomes, ends and reasons are those of package redlatchprom.
+// Owners and names become valid UTF-8, and are cut after 256 bytes. Metrics have redlatch.lock.kind. The outcomes, ends and reasons are those of package redlatchprom.
 package redlatchotel

@@ -47,7 +47,7 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 func (t *Telemetry) measure(ctx context.Context, e redlatch.Event) {
 	lock := append(t.options.Attributes[:len(t.options.Attributes):len(t.options.Attributes)], lockKind.String(string(e.LockKind)))
 	if t.options.ByName != nil {
-		lock = append(lock, lockName.String(t.options.ByName(e.Lock)))
+		lock = append(lock, text(lockName, t.options.ByName(e.Lock)))
 	}
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
 		return metric.WithAttributes(append(lock[:len(lock):len(lock)], more...)...)

@@ -3,6 +3,7 @@ package redlatchotel
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -58,11 +59,11 @@ func New(o Options) (*Telemetry, error) {
 	if t.instruments, err = newInstruments(meter); err != nil {
 		return nil, err
 	}
-	return t, export(&t.clients, meter, metric.WithAttributes(o.Attributes...))
+	return t, export(&t.clients, meter, o.Attributes)
 }
 
-// Watch exports the Stats of a client, from now on for as long as t lives. Those of several clients
-// are added up. The gauges are zero without it.
+// Watch exports the Stats of a client, until it is closed. Those of several clients are added up, also those of
+// several observers with one MeterProvider and the same Attributes. They are zero without it.
 func (t *Telemetry) Watch(c *redlatch.Client) { t.clients.Add(c) }
 
 // The attributes. Those of databases are as the semantic conventions name them.
@@ -111,15 +112,15 @@ func (t *Telemetry) traceWait(ctx context.Context, e redlatch.Event) {
 	attributes := append(t.ofLock(e), databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(outcome(e.Err)))
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(now.Add(-e.Took))}
 	if e.Holder != "" {
-		attributes = append(attributes, holderKey.String(e.Holder))
+		attributes = append(attributes, text(holderKey, e.Holder))
 		if waitedFor := t.holds.span(e.Lock, e.Holder); waitedFor.IsValid() {
-			options = append(options, trace.WithLinks(trace.Link{SpanContext: waitedFor, Attributes: []attribute.KeyValue{holderKey.String(e.Holder)}}))
+			options = append(options, trace.WithLinks(trace.Link{SpanContext: waitedFor, Attributes: []attribute.KeyValue{text(holderKey, e.Holder)}}))
 		}
 	}
 	_, span := t.tracer.Start(ctx, "redlatch.wait", append(options, trace.WithAttributes(attributes...))...)
 	if kind := errorType(e.Err); kind != "" {
 		span.SetAttributes(errorKey.String(kind))
-		span.SetStatus(codes.Error, e.Err.Error())
+		span.SetStatus(codes.Error, valid(e.Err.Error()))
 	}
 	span.End(trace.WithTimestamp(now))
 }
@@ -140,16 +141,30 @@ func (t *Telemetry) endHold(span trace.Span, e redlatch.Event) {
 	span.SetAttributes(endKey.String(end(e)))
 	if e.Err != nil {
 		span.SetAttributes(errorKey.String(errorType(e.Err)))
-		span.SetStatus(codes.Error, e.Err.Error())
+		span.SetStatus(codes.Error, valid(e.Err.Error()))
 	}
 	span.End()
 }
 
+// longest bounds, in bytes, what others can name.
+const longest = 256
+
+// text is an attribute with a value that others may have chosen: an owner in Redis has any bytes.
+func text(key attribute.Key, value string) attribute.KeyValue { return key.String(valid(value)) }
+
+// valid is a text as exporters want it: UTF-8 of a bounded length.
+func valid(text string) string {
+	if len(text) > longest {
+		text = text[:longest] + "…"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
 // ofLock are the attributes of a span of a lock.
 func (t *Telemetry) ofLock(e redlatch.Event) []attribute.KeyValue {
-	all := append(t.options.Attributes[:len(t.options.Attributes):len(t.options.Attributes)], lockName.String(e.Lock), lockKind.String(string(e.LockKind)))
+	all := append(t.options.Attributes[:len(t.options.Attributes):len(t.options.Attributes)], text(lockName, e.Lock), lockKind.String(string(e.LockKind)))
 	if e.Owner != "" {
-		all = append(all, ownerKey.String(e.Owner))
+		all = append(all, text(ownerKey, e.Owner))
 	}
 	return all
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -17,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/redlatchotel"
 )
@@ -267,9 +272,10 @@ func TestMetricsAreExported(t *testing.T) {
 				of("redlatch.renewal.margin", redis, renew):                                                     1,
 				of("redlatch.losses", attribute.String("redlatch.loss.reason", "gone")):                         1,
 				of("redlatch.forced_unlocks"):                                                                   1,
-				"redlatch.holds ":                                                                               1,
-				"redlatch.waiters ":                                                                             0,
-				"redlatch.renewals.failed ":                                                                     0,
+				"redlatch.hold.oldest redlatch.lock.kind=fair":                                                  15,
+				"redlatch.holds ":           1,
+				"redlatch.waiters ":         0,
+				"redlatch.renewals.failed ": 0,
 			} {
 				if value, is := got[series]; !is || value != want {
 					t.Errorf("by name %v: %s is %d, want %d, of:\n%v", named, series, value, want, got)
@@ -303,6 +309,10 @@ func collect(t *testing.T, reader metric.Reader) map[string]int64 {
 			for _, p := range data.DataPoints {
 				put(p.Attributes, p.Value)
 			}
+		case metricdata.Gauge[float64]:
+			for _, p := range data.DataPoints {
+				put(p.Attributes, int64(p.Value))
+			}
 		case metricdata.Gauge[int64]:
 			for _, p := range data.DataPoints {
 				put(p.Attributes, p.Value)
@@ -310,4 +320,76 @@ func collect(t *testing.T, reader metric.Reader) map[string]int64 {
 		}
 	}
 	return values
+}
+
+// Goal: several observers with one provider are added up, whether or not they watch a client.
+func TestObserversOfOneProviderAreAddedUp(t *testing.T) {
+	story(t, redlatchotel.Options{}, func(t *testing.T, s *stage) {
+		reader := metric.NewManualReader()
+		provider := metric.NewMeterProvider(metric.WithReader(reader))
+		for i := range 3 {
+			telemetry := must(redlatchotel.New(redlatchotel.Options{MeterProvider: provider}))
+			if i < 2 {
+				client := s.open(t, redlatch.Config{Protect: i == 0})
+				telemetry.Watch(client)
+				for n := range 2 - i {
+					must(client.Mutex(string(rune('a' + 2*i + n))).Lock(s.ctx))
+				}
+			}
+		}
+		time.Sleep(20 * time.Second)
+		got := collect(t, reader)
+		if got["redlatch.holds "] != 3 || got["redlatch.holds.protected "] != 2 {
+			t.Errorf("three locks are held, two of them protected: %v", got)
+		}
+	})
+}
+
+// Goal: what others can name becomes valid UTF-8 of a bounded length, as the exporters want it.
+func TestForeignBytesBecomeValidAttributes(t *testing.T) {
+	o := redlatchotel.Options{ByName: func(string) string { return "\xff" + strings.Repeat("é", 1000) }}
+	story(t, o, func(t *testing.T, s *stage) {
+		foreign := "\xff\xfe" + strings.Repeat("é", 4000)
+		reply := s.driver.Do(s.ctx, driver.Command{Words: []string{"HSET", "job", foreign, "1"}, Key: "job"})
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		if _, err := s.client.Mutex("job").TryLock(s.ctx); !errors.Is(err, redlatch.ErrNotAcquired) {
+			t.Fatal(err)
+		}
+		wait := s.spans("redlatch.wait")[0]
+		if holder := value(wait, "redlatch.holder"); !utf8.ValidString(holder) || len(holder) > 300 || !strings.Contains(holder, "éé") {
+			t.Errorf("the holder is %q", holder)
+		}
+		for series := range collect(t, s.reader) {
+			if !utf8.ValidString(series) || len(series) > 1000 {
+				t.Errorf("a metric: %q", series)
+			}
+		}
+	})
+}
+
+// Goal: a client that was closed takes no memory any more, and its totals stay.
+func TestClosedClientsAreForgotten(t *testing.T) {
+	story(t, redlatchotel.Options{}, func(t *testing.T, s *stage) {
+		telemetry := must(redlatchotel.New(redlatchotel.Options{}))
+		var forgotten atomic.Int64
+		for range 50 {
+			client := must(redlatch.New(s.driver, redlatch.Config{}))
+			runtime.AddCleanup(client, func(int) { forgotten.Add(1) }, 0)
+			telemetry.Watch(client)
+			if err := client.Close(s.ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 {
+			runtime.GC()
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if n := forgotten.Load(); n < 48 {
+			t.Errorf("%d of 50 clients were forgotten", n)
+		}
+		runtime.KeepAlive(telemetry)
+	})
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/redlatch/redlatch"
 )
 
-// Watch exports the Stats of a client, from now on for as long as m lives. Those of several clients
-// are added up. The gauges are zero without it.
+// Watch exports the Stats of a client, until it is closed. Those of several clients are added up. The gauges are zero
+// without it.
 func (m *Metrics) Watch(c *redlatch.Client) { m.clients.Add(c) }
 
 // stat is a metric that is read from the Stats.
@@ -38,6 +38,9 @@ var stats = []stat{
 		func(s redlatch.Stats) float64 { return float64(s.Rescued) }),
 }
 
+// oldest is the age of the oldest hold.
+var oldest = prometheus.NewDesc("redlatch_oldest_hold_seconds", "For how long the oldest hold has been held.", []string{"kind"}, nil)
+
 // vectors are the metrics that count events.
 func (m *Metrics) vectors() []prometheus.Collector {
 	return []prometheus.Collector{m.waits, m.holds, m.renewals, m.margins, m.losses, m.late, m.forced}
@@ -51,6 +54,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, s := range stats {
 		to <- s.desc
 	}
+	to <- oldest
 }
 
 // Collect sends nothing to Redis.
@@ -60,6 +64,9 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 	now := m.clients.Totals()
 	for _, s := range stats {
-		to <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now))
+		to <- prometheus.MustNewConstMetric(s.desc, s.kind, s.value(now.Stats))
+	}
+	for _, kind := range kinds {
+		to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, now.Oldest[kind].Seconds(), string(kind))
 	}
 }

@@ -17,6 +17,7 @@
 //	redlatch_failed_renewals_total                 counter    renewals without a reply
 //	redlatch_rescued_total                         counter    locks that a watchdog kept
 //	redlatch_holds                                 gauge      locks held now
+//	redlatch_oldest_hold_seconds{kind}             gauge      age of the oldest hold
 //	redlatch_protected_holds                       gauge      of these, those with Config.Protect
 //	redlatch_waiters                               gauge      goroutines that wait now
 //	redlatch_subscriptions                         gauge      channels subscribed now

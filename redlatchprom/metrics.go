@@ -35,6 +35,8 @@ var (
 	_ prometheus.Collector = (*Metrics)(nil)
 )
 
+var kinds = []redlatch.LockKind{redlatch.KindMutex, redlatch.KindFair, redlatch.KindRead, redlatch.KindWrite, redlatch.KindPermit}
+
 // New returns metrics to be registered, and to be the observer of clients.
 func New(o Options) *Metrics {
 	m := &Metrics{names: newNames(o)}
@@ -50,7 +52,7 @@ func New(o Options) *Metrics {
 	m.late = m.counter("late_renewals_total", "Renewals that were confirmed after half of the lease had gone.", "")
 	m.forced = m.counter("forced_unlocks_total", "Locks that ForceUnlock of this process has freed.", "")
 	if m.names == nil {
-		for _, kind := range []redlatch.LockKind{redlatch.KindMutex, redlatch.KindFair, redlatch.KindRead, redlatch.KindWrite, redlatch.KindPermit} {
+		for _, kind := range kinds {
 			m.begin([]string{string(kind)})
 		}
 	}

@@ -4,6 +4,7 @@ package clientstats
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redlatch/redlatch"
 )
@@ -11,27 +12,48 @@ import (
 // Clients are the clients whose Stats are exported. The zero value has none. It is safe for
 // concurrent use.
 type Clients struct {
-	mu  sync.Mutex
-	all []*redlatch.Client
+	mu     sync.Mutex
+	all    []*redlatch.Client
+	closed redlatch.Stats // the totals of those that were closed, and are forgotten
+}
+
+// Totals are the Stats of several clients, and the age of the oldest hold of each kind.
+type Totals struct {
+	redlatch.Stats
+	Guarded bool // some client has protected holds, or knows watchdogs
+	Oldest  map[redlatch.LockKind]time.Duration
 }
 
 // Add adds a client, unless it is there.
 func (c *Clients) Add(one *redlatch.Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forgetClosed()
 	if !slices.Contains(c.all, one) {
 		c.all = append(c.all, one)
 	}
 }
 
+// forgetClosed keeps the totals of clients that were closed, and nothing else of them. The mutex is held.
+func (c *Clients) forgetClosed() {
+	c.all = slices.DeleteFunc(c.all, func(one *redlatch.Client) bool {
+		s := one.Stats()
+		if s.Closed {
+			c.closed.FailedRenewals += s.FailedRenewals
+			c.closed.Rescued += s.Rescued
+		}
+		return s.Closed
+	})
+}
+
 // Totals are the Stats of all clients. They know the same watchdogs, or those of their own servers:
 // the fewest that protect holds count.
-func (c *Clients) Totals() (sum redlatch.Stats) {
+func (c *Clients) Totals() Totals {
 	c.mu.Lock()
-	all := c.all
-	c.mu.Unlock()
-	known := false
-	for _, client := range all {
+	defer c.mu.Unlock()
+	c.forgetClosed()
+	sum := Totals{Stats: c.closed, Oldest: make(map[redlatch.LockKind]time.Duration)}
+	for _, client := range c.all {
 		s := client.Stats()
 		sum.Holds += s.Holds
 		sum.Protected += s.Protected
@@ -40,10 +62,13 @@ func (c *Clients) Totals() (sum redlatch.Stats) {
 		sum.FailedRenewals += s.FailedRenewals
 		sum.Rescued += s.Rescued
 		if s.Watchdogs > 0 || s.Protected > 0 {
-			if !known || s.Watchdogs < sum.Watchdogs {
+			if !sum.Guarded || s.Watchdogs < sum.Watchdogs {
 				sum.Watchdogs = s.Watchdogs
 			}
-			known = true
+			sum.Guarded = true
+		}
+		for kind, age := range client.OldestHolds() {
+			sum.Oldest[kind] = max(sum.Oldest[kind], age)
 		}
 	}
 	return sum

@@ -224,6 +224,7 @@ type Stats struct {
 	Losses         int64
 	Rescued        int64
 	Watchdogs      int
+	Closed         bool
 }
 
 // Stats returns a snapshot. It does not touch Redis.
@@ -242,7 +243,27 @@ func (m *Manager) Stats() Stats {
 	if m.session != nil {
 		stats.Watchdogs, stats.Protected = m.session.Watchdogs(), m.protected()
 	}
+	select {
+	case <-m.life.closed:
+		stats.Closed = true
+	default:
+	}
 	return stats
+}
+
+// OldestHolds is how long the oldest hold of each kind is held by now. A kind without holds is left out.
+func (m *Manager) OldestHolds() map[string]time.Duration {
+	ages, now := make(map[string]time.Duration), time.Now()
+	for _, item := range m.engine.Items() {
+		g := item.Subject.(*Grant)
+		g.mu.Lock()
+		for _, h := range g.holds {
+			kind := h.event(g.ref, "").LockKind
+			ages[kind] = max(ages[kind], now.Sub(h.since))
+		}
+		g.mu.Unlock()
+	}
+	return ages
 }
 
 // protected is how many grants the session has entered.
