@@ -31,6 +31,8 @@ var _ Lock = (*Multi)(nil)
 // which they are given here. If such members have one name on several servers, give them in
 // the same order everywhere.
 //
+// There is no largest Multi. Each 100 members cost a round trip to acquire.
+//
 // Every acquisition fails with a *ConfigError if there is no member, or one of another kind.
 // The same error reports two members that are one key on one server, because they would wait
 // for each other. Both sides of one read-write lock are an example.
@@ -56,7 +58,7 @@ func (m *Multi) Err() error { return m.set.Check("NewMulti") }
 // members share that time. The lease of WithLease and the maximum of WithMaxHold begin when
 // the last member was taken, and replicas confirm that lease. WithFencing is for each member.
 //
-// One script takes the mutexes of one client, and in a cluster of one slot, if they are free.
+// One script takes up to 100 mutexes of one client, and in a cluster of one slot, if they are free.
 // If one of them is not free, Lock takes them one after another. While it waits for one, it holds and
 // renews the earlier ones. If one of those is lost meanwhile, Lock begins again. If the
 // members have several clients, Lock waits a few seconds for one, then releases all and begins

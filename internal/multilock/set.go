@@ -19,7 +19,7 @@ type Set struct {
 // Locks makes a set whose members are all taken. No two may have one key.
 func Locks(maker string, members []Member, err error) Set {
 	s := newSet(maker, members, err)
-	if a, _, found := clash(s.Members, Member.sameKey); found && s.Err == nil {
+	if a, _, found := clash(s.Members, func(m Member) string { return m.Ref.Lock }, Member.sameKey); found && s.Err == nil {
 		s.Err = Refuse(maker, "%q is there twice, on %s: the second would wait for the first", a.Ref.Name, a.where())
 	}
 	return s
@@ -28,7 +28,7 @@ func Locks(maker string, members []Member, err error) Set {
 // Servers makes a set of which a majority is taken. No two may be on one server.
 func Servers(maker string, members []Member, err error) Set {
 	s := newSet(maker, members, err)
-	if a, b, found := clash(s.Members, Member.sameServer); found && s.Err == nil {
+	if a, b, found := clash(s.Members, func(Member) string { return "" }, Member.sameServer); found && s.Err == nil {
 		s.Err = Refuse(maker, "%q and %q are both on %s: members are counted by distinct server", a.Ref.Name, b.Ref.Name, a.where())
 	}
 	return s
@@ -50,14 +50,17 @@ func (s Set) Check(maker string) error {
 	return s.Err
 }
 
-// clash finds two members for which same holds.
-func clash(members []Member, same func(Member, Member) bool) (a, b Member, found bool) {
-	for i, a := range members {
-		for _, b := range members[:i] {
+// clash finds two members for which same holds, among those of one kind.
+func clash(members []Member, kind func(Member) string, same func(Member, Member) bool) (a, b Member, found bool) {
+	earlier := make(map[string][]Member)
+	for _, a := range members {
+		of := kind(a)
+		for _, b := range earlier[of] {
 			if same(b, a) {
 				return b, a, true
 			}
 		}
+		earlier[of] = append(earlier[of], a)
 	}
 	return a, b, false
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
@@ -108,6 +110,23 @@ func TestWhatTwoMembersShare(t *testing.T) {
 				t.Errorf("%s: a Quorum of them: %v", name, err)
 			}
 		}
+	}
+}
+
+// Goal: a large Multi is made in little time. Comparing each two of these takes more than ten seconds.
+func TestManyMembersAreComparedByName(t *testing.T) {
+	t.Parallel()
+	server := &Server{Address: "a:1"}
+	members := make([]Member, 40000)
+	for i := range members {
+		members[i] = at(server, 0, strconv.Itoa(i))
+	}
+	began := time.Now()
+	if err := Locks("NewMulti", members, nil).Err; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

@@ -238,3 +238,22 @@ func TestAMemberThatIsNoLockIsNamedAndNothingIsHeld(t *testing.T) {
 		}
 	}
 }
+
+// Goal: a large Multi makes nobody else wait for long. Method: no script takes more than a hundred members.
+func TestALargeMultiIsTakenInParts(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		_ = check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...).Lock(t.Context())).Unlock(t.Context())
+		var names []string
+		for i := range 250 {
+			names = append(names, "m"+strconv.Itoa(i))
+		}
+		before := s.Driver.Trips.Load()
+		h := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, names...)...).Lock(t.Context()))
+		if n := s.Driver.Trips.Load() - before; n != 3 {
+			t.Errorf("250 members were taken in %d requests", n)
+		}
+		if err := h.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
