@@ -14,15 +14,15 @@ import (
 //
 // The error joins those of fn and of the release. It matches ErrLost if the hold was lost while fn
 // ran, even when fn returned nil. If the lock was not acquired, fn is not called and the error is
-// that of Lock. If l or fn is nil, nothing is locked and the error is a *ConfigError. fn need not call Unlock. If it does, fn must report any
+// that of Lock, and matches ErrNotCalled. If l or fn is nil, nothing is locked and the error is a *ConfigError. fn need not call Unlock. If it does, fn must report any
 // error of that Unlock other than ErrLost.
 func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error, opts ...LockOption) (err error) {
 	if err := cmp.Or(lockerr.Missing("lock", l), lockerr.Missing("fn", fn)); err != nil {
-		return err
+		return notCalled{err}
 	}
 	h, err := l.Lock(ctx, opts...)
 	if err != nil {
-		return err
+		return notCalled{err}
 	}
 	defer func() {
 		err = errors.Join(err, h.Unlock(ctx))
@@ -30,8 +30,23 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 			err = errors.Join(err, lost) // fn has unlocked it itself
 		}
 	}()
-	return fn(h.Context(), h)
+	if err = fn(h.Context(), h); errors.Is(err, ErrNotCalled) {
+		err = called{err}
+	}
+	return err
 }
+
+// notCalled is the error of a Do whose function was not called.
+type notCalled struct{ error }
+
+func (n notCalled) Is(target error) bool { return target == ErrNotCalled }
+func (n notCalled) Unwrap() error        { return n.error }
+
+// called is the error of a function. It matches all that the error in it does, but for ErrNotCalled.
+type called struct{ error }
+
+func (c called) Is(target error) bool { return target != ErrNotCalled && errors.Is(c.error, target) }
+func (c called) As(target any) bool   { return errors.As(c.error, target) }
 
 // DoValue is Do for a function with a result. The result is what fn returned, also if there is an
 // error, and the zero value if fn was not called. After ErrLost it may have been made without the
@@ -39,7 +54,7 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 func DoValue[T any](ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) (T, error), opts ...LockOption) (T, error) {
 	var value T
 	if err := lockerr.Missing("fn", fn); err != nil {
-		return value, err
+		return value, notCalled{err}
 	}
 	err := Do(ctx, l, func(ctx context.Context, h *Hold) (err error) {
 		value, err = fn(ctx, h)

@@ -19,6 +19,11 @@ var (
 	// ErrReleased: the hold was released or detached by its holder.
 	ErrReleased = lockerr.ErrReleased
 
+	// ErrNotCalled: Do or DoValue did not call its function, because the lock was not acquired. The
+	// error also matches the reason. An error of the function never matches ErrNotCalled, even if that
+	// comes from a Do inside it.
+	ErrNotCalled = lockerr.ErrNotCalled
+
 	// ErrReentry: the context stems from a hold of this lock, and asks for it under
 	// another owner. Waiting would be a deadlock. See Client.WithOwner.
 	ErrReentry = lockerr.ErrReentry

@@ -14,6 +14,7 @@ var (
 	ErrNotAcquired    = errors.New("not acquired")
 	ErrLost           = errors.New("hold lost")
 	ErrReleased       = errors.New("hold released")
+	ErrNotCalled      = errors.New("the function was not called")
 	ErrReentry        = errors.New("already held by this context")
 	ErrUpgrade        = errors.New("held for reading, cannot be taken for writing")
 	ErrUnknownOutcome = errors.New("outcome unknown")

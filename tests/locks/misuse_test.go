@@ -121,3 +121,39 @@ func TestTheLastOfEqualOptionsCounts(t *testing.T) {
 		_ = h.Unlock(s.Limited())
 	})
 }
+
+// Goal: a caller of Do can tell that its function was not called from an error of the function, also if that has an
+// inner lock that was not acquired.
+func TestDoTellsWhetherItsFunctionWasCalled(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx := t.Context()
+		held := check.Must(s.Client.Mutex("held").Lock(ctx))
+		nothing := func(context.Context, *redlatch.Hold) error { return nil }
+		inner := func(ctx context.Context, _ *redlatch.Hold) error {
+			return fmt.Errorf("inner: %w", redlatch.Do(ctx, s.Client.Mutex("held"), nothing, redlatch.WithWait(0)))
+		}
+		for _, c := range []struct {
+			name     string
+			err      error
+			uncalled bool
+			matches  error
+		}{
+			{"held", redlatch.Do(ctx, s.Client.Mutex("held"), nothing, redlatch.WithWait(0)), true, redlatch.ErrNotAcquired},
+			{"inner", redlatch.Do(ctx, s.Client.Mutex("free"), inner), false, redlatch.ErrNotAcquired},
+			{"nil", redlatch.Do(ctx, nil, nothing), true, nil},
+			{"a bad name", redlatch.Do(ctx, s.Client.Mutex(""), nothing), true, redlatch.ErrInvalidName},
+		} {
+			if c.err == nil || errors.Is(c.err, redlatch.ErrNotCalled) != c.uncalled || c.matches != nil && !errors.Is(c.err, c.matches) {
+				t.Errorf("%s: %v", c.name, c.err)
+			}
+		}
+		_, err := redlatch.DoValue(ctx, s.Client.Mutex("held"), func(context.Context, *redlatch.Hold) (int, error) { return 1, nil }, redlatch.WithWait(0))
+		if !errors.Is(err, redlatch.ErrNotCalled) {
+			t.Error("DoValue:", err)
+		}
+		if _, wrong := errors.AsType[*redlatch.ConfigError](redlatch.Do(ctx, nil, nothing)); !wrong {
+			t.Error("a missing lock is no ConfigError")
+		}
+		check.Is(t, "Unlock", held.Unlock(ctx))
+	})
+}
