@@ -69,9 +69,17 @@ func (g *Grant) forget() {
 
 // lose ends the grant with ErrLost. The mutex is held.
 func (g *Grant) lose(why error) {
-	m, first := g.manager, &g.first
-	err, event := g.ref.lostError("lock", why), first.event(g.ref, EventLost)
-	event.Err, event.Loss = err, loss(g.Term(), why)
+	m, first, term := g.manager, &g.first, g.Term()
+	event := first.event(g.ref, EventLost)
+	event.Loss = loss(term, why)
+	switch {
+	case event.Loss == LossEnded && term.Final():
+		why = errMaxHold
+	case event.Loss == LossEnded:
+		why = errFixedLease
+	}
+	err := g.ref.lostError("lock", why)
+	event.Err = err
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.finish(err)
 	m.reporter.add(func() {

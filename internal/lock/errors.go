@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -15,6 +16,17 @@ var (
 	errNotGranted    = errors.New("it was never granted")
 	errOuterGone     = errors.New("the owner's outer hold was gone when it re-entered")
 	errGoneAtRelease = errors.New("it was gone before it was released")
+)
+
+// endedInTime is renew.ErrExpired for a hold that ends when its caller said.
+type endedInTime string
+
+func (e endedInTime) Error() string        { return string(e) }
+func (e endedInTime) Is(target error) bool { return target == renew.ErrExpired }
+
+const (
+	errFixedLease endedInTime = "its fixed lease has ended"
+	errMaxHold    endedInTime = "its longest time has passed"
 )
 
 // refusal is the error of an attempt that has taken nothing, or of a repeated one of which that

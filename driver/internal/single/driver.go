@@ -112,7 +112,7 @@ func (d *Driver) Pipeline(ctx context.Context, commands ...driver.Command) []dri
 func (d *Driver) DoTwo(ctx context.Context, one, two driver.Command) (driver.Reply, driver.Reply) {
 	if link := d.link.Load(); link != nil && call.Check(ctx, one, two) == nil && link.queue.tryEnter() {
 		both := pairs.Get().(*[2]rueidis.Completed)
-		both[0], both[1] = build(link, one), build(link, two)
+		both[0], both[1] = arbitrary(link.client, one), arbitrary(link.client, two)
 		results := link.client.DoMulti(withoutDeadline(ctx), both[:]...)
 		d.leave(ctx, link, results[0])
 		first, second := d.reply(ctx, link, results[0]), d.reply(ctx, link, results[1])
