@@ -78,5 +78,5 @@ func (m *FairMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, erro
 // Status reads who holds the mutex and who waits for it, in the order of the queue: the
 // first 10,000. It changes nothing. See Mutex.Status.
 func (m *FairMutex) Status(ctx context.Context) (Status, error) {
-	return status(ctx, &m.ref)
+	return status(ctx, &m.ref, "")
 }

@@ -109,5 +109,11 @@ func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error)
 // Status reads who holds the lock, on which side, how often, and for how much longer. It
 // changes nothing. See Mutex.Status.
 func (m *RWMutex) Status(ctx context.Context) (Status, error) {
-	return status(ctx, &m.write)
+	return status(ctx, &m.write, "")
+}
+
+// StatusOf is Status with no other owner among the Holders. So HeldBy finds that owner also where more
+// readers hold the lock than Status names.
+func (m *RWMutex) StatusOf(ctx context.Context, owner string) (Status, error) {
+	return status(ctx, &m.write, owner)
 }

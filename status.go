@@ -11,7 +11,8 @@ import (
 type Status struct {
 	Locked  bool
 	Mode    Mode          // "" while free
-	Holders []Holder      // who holds it
+	Owners  int           // how many hold it
+	Holders []Holder      // who they are; of more than a thousand readers, about the first thousand
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
 	Queue   []Waiter      // who waits for a fair lock, the next first
@@ -43,8 +44,8 @@ type Holder struct {
 	Name  string        // Config.Name of its client, "" if unknown
 }
 
-// HeldBy says whether owner, as Hold.Owner gives it, is among the holders, and with
-// how many holds.
+// HeldBy says whether owner, as Hold.Owner gives it, is among the Holders, and with
+// how many holds. Of a lock with very many readers, RWMutex.StatusOf reads that owner.
 func (s Status) HeldBy(owner string) (count int, held bool) {
 	for _, h := range s.Holders {
 		if h.Owner == owner {
@@ -64,15 +65,15 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 //
 // Errors: ErrWrongType if the key is something else; ErrInvalidName; ErrClosed.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
-	return status(ctx, &m.ref)
+	return status(ctx, &m.ref, "")
 }
 
-func status(ctx context.Context, r *lock.Ref) (Status, error) {
-	seen, err := r.Status(ctx)
+func status(ctx context.Context, r *lock.Ref, owner string) (Status, error) {
+	seen, err := r.Status(ctx, owner)
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Locked: seen.Mode != "", Mode: Mode(seen.Mode), TTL: seen.TTL, Token: seen.Token}
+	s := Status{Locked: seen.Mode != "", Mode: Mode(seen.Mode), Owners: seen.Owners, TTL: seen.TTL, Token: seen.Token}
 	for _, h := range seen.Holders {
 		s.Holders = append(s.Holders, Holder(h))
 	}

@@ -72,6 +72,9 @@ func (c *change) add(kind EventKind, owner string, p *Process, ttl time.Duration
 // ended are the holders that do not hold it any more. They come first, because others take the lock
 // after them.
 func (c *change) ended() {
+	if c.next.cut() {
+		return
+	}
 	for _, h := range c.prev.Holders {
 		if find(c.next.Holders, h) != nil {
 			continue
@@ -83,6 +86,9 @@ func (c *change) ended() {
 		}
 	}
 }
+
+// cut says that Holders does not name all. Who is missing there may hold the lock all the same.
+func (l Lock) cut() bool { return l.Owners > len(l.Holders) }
 
 // passed is the time between the two readings. A reply may arrive long after the server has read the
 // lock, so the server's clock tells it better.
@@ -117,6 +123,9 @@ const grew = 200 * time.Millisecond
 func (c *change) holders() {
 	for _, h := range c.next.Holders {
 		was := find(c.prev.Holders, h)
+		if was == nil && c.prev.cut() {
+			continue
+		}
 		if was == nil {
 			c.add(EventGranted, h.Owner, h.Process, h.TTL, "holds it%s, %s", side(c.next, h), left(h.TTL))
 			continue

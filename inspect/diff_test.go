@@ -31,6 +31,7 @@ func TestDiff(t *testing.T) {
 			}
 		}
 	}
+	cut := func(l *inspect.Lock) { l.Owners = 2000 }
 	waiting := func(n int) func(*inspect.Lock) { return func(l *inspect.Lock) { l.Waiting = n } }
 	protected := func(p inspect.Protection) func(*inspect.Lock) {
 		return func(l *inspect.Lock) { l.Holders[0].Protection = &p }
@@ -41,27 +42,29 @@ func TestDiff(t *testing.T) {
 		prev, next []inspect.Lock
 		want       string
 	}{
-		"granted":              {nil, []inspect.Lock{held(0, 30*s)}, "granted a:1"},
-		"granted after a look": {[]inspect.Lock{free(0)}, []inspect.Lock{held(s, 30*s)}, "granted a:1"},
-		"time passes":          {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s)}, ""},
-		"time jitters":         {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s+190*time.Millisecond)}, ""},
-		"renewed":              {[]inspect.Lock{held(0, 20*s)}, []inspect.Lock{held(s, 29*s)}, "renewed a:1"},
-		"without an expiry":    {[]inspect.Lock{held(0, -1)}, []inspect.Lock{held(s, -1)}, ""},
-		"without one now":      {[]inspect.Lock{held(0, s)}, []inspect.Lock{held(s, -1)}, "renewed a:1"},
-		"with one now":         {[]inspect.Lock{held(0, -1)}, []inspect.Lock{held(s, s)}, ""},
-		"released":             {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{free(s)}, "released a:1"},
-		"released and gone":    {[]inspect.Lock{held(0, 30*s)}, nil, "released a:1"},
-		"expired":              {[]inspect.Lock{held(0, s/2)}, []inspect.Lock{free(s)}, "expired a:1"},
-		"expired and gone":     {[]inspect.Lock{held(0, s/2)}, nil, "expired a:1"},
-		"endless and gone":     {[]inspect.Lock{held(0, -1)}, nil, "released a:1"},
-		"handed over":          {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 30*s, by("b:1"))}, "released a:1, granted b:1"},
-		"reentry":              {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, func(l *inspect.Lock) { l.Holders[0].Count = 2 })}, "reentry a:1"},
-		"joins the queue":      {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, queue("b:1", "c:1"))}, "waits b:1, waits c:1"},
-		"leaves the queue":     {[]inspect.Lock{held(0, 30*s, queue("b:1", "c:1"))}, []inspect.Lock{held(s, 29*s, queue("c:1"))}, "left b:1"},
-		"its turn":             {[]inspect.Lock{held(0, 30*s, queue("b:1"))}, []inspect.Lock{held(s, 30*s, by("b:1"))}, "released a:1, granted b:1"},
-		"more listen":          {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, waiting(2))}, "waits "},
-		"fewer listen":         {[]inspect.Lock{held(0, 30*s, waiting(2))}, []inspect.Lock{held(s, 29*s, waiting(1))}, "left "},
-		"unknown listeners":    {[]inspect.Lock{held(0, 30*s, waiting(-1))}, []inspect.Lock{held(s, 29*s, waiting(1))}, ""},
+		"granted":                          {nil, []inspect.Lock{held(0, 30*s)}, "granted a:1"},
+		"granted after a look":             {[]inspect.Lock{free(0)}, []inspect.Lock{held(s, 30*s)}, "granted a:1"},
+		"time passes":                      {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s)}, ""},
+		"time jitters":                     {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s+190*time.Millisecond)}, ""},
+		"renewed":                          {[]inspect.Lock{held(0, 20*s)}, []inspect.Lock{held(s, 29*s)}, "renewed a:1"},
+		"without an expiry":                {[]inspect.Lock{held(0, -1)}, []inspect.Lock{held(s, -1)}, ""},
+		"without one now":                  {[]inspect.Lock{held(0, s)}, []inspect.Lock{held(s, -1)}, "renewed a:1"},
+		"with one now":                     {[]inspect.Lock{held(0, -1)}, []inspect.Lock{held(s, s)}, ""},
+		"released":                         {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{free(s)}, "released a:1"},
+		"released and gone":                {[]inspect.Lock{held(0, 30*s)}, nil, "released a:1"},
+		"expired":                          {[]inspect.Lock{held(0, s/2)}, []inspect.Lock{free(s)}, "expired a:1"},
+		"expired and gone":                 {[]inspect.Lock{held(0, s/2)}, nil, "expired a:1"},
+		"endless and gone":                 {[]inspect.Lock{held(0, -1)}, nil, "released a:1"},
+		"handed over":                      {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 30*s, by("b:1"))}, "released a:1, granted b:1"},
+		"reentry":                          {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, func(l *inspect.Lock) { l.Holders[0].Count = 2 })}, "reentry a:1"},
+		"of very many, others are named":   {[]inspect.Lock{held(0, 30*s, cut)}, []inspect.Lock{held(s, 29*s, cut, by("b:1"))}, ""},
+		"of very many, one is still named": {[]inspect.Lock{held(0, 20*s, cut)}, []inspect.Lock{held(s, 29*s, cut)}, "renewed a:1"},
+		"joins the queue":                  {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, queue("b:1", "c:1"))}, "waits b:1, waits c:1"},
+		"leaves the queue":                 {[]inspect.Lock{held(0, 30*s, queue("b:1", "c:1"))}, []inspect.Lock{held(s, 29*s, queue("c:1"))}, "left b:1"},
+		"its turn":                         {[]inspect.Lock{held(0, 30*s, queue("b:1"))}, []inspect.Lock{held(s, 30*s, by("b:1"))}, "released a:1, granted b:1"},
+		"more listen":                      {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, waiting(2))}, "waits "},
+		"fewer listen":                     {[]inspect.Lock{held(0, 30*s, waiting(2))}, []inspect.Lock{held(s, 29*s, waiting(1))}, "left "},
+		"unknown listeners":                {[]inspect.Lock{held(0, 30*s, waiting(-1))}, []inspect.Lock{held(s, 29*s, waiting(1))}, ""},
 		"paused": {[]inspect.Lock{held(0, 30*s, protected(inspect.Protection{Alive: true}))},
 			[]inspect.Lock{held(s, 29*s, protected(inspect.Protection{}))}, "paused a:1"},
 		"resumed": {[]inspect.Lock{held(0, 30*s, protected(inspect.Protection{}))},

@@ -47,17 +47,19 @@ func readInherited() (inheritedHolds, error) {
 // find returns the hold under which this process runs already, or nil. Redis has the
 // last word: what the environment tells may be long over.
 func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name string) (*inheritedHold, time.Time, error) {
-	if !slices.ContainsFunc(h, func(one inheritedHold) bool { return one.Lock == name }) {
-		return nil, time.Time{}, nil
-	}
-	asked := time.Now()
-	status, err := readStatus(ctx, client, name)
-	if err != nil {
-		return nil, time.Time{}, failed(err)
-	}
 	for _, one := range h {
-		if _, held := status.HeldBy(one.Owner); held && one.Lock == name {
-			return &one, asked.Add(trusted(status.TTL)), nil
+		if one.Lock != name {
+			continue
+		}
+		asked := time.Now()
+		status, err := readStatusOf(ctx, client, name, one.Owner)
+		if err != nil {
+			return nil, time.Time{}, failed(err)
+		}
+		for _, holder := range status.Holders {
+			if holder.Owner == one.Owner {
+				return &one, asked.Add(trusted(holder.TTL)), nil
+			}
 		}
 	}
 	return nil, time.Time{}, nil

@@ -52,6 +52,7 @@ type statusReport struct {
 	Mode      string         `json:"mode"`
 	TTLMillis int64          `json:"ttl_ms"`
 	Token     int64          `json:"token"`
+	Owners    int            `json:"owners"` // how many hold it
 	Holders   []holderReport `json:"holders"`
 	Queue     []waiterReport `json:"queue"` // of a fair lock, the next first
 }
@@ -73,7 +74,7 @@ type holderReport struct {
 func newStatusReport(name string, status redlatch.Status) statusReport {
 	report := statusReport{
 		Lock: name, Locked: status.Locked, Mode: string(status.Mode),
-		TTLMillis: millis(status.TTL), Token: status.Token,
+		TTLMillis: millis(status.TTL), Token: status.Token, Owners: status.Owners,
 		Holders: []holderReport{}, Queue: []waiterReport{},
 	}
 	for _, w := range status.Queue {

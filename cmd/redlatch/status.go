@@ -99,9 +99,15 @@ func someNames(cmd *cobra.Command, args []string) error {
 
 // readStatus reads the status of a lock of any kind. A mutex is a fair lock without a queue.
 func readStatus(ctx context.Context, client *redlatch.Client, name string) (redlatch.Status, error) {
+	return readStatusOf(ctx, client, name, "")
+}
+
+// readStatusOf is readStatus that names no other reader than owner. A list of all may be cut, so it
+// does not say whether one owner holds the lock.
+func readStatusOf(ctx context.Context, client *redlatch.Client, name, owner string) (redlatch.Status, error) {
 	status, err := client.FairMutex(name).Status(ctx)
 	if errors.Is(err, redlatch.ErrWrongType) {
-		if other, err := client.RWMutex(name).Status(ctx); err == nil {
+		if other, err := client.RWMutex(name).StatusOf(ctx, owner); err == nil {
 			return other, nil
 		}
 	}
@@ -110,13 +116,13 @@ func readStatus(ctx context.Context, client *redlatch.Client, name string) (redl
 
 // describe is a status in words, on one line.
 func describe(status redlatch.Status) string {
-	n := len(status.Holders)
+	n := status.Owners
 	switch {
 	case !status.Locked:
 		return "free"
 	case status.Mode == "read" && n > 1:
 		return fmt.Sprintf("held by %d readers, %s", n, left(status.TTL))
-	case n == 0 || n > 2: // a writer reads beside itself, and nobody else does
+	case n > 2 || len(status.Holders) < n: // a writer reads beside itself, and nobody else does
 		return fmt.Sprintf("held by %d owners, %s", n, left(status.TTL))
 	}
 	var holders []string
@@ -133,10 +139,13 @@ func describe(status redlatch.Status) string {
 // details are a line for each of several holders, and for each waiter.
 func details(status redlatch.Status) string {
 	var lines strings.Builder
-	if len(status.Holders) > 1 {
+	if status.Owners > 1 {
 		for _, h := range status.Holders {
 			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], shown(h.Owner, h.Name), h.Count, left(h.TTL))
 		}
+	}
+	if more := status.Owners - len(status.Holders); more > 0 {
+		fmt.Fprintf(&lines, "  and %d more\n", more)
 	}
 	for i, w := range status.Queue {
 		fmt.Fprintf(&lines, "  waits %d. %s, counts as alive until %s\n", i+1, shown(w.Owner, w.Name), w.Deadline.UTC().Format(time.RFC3339))

@@ -35,8 +35,8 @@ func newUnlock() *cobra.Command {
 this until its next renewal, within a third of its lease. It works on until
 then. If the holder is redlatch run, it then stops its command.
 
-At a terminal unlock asks first. It frees the lock only if the holder is still
-the one that it has named. Without a terminal it needs --yes.
+At a terminal unlock asks first. It takes the lock only from the owners that it
+has named. Without a terminal it needs --yes.
 
 --if-owner frees the lock only from that owner. Other readers of a read-write
 lock keep their holds.
@@ -48,7 +48,7 @@ the terminal.
 With --json it prints an object with a "result":
 
   freed  the lock is free now
-  taken  one of several owners has lost it
+  taken  some of several owners have lost it
   free   it was free already
   left   it was not changed
 
@@ -87,34 +87,46 @@ func (f *unlockFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer closeClient(client)
-	status, err := readStatus(ctx, client, name)
+	status, err := readStatusOf(ctx, client, name, f.owner)
+	_, held := status.HeldBy(f.owner)
+	if as, wrong := strconv.Unquote(f.owner); wrong == nil && err == nil && !held {
+		f.owner = as // status quotes a name that is no printable word
+		status, err = readStatusOf(ctx, client, name, as)
+		_, held = status.HeldBy(as)
+	}
 	if err != nil {
 		return failed(err)
-	}
-	_, held := status.HeldBy(f.owner)
-	if as, err := strconv.Unquote(f.owner); err == nil && !held {
-		if _, held = status.HeldBy(as); held {
-			f.owner = as // status quotes a name that is no printable word
-		}
 	}
 	switch {
 	case !status.Locked:
 		return f.free(cmd, name)
 	case f.owner != "" && !held:
 		return f.left(cmd, name, status, fmt.Errorf("lock %q is not held by %s but %s; it was left alone", name, protocol.Show(f.owner), describe(status)))
+	case !f.yes && f.owner == "" && len(status.Holders) < status.Owners:
+		return f.left(cmd, name, status, fmt.Errorf("lock %q is %s, which are more owners than can be shown; --yes frees it from all of them", name, describe(status)))
 	case !f.yes && !f.ask(cmd, name, status):
 		return f.left(cmd, name, status, fmt.Errorf("lock %q was left alone", name))
 	}
-	forced, err := f.take(ctx, client, name, status)
+	from, err := f.take(ctx, client, name, status)
 	switch {
 	case err != nil:
 		return failed(err)
-	case !forced:
+	case from == 0:
 		return f.changed(cmd, client, name)
-	case f.owner != "" && len(status.Holders) > 1:
-		return f.report(cmd, "taken", name, status, "taken from "+protocol.Show(f.owner)+"; it was "+describe(status))
+	case status.Mode != redlatch.ModeExclusive && (f.owner != "" || !f.yes):
+		if now, err := readStatus(ctx, client, name); err == nil && now.Locked {
+			return f.report(cmd, "taken", name, status, fmt.Sprintf("taken from %s; it is %s", owners(from, status), describe(now)))
+		}
 	}
 	return f.report(cmd, "freed", name, status, "freed; it was "+describe(status))
+}
+
+// owners names one owner, or says how many there are.
+func owners(n int, status redlatch.Status) string {
+	if n == 1 && len(status.Holders) == 1 {
+		return protocol.Show(status.Holders[0].Owner)
+	}
+	return fmt.Sprintf("%d owners", n)
 }
 
 // unlockReport is an outcome for scripts. docs/cli.md describes the fields, which stay.
@@ -153,7 +165,7 @@ func (f *unlockFlags) free(cmd *cobra.Command, name string) error {
 
 // ask asks at the terminal. Only "y" and "yes" mean yes.
 func (f *unlockFlags) ask(cmd *cobra.Command, name string, status redlatch.Status) bool {
-	fmt.Fprintf(cmd.ErrOrStderr(), "Lock %q is %s.\nIts holder works on until its next renewal. Take it away? [y/N] ", name, describe(status))
+	fmt.Fprintf(cmd.ErrOrStderr(), "Lock %q is %s.\n%sIts holder works on until its next renewal. Take it away? [y/N] ", name, describe(status), details(status))
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false
@@ -168,34 +180,35 @@ type forceable interface {
 	ForceUnlockIf(ctx context.Context, owner string) (bool, error)
 }
 
-// take frees the lock, or takes it from one owner. The answer at the terminal was about one
-// holder, and not about the next.
-func (f *unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (bool, error) {
-	owner := f.owner
+// take frees the lock, or takes it from those owners that --if-owner or the terminal has named, and from
+// no other: each script compares. It returns from how many owners.
+func (f *unlockFlags) take(ctx context.Context, client *redlatch.Client, name string, seen redlatch.Status) (from int, err error) {
 	var lock forceable = client.Mutex(name)
 	switch {
-	case seen.Mode != "exclusive":
+	case seen.Mode != redlatch.ModeExclusive:
 		lock = client.RWMutex(name)
 	case len(seen.Queue) > 0:
 		lock = client.FairMutex(name) // tells the next in the queue
 	}
-	if !f.yes && owner == "" {
-		owner = onlyOwner(seen)
+	if f.yes && f.owner == "" {
+		forced, err := lock.ForceUnlock(ctx)
+		return map[bool]int{true: seen.Owners}[forced], err
 	}
-	if owner == "" {
-		return lock.ForceUnlock(ctx)
-	}
-	return lock.ForceUnlockIf(ctx, owner)
-}
-
-// onlyOwner returns the owner of a lock that has one, or "". It may hold both sides.
-func onlyOwner(seen redlatch.Status) string {
+	done := make(map[string]bool) // a writer may read as well
 	for _, h := range seen.Holders {
-		if h.Owner != seen.Holders[0].Owner {
-			return ""
+		if done[h.Owner] {
+			continue
+		}
+		done[h.Owner] = true
+		forced, err := lock.ForceUnlockIf(ctx, h.Owner)
+		if err != nil {
+			return from, fmt.Errorf("%w; it was taken from %d owners before", err, from)
+		}
+		if forced {
+			from++
 		}
 	}
-	return seen.Holders[0].Owner
+	return from, nil
 }
 
 // changed reports a lock that had another holder, or none, when it was to be freed.

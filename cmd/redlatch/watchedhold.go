@@ -47,7 +47,7 @@ func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name st
 		case <-ctx.Done():
 			return
 		}
-		status, err := readStatus(ctx, client, name)
+		status, err := readStatusOf(ctx, client, name, w.Owner())
 		if _, held := status.HeldBy(w.Owner()); err == nil && !held {
 			close(w.gone)
 			return

@@ -198,9 +198,9 @@ func (r *reading) holders(ctx context.Context) {
 	var calls []script.Call
 	for _, s := range r.order {
 		if s.rw {
-			calls = append(calls, script.NewRW(s.name, protocol.Plain).Status()...)
+			calls = append(calls, script.NewRW(s.name, protocol.Plain).Status("")...)
 		} else {
-			calls = append(calls, script.NewFair(s.name, 0, protocol.Plain).Status()...)
+			calls = append(calls, script.NewFair(s.name, 0, protocol.Plain).Status("")...)
 		}
 	}
 	results := r.each(ctx, calls...)
@@ -264,6 +264,7 @@ func (r *reading) readWrite(s subject, status script.Result) {
 	if err != nil {
 		return
 	}
+	r.graph.LeftOut = r.graph.LeftOut || state.Owners > len(state.Holders)
 	for _, w := range r.locks[s] {
 		var seen []string // a writer may read as well
 		for _, field := range state.Holders {

@@ -15,6 +15,7 @@ import (
 // Status is a lock at one moment, as Redis has it. See redlatch.Status.
 type Status struct {
 	Mode    string // "" while it is free
+	Owners  int    // how many there are
 	Holders []Holder
 	TTL     time.Duration
 	Token   int64
@@ -37,11 +38,11 @@ type Waiter struct {
 	Name     string // of its client, "" if unknown
 }
 
-// Status reads who holds the lock and who waits for it.
-func (r *Ref) Status(ctx context.Context) (Status, error) {
+// Status reads who holds the lock and who waits for it. With an owner it names no other reader.
+func (r *Ref) Status(ctx context.Context, owner string) (Status, error) {
 	const verb = "status of"
 	began := time.Now()
-	results, err := r.Ask(ctx, verb, r.lockMode().Status()...)
+	results, err := r.Ask(ctx, verb, r.lockMode().Status(owner)...)
 	if err != nil {
 		return Status{}, err
 	}
@@ -100,7 +101,7 @@ func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 // readStatus reads the replies of all modes.
 func (r *Ref) readStatus(results []script.Result) (Status, error) {
 	state, err := r.lockMode().ReadStatus(results[0].Reply)
-	status := Status{Mode: state.Mode, Token: state.Token}
+	status := Status{Mode: state.Mode, Owners: state.Owners, Token: state.Token}
 	if err != nil {
 		return status, err
 	}

@@ -91,8 +91,8 @@ func (f Fair) Force(owner string) Call {
 }
 
 // Status also reads the first 10,000 waiters of the queue. ReadQueue reads the second reply.
-func (f Fair) Status() []Call {
-	return append(f.Mutex.Status(), fairStatusScript.call(2, f.queue, f.deadlines))
+func (f Fair) Status(owner string) []Call {
+	return append(f.Mutex.Status(owner), fairStatusScript.call(2, f.queue, f.deadlines))
 }
 
 // Queued is one waiter of a queue.

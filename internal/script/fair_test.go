@@ -277,7 +277,7 @@ func TestOnlyABoundedPartOfAQueueIsRead(t *testing.T) {
 			}
 			s.must(t, push...)
 		}
-		queue, err := script.ReadQueue(s.run(t, fair.Status()[1]))
+		queue, err := script.ReadQueue(s.run(t, fair.Status("")[1]))
 		if err != nil || len(queue) != 10000 || queue[9999].Owner != "x:9999" {
 			t.Errorf("%d waiters, %v", len(queue), err)
 		}

@@ -39,7 +39,7 @@ func TestLongNoFairVerbIsHeldUpByAStrangeQueue(t *testing.T) {
 			for verb, call := range map[string]script.Call{
 				"queue": fair.Acquire(me, script.Counts{Writes: 1}, lease, true), "try": fair.Acquire(me, script.Counts{Writes: 1}, lease, false),
 				"leave": fair.Release(me, 0, script.Counts{}, lease), "release": fair.Release("holder:1", 0, script.Counts{}, lease), "force": fair.Force("holder:1"),
-				"a keep-alive": fair.KeepAlive(me[:36], named, gone), "status": fair.Status()[1], "inspect": script.Inspect("job", 1000, false),
+				"a keep-alive": fair.KeepAlive(me[:36], named, gone), "status": fair.Status("")[1], "inspect": script.Inspect("job", 1000, false),
 			} {
 				best := time.Hour
 				for range 5 {

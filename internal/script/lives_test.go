@@ -115,7 +115,7 @@ func (l *lives) acquire(r randomCall) error {
 	if err := l.after(l.lock().Acquire(r.owner, c, r.lease, false), l.reads(r.owner, c.Reads)); err != nil {
 		return err
 	}
-	fields, err := (script.RW{}).ReadStatus(l.run(l.t, l.lock().Status()[0]))
+	fields, err := (script.RW{}).ReadStatus(l.run(l.t, l.lock().Status("")[0]))
 	for _, h := range fields.Holders {
 		if h.Name == r.owner && c.Reads > 0 || h.Name == protocol.WriterField(r.owner) {
 			l.counts[r.owner] = c
@@ -157,10 +157,10 @@ func (l *lives) force(r randomCall) error {
 }
 
 func (l *lives) look(randomCall) error {
-	if err := l.after(l.lock().Status()[0], l.reads("", 0)); err != nil {
+	if err := l.after(l.lock().Status("")[0], l.reads("", 0)); err != nil {
 		return err
 	}
-	return l.after(script.Mutex{Lock: l.key + "mutex"}.Status()[0], l.reads("", 0))
+	return l.after(script.Mutex{Lock: l.key + "mutex"}.Status("")[0], l.reads("", 0))
 }
 
 func (l *lives) mutex(r randomCall) error {

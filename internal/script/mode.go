@@ -27,8 +27,8 @@ type LockMode interface {
 	Mode
 	// Force frees the lock, whoever holds it; with an owner, if that owner does.
 	Force(owner string) Call
-	// Status reads the lock, and ReadStatus the first reply.
-	Status() []Call
+	// Status reads the lock, and ReadStatus the first reply. With an owner it need not name others.
+	Status(owner string) []Call
 	ReadStatus(r driver.Reply) (State, error)
 }
 
@@ -41,7 +41,8 @@ type State struct {
 	TTL     time.Duration // negative without expiry
 	Token   int64         // the last fencing token issued, 0 if none
 	Mode    string        // "exclusive", "read", "write", or "" when free
-	Holders []Field
+	Owners  int           // how many fields of owners it has
+	Holders []Field       // of about the first thousand
 }
 
 // Field is one owner in the lock's hash.

@@ -203,7 +203,7 @@ func (m Mutex) Force(owner string) Call {
 	return forceScript.call(1, from(owner, m.Lock, m.Channel, m.Via.Unlocked())...)
 }
 
-// from are the words of a call that forces a lock, from one owner or from whoever holds it.
+// from are the words of a call that is about one owner, or about whoever holds the lock.
 func from(owner string, words ...string) []string {
 	if owner != "" {
 		words = append(words, owner)
@@ -222,7 +222,7 @@ func ReadForced(r driver.Reply) (bool, error) {
 }
 
 // Status reads the lock and the counter of its fencing tokens.
-func (m Mutex) Status() []Call {
+func (m Mutex) Status(string) []Call {
 	return []Call{statusScript.call(2, m.Lock, protocol.TokenKey(m.Lock))}
 }
 
@@ -230,7 +230,7 @@ func (m Mutex) Status() []Call {
 func (m Mutex) ReadStatus(r driver.Reply) (State, error) {
 	state, fields, err := readState(statusScript, r, 2, 2)
 	for field := range slices.Chunk(fields, 2) {
-		state.Mode = "exclusive"
+		state.Mode, state.Owners = "exclusive", 1
 		state.Holders = append(state.Holders, Field{Name: field[0].Str, Count: field[1].Str, TTL: state.TTL})
 	}
 	return state, err

@@ -147,7 +147,7 @@ func forceFrom(owner string) func(string) script.Call {
 	}
 }
 
-func status(key string) script.Call { return script.Mutex{Lock: key}.Status()[0] }
+func status(key string) script.Call { return script.Mutex{Lock: key}.Status("")[0] }
 
 func TestEveryReplyLeavesTheStateThatTheHeaderPromises(t *testing.T) {
 	t.Parallel()

@@ -201,7 +201,7 @@ func TestStatusDoesNotDependOnTheCounter(t *testing.T) {
 		s.must(t, "FLUSHALL")
 		s.must(t, words...)
 		s.run(t, script.Mutex{Lock: "job"}.Acquire(plainOwner+":1", script.Counts{Writes: 1}, lease, false))
-		state, err := (script.Mutex{}).ReadStatus(s.run(t, script.Mutex{Lock: "job"}.Status()[0]))
+		state, err := (script.Mutex{}).ReadStatus(s.run(t, script.Mutex{Lock: "job"}.Status("")[0]))
 		if err != nil {
 			t.Errorf("the counter is a %s: status of a sound mutex: %v", what, err)
 		}

@@ -285,7 +285,7 @@ func (b *bench) forget(m move) error {
 // compare holds the server against the model.
 func (b *bench) compare() error {
 	for lock, key := range b.locks {
-		result, err := b.runner.Run(context.Background(), b.mutex(lock).Status()[0])
+		result, err := b.runner.Run(context.Background(), b.mutex(lock).Status("")[0])
 		if err != nil {
 			return err
 		}

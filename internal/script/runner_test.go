@@ -22,7 +22,7 @@ const ms = time.Millisecond
 var (
 	take = script.Mutex{Lock: "job"}.Acquire(me, script.Counts{Writes: 1}, lease, false)
 	free = script.Mutex{Lock: "job", Channel: "chan", Via: protocol.Plain}.Release(other, 0, script.Counts{}, lease)
-	ask  = script.Mutex{Lock: "job"}.Status()[0]
+	ask  = script.Mutex{Lock: "job"}.Status("")[0]
 )
 
 // moments are when the requests left.

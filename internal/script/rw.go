@@ -74,16 +74,16 @@ func (l RW) Force(owner string) Call {
 	return rwForceScript.call(1, from(owner, l.Lock, protocol.ReadTimeoutPrefix(l.Lock), l.Channel, l.Via.Unlocked(), l.Via.ReadUnlocked())...)
 }
 
-// Status reads the lock and the counter of its fencing tokens.
-func (l RW) Status() []Call {
-	return []Call{rwStatusScript.call(2, l.Lock, protocol.TokenKey(l.Lock), protocol.ReadTimeoutPrefix(l.Lock))}
+// Status reads the lock and the counter of its fencing tokens. With an owner it names no other.
+func (l RW) Status(owner string) []Call {
+	return []Call{rwStatusScript.call(2, from(owner, l.Lock, protocol.TokenKey(l.Lock), protocol.ReadTimeoutPrefix(l.Lock))...)}
 }
 
 // ReadStatus reads the reply of Status.
 func (l RW) ReadStatus(r driver.Reply) (State, error) {
-	state, fields, err := readState(rwStatusScript, r, 3, 3)
+	state, fields, err := readState(rwStatusScript, r, 4, 3)
 	if err == nil {
-		state.Mode = r.Array[2].Str
+		state.Mode, state.Owners = r.Array[2].Str, int(r.Array[3].Int)
 	}
 	for one := range slices.Chunk(fields, 3) {
 		state.Holders = append(state.Holders, Field{Name: one[0].Str, Count: one[1].Str, TTL: duration(one[2].Int)})

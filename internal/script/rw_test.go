@@ -106,6 +106,9 @@ var rwTable = []rwRow{
 	{"status of a free lock", "", rwStatus, "free, -2ms", "", "", ""},
 	{"status of readers", "read A=2 B=1 lease / A1old A2lease", rwStatus, "read lease: A=2 lease, B=1 0s", "read A=2 B=1 lease / A1old A2lease", "", ""},
 	{"status of a writer", "write A:write=1 A=1 lease / A1old", rwStatus, "write lease: A:write=1 lease, A=1 old", "write A:write=1 A=1 lease / A1old", "", ""},
+	{"status of one reader of two", "read A=2 B=1 lease / A1old A2lease B1old", rwStatusOf("B"), "read lease: B=1 old of 2", "read A=2 B=1 lease / A1old A2lease B1old", "", ""},
+	{"status of a writer that reads", "write A:write=1 A=1 lease / A1old", rwStatusOf("A"), "write lease: A:write=1 lease, A=1 old", "write A:write=1 A=1 lease / A1old", "", ""},
+	{"status of no owner", "read A=1 lease / A1old", rwStatusOf("mode"), "read lease:  of 1", "read A=1 lease / A1old", "", ""},
 	{"status of what has no expiry", "read B=1 ever", rwStatus, "read ever: B=1 ever", "read B=1 ever", "", ""},
 }
 

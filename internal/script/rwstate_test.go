@@ -133,7 +133,13 @@ func rwForce(owner string) rwCall {
 	}
 }
 
-func rwStatus(key string) script.Call { return script.NewRW(key, protocol.Plain).Status()[0] }
+func rwStatus(key string) script.Call { return script.NewRW(key, protocol.Plain).Status("")[0] }
+
+func rwStatusOf(owner string) rwCall {
+	return func(key string) script.Call {
+		return script.NewRW(key, protocol.Plain).Status(toOwner.Replace(owner))[0]
+	}
+}
 
 // rwReply writes a reply, with A and B for the owners.
 func rwReply(call script.Call, r driver.Reply) string {
@@ -168,5 +174,9 @@ func readStatusRW(r driver.Reply) string {
 		holders = append(holders, fromOwner.Replace(h.Name)+"="+h.Count+" "+spanOf(h.TTL.Milliseconds()))
 	}
 	slices.Sort(holders)
-	return got.Mode + " " + spanOf(got.TTL.Milliseconds()) + ": " + strings.Join(holders, ", ")
+	text := got.Mode + " " + spanOf(got.TTL.Milliseconds()) + ": " + strings.Join(holders, ", ")
+	if got.Owners != len(holders) {
+		text += fmt.Sprint(" of ", got.Owners)
+	}
+	return text
 }

@@ -264,7 +264,7 @@ func TestCallsAreWrittenAsTheHeadersSay(t *testing.T) {
 			[]string{"2", "k", "l", "o", "", "0", "1000", "0", "p", "", "0", "2000", "0"}},
 		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Sharded}.Force(""), []string{"1", "k", "c", "SPUBLISH 0"}},
 		{script.Mutex{Lock: "k", Channel: "c", Via: protocol.Plain}.Force("o"), []string{"1", "k", "c", "PUBLISH 0", "o"}},
-		{script.Mutex{Lock: "k"}.Status()[0], []string{"2", "k", protocol.TokenKey("k")}},
+		{script.Mutex{Lock: "k"}.Status("")[0], []string{"2", "k", protocol.TokenKey("k")}},
 	} {
 		d := &fake{}
 		script.NewRunner(d, second).Run(context.Background(), c.call)
