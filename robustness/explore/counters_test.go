@@ -6,6 +6,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // counted are the counters that can be explored, and to what depth the tests do so.
@@ -19,7 +20,7 @@ var counted = []struct {
 	{"a latch, two slots and Redisson", 6, counters{verbs: []ask{{set, 2}, {countDown, 0}}, start: absent, latch: true}},
 }
 
-func exploringCounter(t *testing.T, name string, bound Bound, change func(c *counters), mutations ...Mutation) Result {
+func exploringCounter(t *testing.T, name string, bound Bound, change func(c *counters), mutations ...mutation.Mutation) Result {
 	t.Helper()
 	server, err := newRedis(mutations)
 	if err != nil {
@@ -78,26 +79,26 @@ func TestLongDefectsOfCountersAreFound(t *testing.T) {
 	for _, m := range []struct {
 		what, counter string
 		change        func(c *counters)
-		Mutation
+		mutation.Mutation
 	}{
-		{"a refusal that was sent twice is not cancelled", semaphore, func(c *counters) { c.hasty = true }, Mutation{}},
-		{"a repeated acquisition takes twice", semaphore, nil, Mutation{"semaphore_acquire", "if before then", "if false then"}},
-		{"a repeated release puts back twice", semaphore, nil, Mutation{"semaphore_add", "if before then", "if false then"}},
-		{"a repeated draining finds nothing", semaphore, nil, Mutation{"semaphore_drain", "if before then", "if false then"}},
-		{"a repeated count-down counts twice", latch, nil, Mutation{"latch_count_down", "if before then", "if false then"}},
-		{"a repeated setting is refused", latch, nil, Mutation{"counter_set", "if before then", "if false then"}},
-		{"a late copy takes permits", semaphore, nil, Mutation{"semaphore_acquire", "and tonumber(answer) or too_late", "and tonumber(answer) or nil"}},
-		{"a late copy of a draining takes permits", semaphore, nil, Mutation{"semaphore_drain", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0"}},
-		{"a late copy of a refused release puts back", full, nil, Mutation{"semaphore_add", "return remember(KEYS[2], ARGV[2], -4, ARGV[3])", "return -4"}},
-		{"a late copy closes a latch", latch, nil, Mutation{"counter_set", "return remember(KEYS[2], ARGV[2], 0, ARGV[3])", "return 0"}},
-		{"a late copy counts a closed latch down", latch, nil, Mutation{"latch_count_down", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0"}},
-		{"a cancellation puts nothing back", semaphore, nil, Mutation{"semaphore_cancel", "local left = permits + ARGV[1]", "local left = permits"}},
-		{"a cancellation puts back what nobody took", semaphore, nil, Mutation{"semaphore_cancel", "if not before or before < 0 or not permits", "if not permits"}},
-		{"a cancellation leaves no record", semaphore, nil, Mutation{"semaphore_cancel", "  remember(KEYS[2], ARGV[2], -1, ARGV[3])\n", ""}},
+		{"a refusal that was sent twice is not cancelled", semaphore, func(c *counters) { c.hasty = true }, mutation.Mutation{}},
+		{"a repeated acquisition takes twice", semaphore, nil, mutation.In("semaphore_acquire", "if before then", "if false then")},
+		{"a repeated release puts back twice", semaphore, nil, mutation.In("semaphore_add", "if before then", "if false then")},
+		{"a repeated draining finds nothing", semaphore, nil, mutation.In("semaphore_drain", "if before then", "if false then")},
+		{"a repeated count-down counts twice", latch, nil, mutation.In("latch_count_down", "if before then", "if false then")},
+		{"a repeated setting is refused", latch, nil, mutation.In("counter_set", "if before then", "if false then")},
+		{"a late copy takes permits", semaphore, nil, mutation.In("semaphore_acquire", "and tonumber(answer) or too_late", "and tonumber(answer) or nil")},
+		{"a late copy of a draining takes permits", semaphore, nil, mutation.In("semaphore_drain", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0")},
+		{"a late copy of a refused release puts back", full, nil, mutation.In("semaphore_add", "return remember(KEYS[2], ARGV[2], -4, ARGV[3])", "return -4")},
+		{"a late copy closes a latch", latch, nil, mutation.In("counter_set", "return remember(KEYS[2], ARGV[2], 0, ARGV[3])", "return 0")},
+		{"a late copy counts a closed latch down", latch, nil, mutation.In("latch_count_down", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0")},
+		{"a cancellation puts nothing back", semaphore, nil, mutation.In("semaphore_cancel", "local left = permits + ARGV[1]", "local left = permits")},
+		{"a cancellation puts back what nobody took", semaphore, nil, mutation.In("semaphore_cancel", "if not before or before < 0 or not permits", "if not permits")},
+		{"a cancellation leaves no record", semaphore, nil, mutation.In("semaphore_cancel", "  remember(KEYS[2], ARGV[2], -1, ARGV[3])\n", "")},
 	} {
 		t.Run(m.what, func(t *testing.T) {
 			t.Parallel()
-			change, mutations := m.change, []Mutation{m.Mutation}
+			change, mutations := m.change, []mutation.Mutation{m.Mutation}
 			if change == nil {
 				change = func(*counters) {}
 			} else {

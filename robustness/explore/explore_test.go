@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }
@@ -35,7 +36,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	}
 }
 
-func exploring(t *testing.T, name string, bound Bound, mutations ...Mutation) Result {
+func exploring(t *testing.T, name string, bound Bound, mutations ...mutation.Mutation) Result {
 	t.Helper()
 	w, err := newWorld(name, mutations...)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // epoch is the time that the server's clock always shows. Time passes by moving everything else
@@ -42,8 +43,8 @@ type outcome struct {
 // is run once.
 type redis struct {
 	mini      *embedded.Server
-	mutations []Mutation
-	mutated   map[Mutation]bool // those that changed something
+	mutations []mutation.Mutation
+	mutated   map[mutation.Mutation]bool // those that changed something
 
 	loaded   *keys
 	said     []string
@@ -56,16 +57,13 @@ type redis struct {
 	later    map[[2]int32]*keys
 }
 
-// Mutation is a change to one script: of the first occurrence of Old to New.
-type Mutation struct{ Script, Old, New string }
-
-func newRedis(mutations []Mutation) (*redis, error) {
+func newRedis(mutations []mutation.Mutation) (*redis, error) {
 	mini, err := embedded.New()
 	if err != nil {
 		return nil, err
 	}
 	s := &redis{
-		mini: mini, mutations: mutations, mutated: map[Mutation]bool{},
+		mini: mini, mutations: mutations, mutated: map[mutation.Mutation]bool{},
 		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{{}},
 		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
 	}
@@ -104,9 +102,8 @@ func (s *redis) enter(q question, text string, keys, words []string) *request {
 
 func (s *redis) mutate(text string) string {
 	for _, m := range s.mutations {
-		if strings.Contains(text, "-- "+m.Script+":") && strings.Contains(text, m.Old) {
-			text = strings.Replace(text, m.Old, m.New, 1)
-			s.mutated[m] = true
+		if changed := m.Of(text); changed != text {
+			text, s.mutated[m] = changed, true
 		}
 	}
 	return text

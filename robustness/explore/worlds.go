@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 	"github.com/redlatch/redlatch/robustness/internal/redisson"
 )
 
@@ -73,7 +74,7 @@ var worlds = []struct {
 }
 
 // newWorld makes the world of a name, with some scripts changed.
-func newWorld(name string, mutations ...Mutation) (*world, error) {
+func newWorld(name string, mutations ...mutation.Mutation) (*world, error) {
 	server, err := newRedis(mutations)
 	if err != nil {
 		return nil, err

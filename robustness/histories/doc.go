@@ -6,6 +6,7 @@
 // # Operations
 //
 //	acquisition  granted, refused, or unknown. An unknown one takes the lock at any later moment, or never.
+//	             It is unknown if a request of its client had no answer meanwhile: see Wire.
 //	release      takes one count away. An unknown one does so at any later moment, or never.
 //	end          of a hold that is lost, or whose release is unknown. The lock is left at some moment
 //	             after the holder last relied on it.

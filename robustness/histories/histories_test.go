@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // TestMain has all kinds of locks tested at once, since they wait more than they work.
@@ -41,6 +43,9 @@ type kind struct {
 	status   func(c *redlatch.Client, name string) func(context.Context) (redlatch.Status, error)
 	pool     func(c *redlatch.Client, name string) pooled // of permits; nil for locks
 	counted  bool                                         // nobody owns the permits
+
+	broken mutation.Mutation // of the servers
+	calm   bool              // nothing else goes wrong
 }
 
 // pooled is what both semaphores have.
@@ -164,6 +169,7 @@ type field struct {
 	servers  []*redistest.Server
 	proxies  []*redistest.Proxy
 	clients  [][]*redlatch.Client // of each process, one for each server
+	wires    [][]*Wire            // of these clients
 	observer *redlatch.Client     // of semaphores: without a proxy
 }
 
@@ -174,20 +180,21 @@ func begin(t *testing.T, k kind, random *rand.Rand) *field {
 	}
 	for range processes {
 		var clients []*redlatch.Client
+		var wires []*Wire
 		for _, s := range f.servers {
 			p := redistest.NewProxy(t, s.Addr())
-			c, err := redlatch.Open(t.Context(), p.URL(), redlatch.Config{
+			w := f.wire(p.Addr())
+			c, err := redlatch.New(w, redlatch.Config{
 				LeaseTime: lease, PollCap: 100 * time.Millisecond, CommandTimeout: lease / 2, ReleaseTimeout: lease,
-				ConnectTimeout: time.Minute,                   // a busy machine is late to answer
-				Logger:         slog.New(slog.DiscardHandler), // losses are expected
+				Logger: slog.New(slog.DiscardHandler), // losses are expected
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = c.Close(context.Background()) })
-			f.proxies, clients = append(f.proxies, p), append(clients, c)
+			f.proxies, clients, wires = append(f.proxies, p), append(clients, c), append(wires, w)
 		}
-		f.clients = append(f.clients, clients)
+		f.clients, f.wires = append(f.clients, clients), append(f.wires, wires)
 	}
 	if k.pool != nil {
 		c, err := redlatch.Open(t.Context(), f.servers[0].URL(), redlatch.Config{})
@@ -200,17 +207,38 @@ func begin(t *testing.T, k kind, random *rand.Rand) *field {
 	return f
 }
 
-// round has all workers contend for new locks while faults come and go.
+// wire connects a client.
+func (f *field) wire(address string) *Wire {
+	for deadline := time.Now().Add(time.Minute); ; { // a busy machine is late to answer
+		d, err := rueidis.Open(f.Context(), rueidis.Options{Address: address, CommandTimeout: lease / 2})
+		if err == nil {
+			f.Cleanup(d.Close)
+			return &Wire{Bounded: mutated{d, f.broken}}
+		}
+		if time.Now().After(deadline) {
+			f.Fatal(err)
+		}
+	}
+}
+
+// round is contend, after which all permits have to be back.
 func (f *field) round(name string) {
+	f.contend(name)
+	if f.pool != nil {
+		f.settle(name)
+	}
+}
+
+// contend has all workers contend for new locks while faults come and go.
+func (f *field) contend(name string) {
 	ctx, cancel := context.WithTimeout(f.Context(), length)
 	defer cancel()
 	if f.pool != nil {
 		f.recorder.Resize(ctx, -1, name, permits, f.pool(f.observer, name).AddPermits)
-		defer f.settle(name)
 	}
 	var work sync.WaitGroup
 	for i := range processes * f.workers() {
-		w := &worker{field: f, clients: f.clients[i/f.workers()], number: i, name: name, random: rand.New(rand.NewPCG(f.random.Uint64(), 0))}
+		w := &worker{field: f, clients: f.clients[i/f.workers()], wires: f.wires[i/f.workers()], number: i, name: name, random: rand.New(rand.NewPCG(f.random.Uint64(), 0))}
 		work.Go(func() {
 			for ctx.Err() == nil {
 				w.turn(ctx)
@@ -221,12 +249,12 @@ func (f *field) round(name string) {
 		ofOne := f.proxies[i*len(f.servers) : (i+1)*len(f.servers)]
 		random := rand.New(rand.NewPCG(f.random.Uint64(), 0))
 		work.Go(func() {
-			for rest(random, 2*lease); ctx.Err() == nil; rest(random, 2*lease) {
+			for rest(random, 2*lease); ctx.Err() == nil && !f.calm; rest(random, 2*lease) {
 				ofOne[random.IntN(len(ofOne))].Disturb(random, 3*lease)
 			}
 		})
 	}
-	for rest(f.random, 3*lease); ctx.Err() == nil; rest(f.random, 3*lease) {
+	for rest(f.random, 3*lease); ctx.Err() == nil && !f.calm; rest(f.random, 3*lease) {
 		f.hurt()
 	}
 	work.Wait()

@@ -54,6 +54,7 @@ type Subject struct {
 type Held struct {
 	recorder *Recorder
 	client   int
+	wires    []*Wire
 	owner    int
 	holds    []*redlatch.Hold
 	of       []Subject
@@ -61,40 +62,49 @@ type Held struct {
 	ended    bool          // that they may end is recorded
 }
 
-// Owner returns a new owner without holds.
-func (r *Recorder) Owner(client int) *Held {
-	return &Held{recorder: r, client: client, owner: int(r.owners.Add(1))}
+// Owner returns a new owner without holds. Its client has these wires.
+func (r *Recorder) Owner(client int, wires []*Wire) *Held {
+	return &Held{recorder: r, client: client, wires: wires, owner: int(r.owners.Add(1))}
 }
 
-// Acquire adds a hold, and says whether it was granted. An owner that has holds of the same lock needs a
-// context of Client.WithOwner for all of them.
-func (h *Held) Acquire(ctx context.Context, s Subject, options ...redlatch.LockOption) bool {
+// Acquire adds a hold, and says whether it was granted. It waits for no less than the limit, which ctx or the
+// options set. An owner that has holds of the same lock needs a context of Client.WithOwner for all of them.
+//
+// A request without an answer may take the lock at any later moment. So may one for another waiter of the client
+// that was under way when the time was up: it may have asked for this one as well. All other calls that fail
+// take nothing. If they were recorded as if they might, each would be its own excuse, and that of all others.
+func (h *Held) Acquire(ctx context.Context, s Subject, limit time.Duration, options ...redlatch.LockOption) bool {
+	before := unheard(h.wires)
 	o := h.operation(Acquire, s)
 	o.Call = h.recorder.now()
 	hold, err := s.Lock.Lock(ctx, options...)
 	o.Return = h.recorder.now()
-	if err == nil {
+	sure := unheard(h.wires) == before && !errors.Is(err, redlatch.ErrUnknownOutcome)
+	switch {
+	case err == nil:
 		o.Token = hold.Token()
 		h.holds, h.of = append(h.holds, hold), append(h.of, s)
 		h.recorder.add(o, s.Names)
 		h.Valid()
-		return true
+	case sure && refused(err):
+		if o.Refused = true; s.Exact {
+			h.recorder.add(o, s.Names)
+		}
+	case sure:
+		sure = idle(h.wires, h.recorder.start.Add(o.Call+limit))
 	}
-	if s.Exact && heldByOther(err) {
-		o.Refused = true
+	if !sure {
+		o.Refused, o.Unknown, o.Token, o.Return = false, true, 0, o.Call
 		h.recorder.add(o, s.Names)
 	}
-	// The last request of the wait may have been granted too late. It is released again.
-	o.Refused, o.Unknown, o.Return = false, true, o.Call
-	h.recorder.add(o, s.Names)
-	return false
+	return err == nil
 }
 
-// heldByOther says that the server named a holder, or when a permit may come back. A wait can also end before
+// refused says that the server named a holder, or when a permit may come back. A wait can also end before
 // the first answer.
-func heldByOther(err error) bool {
-	refused, ok := errors.AsType[*redlatch.NotAcquiredError](err)
-	return ok && (refused.Holder != "" || refused.TTL != 0)
+func refused(err error) bool {
+	why, ok := errors.AsType[*redlatch.NotAcquiredError](err)
+	return ok && why.TTL != 0
 }
 
 // Valid says whether all holds are valid.

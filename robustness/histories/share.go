@@ -12,41 +12,45 @@ type Sharer struct {
 	recorder  *Recorder
 	semaphore *redlatch.Semaphore
 	client    int
+	wires     []*Wire
 	owner     int
 	n         int // how many it has
 }
 
-// Sharer returns a new owner without permits.
-func (r *Recorder) Sharer(client int, s *redlatch.Semaphore) *Sharer {
-	return &Sharer{recorder: r, semaphore: s, client: client, owner: int(r.owners.Add(1))}
+// Sharer returns a new owner without permits. Its client has these wires.
+func (r *Recorder) Sharer(client int, wires []*Wire, s *redlatch.Semaphore) *Sharer {
+	return &Sharer{recorder: r, semaphore: s, client: client, wires: wires, owner: int(r.owners.Add(1))}
 }
 
 // Try asks once for n permits.
 func (s *Sharer) Try(ctx context.Context, n int) {
-	o := s.operation(Acquire, n)
-	taken, err := s.semaphore.TryAcquire(ctx, n)
-	if err == nil && !taken {
-		o.Return, o.Refused = s.recorder.now(), true
-		s.recorder.add(o, []string{s.semaphore.Name()})
-	}
-	s.took(o, taken, err)
+	s.ask(n, func() (bool, error) { return s.semaphore.TryAcquire(ctx, n) })
 }
 
 // Wait waits for n permits.
 func (s *Sharer) Wait(ctx context.Context, n int) {
-	o := s.operation(Acquire, n)
-	err := s.semaphore.Acquire(ctx, n)
-	s.took(o, err == nil, err)
+	s.ask(n, func() (bool, error) { err := s.semaphore.Acquire(ctx, n); return err == nil, err })
 }
 
-// took records an acquisition. A copy of one that was refused may take permits until it is cancelled.
-func (s *Sharer) took(o Operation, taken bool, err error) {
-	if taken {
-		s.n = o.N
+// ask records an acquisition. A request without an answer may take permits at any later moment, until it is
+// cancelled. What was refused, or waited in vain, has taken nothing.
+func (s *Sharer) ask(n int, acquire func() (bool, error)) {
+	before := unheard(s.wires)
+	o := s.operation(Acquire, n)
+	taken, err := acquire()
+	clear := unheard(s.wires) == before
+	switch {
+	case taken:
+		s.n = n
+		s.end(o, true)
+	case !clear:
+		s.end(o, false)
+	case err == nil:
+		o.Refused = true
+		s.end(o, true)
 	}
-	s.end(o, taken)
 	if errors.Is(err, redlatch.ErrUnknownOutcome) {
-		s.recorder.doubt(s.semaphore.Name(), -o.N)
+		s.recorder.doubt(s.semaphore.Name(), -n)
 	}
 }
 
@@ -78,7 +82,7 @@ func (s *Sharer) operation(verb Verb, n int) Operation {
 // end records a call that has returned. It may happen at any later moment if it was not carried out for
 // certain.
 func (s *Sharer) end(o Operation, done bool) {
-	if o.Return, o.Refused = s.recorder.now(), false; !done {
+	if o.Return = s.recorder.now(); !done {
 		o.Unknown, o.Return = true, o.Call
 	}
 	s.recorder.add(o, []string{s.semaphore.Name()})

@@ -14,6 +14,7 @@ import (
 type worker struct {
 	*field
 	clients []*redlatch.Client
+	wires   []*Wire
 	number  int
 	name    string
 	random  *rand.Rand
@@ -45,7 +46,7 @@ func (w *worker) turn(ctx context.Context) {
 	}
 	subjects := w.subjects(w.clients, w.name)
 	s := w.subject(subjects)
-	h := w.recorder.Owner(w.number)
+	h := w.recorder.Owner(w.number, w.wires)
 	if !w.acquire(below, h, s, options) {
 		w.rest(ctx, 10*time.Millisecond)
 		return
@@ -83,7 +84,7 @@ func (w *worker) count(ctx context.Context) {
 
 // share is the life of one owner of permits that nobody owns: it takes some, or all, and puts them back.
 func (w *worker) share(ctx context.Context) {
-	s := w.recorder.Sharer(w.number, w.clients[0].Semaphore(w.name))
+	s := w.recorder.Sharer(w.number, w.wires, w.clients[0].Semaphore(w.name))
 	limited, cancel := context.WithTimeout(ctx, time.Duration(w.random.Int64N(int64(lease))))
 	defer cancel()
 	switch n := 1 + w.random.IntN(2); w.random.IntN(8) {
@@ -109,15 +110,19 @@ func (w *worker) subject(subjects []Subject) Subject {
 	return s
 }
 
-// acquire waits for a time, and gives up by its option or by its context.
+// acquire tries, or waits for a time and gives up by its option or by its context. What is refused at once has
+// to be held just then. In a long wait somebody nearly always has the lock.
 func (w *worker) acquire(ctx context.Context, h *Held, s Subject, options []redlatch.LockOption) bool {
 	limit := time.Duration(w.random.Int64N(int64(lease)))
-	if w.random.IntN(3) == 0 {
+	switch w.random.IntN(3) {
+	case 0:
 		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
-		return h.Acquire(limited, s, options...)
+		return h.Acquire(limited, s, limit, options...)
+	case 1:
+		limit = 0
 	}
-	return h.Acquire(ctx, s, append(slices.Clone(options), redlatch.WithWait(limit))...)
+	return h.Acquire(ctx, s, limit, append(slices.Clone(options), redlatch.WithWait(limit))...)
 }
 
 // work relies on a hold for as long as it is valid, up to a time.

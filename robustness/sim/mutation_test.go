@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 func number(name string, otherwise uint64) uint64 {
@@ -20,18 +22,18 @@ func number(name string, otherwise uint64) uint64 {
 var mutations = []struct {
 	what   string
 	finder string
-	Mutation
+	mutation.Mutation
 }{
-	{"a release ignores the owner", "mutex", Mutation{"release", "redis.pcall(verb, lock, owner)", "redis.pcall('DEL', lock)"}},
-	{"everybody is granted", "mutex", Mutation{"acquire", "type(found) == 'table'", "false"}},
-	{"a TTL is lowered by a renewal", "mutex", Mutation{"renew", "raise(lock, lease)", "redis.call('PEXPIRE', lock, ARGV[5 * i - 1] - 500)"}},
-	{"a token that is not counted", "fenced", Mutation{"acquire", "size == 1 and redis.pcall('INCR', counter) or redis.pcall('INCRBY', counter, size)", "tonumber(redis.call('GET', counter) or 1)"}},
-	{"a reader without a timeout key", "read-write", Mutation{"rw_acquire", "  keep_hold(KEYS[hold], lease)\n", ""}},
-	{"a release tells nobody", "read-write", Mutation{"rw_release", "return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])", "return 0"}},
-	{"half of a Multi", "multi", Mutation{"multi_acquire", "for i = 1, #KEYS do\n  if redis.call('HSET'", "for i = 1, 1 do\n  if redis.call('HSET'"}},
-	{"a reader whose keys are on two servers counts as dead", "testdata/a-reader-whose-keys-are-on-two-servers-lives.json", Mutation{"rw_acquire", "if not settled then", "if settled then"}},
-	{"who is granted stays in the queue", "fair", Mutation{"fair_acquire", "redis.call('ZREM', deadlines, owner)", ""}},
-	{"a grant without PEXPIRE", "mutex", Mutation{"acquire", "  begin(lock, lease)\n", ""}},
+	{"a release ignores the owner", "mutex", mutation.In("release", "redis.pcall(verb, lock, owner)", "redis.pcall('DEL', lock)")},
+	{"everybody is granted", "mutex", mutation.In("acquire", "type(found) == 'table'", "false")},
+	{"a TTL is lowered by a renewal", "mutex", mutation.In("renew", "raise(lock, lease)", "redis.call('PEXPIRE', lock, ARGV[5 * i - 1] - 500)")},
+	{"a token that is not counted", "fenced", mutation.In("acquire", "size == 1 and redis.pcall('INCR', counter) or redis.pcall('INCRBY', counter, size)", "tonumber(redis.call('GET', counter) or 1)")},
+	{"a reader without a timeout key", "read-write", mutation.In("rw_acquire", "  keep_hold(KEYS[hold], lease)\n", "")},
+	{"a release tells nobody", "read-write", mutation.In("rw_release", "return announce(ARGV[7], mode == 'read' and ARGV[8] or ARGV[9])", "return 0")},
+	{"half of a Multi", "multi", mutation.In("multi_acquire", "for i = 1, #KEYS do\n  if redis.call('HSET'", "for i = 1, 1 do\n  if redis.call('HSET'")},
+	{"a reader whose keys are on two servers counts as dead", "testdata/a-reader-whose-keys-are-on-two-servers-lives.json", mutation.In("rw_acquire", "if not settled then", "if settled then")},
+	{"who is granted stays in the queue", "fair", mutation.In("fair_acquire", "redis.call('ZREM', deadlines, owner)", "")},
+	{"a grant without PEXPIRE", "mutex", mutation.In("acquire", "  begin(lock, lease)\n", "")},
 }
 
 // Goal: a defect in a script is found. Method: each mutation is put into the text of its script, and
@@ -41,7 +43,7 @@ func TestMutationsOfScriptsAreFound(t *testing.T) {
 		t.Run(m.what, func(t *testing.T) {
 			for round := range 60 {
 				plan := planOf(t, m.finder, uint64(round))
-				plan.Mutations = []Mutation{m.Mutation}
+				plan.Mutations = []mutation.Mutation{m.Mutation}
 				if r := Run(t, plan); r.Violation != "" {
 					t.Logf("after %d plans: %s", round+1, r.Violation)
 					return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // Plan is everything that is to happen in a simulation, as far as it does not follow from that.
@@ -27,7 +28,7 @@ type Plan struct {
 	Protect   bool
 	Watchdogs int
 	Java      []javaPlan
-	Mutations []Mutation
+	Mutations []mutation.Mutation
 }
 
 // LockSpec is a lock.

@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // redis is one server: the embedded one, called without a network. Its clock may be fast, and may
@@ -23,7 +24,7 @@ type redis struct {
 	name      string
 	mini      *embedded.Server
 	scripts   map[string]string // those that it knows, by digest
-	mutations []Mutation
+	mutations []mutation.Mutation
 
 	began   time.Time
 	drift   float64       // how much faster than others its clock is
@@ -49,10 +50,7 @@ type redis struct {
 	member   *member // of a Cluster; nil for a server by itself
 }
 
-// Mutation is a change to one script: of the first occurrence of Old to New.
-type Mutation struct{ Script, Old, New string }
-
-func newRedis(t *timeline, name string, drift float64, mutations []Mutation) *redis {
+func newRedis(t *timeline, name string, drift float64, mutations []mutation.Mutation) *redis {
 	mini, err := embedded.New()
 	if err != nil {
 		panic(err)
@@ -151,9 +149,7 @@ func (s *redis) eval(digest string, words []string) driver.Reply {
 
 func (s *redis) mutate(text string) string {
 	for _, m := range s.mutations {
-		if strings.Contains(text, "-- "+m.Script+":") || strings.HasPrefix(text, "-- "+m.Script) {
-			text = strings.Replace(text, m.Old, m.New, 1)
-		}
+		text = m.Of(text)
 	}
 	return text
 }
