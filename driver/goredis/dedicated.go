@@ -62,7 +62,7 @@ func (n *node) sendBeside(ctx context.Context, c *clients, server call.Identity,
 			discard(tx)
 			return err
 		}
-		return send(tx, s)
+		return send(tx, tx.Pipeline(), s)
 	})
 	n.failed(c, err)
 	if errors.Is(err, call.ErrOther) {

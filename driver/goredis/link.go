@@ -3,6 +3,7 @@ package goredis
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -132,16 +133,16 @@ func (unwritable) MarshalBinary() ([]byte, error) { return nil, errLeft }
 // identify asks who the server of a connection is.
 func identify(tx *redis.Tx) (call.Identity, error) {
 	s := newSending(context.Background(), []driver.Command{call.AskRole, call.AskAbout})
-	s.err = guarded(func() error { return send(tx, s) })
-	for _, c := range s.commands {
-		if err := c.Err(); err != nil && !answers(refusal(err)) {
+	s.err = guarded(func() error { return send(tx, tx.Pipeline(), s) })
+	for i := range s.commands {
+		if err := s.commands[i].Err(); err != nil && !answers(refusal(err)) {
 			return call.Identity{}, refusal(err)
 		}
 	}
 	if s.state.Load() != written {
 		return call.Identity{}, s.err
 	}
-	return call.Identify(convert(s.commands[0]), convert(s.commands[1]), ""), nil
+	return call.Identify(convert(&s.commands[0]), convert(&s.commands[1]), ""), nil
 }
 
 // join makes a link the one that calls use, if it leads to the right server.
@@ -194,8 +195,11 @@ func (n *node) purge() {
 func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 	idle := time.NewTimer(n.options.timeout)
 	defer idle.Stop()
+	pipeline := tx.Pipeline()
+	var calls []*sending
 	for {
-		calls, over := n.take(l, time.Now())
+		var over bool
+		calls, over = n.take(l, calls[:0], time.Now())
 		if over || len(calls) == 0 && c.original.Options().PoolSize == 1 {
 			return nil
 		}
@@ -206,34 +210,35 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 			case <-n.life.Done():
 				return nil
 			case <-idle.C:
-				calls = []*sending{newSending(context.Background(), []driver.Command{{Words: []string{"PING"}}})}
+				calls = append(calls, newSending(context.Background(), []driver.Command{{Words: []string{"PING"}}}))
 			}
 		}
 		idle.Reset(n.options.timeout)
-		if err := n.exec(l, tx, calls); err != nil {
+		if err := n.exec(l, tx, pipeline, calls); err != nil {
 			return err
 		}
+		clear(calls)
 	}
 }
 
 // maxCalls is how many calls share a pipeline.
 const maxCalls = 512
 
-// take takes calls that wait for a link, and leaves out those that are over.
-func (n *node) take(l *link, now time.Time) (calls []*sending, over bool) {
+// take appends to calls those that wait for a link, and leaves out those that are over.
+func (n *node) take(l *link, calls []*sending, now time.Time) (taken []*sending, over bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l.busy = now
 	if l.over || n.life.Err() != nil {
 		return nil, true
 	}
-	taken := 0
-	for ; taken < len(n.queue) && len(calls) < maxCalls; taken++ {
-		if s := n.queue[taken]; s.state.Load() == waiting {
+	at := 0
+	for ; at < len(n.queue) && len(calls) < maxCalls; at++ {
+		if s := n.queue[at]; s.state.Load() == waiting {
 			calls = append(calls, s)
 		}
 	}
-	if n.queue = n.queue[taken:]; len(calls) == 0 {
+	if n.queue = slices.Delete(n.queue, 0, at); len(calls) == 0 {
 		l.busy = time.Time{}
 	}
 	return calls, false
@@ -241,8 +246,8 @@ func (n *node) take(l *link, now time.Time) (calls []*sending, over bool) {
 
 // exec sends calls and finishes them. The error ends the link. What comes from a link that is over counts
 // as no answer: it may be that of a former server.
-func (n *node) exec(l *link, tx *redis.Tx, calls []*sending) error {
-	sent := guarded(func() error { return send(tx, calls...) })
+func (n *node) exec(l *link, tx *redis.Tx, pipeline redis.Pipeliner, calls []*sending) error {
+	sent := guarded(func() error { return send(tx, pipeline, calls...) })
 	n.mu.Lock()
 	over := l.over
 	n.mu.Unlock()

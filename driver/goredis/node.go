@@ -95,10 +95,16 @@ func (n *node) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	}
 	s, began := newSending(ctx, commands), time.Now()
 	n.submit(s, began)
-	timeout := time.NewTimer(n.options.timeout)
-	defer timeout.Stop()
-	return n.replies(ctx, timeout.C, s)
+	timeout := timers.Get().(*time.Timer)
+	timeout.Reset(n.options.timeout)
+	replies := n.replies(ctx, timeout.C, s)
+	timeout.Stop()
+	timers.Put(timeout)
+	return replies
 }
+
+// timers are timers for calls, which are used again.
+var timers = sync.Pool{New: func() any { return time.NewTimer(time.Hour) }}
 
 // check says why none of the commands can be sent.
 func (n *node) check(ctx context.Context, commands []driver.Command) error {
@@ -137,8 +143,8 @@ func (n *node) replies(ctx context.Context, timeout <-chan time.Time, s *sending
 		return call.FailAll(len(s.commands), err)
 	}
 	replies := make([]driver.Reply, len(s.commands))
-	for i, sent := range s.commands {
-		if replies[i] = convert(sent); replies[i].Err != nil {
+	for i := range s.commands {
+		if replies[i] = convert(&s.commands[i]); replies[i].Err != nil {
 			replies[i].Err = n.unknown(call.NotOfCaller(replies[i].Err))
 		}
 	}

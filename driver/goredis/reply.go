@@ -15,8 +15,7 @@ import (
 var errNoReply = errors.New("no reply, although go-redis reports no error: a hook of the client may hide it")
 
 // convert turns what go-redis has read into a Reply.
-func convert(command redis.Cmder) driver.Reply {
-	sent := command.(*once)
+func convert(sent *once) driver.Reply {
 	value, err := sent.Val(), sent.Err()
 	switch {
 	case errors.Is(err, redis.Nil):

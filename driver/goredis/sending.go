@@ -21,7 +21,7 @@ var errWithdrawn = errors.New("the call is over")
 // fail them before they have left, and try again.
 type sending struct {
 	ctx      context.Context // for hooks
-	commands []redis.Cmder
+	commands []once
 	state    atomic.Int32
 	again    atomic.Bool // go-redis, or a hook, has tried to repeat it
 	left     bool        // its connection was given up meanwhile
@@ -37,15 +37,17 @@ const (
 )
 
 func newSending(ctx context.Context, commands []driver.Command) *sending {
-	s := &sending{ctx: ctx, commands: make([]redis.Cmder, len(commands)), done: make(chan struct{})}
+	s := &sending{ctx: ctx, commands: make([]once, len(commands)), done: make(chan struct{})}
 	for i, c := range commands {
 		last := len(c.Words) - 1
 		words := make([]any, len(c.Words))
 		for k, word := range c.Words[:last] {
 			words[k] = word
 		}
-		words[last] = &lastWord{sending: s, text: c.Words[last]}
-		s.commands[i] = &once{redis.NewCmd(ctx, words...), c.Words[0]}
+		one := &s.commands[i]
+		one.sending, one.name, one.last = s, c.Words[0], lastWord{text: c.Words[last], once: one}
+		words[last] = &one.last
+		one.Cmd = redis.NewCmd(ctx, words...)
 	}
 	return s
 }
@@ -67,8 +69,8 @@ func (s *sending) trouble(sent error) error {
 	case s.again.Load():
 		return errAgain // go-redis has closed the connection
 	}
-	for _, c := range s.commands {
-		if err := convert(c).Err; err != nil {
+	for i := range s.commands {
+		if err := convert(&s.commands[i]).Err; err != nil {
 			if refused, ok := err.(*driver.ServerError); !ok || refused.Code() == "READONLY" {
 				return err
 			}
@@ -77,23 +79,19 @@ func (s *sending) trouble(sent error) error {
 	return nil
 }
 
-// pipeliner is a client or a connection of go-redis.
-type pipeliner interface {
-	Process(ctx context.Context, cmd redis.Cmder) error
-	Pipeline() redis.Pipeliner
-}
-
 // send sends calls in one pipeline. Its hooks see the context of the first call, but not its end: that
 // must not end the others.
-func send(to pipeliner, calls ...*sending) error {
-	ctx := context.WithoutCancel(calls[0].ctx)
-	if len(calls) == 1 && len(calls[0].commands) == 1 && leavesRetriesToCommands {
-		return to.Process(ctx, calls[0].commands[0])
+func send(to *redis.Tx, pipeline redis.Pipeliner, calls ...*sending) error {
+	ctx := calls[0].ctx
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
 	}
-	pipeline := to.Pipeline()
+	if len(calls) == 1 && len(calls[0].commands) == 1 && leavesRetriesToCommands {
+		return to.Process(ctx, &calls[0].commands[0])
+	}
 	for _, s := range calls {
-		for _, c := range s.commands {
-			_ = pipeline.Process(ctx, c) // only queues it
+		for i := range s.commands {
+			_ = pipeline.Process(ctx, &s.commands[i]) // only queues it
 		}
 	}
 	if pipeline.Len() == 0 {
@@ -111,7 +109,9 @@ func (s *sending) withdraw() bool {
 // once is a command that go-redis must not repeat.
 type once struct {
 	*redis.Cmd
-	name string
+	sending *sending
+	name    string
+	last    lastWord
 }
 
 // NoRetry has go-redis return the first failure, from release 9.19 on.
@@ -136,18 +136,19 @@ func (c *once) Name() string { return strings.ToLower(c.name) }
 // a connection, and gives up if it cannot have them; it then closes the connection. So the last word
 // knows whether the command has left, and does not let it leave twice, whoever repeats it.
 type lastWord struct {
-	sending *sending
+	once    *once
 	text    string
 	written atomic.Bool
 }
 
 // MarshalBinary gives the word away once, unless the call is over.
 func (w *lastWord) MarshalBinary() ([]byte, error) {
-	if !w.sending.state.CompareAndSwap(waiting, written) && w.sending.state.Load() == withdrawn {
+	s := w.once.sending
+	if !s.state.CompareAndSwap(waiting, written) && s.state.Load() == withdrawn {
 		return nil, errWithdrawn
 	}
 	if !w.written.CompareAndSwap(false, true) {
-		w.sending.again.Store(true)
+		s.again.Store(true)
 		return nil, errAgain
 	}
 	return []byte(w.text), nil
