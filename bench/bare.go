@@ -165,6 +165,11 @@ func scripts(lock, unlock script.Call) (first []driver.Command, p pair) {
 
 const bareLease = 30 * time.Second
 
+var (
+	once = script.Counts{Writes: 1}
+	none = script.Counts{}
+)
+
 var bareOwners atomic.Int64
 
 // bareOwner is an owner that nobody else is.

@@ -21,8 +21,6 @@ type contest struct {
 	together bool
 	columns  []column
 	goals    []goal
-	// sizes says that each row is for one of these numbers, so that the columns can be drawn as curves.
-	sizes []int
 }
 
 // row is one line of the table.

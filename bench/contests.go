@@ -11,7 +11,7 @@ import (
 func (b *bench) contests() []contest {
 	return slices.Concat(
 		b.pairContests(), []contest{b.hot(), b.crossing(), b.mostlyRead(), b.shares()}, b.permitContests(),
-		[]contest{b.permitQueue(), b.idleness(), b.memory(), b.many()}, b.scaleContests(),
+		[]contest{b.permitQueue(), b.idleness(), b.memory(), b.many(), b.scale()},
 	)
 }
 

@@ -5,7 +5,7 @@
 //	go run .                        everything, in about eight minutes
 //	go run . -quick                 the same in one minute, with more noise, and in Go alone
 //	go run . -quick -foreign        with Redisson, node-redisson and etcd too, in a few minutes
-//	go run . -only scale            fair and read-write locks, by how many take part
+//	go run . -only scale            a fair lock, by how many wait
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //	go run . -profile cpu.out       a CPU profile of redlatch alone
 //
@@ -87,7 +87,6 @@ func mainErr(ctx context.Context) error {
 	flag.StringVar(&b.only, "only", "", "measure only this `part`: "+strings.Join(b.parts(), ", "))
 	foreign := flag.Bool("foreign", false, "with -quick, also measure what needs more than Go")
 	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
-	plots := flag.String("plots", "", "also draw the results as SVG images in this `folder`")
 	var p profiling
 	flag.StringVar(&p.cpu, "profile", "", "write a CPU profile of the first table's redlatch row to this `file`, and measure nothing else")
 	flag.StringVar(&p.allocs, "allocs", "", "write a profile of its allocations to this `file`")
@@ -109,11 +108,8 @@ func mainErr(ctx context.Context) error {
 	if p.wanted() {
 		return p.run(ctx, b, os.Stdout)
 	}
-	r, err := b.run(ctx, os.Stdout)
-	if err != nil || *plots == "" {
-		return err
-	}
-	return b.draw(r, *plots)
+	_, err := b.run(ctx, os.Stdout)
+	return err
 }
 
 func (b *bench) open(ctx context.Context) (err error) {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/xml"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,8 +49,8 @@ func TestEveryContestantGetsFigures(t *testing.T) {
 			r, err := b.run(t.Context(), &out)
 			if wrong = nil; err != nil {
 				wrong = []string{err.Error()}
-			} else if wrong = b.wrongFigures(r, out.String()); only != "many" {
-				wrong = append(wrong, b.wrongPlots(t, r)...)
+			} else {
+				wrong = b.wrongFigures(r, out.String())
 			}
 			if only == "" {
 				wrong = append(wrong, wrongReplay(r)...)
@@ -101,43 +99,12 @@ func TestContestsHaveTheirRows(t *testing.T) {
 	for name, want := range map[string]int{
 		pairsOf(1): 16, pairsOf(8): 16, pairsOf(64): 16, pairsOf(512): 15, "hot": 10, "crossing": 11, "readers": 2, "shares": 9,
 		"permits 1 goroutine": 4, "permits 512 goroutines": 4, "permit queue": 1, "idle": 5, "memory": 5, "many": 3,
-		"fair scripts": 5, "fair scripts with Redisson": 5, "fair library": 5, "read-write scripts": 5,
+		"fair": 5,
 	} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
 		}
 	}
-}
-
-// wrongPlots says what is missing in the images.
-func (b *bench) wrongPlots(t *testing.T, r results) (wrong []string) {
-	t.Helper()
-	dir := t.TempDir()
-	if err := b.draw(r, dir); err != nil {
-		return []string{err.Error()}
-	}
-	wanted := map[string][]string{"fair-scripts": fairColumns, "read-write-scripts": rwColumns}
-	if b.only == "" {
-		wanted = map[string][]string{"latency": {nameRedlatch, nameRueidislock, nameRedislock, nameRedsync}}
-	}
-	for name, curves := range wanted {
-		image, err := os.ReadFile(filepath.Join(dir, name+".svg"))
-		if err == nil {
-			err = xml.Unmarshal(image, new(struct{}))
-		}
-		if err != nil {
-			wrong = append(wrong, fmt.Sprintf("%s: %v", name, err))
-		}
-		for _, curve := range curves {
-			if !strings.Contains(string(image), ">"+curve+"</text>") {
-				wrong = append(wrong, fmt.Sprintf("%s is missing in %s", curve, name))
-			}
-		}
-		if strings.Contains(string(image), "NaN") || strings.Contains(string(image), "Inf") {
-			wrong = append(wrong, name+" has a point that is nowhere")
-		}
-	}
-	return wrong
 }
 
 // Goal: the raw scripts are compared with redlatch only as long as they ask the server for the same work.

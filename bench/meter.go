@@ -126,8 +126,3 @@ func parseFields(text string) map[string]string {
 	}
 	return fields
 }
-
-// command carries out a command of the first server.
-func (m meter) command(ctx context.Context, words ...string) rueidis.RedisResult {
-	return m[0].Do(ctx, m[0].B().Arbitrary(words...).Build())
-}

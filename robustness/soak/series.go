@@ -35,7 +35,6 @@ func median(values []float64) float64 {
 // record is all that was measured, at regular moments.
 type record struct {
 	every  time.Duration // between two measurements
-	length time.Duration // of the run
 	series []*series
 }
 

@@ -1,13 +1,6 @@
 package soak
 
-import (
-	"encoding/xml"
-	"errors"
-	"io"
-	"strings"
-	"testing"
-	"time"
-)
+import "testing"
 
 // Goal: growth is seen, and noise and a warm start are not. Method: curves of each shape.
 func TestGrowthIsSeen(t *testing.T) {
@@ -37,29 +30,5 @@ func TestGrowthIsSeen(t *testing.T) {
 				t.Errorf("growth: %q, want growth: %v", got, c.grows)
 			}
 		})
-	}
-}
-
-// Goal: the plot is well-formed, and a name cannot break it. Method: a parser of XML.
-func TestThePlotIsWellFormed(t *testing.T) {
-	r := &record{length: time.Minute, series: []*series{{name: "a<b>&", unit: "MB"}, {name: "none", unit: ""}}}
-	for i := range 10 {
-		r.add(float64(i), 0)
-	}
-	parser, lines := xml.NewDecoder(strings.NewReader(r.plot("an hour", `"quoted" <script>`))), 0
-	for {
-		token, err := parser.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polyline" {
-			lines++
-		}
-	}
-	if lines != 2 {
-		t.Errorf("%d curves, want 2", lines)
 	}
 }

@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -16,10 +15,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-const (
-	lengthEnv = "REDLATCH_SOAK"     // for how long, such as 1h
-	plotEnv   = "REDLATCH_SOAK_SVG" // where to write the plot
-)
+const lengthEnv = "REDLATCH_SOAK" // for how long, such as 1h
 
 // shortSoak is a run among the tests. It is too short to see a slow leak.
 const shortSoak = 6 * time.Second
@@ -43,22 +39,15 @@ func TestLongNothingGrows(t *testing.T) {
 		_ = pause.For(t.Context(), r.every) // after each measurement, so that rates are of full intervals
 	}
 	tr.stop()
-	r.length = time.Since(began)
 	for _, s := range r.series {
 		if grown := s.growth(); grown != "" && length >= time.Minute {
 			t.Error(grown)
 		}
 	}
-	summary := fmt.Sprintf("%v on %d servers: %d holds of %d names, %d disturbed connections, %d losses",
-		r.length.Round(time.Second), len(tr.servers), tr.holds.Load(), tr.names.Load(), tr.disturbed.Load(), tr.losses())
-	t.Log(summary)
+	t.Logf("%v on %d servers: %d holds of %d names, %d disturbed connections, %d losses",
+		time.Since(began).Round(time.Second), len(tr.servers), tr.holds.Load(), tr.names.Load(), tr.disturbed.Load(), tr.losses())
 	if tr.holds.Load() < 100 {
 		t.Error("there was hardly any traffic")
-	}
-	if path := os.Getenv(plotEnv); path != "" {
-		if err := os.WriteFile(path, []byte(r.plot("Nothing grows while locks come and go", summary)), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
