@@ -146,7 +146,7 @@ func (c crowd) row(b *bench, name string) row {
 			if s, err = c.start(ctx); err != nil {
 				return nil, err
 			}
-			defer s.stop()
+			defer s.end()
 		}
 		if c.holds.Workers > 0 {
 			c.holds.Name = freshName("own")
@@ -208,11 +208,11 @@ func (b *bench) idle(c contestant) row {
 		f, length := figures{}, b.plan.time(idleSlice)
 		var mu sync.Mutex
 		err := inParallel(len(idleKinds), func(i int) error {
-			server, err := startRedis(ctx, redisServer)
+			server, err := startRedis(ctx)
 			if err != nil {
 				return err
 			}
-			defer server.stop()
+			defer server.end()
 			locks := idleKinds[i]
 			held := order{Task: taskKeep, Name: freshName("alone"), Workers: locks, Locks: locks, WarmUp: b.plan.time(firstRenewal), For: length}
 			alone, _, err := b.perform(ctx, c, server, held)

@@ -112,7 +112,7 @@ func (b *bench) openForeign(ctx context.Context) error {
 	for name, get := range map[string]func() (foreign, error){
 		nameRedisson: func() (foreign, error) { return buildJava(ctx) },
 		nameNode:     func() (foreign, error) { return buildNode(ctx) },
-		nameEtcd:     func() (foreign, error) { return foreign{}, b.startEtcd(ctx) },
+		nameEtcd:     func() (f foreign, err error) { b.etcd, err = startEtcd(ctx); return f, err },
 	} {
 		f, err := foreign{}, errNotAsked
 		if b.plan.foreign {
@@ -126,15 +126,6 @@ func (b *bench) openForeign(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
-}
-
-func (b *bench) startEtcd(ctx context.Context) error {
-	program, err := buildEtcd(ctx)
-	if err != nil {
-		return err
-	}
-	b.etcd, err = startServer(ctx, program)
-	return err
 }
 
 // present leaves out who cannot be had.

@@ -113,7 +113,7 @@ func mainErr(ctx context.Context) error {
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
-	if b.server, err = startRedis(ctx, redisServer); err != nil {
+	if b.server, err = startRedis(ctx); err != nil {
 		return err
 	}
 	if err = b.openForeign(ctx); err != nil {
@@ -125,9 +125,9 @@ func (b *bench) open(ctx context.Context) (err error) {
 func (b *bench) close() {
 	b.dismiss(true)
 	if b.etcd != nil {
-		b.etcd.stop()
+		b.etcd.end()
 	}
-	b.server.stop()
+	b.server.end()
 }
 
 // chosen are the contests that this run measures.

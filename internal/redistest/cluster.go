@@ -34,12 +34,18 @@ type Cluster struct {
 // divide the slots evenly, and so many replicas of each.
 func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 	t.Helper()
-	c := &Cluster{masters: masters}
-	t.Cleanup(c.stop)
-	if err := c.start(masters * (1 + replicas)); err != nil {
+	c, err := OpenCluster(masters, replicas)
+	t.Cleanup(c.Close)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// OpenCluster is StartCluster until Close, for a program. Close it also after an error.
+func OpenCluster(masters, replicas int) (*Cluster, error) {
+	c := &Cluster{masters: masters}
+	return c, c.start(masters * (1 + replicas))
 }
 
 // start runs the servers and makes a cluster of them.
@@ -179,11 +185,11 @@ func addresses(servers []*Server) (all []string) {
 	return all
 }
 
-// stop ends the servers, side by side.
-func (c *Cluster) stop() {
+// Close ends the servers, side by side.
+func (c *Cluster) Close() {
 	var ends sync.WaitGroup
 	for _, s := range c.Servers {
-		ends.Go(s.stop)
+		ends.Go(s.Close)
 	}
 	ends.Wait()
 }

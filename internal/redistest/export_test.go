@@ -14,7 +14,7 @@ func StartOn(t testing.TB, taken *Server) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.stop)
+	t.Cleanup(s.Close)
 	return s
 }
 

@@ -51,13 +51,19 @@ func Start(t testing.TB, args ...string) *Server {
 	return (&Server{args: args}).begin(t)
 }
 
+// Open is Start until Close, for a program.
+func Open(args ...string) (*Server, error) {
+	s := &Server{args: args}
+	return s, s.start(freePort)
+}
+
 // begin runs a server until the end of the test.
 func (s *Server) begin(t testing.TB) *Server {
 	t.Helper()
 	if err := s.start(freePort); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.stop)
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -79,7 +85,7 @@ func (s *Server) start(choose func() (int, error)) error {
 			return nil
 		}
 	}
-	s.stop()
+	s.Close()
 	return err
 }
 
@@ -219,8 +225,8 @@ func (s *Server) signal(number syscall.Signal) {
 	}
 }
 
-// stop ends the server for good. A frozen process dies of SIGKILL, too.
-func (s *Server) stop() {
+// Close ends the server for good. A frozen process dies of SIGKILL, too.
+func (s *Server) Close() {
 	s.Kill()
 	os.RemoveAll(s.dir)
 }

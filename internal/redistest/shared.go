@@ -35,15 +35,15 @@ func SharedCluster(t testing.TB) *Cluster {
 }
 
 var startShared = sync.OnceValues(func() (*Server, error) {
-	s := &Server{}
-	atEnd(s.stop)
-	return s, s.start(freePort)
+	s, err := Open()
+	atEnd(s.Close)
+	return s, err
 })
 
 var startSharedCluster = sync.OnceValues(func() (*Cluster, error) {
-	c := &Cluster{masters: 3}
-	atEnd(c.stop)
-	return c, c.start(3)
+	c, err := OpenCluster(3, 0)
+	atEnd(c.Close)
+	return c, err
 })
 
 func shared[T any](t testing.TB, start func() (T, error)) T {
