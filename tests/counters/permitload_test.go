@@ -29,7 +29,7 @@ func TestLongTenThousandWaitersForAHundredPermits(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(d.Close)
-			spy := &stage.Spoiled{Driver: d}
+			spy := &stage.Tap{Driver: d}
 			users = append(users, fixture.OpenOn(t, spy))
 		}
 		check.Must(users[0].PermitSemaphore("permits").TrySetPermits(t.Context(), permits))
@@ -71,7 +71,7 @@ func TestLongTenThousandWaitersForAHundredPermits(t *testing.T) {
 		all.Wait()
 		took, scripts := time.Since(began), int64(0)
 		for _, c := range users {
-			scripts += c.Driver().(*stage.Spoiled).Scripts.Load()
+			scripts += c.Driver().(*stage.Tap).Scripts.Load()
 		}
 		each := float64(scripts) / waiters
 		t.Logf("%s: %v, %.1f scripts for each grant, at most %d inside", kind, took.Round(time.Millisecond), each, most.Load())

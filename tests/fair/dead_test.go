@@ -98,7 +98,7 @@ func TestFiftyDeadWaitersAmongLivingOnes(t *testing.T) {
 	t.Parallel()
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		h := check.Must(s.Other(redlatch.Config{}).FairMutex("job").Lock(t.Context()))
-		d := &stage.Spoiled{Driver: s.Memory}
+		d := &stage.Tap{Driver: s.Memory}
 		doomed := mortal{s.On(d, redlatch.Config{}), d}
 		ended, cancel := context.WithCancel(t.Context())
 		var q turns
@@ -151,7 +151,7 @@ func TestTheOrderStandsAfterAnOutage(t *testing.T) {
 func TestLongTheOrderStandsAfterTheServerWasStopped(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	d := &stage.Spoiled{Driver: fixture.Raw(t, server.URL())}
+	d := &stage.Tap{Driver: fixture.Raw(t, server.URL())}
 	clients := []*redlatch.Client{fixture.OpenOn(t, d), fixture.OpenOn(t, d)}
 	h := check.Must(fixture.Open(t, server.URL(), redlatch.Config{}).FairMutex("job").Lock(t.Context()))
 	q := &queue{t: t}

@@ -31,7 +31,7 @@ func TestSurvivorsAreServedInOrderWhileOthersDieAndGiveUp(t *testing.T) {
 // mortal is a client of its own driver, which can be cut off for good.
 type mortal struct {
 	*redlatch.Client
-	driver *stage.Spoiled
+	driver *stage.Tap
 }
 
 func (m mortal) die() { m.driver.Spoil(func([]string) stage.Fate { return stage.Lost }) }
@@ -39,7 +39,7 @@ func (m mortal) die() { m.driver.Spoil(func([]string) stage.Fate { return stage.
 // doomedWaiter is one that waits for the fair lock "job". end lets it go, dead or not.
 func doomedWaiter(s *stage.Stage) (doomed mortal, end func()) {
 	s.Helper()
-	d := &stage.Spoiled{Driver: s.Memory}
+	d := &stage.Tap{Driver: s.Memory}
 	doomed = mortal{s.On(d, redlatch.Config{}), d}
 	waiting, cancel := context.WithCancel(s.Context())
 	go func() { _, _ = doomed.FairMutex("job").Lock(waiting) }()
@@ -54,7 +54,7 @@ func queueBadly(t *testing.T, s *stage.Stage, seed uint64) {
 	roll := stage.Dice(seed)
 	var clients []mortal
 	for range 4 {
-		d := &stage.Spoiled{Driver: s.Memory}
+		d := &stage.Tap{Driver: s.Memory}
 		clients = append(clients, mortal{s.On(d, redlatch.Config{}), d})
 	}
 	run := &fairRun{t: t}

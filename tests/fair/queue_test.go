@@ -182,7 +182,7 @@ func TestAFlushedFairQueueHeals(t *testing.T) {
 func TestAWaiterWhoseLeaveWasLostDoesNotBlockTheQueue(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		h := check.Must(s.Client.FairMutex("job").Lock(t.Context()))
-		d := &stage.Spoiled{Driver: s.Memory}
+		d := &stage.Tap{Driver: s.Memory}
 		c := s.On(d, redlatch.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 3)

@@ -68,7 +68,7 @@ func TestMembersInOneSlotAreOneRequest(t *testing.T) {
 }
 
 // cluster is a driver that says that its keys are divided among servers.
-type cluster struct{ *stage.Spoiled }
+type cluster struct{ *stage.Tap }
 
 func (cluster) Shard(key string) string { return strconv.Itoa(driver.Slot(key)) }
 
@@ -78,7 +78,7 @@ func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
 	ctx := t.Context()
 	d := check.Must(memory.Open(ctx, memory.Options{}))
 	defer d.Close()
-	counted := &stage.Spoiled{Driver: d}
+	counted := &stage.Tap{Driver: d}
 	c := check.Must(redlatch.New(cluster{counted}, fixture.Quiet(redlatch.Config{})))
 	defer c.Close(ctx)
 	for _, one := range []struct {

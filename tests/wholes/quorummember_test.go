@@ -112,11 +112,11 @@ func TestAMissingMemberIsAskedForOnceAnInterval(t *testing.T) {
 		ctx := context.WithoutCancel(t.Context())
 		var locks []redlatch.Lock
 		var all []*redlatch.Client
-		var last *stage.Spoiled
+		var last *stage.Tap
 		for i := range 3 {
 			d := check.Must(memory.Open(ctx, memory.Options{}))
 			defer d.Close()
-			last = &stage.Spoiled{Driver: d}
+			last = &stage.Tap{Driver: d}
 			c := check.Must(redlatch.New(last, fixture.Quiet(redlatch.Config{LeaseTime: time.Duration(30+7*i) * time.Second, RestartDelay: -1})))
 			defer c.Close(ctx)
 			all, locks = append(all, c), append(locks, c.Mutex("x"))

@@ -151,7 +151,7 @@ func TestAServerThatHidesItsAge(t *testing.T) {
 	ctx := t.Context()
 	d := check.Must(memory.Open(ctx, memory.Options{}))
 	defer d.Close()
-	c := check.Must(redlatch.New(&stage.Spoiled{Driver: d}, fixture.Quiet(redlatch.Config{})))
+	c := check.Must(redlatch.New(&stage.Tap{Driver: d}, fixture.Quiet(redlatch.Config{})))
 	defer c.Close(ctx)
 	_, err := redlatch.NewQuorum(c.Mutex("x")).Lock(ctx)
 	check.Is(t, "Lock", err, redlatch.ErrUnsupported)

@@ -1,57 +1,15 @@
 package stage
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/redlatch/redlatch/driver"
 )
 
-// Drivers that come between a client and its server: spoiled loses, tap does what a test says.
-
-// Spoiled is a driver that counts what is sent and can lose requests and replies.
-type Spoiled struct {
-	driver.Driver
-	Scripts atomic.Int64 // scripts sent
-	Trips   atomic.Int64 // requests sent, a pipeline being one
-
-	mu   sync.Mutex
-	fate func(words []string) Fate
-}
-
-// Spoil decides from now on what becomes of each request.
-func (d *Spoiled) Spoil(fate func(words []string) Fate) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.fate = fate
-}
-
-func (d *Spoiled) fateOf(commands []driver.Command) Fate {
-	d.Trips.Add(1)
-	for _, c := range commands {
-		if strings.HasPrefix(c.Words[0], "EVAL") {
-			d.Scripts.Add(1)
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.fate == nil {
-		return Arrives
-	}
-	return d.fate(commands[0].Words)
-}
-
-func (d *Spoiled) Do(ctx context.Context, c driver.Command) driver.Reply {
-	return d.Pipeline(ctx, c)[0]
-}
-
-func (d *Spoiled) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	return d.fateOf(commands).befall(commands, func(some ...driver.Command) []driver.Reply { return d.Driver.Pipeline(ctx, some...) })
-}
+// What becomes of requests on their way.
 
 func (what Fate) befall(commands []driver.Command, send Sender) []driver.Reply {
 	lost := ErrCut

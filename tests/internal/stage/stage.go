@@ -22,7 +22,7 @@ import (
 // a bubble of fake time, so that many leases take no time and every moment is exact.
 type Stage struct {
 	*testing.T
-	Driver *Spoiled
+	Driver *Tap
 	Memory *memory.Driver
 	Client *redlatch.Client
 	Others []*redlatch.Client
@@ -61,7 +61,7 @@ func Perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage
 		t.Fatal(err)
 	}
 	embedded.Quicken(m.Miniredis())
-	s := &Stage{T: t, Driver: &Spoiled{Driver: m}, Memory: m}
+	s := &Stage{T: t, Driver: &Tap{Driver: m}, Memory: m}
 	s.Client = s.Other(cfg)
 	defer func() {
 		for _, c := range s.Others {

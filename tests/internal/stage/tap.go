@@ -25,9 +25,11 @@ func (d *HeldBack) Do(ctx context.Context, command driver.Command) driver.Reply 
 	return reply
 }
 
-// Tap is a driver whose requests a test can look at, hold up, answer and lose.
+// Tap is a driver that counts what is sent, and whose requests a test can look at, hold up, answer and lose.
 type Tap struct {
 	driver.Driver
+	Scripts atomic.Int64 // scripts sent
+	Trips   atomic.Int64 // requests sent, a pipeline being one
 	Deaf    atomic.Bool  // no message arrives
 	Listens atomic.Int64 // connections for messages
 
@@ -35,15 +37,31 @@ type Tap struct {
 	around Around
 }
 
+// Set decides from now on what becomes of each request.
 func (d *Tap) Set(f Around) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.around = f
 }
 
+// Spoil has fates decide it.
+func (d *Tap) Spoil(fate func(words []string) Fate) {
+	if fate == nil {
+		d.Set(nil)
+	} else {
+		d.Set(Spoiling(fate))
+	}
+}
+
 func (d *Tap) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
 
 func (d *Tap) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	d.Trips.Add(1)
+	for _, c := range commands {
+		if strings.HasPrefix(c.Words[0], "EVAL") {
+			d.Scripts.Add(1)
+		}
+	}
 	d.mu.Lock()
 	f := d.around
 	d.mu.Unlock()
