@@ -21,7 +21,7 @@ import (
 // of lower floors only. The top floor serves tests: nothing but a test stands
 // above it, and its packages may import one another.
 var house = [][]string{
-	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "fence/internal/fencetest", "interop", "robustness", "robustness/...", "tests/..."},
+	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "driver/internal/drivercheck", "fence/internal/fencetest", "interop", "robustness", "robustness/...", "tests/..."},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
 	{"console"},

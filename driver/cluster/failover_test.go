@@ -103,7 +103,7 @@ func loseAMaster(t *testing.T, hurt func(*redistest.Server)) {
 	pause(t, d, others[0], 100)
 
 	hurt(victim)
-	r.reset()
+	r.Reset()
 	began := time.Now()
 	alone := make(chan time.Duration, 1)
 	go func() {
@@ -120,8 +120,8 @@ func loseAMaster(t *testing.T, hurt func(*redistest.Server)) {
 		t.Errorf("a single caller was served after %v, the failover took %v", took, failover)
 	}
 	t.Logf("failover %v, single caller %v, slowest call elsewhere %v", failover, took, time.Duration(healthy.slowest.Load()))
-	r.await(t, "+"+key, 1)
-	r.receives(t, d, "after", key)
+	r.Await(t, "+"+key, 1)
+	r.Receives(t, d, "after", key)
 	if slowest := time.Duration(healthy.slowest.Load()); slowest > disturbed {
 		t.Errorf("a call to a server that nothing happened to took %v", slowest)
 	}
@@ -156,8 +156,8 @@ func TestLongAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
 		go func() { stuck <- d.Pipeline(ctx, command("INCR", key), command("INCR", other)) }()
 		do(t, d, "INCR", other)
 		r := listen(t, d, key, other)
-		r.await(t, "+"+other, 1)
-		r.receives(t, d, "message", other)
+		r.Await(t, "+"+other, 1)
+		r.Receives(t, d, "message", other)
 		replies := <-stuck
 		if took := time.Since(began); took > disturbed {
 			t.Errorf("all of it took %v", took)

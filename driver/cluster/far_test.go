@@ -33,7 +33,7 @@ func TestManyChannelsOfADistantServerAreHeardSoon(t *testing.T) {
 		began = time.Now()
 		r.Unsubscribe(t.Context(), channels[:500]...)
 		r.Subscribe(t.Context(), channels[500:]...)
-		r.await(t, "+"+channels[999], 1)
+		r.Await(t, "+"+channels[999], 1)
 		if took := time.Since(began); took > 500*ms {
 			t.Errorf("500 other channels were acknowledged after %v", took)
 		}

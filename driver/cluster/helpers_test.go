@@ -3,18 +3,19 @@ package cluster_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/rueidis"
 )
 
-// soon is enough for everything that should just happen, and later for what a cluster
-// has to agree upon first.
-const (
-	soon  = 10 * time.Second
-	later = 30 * time.Second
+const soon, later = drivercheck.Soon, drivercheck.Later
+
+var (
+	command, do             = drivercheck.Command, drivercheck.Do
+	listen, listenAndWait   = drivercheck.Record, drivercheck.RecordAcknowledged
+	publishBoth, channelsAt = drivercheck.PublishBoth, drivercheck.ChannelsAt
 )
 
 // connect is how the tests connect to one server.
@@ -36,23 +37,4 @@ func openWith(t testing.TB, options cluster.Options) *cluster.Driver {
 	}
 	t.Cleanup(d.Close)
 	return d
-}
-
-// command makes a Command whose key is its first argument, if it has any.
-func command(words ...string) driver.Command {
-	c := driver.Command{Words: words}
-	if len(words) > 1 {
-		c.Key = words[1]
-	}
-	return c
-}
-
-// do sends a command that has to succeed.
-func do(t testing.TB, d driver.Driver, words ...string) driver.Reply {
-	t.Helper()
-	reply := d.Do(t.Context(), command(words...))
-	if reply.Err != nil {
-		t.Fatalf("%v: %v", words, reply.Err)
-	}
-	return reply
 }

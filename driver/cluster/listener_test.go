@@ -32,12 +32,6 @@ func (all *fakes) publish(address, channel, payload string) {
 	}
 }
 
-func (r *recorder) snapshot() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.lines)
-}
-
 // Goal: a channel counts as subscribed when everything that was asked about it is
 // acknowledged, also when it was unsubscribed and subscribed again meanwhile. Method: the
 // acknowledgements, two for each request, come at intervals of a second.
@@ -51,7 +45,7 @@ func TestAChannelIsHeardWhenAllIsAcknowledged(t *testing.T) {
 		r := listen(t, d, channel)
 		want := func(when string, lines ...string) {
 			t.Helper()
-			if got := r.snapshot(); !slices.Equal(got, lines) {
+			if got := r.Lines(); !slices.Equal(got, lines) {
 				t.Errorf("%s: %q, want %q", when, got, lines)
 			}
 		}
@@ -108,7 +102,7 @@ func TestSubscribeDoesNotWaitForServers(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it took %v", took)
 		}
-		r.await(t, "+"+upper, 1)
+		r.Await(t, "+"+upper, 1)
 		time.Sleep(30 * time.Second)
 		asked := 0
 		for address := range all.servers {
@@ -120,8 +114,8 @@ func TestSubscribeDoesNotWaitForServers(t *testing.T) {
 		}
 		all.set("a:1", func(f *fake) { f.refusing = nil })
 		time.Sleep(1100 * ms)
-		if r.count("+"+lower) != 1 {
-			t.Errorf("not subscribed a second after the server came back: %q", r.snapshot())
+		if r.Count("+"+lower) != 1 {
+			t.Errorf("not subscribed a second after the server came back: %q", r.Lines())
 		}
 		d.Close()
 		select {
@@ -149,7 +143,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 		})
 		r := listen(t, d, bad, good)
 		time.Sleep(30 * time.Second)
-		if got := r.snapshot(); !slices.Equal(got, []string{"+" + good}) {
+		if got := r.Lines(); !slices.Equal(got, []string{"+" + good}) {
 			t.Errorf("events %q", got)
 		}
 		tries := 0
@@ -163,7 +157,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 		}
 		all.set("a:1", func(f *fake) { f.refuse = nil })
 		time.Sleep(1100 * ms)
-		if r.count("+"+bad) != 1 {
+		if r.Count("+"+bad) != 1 {
 			t.Error("not subscribed after it was allowed")
 		}
 		r.Close()
@@ -230,7 +224,7 @@ func TestAnEvictedChannelFollowsTheMap(t *testing.T) {
 		all.evict("a:1", channel)
 		all.publish("a:1", channel, "late")
 		time.Sleep(time.Second)
-		if got := r.snapshot(); !slices.Equal(got, []string{"+" + channel, "+" + channel}) {
+		if got := r.Lines(); !slices.Equal(got, []string{"+" + channel, "+" + channel}) {
 			t.Errorf("evicted by a server that keeps the slot: %q", got)
 		}
 		before := len(all.asked("a:1"))
@@ -239,8 +233,8 @@ func TestAnEvictedChannelFollowsTheMap(t *testing.T) {
 		all.divide([]fakeSpan{{0, 16383, "c", 3}}, 2)
 		all.evict("a:1", channel)
 		time.Sleep(time.Second)
-		if r.count("+"+channel) != 3 || !slices.Contains(all.asked("c:3"), "SSUBSCRIBE "+channel) {
-			t.Errorf("not subscribed at the new server: %q, %q", r.snapshot(), all.asked("c:3"))
+		if r.Count("+"+channel) != 3 || !slices.Contains(all.asked("c:3"), "SSUBSCRIBE "+channel) {
+			t.Errorf("not subscribed at the new server: %q, %q", r.Lines(), all.asked("c:3"))
 		}
 		for _, line := range all.asked("a:1")[before:] {
 			if strings.HasPrefix(line, "SSUBSCRIBE") || strings.HasPrefix(line, "SUBSCRIBE") {
@@ -292,11 +286,11 @@ func TestASubscriptionThatWasRequestedWhenTheConnectionBrokeIsRequestedAgain(t *
 			}
 		})
 		time.Sleep(5 * time.Second)
-		if got := r.snapshot(); !slices.Equal(got, []string{"+" + channel}) {
+		if got := r.Lines(); !slices.Equal(got, []string{"+" + channel}) {
 			t.Fatalf("after the break: %q", got)
 		}
 		all.publish("a:1", channel, "hello")
-		if got := r.snapshot(); !slices.Contains(got, channel+" hello") {
+		if got := r.Lines(); !slices.Contains(got, channel+" hello") {
 			t.Errorf("a message was not heard: %q", got)
 		}
 		r.Close()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -83,35 +84,35 @@ func TestLongASlotStaysOpen(t *testing.T) {
 		migrate(t, from, to, key("moved"))
 		began := time.Now()
 		increment(t, d, home)
-		for _, rec := range []*recorder{r, quiet} {
+		for _, rec := range []*drivercheck.Recorder{r, quiet} {
 			redistest.Eventually(t, disturbed, func() bool {
 				shardPublish(t, to, channel, "target")
-				return rec.count(channel+" target") > 0
+				return rec.Count(channel+" target") > 0
 			}, "what is published at the target arrives")
 			t.Logf("received %v after the migration began", time.Since(began))
-			if rec.count("+"+channel) < 2 {
+			if rec.Count("+"+channel) < 2 {
 				t.Error("the receiver was not told that messages may have been missed")
 			}
 			shardPublish(t, from, channel, "source")
-			rec.await(t, channel+" source", 1)
+			rec.Await(t, channel+" source", 1)
 		}
 		// Or what is published to all servers would arrive twice.
 		if n := to.CLI(t, "PUBSUB", "NUMSUB", channel).([]any)[1]; n != int64(0) {
 			t.Errorf("%v plain subscriptions at the target", n)
 		}
 		publishBoth(t, d, channel, "both")
-		for _, rec := range []*recorder{r, quiet} {
-			rec.await(t, channel+" both-all", 1)
-			if n := rec.count(channel + " both-all"); n != 1 {
+		for _, rec := range []*drivercheck.Recorder{r, quiet} {
+			rec.Await(t, channel+" both-all", 1)
+			if n := rec.Count(channel + " both-all"); n != 1 {
 				t.Errorf("a message to all servers arrived %d times", n)
 			}
 		}
 	})
 	redistest.Eventually(t, soon, func() bool { return d.Do(t.Context(), incr(key("moved"))).Err == nil }, "the slot has moved")
-	for _, rec := range []*recorder{r, quiet} {
+	for _, rec := range []*drivercheck.Recorder{r, quiet} {
 		redistest.Eventually(t, soon, func() bool {
 			shardPublish(t, to, channel, "moved")
-			return rec.count(channel+" moved") > 0
+			return rec.Count(channel+" moved") > 0
 		}, "the target is subscribed to after the move")
 	}
 }

@@ -42,8 +42,8 @@ func TestLongMovedToItsOwnNameLeadsToANewConnection(t *testing.T) {
 		}
 		return err == nil
 	}, "the server behind the name is found")
-	r.await(t, "+"+key, 1)
-	r.receives(t, d, "message", key)
+	r.Await(t, "+"+key, 1)
+	r.Receives(t, d, "message", key)
 }
 
 // Goal: a server that goes on naming its own address is not stormed.

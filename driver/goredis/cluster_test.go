@@ -16,9 +16,6 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// later is enough for what a cluster has to agree upon first.
-const later = 30 * time.Second
-
 // clusterClient is a client of a cluster that repeats whatever it may.
 func clusterClient(t *testing.T, options redis.ClusterOptions) *redis.ClusterClient {
 	options.MaxRetries, options.MaxRedirects = 10, 10
@@ -164,7 +161,7 @@ func TestAMasterIsLost(t *testing.T) {
 			counted, callers := increment(d, stop, key, other)
 			redistest.Eventually(t, soon, func() bool { return counted.get(key) > 20 && counted.get(other) > 20 }, "there is traffic")
 			hurt(victim)
-			r.reset()
+			r.Reset()
 			c.AwaitNewMaster(t, key, victim)
 			before := counted.get(key)
 			redistest.Eventually(t, later, func() bool { return counted.get(key) > before }, "the new master is used")
@@ -173,8 +170,8 @@ func TestAMasterIsLost(t *testing.T) {
 			if err := counted.failed[other]; err != nil {
 				t.Errorf("a server that nothing happened to: %v", err)
 			}
-			r.await(t, "+"+key, 1)
-			r.receives(t, d, "after", key)
+			r.Await(t, "+"+key, 1)
+			r.Receives(t, d, "after", key)
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,49 +13,9 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/goredis"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// stream is a caller who increments a key without a break.
-type stream struct {
-	stop context.CancelFunc
-	done sync.WaitGroup
-
-	mu       sync.Mutex
-	written  int // successes
-	readonly int // refusals by a replica
-}
-
-func startStream(t *testing.T, d driver.Driver) *stream {
-	s := &stream{}
-	ctx, cancel := context.WithCancel(t.Context())
-	s.stop = cancel
-	s.done.Go(func() {
-		for ctx.Err() == nil {
-			err := d.Do(ctx, command("INCR", "stream")).Err
-			var refused *driver.ServerError
-			s.mu.Lock()
-			switch {
-			case err == nil:
-				s.written++
-			case errors.As(err, &refused) && refused.Code() == "READONLY":
-				s.readonly++
-			}
-			s.mu.Unlock()
-			time.Sleep(time.Millisecond) // no more load than the test needs
-		}
-	})
-	t.Cleanup(func() { s.stop(); s.done.Wait() })
-	return s
-}
-
-// awaitMore waits for further successes.
-func (s *stream) awaitMore(t *testing.T, n int) {
-	t.Helper()
-	count := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.written }
-	before := count()
-	redistest.Eventually(t, 3*soon, func() bool { return count() >= before+n }, "commands are carried out")
-}
 
 // failoverClient is a client of the primary that sentinels know.
 func failoverClient(t *testing.T, s *redistest.Sentinels, dial func(context.Context, string, string) (net.Conn, error)) *redis.Client {
@@ -67,28 +26,7 @@ func failoverClient(t *testing.T, s *redistest.Sentinels, dial func(context.Cont
 func TestLongFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
-	first := s.Primary(t)
-	d := open(t, failoverClient(t, s, nil), goredis.WithCommandTimeout(time.Second))
-	calls := startStream(t, d)
-	calls.awaitMore(t, 50)
-	l := listen(t, d, driver.Events{})
-	first.Kill()
-	within(t, l.Done(), "the end of the listener")
-	second := s.AwaitFailover(t, first)
-	calls.awaitMore(t, 50)
-	if second.CLI(t, "GET", "stream") == nil {
-		t.Error("the new primary has seen nothing")
-	}
-	if reply := d.DedicatedPipeline(t.Context(), command("SET", "dedicated", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
-		t.Errorf("the new primary's replica did not confirm: %+v", reply)
-	}
-	received := make(chan struct{})
-	l = listen(t, d, driver.Events{Message: func(string, string) { close(received) }})
-	if err := l.Subscribe(t.Context(), "channel"); err != nil {
-		t.Fatal(err)
-	}
-	second.CLI(t, "PUBLISH", "channel", "hello")
-	within(t, received, "a message of the new primary")
+	drivercheck.FollowsFailover(t, open(t, failoverClient(t, s, nil), goredis.WithCommandTimeout(time.Second)), s)
 }
 
 // Goal: a primary that is cut off from everybody but the client is left, by its listeners as well,
@@ -106,7 +44,7 @@ func TestAPartitionOfSentinels(t *testing.T) {
 	})
 	d := open(t, client, goredis.WithCommandTimeout(time.Second))
 	calls := startStream(t, d)
-	calls.awaitMore(t, 50)
+	calls.AwaitMore(t, 50)
 	l := listen(t, d, driver.Events{})
 	first.Front.Blackhole(true)
 	defer first.Front.Blackhole(false)
@@ -118,7 +56,7 @@ func TestAPartitionOfSentinels(t *testing.T) {
 	redistest.Eventually(t, soon, func() bool {
 		reply, _ := second.Try("GET", "stream")
 		before, _ := reply.(string)
-		calls.awaitMore(t, 20)
+		calls.AwaitMore(t, 20)
 		reply, _ = second.Try("GET", "stream")
 		after, _ := reply.(string)
 		return after != before

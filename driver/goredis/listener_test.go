@@ -15,17 +15,6 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// listen opens a listener until the end of the test.
-func listen(t *testing.T, d driver.Driver, events driver.Events) driver.Listener {
-	t.Helper()
-	l, err := d.Listen(t.Context(), events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
-	return l
-}
-
 // Goal: all channels of a listener share one connection. Method: the server counts its clients.
 func TestAThousandChannelsHaveOneConnection(t *testing.T) {
 	t.Parallel()

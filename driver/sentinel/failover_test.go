@@ -1,69 +1,17 @@
 package sentinel_test
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/driver/sentinel"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// stream is a caller who sets a key to new values without a break.
-type stream struct {
-	stop context.CancelFunc
-	done sync.WaitGroup
-
-	mu       sync.Mutex
-	written  int // successes
-	readonly int // refusals by a replica
-}
-
-func startStream(t *testing.T, d driver.Driver) *stream {
-	s := &stream{}
-	ctx, cancel := context.WithCancel(t.Context())
-	s.stop = cancel
-	s.done.Go(func() {
-		for ctx.Err() == nil {
-			err := d.Do(ctx, command("INCR", "stream")).Err
-			var refused *driver.ServerError
-			s.mu.Lock()
-			switch {
-			case err == nil:
-				s.written++
-			case errors.As(err, &refused) && refused.Code() == "READONLY":
-				s.readonly++
-			}
-			s.mu.Unlock()
-			time.Sleep(time.Millisecond) // no more load than the test needs
-		}
-	})
-	t.Cleanup(s.end)
-	return s
-}
-
-func (s *stream) end() {
-	s.stop()
-	s.done.Wait()
-}
-
-func (s *stream) counts() (written, readonly int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.written, s.readonly
-}
-
-// awaitMore waits for further successes.
-func (s *stream) awaitMore(t *testing.T, n int) {
-	t.Helper()
-	before, _ := s.counts()
-	redistest.Eventually(t, soon, func() bool { now, _ := s.counts(); return now >= before+n }, "commands are carried out")
-}
 
 // try is the reply of a server, empty if it hangs up: the sentinels have a server that they
 // reconfigure disconnect its clients.
@@ -92,35 +40,8 @@ func TestLongFailover(t *testing.T) {
 // failOver is one run. It reports false if the sentinels have chosen once more.
 func failOver(t *testing.T) (meant bool) {
 	s := redistest.StartSentinels(t)
-	first := s.Primary(t)
 	d := open(t, sentinel.Options{Sentinels: s.Addrs(), Master: s.Name, Node: rueidis.Options{CommandTimeout: time.Second}})
-	calls := startStream(t, d)
-	calls.awaitMore(t, 50)
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first.Kill()
-	within(t, listener.Done(), "the end of the listener")
-	second := s.AwaitFailover(t, first)
-	calls.awaitMore(t, 50)
-	if second.CLI(t, "GET", "stream") == nil {
-		t.Error("the new primary has seen nothing")
-	}
-	if reply := d.DedicatedPipeline(t.Context(), command("SET", "dedicated", "x"), command("WAIT", "1", "5000"))[1]; reply.Int < 1 {
-		t.Errorf("the new primary's replica did not confirm: %+v", reply)
-	}
-	received := make(chan struct{})
-	listener, err = d.Listen(t.Context(), driver.Events{Message: func(string, string) { close(received) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Subscribe(t.Context(), "channel"); err != nil {
-		t.Fatal(err)
-	}
-	second.CLI(t, "PUBLISH", "channel", "hello")
-	within(t, received, "a message of the new primary")
-
+	calls, first, second := drivercheck.FollowsFailover(t, d, s)
 	first.Restart(t)
 	strangers, again := 0, false
 	redistest.Eventually(t, 40*time.Second, func() bool {
@@ -130,11 +51,11 @@ func failOver(t *testing.T) (meant bool) {
 	}, "the old primary is a replica")
 	if again {
 		t.Log("the sentinels have chosen once more")
-		calls.end()
+		calls.End()
 		return false
 	}
-	calls.awaitMore(t, 50)
-	if _, readonly := calls.counts(); readonly > 0 || strangers > 0 {
+	calls.AwaitMore(t, 50)
+	if _, readonly := calls.Counts(); readonly > 0 || strangers > 0 {
 		t.Errorf("the old primary was written to: %d refusals, seen %d times among its clients", readonly, strangers)
 	}
 	return true
@@ -149,20 +70,20 @@ func TestLongPartition(t *testing.T) {
 	back := first.Server.Addr() // the client's way past the partition
 	d := open(t, sentinel.Options{Sentinels: s.Addrs(), Master: s.Name, Node: rueidis.Options{Dial: dialPast(first.Addr(), back)}})
 	calls := startStream(t, d)
-	calls.awaitMore(t, 50)
+	calls.AwaitMore(t, 50)
 	first.Front.Blackhole(true)
 	second := s.AwaitFailover(t, first)
 	redistest.Eventually(t, soon, func() bool {
 		there, here := try(second, "CLIENT", "LIST"), try(first, "CLIENT", "LIST")
 		return strings.Contains(there, "name=redlatch") && here != "" && !strings.Contains(here, "name=redlatch")
 	}, "the client has moved")
-	calls.awaitMore(t, 50)
+	calls.AwaitMore(t, 50)
 	first.Front.Blackhole(false)
 	redistest.Eventually(t, 40*time.Second, func() bool {
 		return strings.Contains(try(first, "INFO", "replication"), "role:slave")
 	}, "the old primary is a replica")
-	calls.awaitMore(t, 50)
-	if _, readonly := calls.counts(); readonly > 0 {
+	calls.AwaitMore(t, 50)
+	if _, readonly := calls.Counts(); readonly > 0 {
 		t.Errorf("%d commands were refused by a replica", readonly)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -75,7 +76,7 @@ func TestLongDedicatedConnectionsAreFew(t *testing.T) {
 	for range single.MaxDedicated {
 		do(t, d, "LPUSH", "list", "x")
 	}
-	if reply := within(t, patient, "a caller who waited for a connection"); reply.Str != "PONG" {
+	if reply := drivercheck.Within(t, patient, "a caller who waited for a connection"); reply.Str != "PONG" {
 		t.Errorf("reply %+v", reply)
 	}
 	callers.Wait()

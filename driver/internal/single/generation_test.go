@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -81,11 +82,11 @@ func TestDropMovesEveryConnection(t *testing.T) {
 	p.right.Store(1)
 	single.Drop(d, errMoved)
 	for range cap(failed) {
-		err := within(t, failed, "the end of a call")
+		err := drivercheck.Within(t, failed, "the end of a call")
 		wantUnknown(t, err)
 		wantNoContextError(t, err)
 	}
-	within(t, listener.Done(), "the end of the listener")
+	drivercheck.Within(t, listener.Done(), "the end of the listener")
 	if got := dedicated(t, d, "GET", "name").Str; got != "new" {
 		t.Errorf("the dedicated call went to the %s server", got)
 	}
@@ -162,11 +163,11 @@ func dropWhileConnecting(t *testing.T, dropBefore bool, call func(*single.Driver
 		server, err := call(d)
 		done <- result{server, err}
 	}()
-	within(t, dialling, "the dial")
+	drivercheck.Within(t, dialling, "the dial")
 	p.right.Store(1)
 	single.Drop(d, errMoved)
 	close(allowed)
-	r := within(t, done, "the call")
+	r := drivercheck.Within(t, done, "the call")
 	if r.server == "old" {
 		t.Error("the old server is used after Drop")
 	}
@@ -191,7 +192,7 @@ func TestDropEndsAnAttemptToConnect(t *testing.T) {
 	<-dialled
 	p.servers[0].Freeze()
 	single.Drop(d, errMoved)
-	within(t, dialled, "the connection to the frozen server")
+	drivercheck.Within(t, dialled, "the connection to the frozen server")
 	p.right.Store(1)
 	begin := time.Now()
 	single.Drop(d, errMoved)

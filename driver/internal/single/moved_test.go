@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -37,5 +38,5 @@ func TestAListenerFollowsTheCommandsToAnotherServer(t *testing.T) {
 	address.Store(next.Addr())
 	former.CLI(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 	eventuallyWorks(t, d)
-	within(t, l.Done(), "the listener on the former server ends")
+	drivercheck.Within(t, l.Done(), "the listener on the former server ends")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -37,7 +38,7 @@ func TestAServerThatCannotSaveDoesNotEndTheProcess(t *testing.T) {
 		return refused
 	}, "PING is refused")
 	l.Unsubscribe(t.Context(), "a")
-	within(t, l.Done(), "the listener ends")
+	drivercheck.Within(t, l.Done(), "the listener ends")
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -52,7 +53,7 @@ func TestADemotedServerIsLeft(t *testing.T) {
 	front.Redirect(successor.Addr())
 	redistest.Eventually(t, soon, func() bool { return successor.CLI(t, "GET", "stream") != nil }, "the successor is written to")
 	dedicated(t, d, "INCR", "dedicated")
-	within(t, listener.Done(), "the end of the listener on the demoted server")
+	drivercheck.Within(t, listener.Done(), "the end of the listener on the demoted server")
 }
 
 func TestAScriptsRefusalIsRecognized(t *testing.T) {

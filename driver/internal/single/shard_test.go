@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -48,7 +49,7 @@ func listenToShard(t *testing.T, d driver.Driver) (driver.ShardListener, <-chan 
 func wantLines(t *testing.T, lines <-chan string, want ...string) {
 	t.Helper()
 	for _, w := range want {
-		if got := within(t, lines, w); got != w {
+		if got := drivercheck.Within(t, lines, w); got != w {
 			t.Errorf("event %q, want %q", got, w)
 		}
 	}
