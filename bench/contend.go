@@ -33,7 +33,7 @@ func (b *bench) contend(ctx context.Context, c contention) (figures, error) {
 	}
 	var orders []order
 	var slack time.Duration
-	name, server := freshName("contend"), b.serverOf(c.who[0])
+	name, server := freshName("contend"), b.server
 	for i, who := range c.who {
 		orders = append(orders, order{
 			Task: taskContend, Contestant: who.name, Address: server.address, Name: name, Locks: 1, Process: i,

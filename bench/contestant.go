@@ -17,10 +17,6 @@ type contestant struct {
 	open   opener
 	// foreign says that it runs in a process of another language, and has no open.
 	foreign bool
-	// onEtcd says that its address is that of an etcd.
-	onEtcd bool
-	// most is the highest number of goroutines that it is measured with; 0 for no limit.
-	most int
 }
 
 // opener connects a contestant to the server with this address.
@@ -89,7 +85,6 @@ const (
 	nameRedsync       = "redsync"
 	nameRedisson      = "Redisson"
 	nameNode          = "node-redisson"
-	nameEtcd          = "etcd, its Go mutex"
 	nameReaders       = "redlatch, RWMutex"
 	nameReadersCohort = "redlatch, RWMutex, cohort"
 	namePermits       = "redlatch, PermitSemaphore"
@@ -120,8 +115,6 @@ var pairers = []contestant{
 	{name: nameRedsync, module: moduleRedsync, open: openRedsync(plain)},
 	{name: nameRedsync + ", automatic pipelining", module: moduleRedsync, open: openRedsync(pipelined)},
 	{name: nameRedisson, module: "org.redisson", foreign: true},
-	// With more, a slice is over before each goroutine has made one pair.
-	{name: nameEtcd, module: "go.etcd.io/etcd/client/v3", open: openEtcd, onEtcd: true, most: 64},
 }
 
 var (

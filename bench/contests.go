@@ -66,7 +66,7 @@ func pairsOf(level int) string { return "pairs " + goroutines(level) }
 func (b *bench) pairContests() (all []contest) {
 	for _, n := range b.plan.levels {
 		who := slices.DeleteFunc(b.present(pairers), func(c contestant) bool {
-			return c.most > 0 && n > c.most || len(b.rows) > 0 && !slices.Contains(b.rows, c.name)
+			return len(b.rows) > 0 && !slices.Contains(b.rows, c.name)
 		})
 		all = append(all, contest{
 			name: pairsOf(n), part: "pairs", rounds: b.plan.count(pairRounds),
@@ -214,7 +214,7 @@ func (b *bench) permitQueue() contest {
 
 // idlers wait for a lock in Redis with the default settings of their libraries.
 func (b *bench) idlers() []contestant {
-	return b.present(find(nameRedlatch, nameRueidislock, nameRedislock, nameRedsync, nameRedisson))
+	return find(nameRedlatch, nameRueidislock, nameRedislock, nameRedsync)
 }
 
 func (b *bench) idleness() contest {
@@ -253,9 +253,6 @@ func (b *bench) memory() contest {
 		rows: rowsOf(b.idlers(), func(c contestant) row {
 			all := b.crowd(c, n, memoryLocks, n, b.plan.time(time.Second))
 			all.holds.Serve, all.held.Serve, all.waiters.Patience = false, false, 0
-			if c.foreign { // a thread needs longer to begin than a goroutine
-				all.held.WarmUp, all.waiters.WarmUp = 2*all.held.WarmUp, 2*all.waiters.WarmUp
-			}
 			return all.row(b, c.name)
 		}),
 		columns: columns("%.0f", each(figureMemory, aHold), each(figureMemory, aWaiter)),

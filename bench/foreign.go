@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// Contestants that need more than Go: Redisson, node-redisson and etcd. Where one cannot be had, the
+// Contestants that need more than Go: Redisson and node-redisson. They take part where a goal is compared with them. Where one cannot be had, the
 // reason is printed in place of its rows.
 
 // foreign is a program in another language, which is a helper as long as the benchmark lasts: a
 // compiler that works while the program runs needs seconds of practice.
 type foreign struct {
 	command  func() *exec.Cmd
-	small    func() *exec.Cmd // for what needs no speed
 	version  string
 	practice []order
 }
@@ -31,16 +30,11 @@ func buildJava(ctx context.Context) (foreign, error) {
 		return foreign{}, err
 	}
 	path, release, err := findIn("java/target/classpath", `redisson-([0-9.]+)\.jar`)
-	java := func(flags ...string) func() *exec.Cmd {
-		return func() *exec.Cmd {
-			return exec.Command("java", append(flags, "-cp", "java/target/classes:"+path, "redlatch.bench.Contestant")...)
-		}
-	}
 	return foreign{
-		command: java(), version: release,
-		// All of the heap is resident from the start, so that whatever else the process grows by is
-		// outside of it.
-		small: java("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),
+		command: func() *exec.Cmd {
+			return exec.Command("java", "-cp", "java/target/classes:"+path, "redlatch.bench.Contestant")
+		},
+		version: release,
 		practice: []order{
 			{Task: taskPairs, Workers: 64, Locks: 64}, {Task: taskPairs, Workers: 1, Locks: 1}, {Task: taskContend, Workers: 8, Locks: 1},
 		},
@@ -112,7 +106,6 @@ func (b *bench) openForeign(ctx context.Context) error {
 	for name, get := range map[string]func() (foreign, error){
 		nameRedisson: func() (foreign, error) { return buildJava(ctx) },
 		nameNode:     func() (foreign, error) { return buildNode(ctx) },
-		nameEtcd:     func() (f foreign, err error) { b.etcd, err = startEtcd(ctx); return f, err },
 	} {
 		f, err := foreign{}, errNotAsked
 		if b.plan.foreign {
@@ -131,12 +124,4 @@ func (b *bench) openForeign(ctx context.Context) error {
 // present leaves out who cannot be had.
 func (b *bench) present(all []contestant) []contestant {
 	return slices.DeleteFunc(slices.Clone(all), func(c contestant) bool { return b.absent[c.name] != "" })
-}
-
-// serverOf is the server that a contestant talks to.
-func (b *bench) serverOf(c contestant) *server {
-	if c.onEtcd {
-		return b.etcd
-	}
-	return b.server
 }

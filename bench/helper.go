@@ -178,14 +178,10 @@ func (b *bench) dismiss(all bool) {
 
 // inFresh has new helpers of a contestant carry out orders.
 func (b *bench) inFresh(ctx context.Context, c contestant, orders []order, atBegin func(began time.Time) error) ([]report, error) {
-	command := self
-	if c.foreign {
-		command = b.foreign[c.name].small
-	}
 	var some helpers
 	defer func() { some.end() }()
 	for range orders {
-		h, err := startHelper(command())
+		h, err := startHelper(self())
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@
 //
 //	go run .                        everything, in about eight minutes
 //	go run . -quick                 the same in one minute, with more noise, and in Go alone
-//	go run . -quick -foreign        with Redisson, node-redisson and etcd too, in a few minutes
+//	go run . -quick -foreign        with Redisson and node-redisson too, in a few minutes
 //	go run . -only scale            a fair lock, by how many wait
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //	go run . -profile cpu.out       a CPU profile of redlatch alone
@@ -59,7 +59,6 @@ var (
 type bench struct {
 	plan   plan
 	server *server
-	etcd   *server
 
 	only     string   // the part to measure; all but the extra ones if empty
 	rows     []string // of the first table, or none for all
@@ -124,9 +123,6 @@ func (b *bench) open(ctx context.Context) (err error) {
 
 func (b *bench) close() {
 	b.dismiss(true)
-	if b.etcd != nil {
-		b.etcd.end()
-	}
 	b.server.end()
 }
 

@@ -43,12 +43,10 @@ func (s slice) figures(work figures, c contestant) figures {
 	f := figures{
 		figureRate: rate, figureTime: 1e6 / rate,
 		figureCPU: each(s.CPU.Seconds() * 1e6), figureServerCPU: each(work[countCPU]),
+		figureScripts: each(work[countScripts]), figureOthers: each(work[countOthers]),
 	}
 	if !c.foreign {
 		f[figureAllocations], f[figureBytes], f[figureWrites] = each(s.Allocs), each(s.Bytes), each(s.Writes)
-	}
-	if !c.onEtcd {
-		f[figureScripts], f[figureOthers] = each(work[countScripts]), each(work[countOthers])
 	}
 	return f
 }
@@ -60,7 +58,7 @@ func (b *bench) pairRow(c contestant, goroutines, locks int, length time.Duratio
 	length = b.plan.time(length)
 	o := order{Task: taskPairs, Contestant: c.name, Workers: goroutines, Locks: locks}
 	return row{c.name, c.baseRow(), func(ctx context.Context, round int) (figures, error) {
-		o.Address = b.serverOf(c).address
+		o.Address = b.server.address
 		if o.Name == "" || !c.foreign && goroutines == 1 {
 			o.Name = freshName("own")
 		}
@@ -124,12 +122,12 @@ func (b *bench) pairSlice(ctx context.Context, c contestant, o order) (s slice, 
 	}
 	var before figures
 	reports, err := helpers.perform(ctx, []order{o}, func() (err error) {
-		before, err = b.serverOf(c).work(ctx)
+		before, err = b.server.work(ctx)
 		return err
 	}, nil)
 	if err != nil {
 		return s, nil, err
 	}
-	after, err := b.serverOf(c).work(ctx)
+	after, err := b.server.work(ctx)
 	return *reports[0].Slice, after.minus(before), err
 }

@@ -24,10 +24,7 @@ const profileFor = 10 * time.Second
 
 // run profiles one contestant and says how fast it was meanwhile.
 func (p profiling) run(ctx context.Context, b *bench, out io.Writer) error {
-	o := order{Task: taskPairs, Contestant: p.contestant, Name: "profiled", Workers: p.goroutines, WarmUp: profileFor / 10, For: profileFor}
-	for _, c := range find(p.contestant) {
-		o.Address = b.serverOf(c).address
-	}
+	o := order{Task: taskPairs, Contestant: p.contestant, Name: "profiled", Address: b.server.address, Workers: p.goroutines, WarmUp: profileFor / 10, For: profileFor}
 	if p.allocs != "" {
 		runtime.MemProfileRate = 512 // exact enough for counts, cheap enough to run with
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
-	"google.golang.org/grpc"
 )
 
 // The libraries of others, each with its default settings or with those of its documentation.
@@ -99,26 +96,6 @@ func openRedsync(connect goRedis) opener {
 			}, nil
 		}}, nil
 	}
-}
-
-// openEtcd has the default settings. In etcd a session is the owner of a mutex, so each worker has
-// one. Sessions end by their leases.
-func openEtcd(_ context.Context, address string, wire *wire) (client, error) {
-	etcd, err := clientv3.New(clientv3.Config{
-		Endpoints:   []string{address},
-		DialOptions: []grpc.DialOption{grpc.WithContextDialer(wire.Dial)},
-	})
-	if err != nil {
-		return client{}, err
-	}
-	return client{close: func() { _ = etcd.Close() }, worker: func(name string) (worker, error) {
-		session, err := concurrency.NewSession(etcd)
-		if err != nil {
-			return worker{}, err
-		}
-		mutex := concurrency.NewMutex(session, "/"+name+"/")
-		return worker{lock: mutex.Lock, unlock: mutex.Unlock}, nil
-	}}, nil
 }
 
 // goRedis is a way to use go-redis, which two of the libraries are made for.

@@ -28,12 +28,6 @@ final class Contention {
     }
 
     Report run(Contestant.Start ready) throws Exception {
-        if (order.Weigh) {
-            RLock first = redisson.getLock(order.Name + ":first"); // makes connections
-            first.lock();
-            first.unlock();
-            Memory.weigh(report);
-        }
         System.gc();
         long counts = ready.await() + order.WarmUp;
         List<Thread> threads = new ArrayList<>();
@@ -43,12 +37,6 @@ final class Contention {
             Thread thread = new Thread(() -> work(lock, worker, counts + order.For));
             thread.start();
             threads.add(thread);
-        }
-        if (order.Weigh) {
-            Clock.sleepUntil(counts);
-            if (threads.stream().allMatch(thread -> thread.getState() == Thread.State.TIMED_WAITING)) {
-                Memory.weigh(report); // otherwise nobody can tell
-            }
         }
         for (Thread thread : threads) {
             thread.join();

@@ -52,7 +52,6 @@ public final class Contestant {
         return switch (order.Task) {
             case "pairs" -> new Pairs(redisson, order).run(this::ready);
             case "contend" -> new Contention(redisson, order).run(this::ready);
-            case "keep" -> Keeping.run(redisson, order, this::ready);
             default -> throw new IllegalArgumentException("unknown task " + order.Task);
         };
     }

@@ -12,7 +12,6 @@ final class Order {
     int Locks;
     long Section;
     long Patience;
-    boolean Weigh;
 
     /** The name that a worker locks. */
     String lock(int worker) {

@@ -2,13 +2,11 @@ package redlatch.bench;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /** One line of output: what came of an order; see order.go. */
 final class Report {
     String Error;
     List<Hold> Holds = new ArrayList<>();
-    List<Mark> Marks = new ArrayList<>();
     Slice Slice;
 
     /** One time that one worker held the contended lock, in nanoseconds of the machine's clock. */
@@ -19,11 +17,6 @@ final class Report {
         long g;
         long r;
         boolean s;
-    }
-
-    /** What the process has in use. */
-    static final class Mark {
-        Map<String, Double> InUse;
     }
 
     /** What one slice of pairs came to. */
