@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 )
 
 // contest is one table of the page: who takes part, what each of them does in a round, and which of
@@ -16,11 +15,8 @@ type contest struct {
 	title, note string
 	rounds      int
 	rows        []row
-	// together says that all rows are measured at the same time: what they need is time rather than
-	// a processor.
-	together bool
-	columns  []column
-	goals    []goal
+	columns     []column
+	goals       []goal
 }
 
 // row is one line of the table.
@@ -55,19 +51,13 @@ func columns(format string, figures ...string) (all []column) {
 func (c contest) run(ctx context.Context, r results) error {
 	rows := map[string][]figures{}
 	r[c.name] = rows
-	var mu sync.Mutex
 	measure := func(row row, round int) error {
 		f, err := row.slice(ctx, round)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", c.name, row.name, err)
 		}
-		mu.Lock()
-		defer mu.Unlock()
 		rows[row.name] = append(rows[row.name], f)
 		return nil
-	}
-	if c.together {
-		return inParallel(len(c.rows), func(i int) error { return measure(c.rows[i], 0) })
 	}
 	for round := range c.rounds {
 		for i := range c.rows {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"time"
 )
 
 // contestant is one way to lock. The rows of the tables have its name.
@@ -36,10 +35,6 @@ type client struct {
 // adds no allocation to a pair.
 type worker struct {
 	lock, unlock func(ctx context.Context) error
-	// extend is for a library that leaves it to the user to renew.
-	extend func(ctx context.Context) error
-	// hangs says that lock may wait forever for a lock that is free.
-	hangs bool
 }
 
 // once locks and unlocks.
@@ -51,27 +46,6 @@ func (w worker) once(ctx context.Context) error {
 		return fmt.Errorf("unlock: %w", err)
 	}
 	return nil
-}
-
-// lockFree locks what is free. If the worker may hang, an attempt that does not return is made again. That
-// takes a context that can end, which costs memory as long as the hold.
-func (w worker) lockFree(ctx context.Context) (err error) {
-	if !w.hangs {
-		return w.lock(ctx)
-	}
-	const attempts = 10
-	for range attempts {
-		attempt, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-		overdue := time.AfterFunc(patience, giveUp)
-		err = w.lock(attempt)
-		if overdue.Stop() {
-			return err // a hold may need its context until it ends
-		}
-		if err == nil {
-			err = w.unlock(ctx)
-		}
-	}
-	return fmt.Errorf("a free lock: %w", err)
 }
 
 const (
@@ -126,18 +100,17 @@ var (
 	}
 	permits = []contestant{
 		{name: nameRawPermits, base: nameRawPermits, open: bare(viaRueidis, rawPermits)},
-		{name: namePermits, base: nameRawPermits, open: ours(0, takesPermits(1))},
+		{name: namePermits, base: nameRawPermits, open: ours(0, takesPermit)},
 		{name: nameRawSemaphore, base: nameRawSemaphore, open: bare(viaRueidis, rawSemaphore)},
 		{name: nameSemaphore, base: nameRawSemaphore, open: ours(0, takesFromSemaphore)},
 	}
-	manyPermits = contestant{name: "redlatch, PermitSemaphore of many", open: ours(0, takesPermits(permitsOfMany))}
-	fair        = contestant{name: "redlatch, FairMutex", open: ours(scaleTimeout, isFair)}
-	pingPong    = contestant{name: namePingPong, open: openPingPong}
+	fair     = contestant{name: "redlatch, FairMutex", open: ours(scaleTimeout, isFair)}
+	pingPong = contestant{name: namePingPong, open: openPingPong}
 )
 
 // contestants are all of them.
 func contestants() []contestant {
-	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, manyPermits, fair, pingPong})
+	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, fair, pingPong})
 }
 
 // racers fight for one lock: the libraries.

@@ -11,7 +11,7 @@ import (
 func (b *bench) contests() []contest {
 	return slices.Concat(
 		b.pairContests(), []contest{b.hot(), b.crossing(), b.mostlyRead(), b.shares()}, b.permitContests(),
-		[]contest{b.permitQueue(), b.idleness(), b.memory(), b.many(), b.scale()},
+		[]contest{b.many(), b.scale()},
 	)
 }
 
@@ -38,19 +38,15 @@ const (
 	pairSlice  = 50 * time.Millisecond
 	hotRounds  = 7
 	hotSlice   = 500 * time.Millisecond
-	idleSlice  = 30 * time.Second
+	manySlice  = 30 * time.Second
 	// warmUp comes before each slice on one lock and is not counted: connections and subscriptions are
 	// made in it.
 	warmUp = 200 * time.Millisecond
-	settle = time.Second // what waiters need to begin
 
 	hotWorkers     = 16
 	crossProcesses = 2
 	crossWorkers   = 8
 	shareWorkers   = 2
-	permitsOfMany  = 100 // of one semaphore with many waiters
-	memoryCrowd    = 10_000
-	memoryLocks    = 100 // for which the waiters of the table of memory wait
 	manyHolds      = 100_000
 	manyLocks      = 1000
 )
@@ -193,49 +189,9 @@ func (b *bench) permitContests() (all []contest) {
 	return all
 }
 
-func (b *bench) permitQueue() contest {
-	n := b.plan.size(memoryCrowd)
-	c := b.crowd(manyPermits, 0, permitsOfMany, n, b.plan.time(idleSlice))
-	c.held.Locks, c.waiters.Locks = 1, 1
-	return contest{
-		name: "permit queue", part: "permits", rounds: 1,
-		title: "One PermitSemaphore, many waiters of one process, each of which puts its permit back at once",
-		rows:  []row{c.row(b, fmt.Sprintf("%d waiters, %d permits", n, permitsOfMany))},
-		columns: []column{
-			{figure: figureAllServed, format: "%.2f"}, {figure: figureGrants, format: "%.0f", head: "permits/s"},
-			{figure: figureGrantCPU, format: "%.1f", head: "server CPU a permit, µs"},
-			{figure: figureGrantScripts, format: "%.2f", head: "scripts a permit"},
-			{figure: figureTraffic, format: "%.2f"},
-			{figure: each(figureHeap, aWaiter), format: "%.0f", head: "heap of a waiter, bytes"},
-			{figure: each(figureStack, aWaiter), format: "%.0f", head: "stack, bytes"},
-		},
-	}
-}
-
-// idlers wait for a lock in Redis with the default settings of their libraries.
-func (b *bench) idlers() []contestant {
-	return find(nameRedlatch, nameRueidislock, nameRedislock, nameRedsync)
-}
-
-func (b *bench) idleness() contest {
-	idle := contest{
-		name: "idle", part: "idle", together: true, rows: rowsOf(b.idlers(), b.idle),
-		title: "What a waiter costs while nothing changes",
-		note:  fmt.Sprintf("%d waiters of one process, for %v. Per waiter and second.", idleWaiters, b.plan.time(idleSlice)),
-	}
-	for i, what := range []string{"all wait for one lock: ", "each for a lock of its own: "} {
-		locks := idleKinds[i]
-		idle.columns = append(idle.columns,
-			column{figure: idleFigure(countScripts, locks), format: "%.3f", head: what + countScripts},
-			column{figure: idleFigure(countOthers, locks), format: "%.3f", head: countOthers},
-			column{figure: idleFigure(countBytes, locks), format: "%.1f", head: countBytes})
-	}
-	return idle
-}
-
 // crowd is so many holds, and then so many waiters for the locks of another process.
 func (b *bench) crowd(c contestant, holds, locks, waiters int, length time.Duration) crowd {
-	o := order{Task: taskKeep, Workers: holds, Locks: holds, WarmUp: b.plan.time(10 * time.Second), For: length, Weigh: true, Serve: true}
+	o := order{Task: taskKeep, Workers: holds, Locks: holds, WarmUp: b.plan.time(10 * time.Second), For: length, Weigh: true}
 	all := crowd{contestant: c, holds: o}
 	o.Workers, o.Locks, o.Weigh = locks, locks, false
 	all.held = o
@@ -244,24 +200,9 @@ func (b *bench) crowd(c contestant, holds, locks, waiters int, length time.Durat
 	return all
 }
 
-func (b *bench) memory() contest {
-	n := b.plan.size(memoryCrowd)
-	return contest{
-		name: "memory", part: "memory", rounds: 1,
-		title: "Memory of the process",
-		note:  fmt.Sprintf("%d holds, then %d waiters for %d locks that another client has.", n, n, memoryLocks),
-		rows: rowsOf(b.idlers(), func(c contestant) row {
-			all := b.crowd(c, n, memoryLocks, n, b.plan.time(time.Second))
-			all.holds.Serve, all.held.Serve, all.waiters.Patience = false, false, 0
-			return all.row(b, c.name)
-		}),
-		columns: columns("%.0f", each(figureMemory, aHold), each(figureMemory, aWaiter)),
-	}
-}
-
 // many is what one hold, one waiter and one client cost if there are many.
 func (b *bench) many() contest {
-	n, locks, watch := b.plan.size(manyHolds), b.plan.size(manyLocks), b.plan.time(idleSlice)
+	n, locks, watch := b.plan.size(manyHolds), b.plan.size(manyLocks), b.plan.time(manySlice)
 	ours := find(nameRedlatch)[0]
 	one, clients := b.crowd(ours, n, locks, n, watch), b.crowd(ours, locks, locks, locks, watch)
 	cluster := one

@@ -14,16 +14,11 @@ import (
 // locks, and others wait for these locks.
 
 const (
-	figureReleased     = "all released after, s"
-	figureLosses       = "losses"
-	figureTraffic      = "commands/s while all wait"
-	figureAllServed    = "all done after, s"
-	figureGrants       = "grants/s"
-	figureGrantCPU     = "server CPU a grant, µs"
-	figureGrantScripts = "scripts a grant"
+	figureReleased  = "all released after, s"
+	figureLosses    = "losses"
+	figureAllServed = "all done after, s"
 
 	// of each hold and of each waiter
-	figureMemory     = "bytes"
 	figureHeap       = "heap, bytes"
 	figureStack      = "stack, bytes"
 	figureGoroutines = "goroutines"
@@ -58,35 +53,17 @@ func inUse(clients []client) figures {
 // keep has each worker lock before the start, and keep the lock. What the user keeps between two locks
 // does not count, nor does a client that has all holds.
 func (o order) keep(ctx context.Context, workers []worker, mark func(), ready ready) (figures, error) {
-	if err := inParallel(len(workers), func(i int) error { return workers[i].lockFree(ctx) }); err != nil {
+	if err := inParallel(len(workers), func(i int) error { return workers[i].lock(ctx) }); err != nil {
 		return nil, err
 	}
 	began, err := ready()
 	if err != nil {
 		return nil, err
 	}
-	const often = 2 * time.Second // shorter than half of the shortest lease
 	counts := began.Add(o.WarmUp)
-	moments := []time.Time{counts, counts.Add(o.For)}
-	for len(moments) > 0 {
-		if left := time.Until(moments[0]); left > often {
-			time.Sleep(often)
-		} else {
-			time.Sleep(left)
-			mark()
-			moments = moments[1:]
-		}
-		for _, w := range workers {
-			if w.extend == nil {
-				break
-			}
-			if err := w.extend(ctx); err != nil {
-				return nil, fmt.Errorf("extend: %w", err)
-			}
-		}
-	}
-	if !o.Serve {
-		return nil, nil
+	for _, moment := range []time.Time{counts, counts.Add(o.For)} {
+		time.Sleep(time.Until(moment))
+		mark()
 	}
 	var mu sync.Mutex
 	f, end := figures{figureLosses: 0}, time.Now()
@@ -106,7 +83,7 @@ func (o order) keep(ctx context.Context, workers []worker, mark func(), ready re
 type crowd struct {
 	contestant contestant
 	start      func(ctx context.Context) (*server, error)
-	holds      order // are measured alone; none without workers
+	holds      order // are measured alone
 	held       order // are what the waiters wait for
 	waiters    order
 }
@@ -148,27 +125,21 @@ func (c crowd) row(b *bench, name string) row {
 			}
 			defer s.end()
 		}
-		if c.holds.Workers > 0 {
-			c.holds.Name = freshName("own")
-			w, reports, err := b.perform(ctx, c.contestant, s, c.holds)
-			if err != nil {
-				return nil, err
-			}
-			f.note(aHold, w, c.holds, reports[0])
-			maps.Copy(f, reports[0].Figures)
+		c.holds.Name = freshName("own")
+		w, reports, err := b.perform(ctx, c.contestant, s, c.holds)
+		if err != nil {
+			return nil, err
 		}
+		f.note(aHold, w, c.holds, reports[0])
+		maps.Copy(f, reports[0].Figures)
 		c.held.Name = freshName("held")
 		c.waiters.Name = c.held.Name
-		w, reports, err := b.perform(ctx, c.contestant, s, c.held, c.waiters)
+		w, reports, err = b.perform(ctx, c.contestant, s, c.held, c.waiters)
 		if err != nil {
 			return nil, err
 		}
 		f.note(aWaiter, w, c.waiters, reports[1])
-		after, err := s.work(ctx)
-		n, work, tail := float64(c.waiters.Workers), after.minus(w.after), newLedger(reports[1].Holds, w.window).tail()
-		f[figureTraffic] = f[each(figureCommands, aWaiter)] * n / c.waiters.For.Seconds()
-		f[figureAllServed], f[figureGrants] = tail.Seconds(), n/tail.Seconds()
-		f[figureGrantCPU], f[figureGrantScripts] = work[countCPU]/n, work[countScripts]/n
+		f[figureAllServed] = newLedger(reports[1].Holds, w.window).tail().Seconds()
 		if wait, known := f[each(figureWaiters, aWaiter)]; known && wait != 0 && wait != 1 {
 			err = errors.Join(err, fmt.Errorf("only %v of the waiters wait", wait))
 		}
@@ -183,55 +154,10 @@ func (f figures) note(of string, w watched, o order, r report) {
 		for figure, count := range r.Marks[1].InUse.minus(r.Marks[0].InUse) {
 			all[figure] = count
 		}
-		all[figureMemory] += all[figureHeap] + all[figureStack] // a helper in Java knows nothing but the sum
 	}
 	for figure, count := range all {
 		f[each(figure, of)] = count / float64(o.Workers)
 	}
-}
-
-// idleWaiters is how many wait, on one lock or each on its own.
-const idleWaiters = 100
-
-// firstRenewal is when holders have renewed once, which loads a script.
-const firstRenewal = renewed + 2*time.Second
-
-// idleKinds are how many locks they wait for.
-var idleKinds = []int{1, idleWaiters}
-
-func idleFigure(count string, locks int) string { return fmt.Sprintf("%s with %d locks", count, locks) }
-
-// idle is the difference that waiters make in a second to a server with holders alone, with one lock for
-// all and with one for each.
-func (b *bench) idle(c contestant) row {
-	return row{name: c.name, slice: func(ctx context.Context, _ int) (figures, error) {
-		f, length := figures{}, b.plan.time(idleSlice)
-		var mu sync.Mutex
-		err := inParallel(len(idleKinds), func(i int) error {
-			server, err := startRedis(ctx)
-			if err != nil {
-				return err
-			}
-			defer server.end()
-			locks := idleKinds[i]
-			held := order{Task: taskKeep, Name: freshName("alone"), Workers: locks, Locks: locks, WarmUp: b.plan.time(firstRenewal), For: length}
-			alone, _, err := b.perform(ctx, c, server, held)
-			if err != nil {
-				return err
-			}
-			held.Name = freshName("idle") // the others are held until their leases end
-			waiters := held
-			waiters.Task, waiters.Workers = taskContend, idleWaiters
-			together, _, err := b.perform(ctx, c, server, held, waiters)
-			mu.Lock()
-			defer mu.Unlock()
-			for count, n := range together.work.minus(alone.work) {
-				f[idleFigure(count, locks)] = n / idleWaiters / length.Seconds()
-			}
-			return err
-		})
-		return f, err
-	}}
 }
 
 // inParallel calls a function for each number, 64 at a time.

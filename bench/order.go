@@ -31,7 +31,6 @@ type order struct {
 	Locks            int           // how many the workers lock: worker i locks number i modulo Locks
 	Section          time.Duration // taskContend: for how long the lock is held each time
 	Patience         time.Duration // taskContend: how much longer than usual a wait may last at the end
-	Serve            bool          // taskKeep: the locks are released at the end, rather than left to expire
 	Clients          int           // that share the workers; 0 for one
 	Weigh            bool          // the marks say what is in use
 }
@@ -139,7 +138,7 @@ func (c client) warmUp(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.lockFree(ctx); err != nil {
+	if err := w.lock(ctx); err != nil {
 		return err
 	}
 	return w.unlock(ctx)

@@ -124,13 +124,11 @@ func reads(cohort bool) way {
 	}
 }
 
-// takesPermits takes one of the permits of a semaphore with so many.
-func takesPermits(n int) way {
-	return func(c *redlatch.Client, name string) (worker, error) {
-		s := c.PermitSemaphore(name)
-		_, err := s.TrySetPermits(context.Background(), n)
-		return holds(func(ctx context.Context) (*redlatch.Hold, error) { return s.Acquire(ctx) }), err
-	}
+// takesPermit takes the only permit of a semaphore.
+func takesPermit(c *redlatch.Client, name string) (worker, error) {
+	s := c.PermitSemaphore(name)
+	_, err := s.TrySetPermits(context.Background(), 1)
+	return holds(func(ctx context.Context) (*redlatch.Hold, error) { return s.Acquire(ctx) }), err
 }
 
 // takesFromSemaphore takes the only permit of a semaphore without owners.

@@ -30,8 +30,6 @@ func openRueidislock(_ context.Context, address string, wire *wire) (client, err
 	return client{close: locker.Close, worker: func(name string) (worker, error) {
 		var cancel context.CancelFunc
 		return worker{
-			// It gives up a command after 20 ms, and then waits for a message that nobody sends.
-			hangs: true,
 			lock: func(ctx context.Context) (err error) {
 				_, cancel, err = locker.WithContext(ctx, name)
 				return err
@@ -63,7 +61,6 @@ func openRedislock(connect goRedis) opener {
 					return err
 				},
 				unlock: func(ctx context.Context) error { return lock.Release(ctx) },
-				extend: func(ctx context.Context) error { return lock.Refresh(ctx, lease, nil) },
 			}, nil
 		}}, nil
 	}
@@ -87,10 +84,6 @@ func openRedsync(connect goRedis) opener {
 					if err == nil && !held {
 						err = errors.New("redsync: the lock was not held at its release")
 					}
-					return err
-				},
-				extend: func(ctx context.Context) error {
-					_, err := mutex.ExtendContext(ctx)
 					return err
 				},
 			}, nil

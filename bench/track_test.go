@@ -116,27 +116,3 @@ func TestStuckSliceIsRepeatedOnOtherLocks(t *testing.T) {
 		t.Error("who is stuck each time has figures")
 	}
 }
-
-// Goal: a rival that does not get a free lock at first keeps nobody waiting, and its hold has a context that
-// lives. Method: the first attempt hangs until its context ends.
-func TestFreeLockIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var last context.Context
-		attempts := 0
-		w := worker{hangs: true, lock: func(ctx context.Context) error {
-			last = ctx
-			if attempts++; attempts == 1 {
-				<-ctx.Done()
-			}
-			return ctx.Err()
-		}}
-		if err := w.lockFree(t.Context()); err != nil || attempts != 2 {
-			t.Errorf("%d attempts, %v; want 2", attempts, err)
-		}
-		time.Sleep(2 * patience)
-		if last.Err() != nil {
-			t.Error("the context of the hold has ended")
-		}
-	})
-}
