@@ -26,12 +26,16 @@
 //	start ------ … -------+------------------+-----------+---------+--- expiry in Redis
 //	                      |<-- kill-after -->|<------ margin ----->deadline
 //
+// The switch scans the tree now and then, and takes a handle of each process. So the first signals need no
+// walk through /proc. The margin has twice the time of the last walk in it, as far as renewals keep theirs.
+//
 // A renewal before SIGTERM moves all these times, and the command notices nothing. If the hold is
 // lost already, for example by a forced unlock, the switch sends SIGTERM at once. It sends SIGKILL
 // at most two seconds later.
 //
 // A watchdog may renew a protected hold while the holder is paused. The switch then sends SIGSTOP
-// instead of SIGKILL. It sends SIGCONT when the holder tells it a new deadline.
+// instead of SIGKILL. It sends SIGCONT when the holder tells it a new deadline. A stopped tree is killed
+// children first: if a parent dies before, the kernel continues its orphans.
 //
 // # Who
 //

@@ -124,6 +124,8 @@ func (h *holder) keep(path string, signals <-chan os.Signal) (End, error) {
 				return *r.End, nil
 			case r.Leader != 0:
 				h.tree.leader = r.Leader
+			case r.Walk != 0:
+				h.times.allow(r.Walk)
 			case r.Stopping != 0:
 				h.hear(r.Stopping)
 			case r.Paused:

@@ -29,7 +29,7 @@ func (s *supervisor) leaderStopped(number unix.Signal) {
 func (s *supervisor) lendOnDemand() {
 	if s.terminal != nil && s.terminal.wanted && s.terminal.has(s.terminal.ours) {
 		s.terminal.lend()
-		s.tree.signal(inGroup, unix.SIGCONT)
+		s.tree.signal(inGroup, s.endOfGuard(), unix.SIGCONT)
 	}
 }
 
@@ -53,5 +53,6 @@ func (s *supervisor) goOn() {
 	if s.terminal != nil && s.terminal.lent {
 		s.terminal.lend()
 	}
-	s.tree.signal(anywhere, unix.SIGCONT)
+	s.tree.still = false
+	s.tree.signal(anywhere, s.endOfGuard(), unix.SIGCONT)
 }

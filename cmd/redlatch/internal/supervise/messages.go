@@ -2,7 +2,10 @@
 
 package supervise
 
-import "syscall"
+import (
+	"syscall"
+	"time"
+)
 
 // The holder and the switch talk through two pipes, in JSON.
 
@@ -26,6 +29,8 @@ type order struct {
 type report struct {
 	Leader int           `json:",omitempty"` // the command was started; its process
 	Errno  syscall.Errno `json:",omitempty"` // it could not be started
+	// Walk is for how long the switch has walked through the tree, for the margin of both.
+	Walk   time.Duration `json:",omitempty"`
 	Paused bool          `json:",omitempty"` // Ctrl-Z: the tree stands still
 	// Stopping is since when the tree is being stopped, on the clock of bootTime: the switch is awake
 	// near the deadline.

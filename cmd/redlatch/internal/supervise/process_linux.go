@@ -5,7 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is one line of the kernel's list.
@@ -17,6 +18,7 @@ type process struct {
 	// stopped says that it stands still: by a signal, in the hands of a debugger, or in the kernel,
 	// where a signal to stop takes effect before it goes on.
 	stopped bool
+	handle  int // a file that stands for this process alone, 0 if there is none
 }
 
 // identity tells a process from a later one with the same number.
@@ -50,30 +52,6 @@ func readProcesses() ([]process, error) {
 		return nil, fmt.Errorf("/proc lists no process")
 	}
 	return all, nil
-}
-
-// readDescendants reads those alone that descend from one process. It is quick, however
-// many others there are, but may miss one while others come and go.
-func readDescendants(of int) ([]process, error) {
-	var found []process
-	for open := []int{of}; len(open) > 0; open = open[1:] {
-		children, err := readChildren(open[0])
-		if err != nil && open[0] == of {
-			return nil, err
-		}
-		for _, pid := range children {
-			p, err := readProcess(pid)
-			if err != nil && open[0] == of {
-				// It is there until we wait for it. Somebody hides it, or there is no file to be had.
-				p, err = process{identity: identity{pid: pid}, parent: of}, nil
-				p.group, _ = syscall.Getpgid(pid)
-			}
-			if err == nil {
-				found, open = append(found, p), append(open, pid)
-			}
-		}
-	}
-	return found, nil
 }
 
 // readChildren reads the numbers of a process's children. Each thread has its own.
@@ -131,26 +109,35 @@ func parseProcess(pid int, line string) (process, error) {
 	return p, err
 }
 
-// signal sends signals to the process, and to none that has got its number since. A child of ours
-// keeps its number until we wait for it. For another, what is opened here stands for one process,
-// so it is enough to see that it is still the one meant.
-func (p process) signal(ours int, numbers []syscall.Signal) {
-	if p.parent == ours {
-		for _, number := range numbers {
-			syscall.Kill(p.pid, number)
-		}
-		return
-	}
-	handle, err := os.FindProcess(p.pid)
+// hold takes a handle of the process. A child of ours keeps its number until we wait for it. For another,
+// it is enough to see that the number still stands for the one meant.
+func (p *process) hold(ours int) {
+	handle, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil {
 		return
 	}
-	defer handle.Release()
-	now, err := readProcess(p.pid)
-	if err != nil || now.identity != p.identity {
+	if p.parent != ours && !p.isThere() {
+		unix.Close(handle)
 		return
 	}
+	p.handle = handle
+}
+
+// isThere says that the number stands for the process still.
+func (p *process) isThere() bool {
+	now, err := readProcess(p.pid)
+	return err == nil && now.identity == p.identity
+}
+
+// signal sends signals to a process that was found just now, or of which there is a handle, and to none
+// that has got its number since.
+func (p *process) signal(ours int, numbers []unix.Signal) {
 	for _, number := range numbers {
-		handle.Signal(number)
+		switch {
+		case p.handle > 0:
+			unix.PidfdSendSignal(p.handle, number, nil, 0)
+		case p.parent == ours || p.isThere():
+			unix.Kill(p.pid, number)
+		}
 	}
 }

@@ -17,9 +17,17 @@ func newSchedule(lease, killAfter time.Duration) schedule {
 	return schedule{lease: lease, killAfter: killAfter, margin: min(lease/10, maxMargin)}
 }
 
+// allow makes the margin large enough for a process tree that it takes so long to walk through, as far as a
+// renewal that is due keeps its time. A margin does not become smaller, and grows in steps.
+func (s *schedule) allow(walk time.Duration) {
+	step := min(s.lease/10, maxMargin)
+	work := step + 2*walk
+	s.margin = max(s.margin, min(work-work%(step/4+1), s.lease/2-s.killAfter))
+}
+
 const (
-	// maxMargin is time enough to kill and to see die whatever there is, also on a
-	// machine that is busy.
+	// maxMargin is time enough to kill a few processes and to see them die, also on a machine that is
+	// busy.
 	maxMargin = time.Second
 	// lostKillAfter is the most that a command gets to end in good order when
 	// somebody else may have the lock already.
@@ -45,6 +53,9 @@ func (s schedule) term(deadline time.Time) time.Time { return s.kill(deadline).A
 
 // kill is the moment of SIGKILL for a hold with this deadline.
 func (s schedule) kill(deadline time.Time) time.Time { return deadline.Add(-s.margin) }
+
+// unrenewed is when a renewal has not come in time: a little after it was due, and before SIGTERM.
+func (s schedule) unrenewed(deadline time.Time) time.Time { return deadline.Add(-s.lease * 11 / 20) }
 
 // last is the moment at which the holder stops what the switch should have stopped before.
 func (s schedule) last(deadline time.Time) time.Time { return deadline.Add(-s.margin / 2) }

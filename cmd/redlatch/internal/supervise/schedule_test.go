@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Goal: with every lease and every time to end in good order that is allowed, SIGTERM
+// Goal: with every lease, every time to end in good order that is allowed, and any process tree, SIGTERM
 // comes after the moment of the renewal that would make it needless, and SIGKILL comes
 // before the deadline.
 func TestAnyScheduleStopsInTimeAndNotTooEarly(t *testing.T) {
@@ -20,6 +20,11 @@ func TestAnyScheduleStopsInTimeAndNotTooEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newSchedule(lease, killAfter)
+		before := s.margin
+		walk := time.Duration(rapid.Int64Range(0, int64(lease)).Draw(t, "walk"))
+		if s.allow(walk); s.margin < before || s.margin+before/4 < min(before+walk, lease/2-killAfter) {
+			t.Errorf("a margin of %v, and %v before a walk of %v", s.margin, before, walk)
+		}
 		asked := time.Now()
 		// As the library has it: a margin of 1 % and 2 ms, and a renewal after a third.
 		deadline := asked.Add(lease - lease/100 - 2*time.Millisecond)

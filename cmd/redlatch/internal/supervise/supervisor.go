@@ -27,8 +27,9 @@ type supervisor struct {
 	ended    bool // the command; status says how
 	status   unix.WaitStatus
 	stopping bool
-	asleep   bool // the tree is stopped, since Ctrl-Z
-	frozen   bool // the tree is stopped, since a deadline that a watchdog may have moved on
+	asleep   bool      // the tree is stopped, since Ctrl-Z
+	frozen   bool      // the tree is stopped, since a deadline that a watchdog may have moved on
+	scanned  time.Time // when the tree was scanned
 	end      End
 }
 
@@ -77,8 +78,9 @@ func (s *supervisor) run(c Command) (End, error) {
 }
 
 // listen subscribes to the end of children. Signals that somebody sends to all processes of a
-// service reach the command by themselves, and by the holder: the switch drops them. Those that it
-// was started to ignore, as by nohup, stay ignored, also for the command.
+// service reach the command by themselves, and by the holder: the switch drops them. SIGHUP and SIGINT
+// stay ignored, also for the command, if it was started to ignore them, as by nohup. The others do not:
+// Go's runtime catches them before any code runs.
 func (s *supervisor) listen() {
 	signal.Notify(s.children, unix.SIGCHLD)
 	dropped := make(chan os.Signal, 1)
@@ -125,6 +127,9 @@ func (s *supervisor) guard(over func() bool) Reason {
 		if s.limits.Protect {
 			s.freeze()
 		}
+		if !s.frozen && !s.asleep && passed(s.nextScan(), time.Now()) {
+			s.scan()
+		}
 		s.attend(s.next(), s.hold.Done())
 	}
 	return ""
@@ -132,13 +137,43 @@ func (s *supervisor) guard(over func() bool) Reason {
 
 // next is the moment at which the guard has to do something.
 func (s *supervisor) next() time.Time {
-	switch {
-	case s.frozen:
+	next := s.endOfGuard()
+	if s.frozen {
 		return time.Now().Add(longTick)
-	case s.limits.Protect:
+	}
+	if scan := s.nextScan(); scan.Before(next) && !s.asleep {
+		return scan
+	}
+	return next
+}
+
+// endOfGuard is the moment at which the tree gets a signal, unless the deadline moves on.
+func (s *supervisor) endOfGuard() time.Time {
+	if s.limits.Protect {
 		return s.times.kill(s.hold.Deadline())
 	}
 	return s.times.term(s.hold.Deadline())
+}
+
+// nextScan is when the tree is scanned: now and then, for a fiftieth of the time at most, and once more if
+// a renewal has not come in time.
+func (s *supervisor) nextScan() time.Time {
+	next := s.scanned.Add(max(s.times.lease/4, 50*s.tree.walk))
+	if late := s.times.unrenewed(s.hold.Deadline()); late.Before(next) && s.scanned.Before(late) {
+		return late
+	}
+	return next
+}
+
+// scan gets to know the tree, because near the deadline there is no time for it. The margin grows with
+// the time that it takes.
+func (s *supervisor) scan() {
+	s.tree.scan(s.endOfGuard(), func(process) {})
+	s.scanned = time.Now()
+	before := s.times.margin
+	if s.times.allow(s.tree.walk); s.times.margin > before {
+		s.report(report{Walk: s.tree.walk})
+	}
 }
 
 // stopLeftBehind stops what is left of the command's group after its end. The hold goes on
@@ -153,7 +188,7 @@ func (s *supervisor) stopLeftBehind() Reason {
 		return ""
 	}
 	s.end.LeftBehind = len(left)
-	s.ask(inGroup)
+	s.ask(inGroup, s.endOfGuard())
 	limit := time.Now().Add(s.times.killAfter)
 	if why := s.guard(func() bool { return s.gone(inGroup) || passed(limit, time.Now()) }); why != "" {
 		return why
@@ -175,7 +210,7 @@ func (s *supervisor) stop(why Reason) {
 	// Past that moment nobody is asked any more: a process that was stopped with
 	// Ctrl-Z must not wake up to work without the lock.
 	if !passed(kill, now) {
-		s.ask(anywhere)
+		s.ask(anywhere, kill)
 		for !s.gone(anywhere) && !passed(kill, time.Now()) {
 			s.attend(kill, nil)
 		}
@@ -183,8 +218,11 @@ func (s *supervisor) stop(why Reason) {
 	s.kill(anywhere)
 }
 
-// ask tells processes to end. One that is stopped hears of it when it goes on.
-func (s *supervisor) ask(where scope) { s.tree.signal(where, unix.SIGTERM, unix.SIGCONT) }
+// ask tells processes to end, until a moment at the most. One that is stopped hears of it when it goes on.
+func (s *supervisor) ask(where scope, until time.Time) {
+	s.tree.still = false
+	s.tree.signal(where, until, unix.SIGTERM, unix.SIGCONT)
+}
 
 // kill ends processes without asking them.
 func (s *supervisor) kill(where scope) { s.end.Left = s.tree.kill(where, s.reap) }
@@ -235,7 +273,7 @@ func (s *supervisor) take(number unix.Signal) {
 	case unix.SIGCONT:
 		s.goOn()
 	default:
-		s.tree.signal(inGroup, number)
+		s.tree.signal(inGroup, s.endOfGuard(), number)
 	}
 }
 

@@ -18,6 +18,9 @@ type processTree struct {
 	// childless says that this process has no children.
 	childless bool
 	root      root
+	known     []process     // those of which there is a handle, parents first
+	walk      time.Duration // for how long the last scan took
+	still     bool          // it was stopped, and not continued
 }
 
 // scope is which processes of the tree are meant.
@@ -35,8 +38,11 @@ func newTree() *processTree { return &processTree{root: newRoot()} }
 // cannot be killed. If nobody can say who they are, the leader stands for them.
 func (t *processTree) kill(where scope, reap func()) (left []int) {
 	limit := time.Now().Add(patience)
+	if t.still { // so there is time to find the children before their parents die
+		t.scan(limit, func(process) {})
+	}
 	for backoff := (pause.Backoff{First: pollTick, Max: shortTick}); !passed(limit, time.Now()); {
-		t.signal(where, unix.SIGKILL) // first: looking takes time that is short
+		t.signal(where, limit, unix.SIGKILL) // first: looking takes time that is short
 		reap()
 		if t.gone(where) {
 			return nil
@@ -61,8 +67,9 @@ func (t *processTree) gone(where scope) bool {
 
 // stop stops everybody for a while, as a process may be starting another just now.
 func (t *processTree) stop(within time.Duration) {
+	t.still = true
 	for limit := time.Now().Add(within); ; time.Sleep(pollTick) {
-		t.signal(anywhere, unix.SIGSTOP)
+		t.signal(anywhere, limit, unix.SIGSTOP)
 		if !t.running() || passed(limit, time.Now()) {
 			return
 		}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,46 +58,131 @@ func (r root) descendants(all []process) []process {
 	return found
 }
 
-// members finds the living members of the process tree. The error says that /proc does not
-// tell.
-func (t *processTree) members(where scope) ([]process, error) {
-	if t.childless {
-		return nil, nil // orphans become our children, so nobody descends from us
-	}
-	if all, err := readDescendants(t.root.self); err == nil {
-		if members := t.pick(all, where); len(members) > 0 {
-			return members, nil
+// walk visits the living descendants, parents first, until visit returns false. It reads no process
+// beside them. So it is quick, however many others there are, but may miss one while others come and go.
+func (r root) walk(visit func(process) bool) error {
+	for open := []int{r.self}; len(open) > 0; open = open[1:] {
+		parent := open[0]
+		children, err := readChildren(parent)
+		if err != nil && parent == r.self {
+			return err
 		}
+		for _, pid := range children {
+			p, err := readProcess(pid)
+			if err != nil && parent == r.self {
+				// It is there until we wait for it. Somebody hides it, or there is no file to be had.
+				p, err = process{identity: identity{pid: pid}, parent: parent}, nil
+				p.group, _ = unix.Getpgid(pid)
+			}
+			if err != nil || r.others[p.identity] {
+				continue
+			}
+			open = append(open, pid)
+			if !p.ended && !visit(p) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// each visits the living members of the process tree, until visit returns false. The error says that
+// /proc does not tell.
+func (t *processTree) each(visit func(process) bool) error {
+	if t.childless {
+		return nil // orphans become our children, so nobody descends from us
+	}
+	found := false
+	err := t.root.walk(func(p process) bool {
+		found = true
+		return visit(p)
+	})
+	if found && err == nil {
+		return nil
 	}
 	all, err := readProcesses() // that nobody is left has to be certain
-	return t.pick(all, where), err
-}
-
-func (t *processTree) pick(all []process, where scope) []process {
-	return slices.DeleteFunc(t.root.descendants(all), func(p process) bool {
-		return where == inGroup && p.group != t.leader
-	})
-}
-
-// signal sends signals to each member, each once. The group comes first, and as long as
-// its leader is not reaped: after that, the number of a group that has become empty may
-// come to stand for another.
-func (t *processTree) signal(where scope, numbers ...unix.Signal) {
-	asGroup := !t.reaped
-	if asGroup {
-		t.signalGroup(numbers)
-		if where == inGroup {
-			return
+	for _, p := range t.root.descendants(all) {
+		if !visit(p) {
+			break
 		}
 	}
-	members, err := t.members(where)
-	if err != nil && !asGroup {
-		t.signalGroup(numbers)
+	return err
+}
+
+// members are the living members.
+func (t *processTree) members(where scope) (members []process, err error) {
+	err = t.each(func(p process) bool {
+		if where == anywhere || p.group == t.leader {
+			members = append(members, p)
+		}
+		return true
+	})
+	return members, err
+}
+
+// scan gets to know the members, until a moment at the most, and takes a handle of each. It gives those
+// that it did not know to fresh, each at once: a tree of thousands is not walked through before the first
+// of them gets a signal.
+func (t *processTree) scan(until time.Time, fresh func(process)) error {
+	began := time.Now()
+	before := make(map[identity]int, len(t.known)) // handles
+	for _, p := range t.known {
+		before[p.identity] = p.handle
 	}
-	for _, p := range members {
-		if !asGroup || p.group != t.leader {
+	seen := make(map[identity]bool, len(t.known))
+	known := make([]process, 0, len(t.known))
+	complete := true
+	err := t.each(func(p process) bool {
+		if seen[p.identity] {
+			return true
+		}
+		seen[p.identity] = true
+		if p.handle = before[p.identity]; p.handle == 0 {
+			p.hold(t.root.self)
+			fresh(p)
+		}
+		if p.handle > 0 {
+			known = append(known, p)
+		}
+		complete = !passed(until, time.Now())
+		return complete
+	})
+	for _, p := range t.known {
+		switch {
+		case seen[p.identity]:
+		case complete:
+			unix.Close(p.handle)
+		default:
+			known = append(known, p)
+		}
+	}
+	t.known, t.walk = known, time.Since(began)
+	return err
+}
+
+// signal sends signals to each member. Those that are known get them at once, children first: if the
+// parent of stopped processes dies, the kernel continues them. The leader's group gets them as one, as long
+// as its leader is not reaped: after that, the number of a group that has become empty may come to stand
+// for another. Those that are not known get them while they are being found, until a moment at the most.
+func (t *processTree) signal(where scope, until time.Time, numbers ...unix.Signal) {
+	asGroup := !t.reaped
+	if asGroup && where == inGroup {
+		t.signalGroup(numbers)
+		return
+	}
+	tell := func(p process) {
+		if where == anywhere && !(asGroup && p.group == t.leader) || where == inGroup && p.group == t.leader {
 			p.signal(t.root.self, numbers)
 		}
+	}
+	for _, p := range slices.Backward(t.known) {
+		tell(p)
+	}
+	if asGroup {
+		t.signalGroup(numbers)
+	}
+	if err := t.scan(until, tell); err != nil && !asGroup {
+		t.signalGroup(numbers)
 	}
 }
 
@@ -116,5 +202,5 @@ func (t *processTree) left(where scope) []int {
 // running says that a member runs: one that is alive and not stopped.
 func (t *processTree) running() bool {
 	all, err := readProcesses()
-	return err != nil || slices.ContainsFunc(t.pick(all, anywhere), func(p process) bool { return !p.stopped })
+	return err != nil || slices.ContainsFunc(t.root.descendants(all), func(p process) bool { return !p.stopped })
 }

@@ -2,7 +2,11 @@
 
 package supervise
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // root knows nothing here: who leaves the group is not found again.
 type root struct{}
@@ -12,7 +16,13 @@ func newRoot() root { return root{} }
 func (root) adoptsAll() bool { return false }
 
 // signal sends signals to the group, which is all that is known of a process tree.
-func (t *processTree) signal(_ scope, numbers ...unix.Signal) { t.signalGroup(numbers) }
+func (t *processTree) signal(_ scope, _ time.Time, numbers ...unix.Signal) { t.signalGroup(numbers) }
+
+// process is one of a tree, and nobody finds them here.
+type process struct{}
+
+// scan finds nobody.
+func (*processTree) scan(time.Time, func(process)) error { return nil }
 
 // left is the group, if there is anybody in it.
 func (t *processTree) left(scope) []int { return t.groupLeft() }
