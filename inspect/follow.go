@@ -21,7 +21,8 @@ type Snapshot struct {
 
 // Follow yields a snapshot at each interval, until ctx ends. Default of every: 1s. The least interval is
 // 20 ms. Each time Follow reads all locks that it knows, and uses the rest of the interval to look for new
-// ones by SCAN. Snapshots are further apart if Config.Rate does not suffice for the known locks.
+// ones by SCAN. Snapshots are further apart if Config.Rate does not suffice for the known locks: Follow
+// then looks for new ones for up to twice as long as it has read.
 //
 // If pattern has no special character, Follow does what Watch does.
 //
@@ -69,10 +70,14 @@ const (
 	maxFreed  = 1000
 )
 
-// round reads all known locks, and walks on until then at the most.
+// round reads all known locks, and walks on until then at the most. If that leaves little time, it walks for
+// twice as long as it has read, so that a new lock is found in time.
 func (f *follower) round(ctx context.Context, until time.Time) (Snapshot, []error) {
-	prev := f.locks
+	prev, began := f.locks, time.Now()
 	next, errs := f.reread(ctx)
+	if now := time.Now(); until.Before(now.Add(2 * now.Sub(began))) {
+		until = now.Add(2 * now.Sub(began))
+	}
 	complete := f.walked
 	found, failed := f.discover(ctx, until, next)
 	if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -22,6 +23,8 @@ type slowServer struct {
 	cost  []int
 	known bool
 	fails bool
+	pages int  // of locks; 0 means five
+	more  bool // one lock more, on the last page
 }
 
 func (s *slowServer) fail(on bool) {
@@ -64,7 +67,11 @@ func (s *slowServer) answer(words []string) driver.Reply {
 		for n := range locksAtOnce {
 			keys = append(keys, text(strconv.Itoa(cursor*locksAtOnce+n)))
 		}
-		return list(text(strconv.Itoa((cursor+1)%5)), list(keys...))
+		pages := cmp.Or(s.pages, 5)
+		if s.more && cursor == pages-1 {
+			keys = append(keys, text("more"))
+		}
+		return list(text(strconv.Itoa((cursor+1)%pages)), list(keys...))
 	case "EVALSHA":
 		if !s.known {
 			return driver.Reply{Err: &driver.ServerError{Message: "NOSCRIPT"}}
@@ -159,6 +166,44 @@ func TestWaitingForTheRateEndsWithTheContext(t *testing.T) {
 		}
 		if took := time.Since(began); took != 30*time.Second || failures != 1 {
 			t.Errorf("%d errors after %v", failures, took)
+		}
+	})
+}
+
+// Goal: whoever follows very many locks sees a new one about as soon as a new reading of all would show it.
+// Finding and reading again each have a share of the rate.
+func TestFollowFindsALockInTwiceTheTimeOfAReading(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowServer{pages: 10_000 / locksAtOnce}
+		i := inspector(t, s, inspect.Config{})
+		began, found := time.Now(), 0
+		for _, err := range i.Locks(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+		}
+		once := time.Since(began)
+		began, step := time.Now(), 0
+		for snapshot, err := range i.Follow(t.Context(), "*", time.Second) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := time.Since(began)
+			if took > 2*once {
+				t.Fatalf("step %d: %d locks after %v; a reading of all takes %v", step, len(snapshot.Locks), took, once)
+			}
+			if len(snapshot.Locks) < found+step {
+				continue
+			}
+			if step++; step == 2 {
+				return
+			}
+			s.mu.Lock()
+			s.more = true
+			s.mu.Unlock()
+			began = time.Now()
 		}
 	})
 }

@@ -24,7 +24,8 @@ first, then those that most processes wait for. q or Ctrl-C ends top. It changes
 nothing.
 
 top reads the known locks once every --every, and uses the rest of the time to
-look for new ones. On a server with many keys it shows the first locks soon. It
+look for new ones. If the known locks need all of the time, it looks for new
+ones for up to twice as long as it reads. On a server with many keys it shows the first locks soon. It
 says so while the list is not complete.
 
 If stdout is no terminal, top prints a table at each look. With --json it prints
