@@ -47,7 +47,7 @@ func (g *guard) all(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		if !g.private && !g.allowed(r.Host) {
-			refuse(w, http.StatusMisdirectedRequest, "This name is not allowed for the console. Use its IP address or localhost, or add the name to Options.Hosts.")
+			refuse(w, http.StatusMisdirectedRequest, "This name is not allowed for the console. Use its IP address or localhost, or allow the name: redlatch console --host NAME, or Options.Hosts.")
 			return
 		}
 		if r.ContentLength != 0 {

@@ -37,6 +37,9 @@ console changes nothing in Redis. With --allow-unlock it prints a token on
 stderr. A viewer who has that token can take a lock away from the holder that
 the page shows.
 
+Behind a proxy, --host allows the name under which browsers reach it. The token
+is new at each start, unless --token-file names a file that has one.
+
 It listens on this machine alone. Another address needs TLS: --listen-cert and
 --listen-key. Every viewer then needs the token, which console prints on stderr.
 
@@ -57,6 +60,8 @@ Exit code:
 	flags := cmd.Flags()
 	flags.StringVar(&c.listen, "listen", "127.0.0.1:7800", "`ADDRESS` of the page")
 	flags.BoolVar(&c.unlock, "allow-unlock", false, "let viewers who have the token take locks away")
+	flags.StringSliceVar(&c.hosts, "host", nil, "`NAME` under which browsers reach the page, for example through a proxy")
+	flags.StringVar(&c.tokenFile, "token-file", "", "`FILE` that has the token, of at least 32 characters (default: a new token)")
 	flags.StringVar(&c.cert, "listen-cert", "", "PEM `FILE` of the page's certificate")
 	flags.StringVar(&c.key, "listen-key", "", "PEM `FILE` of the page's private key")
 	durationVar(flags, &c.every, "every", "", time.Second, "how often Redis is read while somebody looks")
@@ -68,6 +73,8 @@ type consoleService struct {
 	server    server
 	listen    string
 	unlock    bool
+	hosts     []string
+	tokenFile string
 	cert, key string
 	every     time.Duration
 	pattern   string
@@ -97,9 +104,11 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	c.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	url, _ := c.server.url()
 	target, _ := connect.Parse(url)
-	options := console.Options{Title: target.String(), Pattern: c.pattern, Every: c.every, Waits: console.ReportedWaits(client.Driver()), Private: private, Logger: c.log}
+	options := console.Options{Title: target.String(), Pattern: c.pattern, Every: c.every, Waits: console.ReportedWaits(client.Driver()), Private: private, Hosts: c.hosts, Logger: c.log}
 	if c.unlock || private {
-		options.Token = rand.Text() + rand.Text()
+		if options.Token, err = c.token(); err != nil {
+			return err
+		}
 	}
 	if c.unlock {
 		options.Unlock = client
@@ -117,8 +126,21 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	if err != nil {
 		return exit(exitFailure, "--listen %s: %v", c.listen, err)
 	}
-	c.announce(cmd, listener.Addr(), options.Token)
+	token := options.Token
+	if c.tokenFile != "" {
+		token = "" // whoever may have it can read the file
+	}
+	c.announce(cmd, listener.Addr(), token)
 	return c.serve(ctx, listener, page)
+}
+
+// token is the token of this run, or that of the file.
+func (c *consoleService) token() (string, error) {
+	if c.tokenFile == "" {
+		return rand.Text() + rand.Text(), nil
+	}
+	text, err := readFile("token-file", c.tokenFile)
+	return strings.TrimSpace(string(text)), err
 }
 
 // check returns the address to listen on, and whether every request needs the token.

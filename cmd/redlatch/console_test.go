@@ -173,6 +173,37 @@ func TestTheConsolePrintsATokenIfLocksCanBeTakenAway(t *testing.T) {
 	}
 }
 
+// Goal: a console behind a proxy answers to the name of the proxy, and its token outlives it.
+func TestAConsoleBehindAProxyHasANameAndAToken(t *testing.T) {
+	t.Parallel()
+	token := strings.Repeat("kept", 8)
+	file := t.TempDir() + "/token"
+	must(0, os.WriteFile(file, []byte(token+"\n"), 0o600))
+	c := startConsole(t, "--listen", "127.0.0.1:0", "--allow-unlock", "--token-file", file, "--host", "locks.example.org")
+	for host, want := range map[string]int{"locks.example.org": 200, "other.example.org": 421} {
+		r := must(http.NewRequestWithContext(t.Context(), "GET", c.url, nil))
+		r.Host = host
+		answer := must(http.DefaultClient.Do(r))
+		text := string(must(io.ReadAll(answer.Body)))
+		answer.Body.Close()
+		if answer.StatusCode != want || want == 421 && !strings.Contains(text, "--host") {
+			t.Errorf("%s: %d %.200s", host, answer.StatusCode, text)
+		}
+	}
+	for given, want := range map[string]int{token: 400, "wrong": 401} { // 400: there is no body
+		r := must(http.NewRequestWithContext(t.Context(), "POST", c.url+"unlock", nil))
+		r.Header.Set("Authorization", "Bearer "+given)
+		answer := must(http.DefaultClient.Do(r))
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("the token %q: %d", given, answer.StatusCode)
+		}
+	}
+	if strings.Contains(c.stderr.String(), token) {
+		t.Error("it prints the token of a file")
+	}
+}
+
 // Goal: the demonstration shows its own locks on a page, and ends with it.
 func TestLongTheDemoHasAConsole(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ func run(ctx context.Context, args []string) int {
 	var out stdout
 	root := newRoot(&out)
 	root.SetArgs(args)
+	asFlock(root, args)
 	err := root.ExecuteContext(ctx)
 	if out.err != nil {
 		err = exit(exitFailure, "%w", out.err)

@@ -46,6 +46,7 @@ const rootHelp = `redlatch shares locks among processes on many machines through
 layout of Java's Redisson, so that Go, Java and shell contend for the same lock.
 
   redlatch run NAME -- COMMAND          run a command under a lock
+  redlatch hold NAME                    hold a lock until Ctrl-C
   redlatch status NAME                  print who holds a lock
   redlatch ls                           list all locks
   redlatch wait NAME                    wait until a lock is free
@@ -78,7 +79,7 @@ func newRoot(out io.Writer) *cobra.Command {
 		Args:                       noVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newRun(), newStatus(), newWait(), newUnlock(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
+	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
 	root.SetOut(out)
 	root.SetVersionTemplate("redlatch {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))

@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
@@ -14,6 +17,9 @@ import (
 
 const runHelp = `run waits until it holds the lock NAME, runs COMMAND, and releases the lock.
 It renews the lock while the command runs.
+
+COMMAND begins after --. Without a -- it begins behind NAME, and the flags of
+run stand before NAME.
 
 run stops the command, and everything that it started, before another can have
 the lock. It does so if the hold is lost, or if Redis does not confirm the hold
@@ -61,12 +67,13 @@ type runFlags struct {
 	backoff      time.Duration
 	passURL      bool
 	quiet        bool
+	jobName      string
 }
 
 func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:               "run [flags] NAME -- COMMAND [ARGUMENT…]",
+		Use:               "run [flags] NAME [--] COMMAND [ARGUMENT…]",
 		Short:             "Run a command under a lock, and stop it if the lock is lost",
 		Long:              runHelp,
 		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab",
@@ -82,6 +89,7 @@ func newRun() *cobra.Command {
 	flags := cmd.Flags()
 	f.server.register(cmd)
 	f.kind.register(cmd)
+	nameVar(flags, &f.jobName)
 	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait for the lock")
 	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
 	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
@@ -97,6 +105,19 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&f.passURL, "pass-url", false, "tell the command how to reach the server, password included: $"+serverVariable+" and the variables of the other flags")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that another holds, a wait for the server, or processes left behind")
 	return cmd
+}
+
+// nameVar adds the flag that names a client.
+func nameVar(flags *pflag.FlagSet, name *string) {
+	flags.StringVar(name, "name", "", "`NAME` of this job in status, ls and the console (default: the program, the host and the process)")
+}
+
+// asFlock lets the flags of run end at the lock's name if there is no --, as flock(1) does: those behind it
+// are the command's.
+func asFlock(root *cobra.Command, args []string) {
+	if verb, rest, err := root.Find(args); err == nil && verb.Name() == "run" && !slices.Contains(rest, "--") {
+		verb.Flags().SetInterspersed(false)
+	}
 }
 
 // completeCommand completes the words of the command as file names. It does not know the
@@ -143,10 +164,10 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	}
 	late := supervise.CheckKillAfter(f.killAfter, span)
 	switch {
-	case cmd.ArgsLenAtDash() != 1:
-		return nil, exit(exitUsage, "one NAME, then -- and the command: redlatch %s", cmd.Use)
-	case len(args) < 2:
+	case cmd.ArgsLenAtDash() == 1 && len(args) < 2:
 		return nil, exit(exitUsage, "there is no command after --")
+	case cmd.ArgsLenAtDash() != 1 && (cmd.ArgsLenAtDash() >= 0 || len(args) < 2 || strings.HasPrefix(args[1], "-")):
+		return nil, exit(exitUsage, "one NAME, then -- and the command: redlatch %s", cmd.Use)
 	case f.wait < 0:
 		return nil, exit(exitUsage, "--wait %v: it is negative", f.wait)
 	case lease < minLease:
@@ -177,7 +198,7 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		command: supervise.Command{Path: path, Args: args[1:]},
 		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.protect},
 	}
-	t.config.LeaseTime, t.config.Protect, t.config.Backoff.Max = lease, f.protect, f.backoff
+	t.config.LeaseTime, t.config.Protect, t.config.Backoff.Max, t.config.Name = lease, f.protect, f.backoff, f.jobName
 	t.patience = patience{limited: f.nonblock || set("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
 	t.setOptions(set)
 	return t, nil

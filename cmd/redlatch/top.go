@@ -25,8 +25,8 @@ nothing.
 
 top reads the known locks once every --every, and uses the rest of the time to
 look for new ones. If the known locks need all of the time, it looks for new
-ones for up to twice as long as it reads. On a server with many keys it shows the first locks soon. It
-says so while the list is not complete.
+ones for up to twice as long as it reads. On a server with many keys it shows
+the first locks soon. It says so while the list is not complete.
 
 If stdout is no terminal, top prints a table at each look. With --json it prints
 one object a line at each look: the time, the locks, and the events since the

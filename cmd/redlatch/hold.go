@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// holdFlags are the flags of hold.
+type holdFlags struct {
+	server   server
+	kind     kind
+	nonblock bool
+	wait     time.Duration
+	config   redlatch.Config
+	quiet    bool
+}
+
+func newHold() *cobra.Command {
+	var f holdFlags
+	cmd := &cobra.Command{
+		Use:   "hold [flags] NAME",
+		Short: "Hold a lock until Ctrl-C",
+		Long: `hold waits until it holds the lock NAME, prints its owner, and holds the lock
+until SIGINT, SIGTERM or SIGHUP. It renews the lock. Use it to keep others out
+while you work by hand. For a program use redlatch run, which stops the program
+if the lock is lost.
+
+Exit code:
+  0   a signal ended it, and the lock is released
+  1   another holds the lock, and the wait is over
+  2   the command line is wrong
+  70  redlatch failed: Redis cannot be reached, or the key is no lock
+  75  the hold was lost`,
+		Example:           "  redlatch hold nightly-report\n  redlatch hold -n --name maintenance nightly-report",
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.wait < 0:
+				return exit(exitUsage, "--wait %v: it is negative", f.wait)
+			case f.config.LeaseTime < minLease || f.config.LeaseTime > longest:
+				return exit(exitUsage, "--lease-time %v: from %v to %v", f.config.LeaseTime, minLease, longest)
+			}
+			if err := checkStdout(); err != nil {
+				return err
+			}
+			return f.run(cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	f.server.register(cmd)
+	f.kind.register(cmd)
+	nameVar(flags, &f.config.Name)
+	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait for the lock")
+	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
+	durationVar(flags, &f.config.LeaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
+	flags.BoolVar(&f.config.Protect, "protect", false, "let a redlatch watchdog keep the lock while redlatch is paused")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that another holds, or a wait for the server")
+	return cmd
+}
+
+func (f *holdFlags) run(cmd *cobra.Command, name string) error {
+	signals, stop := listen()
+	defer stop()
+	waiting, stopListening := untilSignal(cmd.Context(), signals)
+	p := &patience{limited: f.nonblock || cmd.Flags().Changed("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
+	client, hold, err := f.acquire(waiting, p, name)
+	if client != nil {
+		defer closeClient(client) // which releases a lock that came together with a signal
+	}
+	if interrupted := stopListening(); interrupted != nil {
+		return interrupted
+	}
+	switch {
+	case errors.Is(err, redlatch.ErrNotAcquired) && f.quiet:
+		return &exitError{code: exitHeld}
+	case errors.Is(err, redlatch.ErrNotAcquired):
+		return &exitError{exitHeld, err}
+	case err != nil:
+		return failed(err)
+	}
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: held by %s\n", protocol.Show(name), protocol.Show(hold.Owner())); err != nil {
+		return err
+	}
+	return f.keep(hold, signals)
+}
+
+// acquire connects and takes the lock.
+func (f *holdFlags) acquire(ctx context.Context, p *patience, name string) (*redlatch.Client, *redlatch.Hold, error) {
+	client, err := p.connect(ctx, &f.server, f.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.tellOfWait(ctx, client, name)()
+	hold, err := p.lock(ctx, f.kind.lock(client, name), nil)
+	return client, hold, err
+}
+
+// keep holds the lock until a signal comes or the hold is lost.
+func (f *holdFlags) keep(hold *redlatch.Hold, signals <-chan os.Signal) error {
+	select {
+	case <-signals:
+	case <-hold.Done():
+	}
+	if err := hold.Unlock(context.Background()); errors.Is(err, redlatch.ErrLost) {
+		return &exitError{exitLost, err}
+	} else if err != nil {
+		return failed(err)
+	}
+	return nil
+}
