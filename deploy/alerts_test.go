@@ -103,6 +103,10 @@ var causes = map[string]cause{
 		fires:  []string{`redlatch_watchdog_last_look_age_seconds{job="w",instance="i"} 30x40`},
 		silent: []string{`redlatch_watchdog_last_look_age_seconds{job="w",instance="i"} 0.2x40`},
 	},
+	"RedlatchWatchdogLate": {
+		fires:  []string{`redlatch_watchdog_late_visits_total{job="w",instance="i"} 0x35 1x5`, `redlatch_watchdog_late_seconds{job="w",instance="i"} 9x40`},
+		silent: []string{`redlatch_watchdog_late_visits_total{job="w",instance="i"} 4x40`, `redlatch_watchdog_late_seconds{job="w",instance="i"} 1x40`},
+	},
 	"RedlatchClientsPaused": {
 		fires:  []string{`redlatch_watchdog_stalled_sessions{job="w",instance="i"} 1x40`},
 		silent: []string{`redlatch_watchdog_stalled_sessions{job="w",instance="i"} 0x40`},

@@ -20,7 +20,7 @@ import (
 func TestAWatchdogExportsTheSameEitherWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stats := watchdog.Stats{
-			Watchdogs: 3, Stalled: 5, Serving: 2, Looks: 12345678, Failures: 4, Renewals: 1e15, Gone: 6, Dead: 7, LetGo: 8, Skipped: 9,
+			Watchdogs: 3, Stalled: 5, Serving: 2, Looks: 12345678, Failures: 4, Renewals: 1e15, Gone: 6, Dead: 7, LetGo: 8, Skipped: 9, Late: 1500 * time.Millisecond, LateVisits: 10,
 			Started: time.Now().Add(-time.Hour), LastLook: time.Now().Add(-1500 * time.Millisecond),
 		}
 		read := func() watchdog.Stats { return stats }

@@ -31,6 +31,8 @@ type Config struct {
 // The limits of Look. A shorter interval loads Redis; with a longer one a pause is noticed too
 // late.
 const (
+	defaultLook = 200 * time.Millisecond
+
 	minLook = 10 * time.Millisecond
 	maxLook = time.Second
 )
@@ -39,7 +41,7 @@ const (
 // *redlatch.ConfigError.
 func (c Config) withDefaults() (Config, error) {
 	c.MaxPause = cmp.Or(c.MaxPause, 2*time.Minute)
-	c.Look = cmp.Or(c.Look, 200*time.Millisecond)
+	c.Look = cmp.Or(c.Look, defaultLook)
 	c.CommandTimeout = cmp.Or(c.CommandTimeout, time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	switch {

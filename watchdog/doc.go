@@ -20,8 +20,8 @@
 // takes for open says nothing about the client.
 //
 // Some times a second a watchdog looks for overdue heartbeats: that is one look. It reads
-// nothing else, so its cost does not grow with the number of locks or of running clients. A
-// client with an overdue heartbeat is stalled:
+// nothing else, and a page of them at most, so its cost does not grow with the number of locks or of
+// clients. A client with an overdue heartbeat is stalled:
 //
 //	heartbeat   pulse   it is      the watchdog
 //	on time     any     running    does nothing: the client renews its holds
@@ -51,6 +51,10 @@
 // has checked. A session, a name or a number out of bounds harms only its own client.
 //
 // # Why no client delays another
+//
+// Each look has a budget of visits. The clients that hold something, the new ones and those whose
+// last visit failed share it (schedule.plan). Clients that hold nothing get what is left. Stats tell
+// how late a watchdog is.
 //
 // Each stalled client is visited by a goroutine of its own, 128 at a time. Large sessions wait
 // for each other in a lane, and no other session waits for them. A server that did not answer

@@ -13,6 +13,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/watchdog"
 )
 
@@ -96,7 +97,7 @@ func TestManyInventedNamesHideNobody(t *testing.T) {
 			}
 			w := run(t, d, watchdog.Config{})
 			eventually(t, func() bool { return w.Stats().Looks > 1 }, "it looks")
-			if s := w.Stats(); s.Stalled < 2*maxStalled {
+			if s := w.Stats(); s.Stalled < 10*maxPage {
 				t.Errorf("counted were %+v: this test tests nothing", s)
 			}
 			c := newClient(t, d)
@@ -107,8 +108,82 @@ func TestManyInventedNamesHideNobody(t *testing.T) {
 	}
 }
 
-// maxStalled is how many one look sees.
-const maxStalled = 5000
+// maxPage is how many names one page of a look has.
+const maxPage = 2000
+
+// Goal: invented names are gone as fast as looks read them. Method: they are counted in looks, since a
+// busy machine takes fewer.
+func TestInventedNamesAreRemovedAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	const fill = `for i = 1, 100000 do redis.call('ZADD', KEYS[1], i, i) end`
+	server.CLI(t, "EVAL", fill, "1", protocol.Sessions)
+	w := run(t, connect(t, server.Addr()), watchdog.Config{})
+	eventually(t, func() bool { s := w.Stats(); return s.Looks > 0 && s.Stalled == 0 }, "all are gone")
+	if s := w.Stats(); s.Looks > 2*100000/maxPage || s.Dead+s.LetGo != 100000 {
+		t.Errorf("counted were %+v", s)
+	}
+}
+
+// Goal: clients that hold nothing cost little, however many there are, and delay nobody who does.
+// Method: the server counts the commands of a watchdog; a client is paused behind 10,000 of them.
+func TestLongManyIdleClientsCostLittleAndDelayNobody(t *testing.T) { // alone: it keeps the machine busy
+	server := redistest.Start(t)
+	d := connect(t, server.Addr())
+	c := newClient(t, d)
+	const many = 10_000
+	var words, channels []string
+	for i := range many {
+		id := fmt.Sprint("idle", i)
+		server.CLI(t, "HSET", protocol.SessionKey(id), "pulse", neighbourPulse)
+		channels = append(channels, protocol.PulseChannel(id, neighbourPulse))
+		words = append(words, strconv.FormatInt(time.Now().Add(-time.Second).UnixMilli(), 10), id)
+	}
+	c.subscribe(channels...)
+	server.CLI(t, append([]string{"ZADD", protocol.Sessions}, words...)...)
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool {
+		return server.CLI(t, "EXISTS", protocol.SessionKey("idle1")) == int64(1) && w.Stats().Looks > 3
+	}, "it looks")
+	c.hold("job", 2*lease)
+	c.heartbeat()
+	lasts(t, 3*lease, func() bool { return server.PTTL(t, "job") > 0 }, "the paused client's lock lives")
+	looks := w.Stats().Looks
+	eventually(t, func() bool { return w.Stats().Looks > looks+60 }, "all were visited once") // 10,000 at 250 a look
+	server.CLI(t, "CONFIG", "RESETSTAT")
+	looks = w.Stats().Looks
+	eventually(t, func() bool { return w.Stats().Looks >= looks+20 }, "it looks on")
+	calls, looks := scripts(t, server), w.Stats().Looks-looks
+	if each := calls / int(looks); each > 400 {
+		t.Errorf("%d scripts a look", each)
+	}
+}
+
+// scripts counts the scripts that a server has run.
+func scripts(t *testing.T, server *redistest.Server) (n int) {
+	t.Helper()
+	for line := range strings.Lines(server.CLI(t, "INFO", "commandstats").(string)) {
+		if _, calls, ok := strings.Cut(line, "cmdstat_evalsha:calls="); ok {
+			fmt.Sscan(strings.ReplaceAll(calls, ",", " "), &n)
+		}
+	}
+	return n
+}
+
+// Goal: a watchdog that is late says so. Method: its replies take longer than the lease allows.
+func TestAWatchdogThatIsLateSaysSo(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	c := newClient(t, connect(t, server.Addr()))
+	c.hold("job", 30*time.Second)
+	c.note(script.SessionEntry{Field: c.owner(1), Lock: "job", Count: 1, Lease: time.Second})
+	w := run(t, connect(t, proxy.Addr()), watchdog.Config{CommandTimeout: 10 * time.Second})
+	eventually(t, func() bool { return w.Stats().Looks > 0 }, "it looks")
+	c.heartbeat()
+	proxy.Delay(200 * time.Millisecond)
+	eventually(t, func() bool { return w.Stats().LateVisits > 0 }, "it says that it is late")
+}
 
 // Goal: a visit that is cut off by the end of the watchdog is no failure.
 func TestTheEndOfAWatchdogIsNoFailure(t *testing.T) {

@@ -2,25 +2,28 @@ package watchdog
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// maxStalled is how many stalled clients one look reads. If there are more, the next look reads
-// the following ones.
-const maxStalled = 5000
+// The budgets of one look at the default interval, in proportion for another. So the load of Redis
+// does not depend on how many clients are stalled, or on what anybody has written.
+const (
+	maxPage   = 2000 // names that it reads of those that have just become overdue, and as many of all
+	maxVisits = 1000 // visits that it begins
+)
 
-// maxRecent is how many clients every other look reads then instead: those that are overdue for
-// the shortest time. Invented names must not hide a client that has just been paused.
-const maxRecent = 2500
-
-// maxVisits is how many clients are visited at a time.
-const maxVisits = 128
+// maxActive is how many clients are visited at a time.
+const maxActive = 128
 
 // minLease is the shortest lease by which the next visit is planned.
 const minLease = time.Second
+
+// budget is a number for the default interval of looks, in proportion to this watchdog's.
+func (c Config) budget(n int) int { return max(int(time.Duration(n)*c.Look/defaultLook), 10) }
 
 // round is a look and the visits that follow from it. It ends when all visits have begun, or
 // when the next look is due, which it reports. It does not wait for the visits.
@@ -34,9 +37,10 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 		return false
 	}
 	w.setListed(seen.unlisted)
-	mine := w.share(seen)
-	w.noteView(seen, len(mine))
-	for _, one := range w.schedule.due(seen.stalled.Clients, time.Now(), func(client string) bool { return mine[client] }) {
+	w.admit(ctx, seen)
+	p := w.schedule.plan(time.Now(), w.config.budget(maxVisits))
+	w.noteView(seen, p)
+	for _, one := range p.visits {
 		select {
 		case w.slots <- struct{}{}: // first, though the next look may be due as well
 		default:
@@ -50,7 +54,7 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 		}
 		w.schedule.change(one.Client, func(r *record) { r.underWay = true })
 		w.visits.Go(func() {
-			v := &visit{Watchdog: w, Stalled: one, seen: seen, mine: mine[one.Client], shortest: noLease}
+			v := &visit{Watchdog: w, appointment: one, seen: seen, shortest: noLease}
 			defer v.end()
 			v.serve(ctx)
 			if ctx.Err() == nil { // a visit that the end of Run interrupts has not failed
@@ -63,70 +67,114 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 
 // view is what a look has found.
 type view struct {
+	found
 	at       time.Time // on this machine's clock, before the look left
-	now      time.Time // by Redis's clock
 	alive    script.Alive
 	unlisted error // why Redis refuses to list this watchdog
-	stalled  script.StalledPage
-	whole    bool // it has all stalled clients
 }
 
-// look reads which clients are stalled. It costs the same for any number of locks, and of
-// clients that run.
+// look reads which clients are stalled. It costs the same for any number of locks, and of clients
+// that run or are stalled.
 func (w *Watchdog) look(ctx context.Context) (view, error) {
 	aliveFor := w.config.aliveFor()
 	if !w.able {
 		aliveFor = 0
 	}
-	from, limit := w.skip, maxStalled
-	if w.recent {
-		from, limit = w.all-maxRecent, 2*maxRecent // there may be more or fewer by now
+	var known []string
+	if w.pages.many {
+		for _, one := range w.schedule.plan(time.Now(), w.config.budget(maxVisits)).visits {
+			known = append(known, one.Client)
+		}
 	}
-	results, err := w.runner.RunAll(ctx, script.WatchdogHeartbeat(w.id, aliveFor), script.SessionsStalled(from, limit))
+	calls := w.pages.calls(known, w.config.budget(maxPage))
+	results, err := w.runner.RunAll(ctx, append([]script.Call{script.WatchdogHeartbeat(w.id, aliveFor)}, calls...)...)
 	if err != nil {
 		return view{}, err
 	}
 	seen := view{at: results[0].Asked}
 	// A server without free memory refuses new entries, but lets leases be raised.
 	seen.alive, seen.unlisted = script.ReadWatchdogs(results[0].Reply)
-	if seen.stalled, err = script.ReadStalled(results[1].Reply); err != nil {
+	w.share(seen.alive.IDs)
+	if seen.found, err = w.pages.read(results[1:], known); err != nil {
 		return view{}, err
 	}
-	seen.now, w.all = seen.stalled.Now, seen.stalled.All
-	if w.recent {
-		w.recent = false
-		return seen, nil
+	for _, client := range w.schedule.retain(seen.found, known) {
+		w.log.Info("client is not stalled any more", "client", protocol.Show(client))
 	}
-	seen.whole = w.skip == 0 && w.all <= maxStalled
-	if w.skip += maxStalled; w.skip >= w.all {
-		w.skip = 0
-	}
-	w.recent = w.all > maxStalled
 	return seen, nil
 }
 
-// share is the set of clients in a view that this watchdog serves.
-func (w *Watchdog) share(seen view) map[string]bool {
-	mine := make(map[string]bool)
-	for _, one := range seen.stalled.Clients {
-		if serves(w.id, seen.alive.IDs, one.Client) {
-			mine[one.Client] = true
+// share notes which watchdogs are alive.
+func (w *Watchdog) share(alive []string) {
+	slices.Sort(alive)
+	if !slices.Equal(alive, w.alive) {
+		w.alive = alive
+		w.schedule.assign(func(client string) bool { return serves(w.id, alive, client) })
+	}
+}
+
+// fewNew is how many new clients are visited without asking first whether they have a session.
+const fewNew = 100
+
+// endAtOnce is how many names one script removes.
+const endAtOnce = 200
+
+// admit makes new clients known. Many of them may be invented names, or clients whose sessions have
+// expired: it asks all in one request, and removes those without a pulse. If the answer does not
+// come before the next look, they are visited like any others.
+func (w *Watchdog) admit(ctx context.Context, seen view) {
+	fresh := w.schedule.unknown(seen.Clients, time.Now())
+	if len(fresh) > fewNew {
+		fresh = w.sift(ctx, fresh)
+	}
+	w.schedule.add(fresh, time.Now())
+}
+
+// sift returns those of some clients that may have a pulse, and removes the others.
+func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []script.Stalled) {
+	limited, cancel := context.WithTimeout(ctx, w.config.Look)
+	defer cancel()
+	questions := make([]question, len(some))
+	for i, one := range some {
+		questions[i] = question{protocol.SessionKey(one.Client), script.SessionPulse(one.Client)}
+	}
+	var none []question
+	var gone []script.Stalled
+	for i, result := range w.ask(limited, questions...) {
+		n, err := script.ReadCount(result.Reply)
+		if err == nil && n == 0 || isCode(err, "WRONGTYPE") {
+			gone = append(gone, some[i])
+		} else {
+			left = append(left, some[i])
 		}
 	}
-	return mine
+	for part := range slices.Chunk(gone, endAtOnce) {
+		none = append(none, question{protocol.Sessions, script.SessionsEndOverdue(part...)})
+	}
+	dead := 0
+	for _, result := range w.ask(limited, none...) {
+		if n, err := script.ReadCount(result.Reply); err == nil {
+			dead += n
+		}
+	}
+	if dead > 0 {
+		w.log.Info("names without a session removed", "names", dead)
+		w.counters.note(func(s *Stats) { s.Dead += int64(dead) })
+	}
+	return left
 }
 
 // noteView notes what a look has found.
-func (w *Watchdog) noteView(seen view, mine int) {
-	for _, client := range w.schedule.retain(seen.stalled.Clients, seen.whole, time.Now()) {
-		w.log.Info("client is not stalled any more", "client", protocol.Show(client))
+func (w *Watchdog) noteView(seen view, p plan) {
+	w.setAble(seen.All > 0)
+	if pass := w.pages.passing(); pass > time.Second {
+		p.late = max(p.late, pass)
 	}
-	w.setAble(seen.stalled.All > 0)
 	w.counters.note(func(s *Stats) {
 		s.Looks++
 		s.LastLook = time.Now()
-		s.Skipped += int64(seen.stalled.Skipped)
-		s.Watchdogs, s.Stalled, s.Serving = seen.alive.Count, seen.stalled.All, mine
+		s.Skipped += int64(seen.Skipped)
+		s.Watchdogs, s.Stalled, s.Serving, s.Late = seen.alive.Count, seen.All, p.serving, p.late
 	})
 }
 
@@ -137,7 +185,13 @@ func (w *Watchdog) visited(v *visit) {
 	} else if v.failure == nil {
 		w.served.Store(true)
 	}
-	w.counters.note(func(s *Stats) { s.Skipped += int64(v.skipped) })
+	lease := max(v.shortest, minLease)
+	w.counters.note(func(s *Stats) {
+		s.Skipped += int64(v.skipped)
+		if v.holds > 0 && time.Since(v.due) > lease/4 {
+			s.LateVisits++
+		}
+	})
 	if v.over {
 		w.schedule.forget(v.Client)
 		return
@@ -145,7 +199,15 @@ func (w *Watchdog) visited(v *visit) {
 	var told, warned bool
 	w.schedule.change(v.Client, func(r *record) {
 		told, warned = r.told, r.warned
-		r.last, r.lease, r.underWay, r.seen = time.Now(), max(v.shortest, minLease), false, time.Now()
+		r.last, r.lease, r.underWay = time.Now(), lease, false
+		switch {
+		case v.holds > 0:
+			r.kind = holding
+		case v.failure != nil:
+			r.kind = failed
+		default:
+			r.kind = idle
+		}
 		if v.failure != nil {
 			r.lease = 0
 		}

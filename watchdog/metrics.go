@@ -25,6 +25,8 @@ func (s Stats) Metrics() []Metric {
 		{Name: "alive", Help: "Watchdogs alive at the last look, this one included.", Value: float64(s.Watchdogs)},
 		{Name: "stalled_sessions", Help: "Clients whose heartbeat was overdue at the last look.", Value: float64(s.Stalled)},
 		{Name: "served_sessions", Help: "Of these, those that this watchdog serves.", Value: float64(s.Serving)},
+		{Name: "late_seconds", Help: "How long the first visit, or reading all names, was overdue at the last look.", Value: s.Late.Seconds()},
+		{Name: "late_visits_total", Help: "Visits that ended more than a quarter of a lease late.", Value: float64(s.LateVisits), Total: true},
 		{Name: "looks_total", Help: "Looks that were answered.", Value: float64(s.Looks), Total: true},
 		{Name: "failures_total", Help: "Requests that were refused or not answered.", Value: float64(s.Failures), Total: true},
 		{Name: "renewals_total", Help: "Leases extended.", Value: float64(s.Renewals), Total: true},

@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,9 +9,8 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-func names(all []script.Stalled) []string {
-	var names []string
-	for _, one := range all {
+func names(p plan) (names []string) {
+	for _, one := range p.visits {
 		names = append(names, one.Client)
 	}
 	return names
@@ -19,41 +19,133 @@ func names(all []script.Stalled) []string {
 func everybody(string) bool { return true }
 func nobody(string) bool    { return false }
 
-func TestNewAndKnownClientsAreVisitedInTurn(t *testing.T) {
+// scheduleOf is a schedule of some records, whose clients it names.
+func scheduleOf(records map[string]record) *schedule {
+	s := &schedule{records: make(map[string]record), mine: everybody}
+	for client, r := range records {
+		r.Client, r.mine = client, true
+		s.set(client, r)
+	}
+	return s
+}
+
+func TestEachKindOfClientIsVisitedInTurn(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	// A lease of 8 s: every 2 s by its own watchdog, every 4 s by others.
-	ago := func(d time.Duration) record { return record{last: now.Add(-d), lease: 8 * time.Second} }
-	failed := ago(time.Second)
-	failed.lease = 0
-	busy := ago(time.Hour)
+	ago := func(k kind, d time.Duration) record {
+		return record{kind: k, last: now.Add(-d), lease: 8 * time.Second}
+	}
+	unable := ago(failed, time.Second)
+	unable.lease = 0
+	busy := ago(holding, time.Hour)
 	busy.underWay = true
-	s := schedule{records: map[string]record{
-		"early": ago(5 * time.Second), "late": ago(3 * time.Second), "later": ago(time.Second), "failed": failed, "busy": busy,
-	}}
-	all := []script.Stalled{
-		{Client: "late"}, {Client: "later"}, {Client: "early"}, {Client: "busy"}, {Client: "failed"},
-		{Client: "new", Due: now}, {Client: "older", Due: now.Add(-time.Minute)},
+	brandNew, older := record{last: now}, record{last: now}
+	brandNew.Due, older.Due = now, now.Add(-time.Minute)
+	s := scheduleOf(map[string]record{
+		"early": ago(holding, 5*time.Second), "late": ago(holding, 3*time.Second), "later": ago(holding, time.Second),
+		"failed": unable, "busy": busy, "new": brandNew, "older": older, "idle": ago(idle, 5*time.Second),
+	})
+	if got, want := names(s.plan(now, 100)), []string{"early", "older", "late", "failed", "new", "idle"}; !slices.Equal(got, want) {
+		t.Errorf("to be visited are %v, want %v", got, want)
 	}
-	if got, want := names(s.due(all, now, everybody)), []string{"older", "early", "new", "late", "failed"}; !slices.Equal(got, want) {
-		t.Errorf("to be served are %v, want %v", got, want)
+	s.assign(nobody)
+	if got, want := names(s.plan(now, 100)), []string{"early", "older", "failed", "new", "idle"}; !slices.Equal(got, want) {
+		t.Errorf("of those that others serve, to be visited are %v, want %v", got, want)
 	}
-	if got, want := names(s.due(all, now, nobody)), []string{"older", "early", "new", "failed"}; !slices.Equal(got, want) {
-		t.Errorf("of those that others serve, to be served are %v, want %v", got, want)
+	s.assign(func(client string) bool { return client == "late" })
+	if p := s.plan(now, 100); names(p)[0] != "late" || p.serving != 1 || p.late != time.Second {
+		t.Errorf("with one client of its own the plan is %+v", p)
+	}
+}
+
+// Goal: no number of clients of one kind takes the time of those of another.
+func TestABudgetIsSharedAmongTheKinds(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	records := make(map[string]record)
+	for _, k := range []kind{fresh, holding, failed, idle} {
+		for i := range 1000 {
+			records[fmt.Sprint(k, " ", i)] = record{kind: k, last: now.Add(-time.Minute), lease: time.Second}
+		}
+	}
+	shares := func() (n [4]int) {
+		for _, name := range names(scheduleOf(records).plan(now, 400)) {
+			n[name[0]-'0']++
+		}
+		return n
+	}
+	if got, want := shares(), [4]int{fresh: 100, holding: 200, failed: 100}; got != want {
+		t.Errorf("the shares are %v, want %v", got, want)
+	}
+	for i := range 1000 {
+		delete(records, fmt.Sprint(fresh, " ", i))
+		delete(records, fmt.Sprint(failed, " ", i))
+	}
+	if got, want := shares(), [4]int{holding: 400}; got != want {
+		t.Errorf("with two kinds the shares are %v, want %v", got, want)
+	}
+	for i := range 1000 {
+		delete(records, fmt.Sprint(holding, " ", i))
+	}
+	if got, want := shares(), [4]int{idle: 20}; got != want {
+		t.Errorf("the idle alone get %v, want %v", got, want)
 	}
 }
 
 func TestWhoIsStalledNoLongerIsForgotten(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	s := schedule{records: map[string]record{"back": {told: true, seen: now}, "another's": {}, "still": {told: true}, "busy": {underWay: true, told: true}}}
-	if back := s.retain([]script.Stalled{{Client: "still"}, {Client: "new"}}, false, now); len(back) > 0 {
-		t.Errorf("back are %v though not all were seen", back)
+	s := scheduleOf(map[string]record{"back": {told: true}, "another's": {}, "still": {told: true}, "busy": {underWay: true, told: true}})
+	some := found{StalledPage: script.StalledPage{Clients: []script.Stalled{{Client: "still"}, {Client: "new"}}}}
+	if back := s.retain(some, []string{"busy", "another's"}); len(back) > 0 || len(s.records) != 3 {
+		t.Errorf("back are %v, and remembered %v, though not all were seen", back, s.records)
 	}
-	if back := s.retain([]script.Stalled{{Client: "still"}, {Client: "new"}}, true, now); !slices.Equal(back, []string{"back"}) {
+	some.whole = true
+	if back := s.retain(some, nil); !slices.Equal(back, []string{"back"}) {
 		t.Errorf("back are %v", back)
 	}
 	if len(s.records) != 2 {
 		t.Errorf("remembered are %v", s.records)
+	}
+}
+
+// Goal: what is remembered has a bound, and a client that holds something finds a place though many
+// do not.
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	t.Parallel()
+	s := scheduleOf(nil)
+	var many []script.Stalled
+	for i := range maxKnown + 10 {
+		many = append(many, script.Stalled{Client: fmt.Sprint(i)})
+	}
+	s.add(many, time.Now())
+	if len(s.records) != maxKnown {
+		t.Errorf("%d are remembered", len(s.records))
+	}
+	for _, one := range many[:maxKnown] {
+		s.change(one.Client, func(r *record) { r.kind = idle })
+	}
+	if len(s.records) != maxIdle || s.idle != maxIdle {
+		t.Errorf("%d idle ones are remembered, counted as %d", len(s.records), s.idle)
+	}
+	for client := range s.records {
+		s.change(client, func(r *record) { r.kind = holding })
+	}
+	if s.idle != 0 {
+		t.Errorf("%d of none are idle", s.idle)
+	}
+}
+
+// Goal: a client that has run and is stalled again is as urgent as a new one.
+func TestWhoIsStalledAgainIsNew(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := scheduleOf(map[string]record{"same": {kind: idle, lease: time.Hour, last: now}, "again": {kind: idle, lease: time.Hour, last: now}})
+	unknown := s.unknown([]script.Stalled{{Client: "same"}, {Client: "again", Score: "1"}, {Client: "new"}}, now)
+	if len(unknown) != 1 || unknown[0].Client != "new" {
+		t.Errorf("unknown are %v", unknown)
+	}
+	if got := names(s.plan(now, 10)); !slices.Equal(got, []string{"again"}) {
+		t.Errorf("to be visited are %v", got)
 	}
 }

@@ -30,9 +30,8 @@ const minKeep = time.Minute
 // client's session says.
 type visit struct {
 	*Watchdog
-	script.Stalled
+	appointment
 	seen view
-	mine bool
 
 	pulse             string // as the session names it
 	keys              int    // of the requests so far
@@ -46,7 +45,7 @@ type visit struct {
 // serve renews the client's holds, or removes its session. Its first error is its failure.
 func (v *visit) serve(ctx context.Context) {
 	page, err := v.read(ctx, "0")
-	if v.seen.now.Sub(v.Due) > v.config.MaxPause {
+	if v.seen.Now.Sub(v.Due) > v.config.MaxPause {
 		v.remove(ctx, page.Pulse, pausedTooLong)
 		return
 	}
@@ -131,7 +130,7 @@ func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
 // renew raises the leases of some entries, each only for an owner of this client. It returns the
 // keys of the entries that need no renewal any more.
 func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone []string) {
-	now := v.seen.now.Add(time.Since(v.seen.at))
+	now := v.seen.Now.Add(time.Since(v.seen.at))
 	var keys []string
 	var questions []question
 	for _, e := range entries {
@@ -207,7 +206,7 @@ func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 			return
 		}
 	}
-	n, err := script.ReadCount(v.ask(ctx, question{protocol.Sessions, script.SessionEndOverdue(v.Stalled)})[0].Reply)
+	n, err := script.ReadCount(v.ask(ctx, question{protocol.Sessions, script.SessionsEndOverdue(v.Stalled)})[0].Reply)
 	if err != nil {
 		v.fail(err)
 		return

@@ -35,12 +35,11 @@ type Watchdog struct {
 	denied   atomic.Bool    // since the last look a visit was forbidden
 
 	// Of the goroutine that runs it.
-	able        bool // Redis does not forbid the work
-	unreachable bool // the last look was not answered
-	unlisted    bool // Redis refused to list it at the last look
-	skip        int  // how many stalled clients the next look skips
-	all         int  // how many there were at the last look
-	recent      bool // the next look reads those that are overdue for the shortest time
+	able        bool     // Redis does not forbid the work
+	unreachable bool     // the last look was not answered
+	unlisted    bool     // Redis refused to list it at the last look
+	alive       []string // watchdogs at the last look
+	pages       pages
 }
 
 // New returns a watchdog on a connection of the caller. The watchdog does not close it. New sends
@@ -60,9 +59,9 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
 		log:      cfg.Logger.With("watchdog", id),
-		schedule: schedule{records: make(map[string]record)},
+		schedule: schedule{records: make(map[string]record), mine: func(string) bool { return true }},
 		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
-		slots:    make(chan struct{}, maxVisits),
+		slots:    make(chan struct{}, maxActive),
 		lane:     lane{places: make(chan struct{}, maxLarge), active: make(chan struct{}, 1)},
 		counters: counters{Stats: Stats{Started: time.Now()}},
 		able:     true,

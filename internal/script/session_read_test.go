@@ -201,7 +201,7 @@ func FuzzReadStalled(f *testing.F) {
 	f.Add("c", "-inf")
 	f.Add("c", "nan")
 	f.Fuzz(func(t *testing.T, client, score string) {
-		page, err := script.ReadStalled(driver.Reply{Array: []driver.Reply{{Int: 1}, {Int: 1}, {}, {Str: client}, {Str: score}}})
+		page, err := script.ReadStalled(driver.Reply{Array: []driver.Reply{{Int: 1}, {Int: 1}, {}, {}, {}, {Str: client}, {Str: score}}})
 		if err != nil || len(page.Clients) != 1 || page.Clients[0].Score != score || page.Clients[0].Due.UnixMilli() < 0 {
 			t.Fatalf("it reads as %+v, %v", page, err)
 		}
@@ -215,6 +215,7 @@ func TestOddRepliesOfSessionsAreErrors(t *testing.T) {
 		"heartbeat": func(r driver.Reply) error { _, err := script.ReadHeartbeat(r); return err },
 		"watchdogs": func(r driver.Reply) error { _, err := script.ReadWatchdogs(r); return err },
 		"stalled":   func(r driver.Reply) error { _, err := script.ReadStalled(r); return err },
+		"due":       func(r driver.Reply) error { _, err := script.ReadDue(r, []string{"c"}); return err },
 		"count":     func(r driver.Reply) error { _, err := script.ReadCount(r); return err },
 	} {
 		odd := []driver.Reply{refused("ERR no")}
@@ -222,7 +223,7 @@ func TestOddRepliesOfSessionsAreErrors(t *testing.T) {
 		case "session":
 			odd = append(odd, driver.Reply{}, driver.Reply{Array: []driver.Reply{{Str: "0"}, {}, {}, {Str: "a"}}})
 		case "stalled":
-			odd = append(odd, driver.Reply{}, driver.Reply{Array: []driver.Reply{{Int: 1}, {Int: 1}, {}, {Str: "c"}}})
+			odd = append(odd, driver.Reply{}, driver.Reply{Array: []driver.Reply{{Int: 1}, {Int: 1}, {}, {}, {}, {Str: "c"}}})
 		case "count":
 			odd = append(odd, driver.Reply{IsNil: true}, driver.Reply{Int: -1}, driver.Reply{Str: "1"})
 		default:

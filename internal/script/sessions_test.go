@@ -75,7 +75,7 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 
 		stalled := func() (mine []string) {
 			t.Helper()
-			page, err := script.ReadStalled(s.run(t, script.SessionsStalled(0, 1000)))
+			page, err := script.ReadStalled(s.run(t, script.SessionsStalled(script.Cursor{}, 1000)))
 			if err != nil || !s.near(t, page.Now) || page.All < len(page.Clients) {
 				t.Fatal(page.Now, page.All, err)
 			}
@@ -89,11 +89,12 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 		if got, want := stalled(), []string{"4 -25h0m0s", "2 -1m0s", "1 -1s"}; !slices.Equal(got, want) {
 			t.Errorf("stalled are %q, want %q", got, want)
 		}
-		for pass := range 2 {
-			few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(pass, 2)))
-			if len(few.Clients) != 2 || few.All < 3 {
-				t.Errorf("with a limit of 2, %d are named of %d", len(few.Clients), few.All)
-			}
+		if few, _ := script.ReadStalled(s.run(t, script.SessionsStalled(script.Cursor{}, 2))); len(few.Clients) != 2 || few.All < 3 {
+			t.Errorf("with a limit of 2, %d are named of %d", len(few.Clients), few.All)
+		}
+		there, err := script.ReadDue(s.run(t, script.SessionsDue([]string{fine, "nobody", late})), []string{fine, "nobody", late})
+		if err != nil || len(there) != 2 || there[late].Score != at(-time.Second) || there[fine].Score != at(time.Minute) {
+			t.Errorf("due are %v, %v", there, err)
 		}
 		s.run(t, script.SessionHeartbeat(fine, time.Minute)) // prunes
 		if got := stalled(); len(got) != 2 {
@@ -106,11 +107,11 @@ func TestTheOverdueAreStalledAndNobodyElse(t *testing.T) {
 			call script.Call
 			want int
 		}{
-			{script.SessionEndOverdue(earlier), 0},
-			{script.SessionEndOverdue(right), 1},
-			{script.SessionEndOverdue(right), 0},
-			{script.SessionEndOverdue(script.Stalled{Client: dead, Score: "-inf"}), 1},
-			{script.SessionEndOverdue(script.Stalled{Client: fine, Score: "1.5"}), 1},
+			{script.SessionsEndOverdue(earlier), 0},
+			{script.SessionsEndOverdue(right), 1},
+			{script.SessionsEndOverdue(right), 0},
+			{script.SessionsEndOverdue(script.Stalled{Client: dead, Score: "-inf"}), 1},
+			{script.SessionsEndOverdue(script.Stalled{Client: fine, Score: "1.5"}), 1},
 			{script.SessionEnd(later), 1},
 			{script.SessionEnd(later), 0},
 		} {
