@@ -24,6 +24,7 @@ var house = [][]string{
 	{"internal/redistest", "internal/embedded", "cmd/redlatch/internal/proctest", "driver/drivertest", "driver/internal/drivercheck", "fence/internal/fencetest", "interop", "robustness", "robustness/...", "tests/..."},
 	{"cmd/redlatch", "examples/..."},
 	{"cmd/redlatch/internal/demo", "cmd/redlatch/internal/supervise"},
+	{"cmd/redlatch/internal/serve"},
 	{"console"},
 	{"inspect/blocked", "inspect/doctor"},
 	{"redlatchprom", "redlatchotel", "schedule/gocron"},
@@ -65,6 +66,7 @@ var houseOnly = map[string][]string{
 	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/signal"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {"internal/pause"},
+	"cmd/redlatch/internal/serve":     {}, // any handler
 	// Waiting knows messages and renewing knows time; neither knows a script.
 	"internal/waitqueue": {"internal/pause", "internal/signal", "driver"},
 	"internal/renew":     {"internal/signal"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os/signal"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/serve"
 	"github.com/redlatch/redlatch/console"
 	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/connect"
@@ -199,9 +199,12 @@ func (c *consoleService) reached(address net.Addr) string {
 	return net.JoinHostPort(append(names, host)[0], port)
 }
 
+// pageConnections is how many connections it has at most: some for each viewer.
+const pageConnections = 256
+
 // serve serves the page until ctx ends.
 func (c *consoleService) serve(ctx context.Context, listener net.Listener, page *console.Console) error {
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
+	server := serve.New(page, pageConnections)
 	server.RegisterOnShutdown(page.Close) // streams do not end by themselves
 	ended := make(chan error, 1)
 	go func() {
@@ -217,11 +220,7 @@ func (c *consoleService) serve(ctx context.Context, listener net.Listener, page 
 		return exit(exitFailure, "--listen %s: %v", c.listen, err)
 	case <-ctx.Done():
 	}
-	bounded, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if server.Shutdown(bounded) != nil {
-		_ = server.Close()
-	}
+	serve.Shutdown(server)
 	<-ended
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -9,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/serve"
 	"github.com/redlatch/redlatch/watchdog"
 )
 
@@ -22,6 +22,9 @@ type health struct {
 	dog    atomic.Pointer[watchdog.Watchdog]
 }
 
+// healthConnections is how many connections it has at most: those of probes and of Prometheus.
+const healthConnections = 64
+
 // serveHealth serves on an address, or nowhere if it is empty.
 func serveHealth(address string, log *slog.Logger) (*health, error) {
 	h := &health{ended: make(chan struct{}), began: time.Now()}
@@ -34,7 +37,7 @@ func serveHealth(address string, log *slog.Logger) (*health, error) {
 		return nil, err
 	}
 	log.Info("health and metrics", "address", listener.Addr().String())
-	h.server = &http.Server{Handler: watchdog.Handler(h.stats), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	h.server = serve.New(watchdog.Handler(h.stats), healthConnections)
 	go func() {
 		defer close(h.ended)
 		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -60,10 +63,6 @@ func (h *health) close() {
 	if h.server == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if h.server.Shutdown(ctx) != nil {
-		_ = h.server.Close()
-	}
+	serve.Shutdown(h.server)
 	<-h.ended
 }

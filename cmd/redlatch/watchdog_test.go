@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -172,6 +174,36 @@ func TestAWatchdogServesItsHealthAndEndsAtSIGTERM(t *testing.T) {
 	}
 	if keys := server.Keys(t, "*"); len(keys) != 0 {
 		t.Errorf("left behind are %v", keys)
+	}
+}
+
+// Goal: connections that do nothing neither end a watchdog nor keep a probe or a paused client waiting.
+// Method: 10,000 of them, and a limit of memory as in the manifest.
+func TestLongIdleConnectionsCostAWatchdogNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	d := newDog(t, server.URL())
+	d.command.Env = append(d.command.Env, "GOMEMLIMIT=48MiB")
+	d.start()
+	d.awaitReady(true)
+	address := d.find(`address"?[=:]"?([\d.:]+)`)
+	for range 10_000 {
+		conn, err := net.DialTimeout("tcp", address, 20*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if code, _ := d.get("/healthz"); code != 200 {
+		t.Errorf("/healthz says %d", code)
+	}
+	d.awaitReady(true)
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.command.Process.Pid))
+	if err != nil {
+		t.Skip(err)
+	}
+	if len(open) > 150 {
+		t.Errorf("it has %d files open", len(open))
 	}
 }
 

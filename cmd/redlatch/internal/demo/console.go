@@ -1,13 +1,12 @@
 package demo
 
 import (
-	"context"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/serve"
 	"github.com/redlatch/redlatch/console"
 	"github.com/redlatch/redlatch/inspect"
 )
@@ -38,7 +37,7 @@ func serveConsole(client *redlatch.Client, title string) (address string, end fu
 	if err != nil {
 		return "", nil, err
 	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	server := serve.New(page, 64)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -46,11 +45,7 @@ func serveConsole(client *redlatch.Client, title string) (address string, end fu
 	}()
 	return "http://" + listener.Addr().String() + "/", func() {
 		page.Close()
-		bounded, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if server.Shutdown(bounded) != nil {
-			_ = server.Close()
-		}
+		serve.Shutdown(server)
 		<-ended
 	}, nil
 }
