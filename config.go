@@ -69,8 +69,8 @@ type Config struct {
 	// RestartDelay is how long a Quorum ignores a restarted server, because it may have
 	// forgotten who holds the lock. Default: LeaseTime. At least the longest lease of all
 	// who use the quorum. A negative value says that the servers forget nothing, because each
-	// write is on disk before it is answered (appendfsync always). Then no server is asked
-	// how long it has been up.
+	// write is on disk before it is answered (appendfsync always). Then only
+	// its identity counts, not how long it has been up.
 	RestartDelay time.Duration
 
 	// TokenClock raises each new fencing token to at least the server's time in microseconds.

@@ -15,7 +15,8 @@ import (
 )
 
 // group is the backend of the hold of a Multi or a Quorum. It has a context, an end and a lease
-// of its own. Its members are plain renewed holds under it. It has no goroutine of its own.
+// of its own. Its members are plain renewed holds under it. It has no
+// goroutine of its own, but for members that are missing because another has them (watch).
 //
 //	asking ── begin ─▶ confirming ─▶ formed ── Unlock ─────▶ ended (ErrReleased)
 //	   │                  │             └─ too few held ───▶ ended (what ended the member)
@@ -39,6 +40,7 @@ type group struct {
 	unbind  func() bool // from what ends it by itself: the caller's context, then its end
 	again   *time.Timer // of the next attempt to restore members; nil while there is none
 	backoff pause.Backoff
+	watched []bool // by member: it is missing, and its lock is waited for
 }
 
 // entry is what a group knows of one member.
@@ -61,7 +63,7 @@ const (
 
 // group starts an attempt to carry out the order. Until it is formed it ends with ctx.
 func (o order) group(ctx context.Context) *group {
-	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members))}
+	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members)), watched: make([]bool, len(o.Members))}
 	g.backoff = pause.Backoff{First: firstRestore, Max: longestRestore(o.Members[0].Locks.RenewInterval(o.each[0].Lease))}
 	g.news = make(chan struct{}, 1)
 	under := context.WithoutCancel(ctx)

@@ -29,12 +29,13 @@ type run struct {
 }
 
 // quarantine asks a member's server for how much longer it does not count, because it may have
-// been restarted under a hold that is still valid.
+// been restarted under a hold that is still valid. It also notes which run of a server that is, also
+// for a server that forgets nothing: two names may lead to one server (oneServer).
 //
 // The server counts its uptime by its own wall clock, which may have been wrong. What this client
 // has seen of the same run is an age as well, by its monotonic clock.
 func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
-	if m.Restart.Delay < 0 || m.Restart.Never {
+	if m.Restart.Never {
 		return 0, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, m.Restart.Timeout)
@@ -46,6 +47,9 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	switch {
 	case reply.Err != nil && !errors.As(reply.Err, &refused):
 		return 0, lock.Failure("ask since when its server is up, of", m.Ref.Name, reply.Err)
+	case m.Restart.Delay < 0: // only which run it is matters; one that does not tell is believed
+		m.age(infoField(reply.Str, "run_id"), 0, asked)
+		return 0, nil
 	case err != nil:
 		return 0, fmt.Errorf("redlatch: lock %q: %w: %s does not tell since when it is up (INFO server), which Config.RestartDelay needs: %w",
 			m.Ref.Name, lockerr.ErrUnsupported, m.where(), cmp.Or(reply.Err, err))
