@@ -27,7 +27,7 @@ test: need format ## what everybody runs: every room's tests under the race dete
 	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
-check: long costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
+check: long redis8 costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
 	@echo "make check: passed"
 
 .PHONY: need
@@ -165,10 +165,10 @@ sim: ## simulate the library under faults for 10,000 hours: make sim REDLATCH_HO
 SERVED := ./driver/... ./driver/goredis/... ./internal/... ./fence ./watchdog ./inspect ./robustness ./robustness/histories ./examples/... ./tests/...
 
 # Redis 6.2 can be named as well. Tests fail there: docs/servers.md.
-RELEASES ?= valkey-9.1 valkey-8.1
+RELEASES ?= redis-8.2 valkey-9.1 valkey-8.1
 
 .PHONY: servers
-servers: ## run tests on other servers: Valkey 9.1 and 8.1, and versitygw for S3
+servers: ## run tests on other servers: Redis 8.2, Valkey 9.1 and 8.1, and versitygw for S3
 	scripts/need go gcc redis-server initdb mariadbd curl python3
 	@for release in $(RELEASES); do \
 		echo "servers $$release"; server=$$(scripts/server $$release) || exit 1; \
@@ -176,6 +176,12 @@ servers: ## run tests on other servers: Valkey 9.1 and 8.1, and versitygw for S3
 			-skip 'TLS|Encrypted' $(SERVED) || exit 1; \
 	done # these builds have no TLS
 	cd bucket && GOWORK=off REDLATCH_S3=versitygw go test -count=1 -timeout $(TEST_LIMIT) ./...
+
+.PHONY: redis8
+redis8: ## run a driver, the scripts and the locks on Redis 8.2, in a minute
+	scripts/need go gcc python3
+	server=$$(scripts/server redis-8.2) && REDLATCH_SERVER=$$server go test -vet=off -count=1 -timeout $(TEST_LIMIT) \
+		-skip '^TestLong|TLS|Encrypted' ./driver/rueidis ./internal/script ./tests/locks
 
 .PHONY: e2e
 e2e: ## look at the console with a real browser, in a minute
