@@ -56,6 +56,7 @@ type Manager struct {
 
 	waiting, trying Options // of acquisitions without options
 
+	alone     atomic.Bool // the server refuses a request for several slots, so each grant is renewed alone
 	lastOwner atomic.Int64
 	owed      atomic.Int64 // permits without a lease
 	losses    atomic.Int64

@@ -17,7 +17,7 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 	for i, one := range batch {
 		renewals[i] = one.Item.Subject.(*Grant).renewal(one.Term)
 	}
-	if m.sharded == nil && len(batch) > 1 {
+	if m.sharded == nil && len(batch) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
 		answers := readRenewed(result, err, len(batch))
 		var refused *driver.ServerError
@@ -25,6 +25,7 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 			m.observeRenewals(batch, answers)
 			return answers
 		}
+		m.alone.Store(refused.Code() == "CROSSSLOT") // a proxy before several servers: it will not change its mind
 	}
 	calls := make([]script.Call, len(batch))
 	for i := range renewals {
