@@ -19,7 +19,7 @@ import (
 type Settings = rueidis.Options
 
 // Open connects to the target. It returns a *lockerr.ConfigError for settings that the target
-// cannot use, and lockerr.ErrUnsupported for a server whose scripts are not atomic.
+// cannot use, and lockerr.ErrUnsupported for a server that runs no scripts, or not atomically.
 func (t Target) Open(ctx context.Context, settings Settings) (driver.Driver, error) {
 	if err := t.check(settings); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (t Target) Open(ctx context.Context, settings Settings) (driver.Driver, err
 	if t.embedded() {
 		return d, nil
 	}
-	if err := checkAtomic(ctx, d); err != nil {
+	if err := checkScripts(ctx, d); err != nil {
 		d.Close()
 		return nil, fmt.Errorf("redlatch: open: %w", err)
 	}

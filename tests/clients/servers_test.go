@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -13,15 +14,15 @@ import (
 )
 
 // serve runs an embedded server that answers INFO as it is told.
-func serve(t *testing.T, answer func(c *server.Peer)) (url string) {
+func serve(t *testing.T, answer func(c *server.Peer, section string)) (url string) {
 	t.Helper()
 	s := check.Must(memory.Serve("127.0.0.1:0"))
 	t.Cleanup(s.Close)
-	s.Miniredis().Server().SetPreHook(func(c *server.Peer, command string, _ ...string) bool {
+	s.Miniredis().Server().SetPreHook(func(c *server.Peer, command string, args ...string) bool {
 		if command != "INFO" {
 			return false
 		}
-		answer(c)
+		answer(c, args[0])
 		return true
 	})
 	return "redis://" + s.Addr()
@@ -29,7 +30,9 @@ func serve(t *testing.T, answer func(c *server.Peer)) (url string) {
 
 func TestOpenRefusesAServerWhoseScriptsAreNotAtomic(t *testing.T) {
 	t.Parallel()
-	url := serve(t, func(c *server.Peer) { c.WriteBulk("# Server\r\ngarnet_version:1.0.84\r\nredis_version:7.4.3\r\n") })
+	url := serve(t, func(c *server.Peer, _ string) {
+		c.WriteBulk("# Server\r\ngarnet_version:1.0.84\r\nredis_version:7.4.3\r\n")
+	})
 	_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
 	check.Is(t, "Open", err, redlatch.ErrUnsupported)
 	if err != nil && !strings.Contains(err.Error(), "not atomic") {
@@ -37,9 +40,38 @@ func TestOpenRefusesAServerWhoseScriptsAreNotAtomic(t *testing.T) {
 	}
 }
 
+// Goal: a Valkey without Lua is refused when a client is opened, and one with Lua is taken. Method: the answers of
+// Valkey 9.1.2, before MODULE UNLOAD lua and after it.
+func TestOpenRefusesAServerWithoutLua(t *testing.T) {
+	t.Parallel()
+	for engines, want := range map[string]error{
+		"engines_count:0\r\nengines_total_used_memory:0\r\n":                                            redlatch.ErrUnsupported,
+		"engines_count:1\r\nengine_0:name=HELLO,module=hello,abi_version=4\r\n":                         redlatch.ErrUnsupported,
+		"engines_count:1\r\nengine_0:name=LUA,module=lua,abi_version=4,used_memory=69632\r\n":           nil,
+		"engines_count:2\r\nengine_0:name=A,module=a\r\nengine_1:name=LUA,module=lua,abi_version=4\r\n": nil,
+	} {
+		url := serve(t, func(c *server.Peer, section string) {
+			if section == "server" {
+				c.WriteBulk("# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.2\r\n")
+				return
+			}
+			c.WriteBulk("# Scripting Engines\r\n" + engines)
+		})
+		client, err := redlatch.Open(t.Context(), url, redlatch.Config{})
+		if !errors.Is(err, want) {
+			t.Errorf("with %q: %v", engines, err)
+		}
+		if err == nil {
+			client.Close(t.Context())
+		}
+	}
+}
+
 func TestOpenTakesAServerThatDoesNotTellWhatItIs(t *testing.T) {
 	t.Parallel()
-	c := fixture.Open(t, serve(t, func(c *server.Peer) { c.WriteError("NOPERM this user has no permissions to run the 'info' command") }), redlatch.Config{})
+	c := fixture.Open(t, serve(t, func(c *server.Peer, _ string) {
+		c.WriteError("NOPERM this user has no permissions to run the 'info' command")
+	}), redlatch.Config{})
 	if err := check.Must(c.Mutex("job").Lock(t.Context())).Unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
