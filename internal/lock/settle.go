@@ -71,7 +71,10 @@ func (g *Grant) endHold(h *Hold) (e ending, err error) {
 	e.held, e.frees = true, !e.remain && !e.stays
 	if e.frees {
 		if next := g.manager.queues.Release(g.ref.queue, g.attempt.waiter, !g.ref.fair && !h.read); next != nil {
-			e.next = append([]*waitqueue.Waiter{next}, next.Batch()...)
+			e.next = []*waitqueue.Waiter{next}
+			if !g.ref.permits { // of which one is free
+				e.next = append(e.next, next.Batch()...)
+			}
 		}
 	}
 	return e, nil

@@ -29,7 +29,7 @@ func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 func (a *attempt) join(limited context.Context, last outcome) {
 	var w *waitqueue.Waiter
 	if a.ref.permits {
-		w = a.manager.queues.JoinShared(a.queueKey(), a, false)
+		w = a.manager.queues.JoinPlaces(a.queueKey(), a)
 	} else {
 		w = a.manager.queues.Join(a.queueKey(), a, a.ref.read)
 	}

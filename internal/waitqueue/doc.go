@@ -102,6 +102,13 @@
 // Readers hold a lock together. When a reader of a batch is let in, refused waiters in front of
 // it try again at once (Complete).
 //
+// # Several places
+//
+// Several waiters can have a permit of a semaphore each (JoinPlaces). A release claims the first waiter that nobody asks
+// for. The contender is the first waiter that is not claimed: it goes on asking while others are claimed. While its
+// requests are granted, it asks for more and more waiters together, and releases leave it to do so. After one refusal it
+// asks for itself alone.
+//
 // # What can happen between two lines
 //
 // A release may look for a contender after a waiter was told its result, and before it enters. Nobody

@@ -17,9 +17,10 @@ func (h *Hub) Release(key string, holder *Waiter, handOver bool) *Waiter {
 	if q == nil || !q.releasing(time.Now(), handOver) {
 		return nil
 	}
-	w := q.front()
-	w.claimed = true
-	w.startHolding()
+	w := q.claimable()
+	if w != nil {
+		w.claim()
+	}
 	return w
 }
 
@@ -36,7 +37,7 @@ func (h *Hub) Freeing(key string) {
 }
 
 // releasing notes a release that is about to be sent, and whether that is sure to free the lock. It
-// reports whether the contender can be claimed.
+// reports whether a waiter can be claimed.
 func (q *queue) releasing(now time.Time, frees bool) bool {
 	q.ignored = false // Released wakes the contender in any case
 	q.granted()
@@ -54,7 +55,7 @@ func (q *queue) releasing(now time.Time, frees bool) bool {
 		q.offers.polls(now, 0)
 	}
 	switch {
-	case q.holding > 0 || w != nil && (w.trying || w.claimed || w.result != nil):
+	case q.holding > 0 || w != nil && q.claimable() == nil:
 		return false
 	case q.offers.due(now):
 		// The message of this release may arrive before its reply. It must not wake w before
@@ -62,7 +63,7 @@ func (q *queue) releasing(now time.Time, frees bool) bool {
 		q.offer(now)
 		return false
 	}
-	return w != nil && w.Value != nil
+	return true
 }
 
 // Released notes the outcome of a release: how many subscribers were told of a free lock, and

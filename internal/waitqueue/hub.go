@@ -158,28 +158,34 @@ func (h *Hub) MustWait(ctx context.Context, key string) bool {
 // waiter before anybody can claim it. A reader can hold the lock together with the readers next to
 // it.
 func (h *Hub) Join(key string, value any, reader bool) *Waiter {
-	return h.join(key, value, reader, false, Backoff{})
+	return h.join(key, value, reader, queue{}, Backoff{})
 }
 
 // JoinShared is Join for what has several places, such as the permits of a semaphore: a holder does
 // not keep others out, so messages count while this process holds some.
 func (h *Hub) JoinShared(key string, value any, reader bool) *Waiter {
-	return h.join(key, value, reader, true, Backoff{})
+	return h.join(key, value, reader, queue{shared: true}, Backoff{})
+}
+
+// JoinPlaces is JoinShared for what each waiter asks for by a request of its own, such as a leased permit. Each release
+// is handed over to a waiter. While requests are granted, more and more waiters are asked for together (Waiter.Batch).
+func (h *Hub) JoinPlaces(key string, value any) *Waiter {
+	return h.join(key, value, true, queue{shared: true, places: true}, Backoff{})
 }
 
 // Watch adds a waiter that asks for nothing. It only wants to know when the lock may have changed.
 func (h *Hub) Watch(key string, b Backoff) *Waiter {
-	return h.join(key, nil, false, false, b)
+	return h.join(key, nil, false, queue{}, b)
 }
 
-func (h *Hub) join(key string, value any, reader, shared bool, b Backoff) *Waiter {
+func (h *Hub) join(key string, value any, reader bool, as queue, b Backoff) *Waiter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q := h.queues[key]
 	if q == nil {
 		q = h.open(key)
 	}
-	q.shared = shared
+	q.shared, q.places = as.shared, as.places
 	w := &Waiter{Value: value, Backoff: b, reader: reader, hub: h, queue: q, woken: make(chan struct{}, 1), since: time.Now()}
 	if v, ok := value.(interface{ Joined(w *Waiter) }); ok {
 		v.Joined(w)

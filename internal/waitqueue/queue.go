@@ -13,6 +13,8 @@ type queue struct {
 	channel    *channel
 	waiters    []*Waiter // [0] is the contender
 	shared     bool      // a holder does not keep others out (Hub.JoinShared)
+	places     bool      // several can hold, each by a request of its own (Hub.JoinPlaces)
+	batch      int       // with places: how many the contender asks for beside itself; 0: none is known to be free
 	subscribed bool      // the contender was woken after the channel was subscribed
 
 	holding int  // waiters that hold the lock, or for which a release asks
@@ -86,24 +88,47 @@ func (q *queue) wake() {
 	signal.Send(w.woken)
 }
 
-// front returns the contender, or nil.
+// front returns the contender, or nil. If there are several places, those that somebody else asks for are none.
 func (q *queue) front() *Waiter {
-	if len(q.waiters) == 0 {
-		return nil
+	for _, w := range q.waiters {
+		if !q.places || !w.told {
+			return w
+		}
 	}
-	return q.waiters[0]
+	return nil
 }
+
+// claimable returns the waiter to hand the lock over to, or nil. That is the contender, unless it is about to be told
+// already. If there are several places, it is the first one that nobody asks for. A contender that has free places to ask
+// for does so by itself.
+func (q *queue) claimable() *Waiter {
+	most := 1
+	if q.places {
+		most = maxClaimed
+	}
+	front := q.front()
+	for _, w := range q.waiters[:min(most, len(q.waiters))] {
+		if !w.trying && !w.claimed && w.result == nil && w.Value != nil && (q.batch == 0 || w != front) {
+			return w
+		}
+	}
+	return nil
+}
+
+// maxClaimed bounds how far a release looks for a waiter that nobody asks for.
+const maxClaimed = 1024
 
 // remove takes w out. If w was the contender, the next one is from now on. It need not try
 // before until.
 func (q *queue) remove(w *Waiter, until time.Time) {
+	contends := q.front() == w
 	if i := slices.Index(q.waiters, w); i > 0 {
 		q.waiters = slices.Delete(q.waiters, i, i+1)
-		return
+	} else {
+		q.waiters[0] = nil
+		q.waiters = q.waiters[1:]
 	}
-	q.waiters[0] = nil
-	q.waiters = q.waiters[1:]
-	if next := q.front(); next != nil {
+	if next := q.front(); next != nil && contends {
 		next.tryAt = until
 		signal.Send(next.woken)
 	}

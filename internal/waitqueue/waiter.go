@@ -2,6 +2,7 @@ package waitqueue
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/signal"
@@ -35,6 +36,7 @@ type Waiter struct {
 	reader  bool        // it can hold the lock together with the readers next to it; never changes
 	trying  bool        // the waiter's own attempt is under way, or it has been told a result
 	claimed bool        // somebody else's attempt for it is under way
+	told    bool        // it was claimed, and does not know of the result yet
 	holding bool        // it counts in queue.holding
 	ended   bool        // its hold has ended
 	left    bool
@@ -144,12 +146,13 @@ func (w *Waiter) poll(until time.Time) time.Time {
 }
 
 func (w *Waiter) tried(until time.Time) {
-	w.trying = false
+	w.trying, w.told = false, false
 	if until.Before(w.tryAt) {
 		w.tryAt = until
 	}
 	if w.Value != nil {
 		w.queue.offers.refused()
+		w.queue.batch = 0
 	}
 	w.hub.subscribe(w.queue)
 }
@@ -205,6 +208,12 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	if granted {
 		w.startHolding()
 		q.granted()
+		if q.places && !w.asked.IsZero() { // by its own request
+			q.batch = min(2*q.batch+1, maxBatch)
+		}
+		if q.batch > 0 {
+			until = time.Time{}
+		}
 	}
 	if w.tryAt.Before(until) {
 		// A message came during the attempt, or the next attempt was due sooner. The next
@@ -226,7 +235,9 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 }
 
 // Batch claims the readers right behind w, to be asked for in the same request as w. Complete
-// must be called for each of them. It returns nil if w is not a reader, or not the contender.
+// must be called for each of them. It returns nil if w is not a reader, or not the contender. Of those that
+// ask for one of several places, it claims twice as many after each request that was granted, and none after one that
+// was not.
 func (w *Waiter) Batch() []*Waiter {
 	if !w.reader {
 		return nil
@@ -236,13 +247,22 @@ func (w *Waiter) Batch() []*Waiter {
 	if w.queue.front() != w {
 		return nil
 	}
+	most := maxBatch
+	if w.queue.places {
+		most = w.queue.batch
+	}
 	var batch []*Waiter
-	for _, next := range w.queue.waiters[1:] {
-		if !next.reader || next.Value == nil || next.trying || next.claimed || next.result != nil || len(batch) == maxBatch {
+	for _, next := range w.queue.waiters[slices.Index(w.queue.waiters, w)+1:] {
+		if len(batch) == most {
 			break
 		}
-		next.claimed = true
-		next.startHolding()
+		if w.queue.places && next.told {
+			continue
+		}
+		if !next.reader || next.Value == nil || next.trying || next.claimed || next.result != nil {
+			break
+		}
+		next.claim()
 		batch = append(batch, next)
 	}
 	return batch
@@ -260,6 +280,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 	w.claimed = false
 	if !granted {
 		w.stopHolding()
+		q.batch = 0
 	}
 	if q.holding == 0 && q.ignored {
 		q.wake()
@@ -267,7 +288,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 	if w.left {
 		return false
 	}
-	if granted && q.front() != w {
+	if granted && !q.places && q.front() != w {
 		// Those in front of w are readers too. If they were refused a moment before, no message
 		// will wake them, because w holds the lock now.
 		q.wake()
@@ -285,6 +306,19 @@ func (w *Waiter) holdEnded() {
 	if w != nil {
 		w.ended = true
 		w.stopHolding()
+	}
+}
+
+// claim notes that somebody else asks for the waiter. If several places are free, the next waiter may ask meanwhile, when
+// this one would have.
+func (w *Waiter) claim() {
+	q := w.queue
+	contends := q.places && q.front() == w
+	w.claimed, w.told = true, true
+	w.startHolding()
+	if next := q.front(); contends && next != nil {
+		next.tryAt = w.tryAt
+		signal.Send(next.woken)
 	}
 }
 
