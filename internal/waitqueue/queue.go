@@ -15,6 +15,7 @@ type queue struct {
 	shared     bool      // a holder does not keep others out (Hub.JoinShared)
 	places     bool      // several can hold, each by a request of its own (Hub.JoinPlaces)
 	batch      int       // with places: how many the contender asks for beside itself; 0: none is known to be free
+	missed     bool      // a reason to ask came while somebody else asked for all waiters
 	subscribed bool      // the contender was woken after the channel was subscribed
 
 	holding int  // waiters that hold the lock, or for which a release asks
@@ -82,6 +83,7 @@ func (q *queue) wake() {
 	q.ignored = false
 	w := q.front()
 	if w == nil {
+		q.missed = true
 		return
 	}
 	w.tryAt = time.Time{}

@@ -146,6 +146,9 @@ func (w *Waiter) poll(until time.Time) time.Time {
 }
 
 func (w *Waiter) tried(until time.Time) {
+	if q := w.queue; w.told && q.missed {
+		until, q.missed = time.Time{}, false
+	}
 	w.trying, w.told = false, false
 	if until.Before(w.tryAt) {
 		w.tryAt = until
