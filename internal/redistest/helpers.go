@@ -37,7 +37,7 @@ func Eventually(t testing.TB, within time.Duration, cond func() bool, what strin
 func await(within time.Duration, cond func() bool, what string) error {
 	limited, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	for backoff := (pause.Backoff{First: time.Millisecond, Max: 20 * time.Millisecond}); !cond(); {
+	for backoff := (pause.Backoff{First: time.Millisecond, Max: 50 * time.Millisecond}); !cond(); {
 		if backoff.Wait(limited) != nil && !cond() {
 			return fmt.Errorf("not within %v: %s", within, what)
 		}
