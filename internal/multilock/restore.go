@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
@@ -22,9 +23,9 @@ func (g *group) planRestore() {
 		return
 	}
 	for i, e := range g.entries {
-		switch seen, refused := errors.AsType[lock.Refused](e.why); {
+		switch seen, refused := errors.AsType[*lockerr.NotAcquiredError](e.why); {
 		case e.state != missing || g.watched[i]:
-		case refused && seen.HeldByOther():
+		case refused && seen.Holder != "":
 			g.watched[i] = true
 			go g.watch(i, seen)
 		case g.again == nil:
@@ -57,12 +58,12 @@ func (g *group) begins(i int) bool {
 
 // watch asks for a member each time when its lock may have become free, as long as others hold it. It
 // stands in the lock's wait queue, also while it asks, so that it misses no message.
-func (g *group) watch(i int, seen lock.Refused) {
+func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 	m, backoff := g.Set.Members[i], g.each[i]
 	w := m.Ref.Watch(backoff.Backoff)
 	defer w.Leave()
 	for held := true; held; {
-		w.Requeue(time.Now().Add(lock.Nap(seen.TTL(), m.Locks.PollCap())))
+		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap())))
 		looked, _ := w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil })
 		g.mu.Lock()
 		begins := looked && g.begins(i)
@@ -72,8 +73,8 @@ func (g *group) watch(i int, seen lock.Refused) {
 		}
 		g.mu.Lock()
 		refused := false
-		seen, refused = errors.AsType[lock.Refused](g.entries[i].why)
-		held = begins && g.entries[i].state == missing && refused && seen.HeldByOther() && g.hold.Ended() == nil
+		seen, refused = errors.AsType[*lockerr.NotAcquiredError](g.entries[i].why)
+		held = begins && g.entries[i].state == missing && refused && seen.Holder != "" && g.hold.Ended() == nil
 		if !held {
 			g.watched[i] = false
 			g.planRestore()

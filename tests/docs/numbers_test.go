@@ -112,7 +112,7 @@ var numbers = []number{
 	{"docs/console.md", `4 KB and (10 seconds)`, "console/*.go", `bodyWithin = (.*)`},
 	{"docs/console.md", `the headers (5 seconds)`, "cmd/redlatch/internal/serve/*.go", `headersWithin = (\d+ \* time\.\w+)`},
 	{"docs/console.md", `and (\d+) connections`, "cmd/redlatch/*.go", `pageConnections = (\d+)`},
-	{"docs/watchdog.md", `connections to `+"`--listen`"+` \| (\d+)`, "cmd/redlatch/*.go", `healthConnections = (\d+)`},
+	{"docs/watchdog.md", `connections to ` + "`--listen`" + ` \| (\d+)`, "cmd/redlatch/*.go", `healthConnections = (\d+)`},
 	{"docs/console.md", `at most (\d+) viewers`, "console/*.go", `maxViewers = (\d+)`},
 	{"docs/console.md", `at most (\d+) wrong tokens`, "console/*.go", `wrongLogged = (\d+)`},
 	{"docs/console.md docs/cli.md", `(?:http://|Default: )(127\.0\.0\.1:7800)`, "cmd/redlatch/*.go", `"listen", "(127\.0\.0\.1:7800)"`},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/internal/single"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -109,7 +110,7 @@ func TestNobodyWaitsForForeignCode(t *testing.T) {
 				_, _ = single.Open(ctx, options)
 				d.Close()
 			}()
-			within(t, ended, "every call and Close end")
+			drivercheck.Within(t, ended, "every call and Close end")
 			held.Store(false)
 			close(release)
 			redistest.Eventually(t, soon, func() bool { return connections(t, server) == 0 }, "late connections are closed")
