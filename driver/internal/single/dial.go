@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // ErrNoTLS and ErrHungUp are documented in package rueidis.
@@ -20,18 +22,28 @@ var errUnmapped = errors.New("AddressMap returned no host:port")
 // connect makes one connection to an address, encrypted if the options say so.
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
 	if o.AddressMap != nil {
-		mapped := o.AddressMap(address)
+		mapped, err := call.Run(ctx, o.aside, func() (string, error) { return o.AddressMap(address), nil }, func(string) {})
+		if err != nil {
+			return nil, err
+		}
 		if _, _, err := net.SplitHostPort(mapped); err != nil {
 			return nil, fmt.Errorf("%w for %s, but %q", errUnmapped, address, mapped)
 		}
 		address = mapped
 	}
-	conn, err := o.Dial(ctx, address)
+	conn, err := call.Run(ctx, o.aside, func() (net.Conn, error) { return o.Dial(ctx, address) }, closeLate)
 	if err != nil || o.TLS == nil {
 		return conn, err
 	}
-	return encrypt(ctx, conn, o.TLS, address)
+	encrypted, err := call.Run(ctx, o.aside, func() (net.Conn, error) { return encrypt(ctx, conn, o.TLS, address) }, closeLate)
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ErrNoTLS, err)
+	}
+	return encrypted, err
 }
+
+// closeLate closes a connection that comes when nobody waits for it any more.
+func closeLate(conn net.Conn) { conn.Close() }
 
 // encrypt makes the handshake. It closes conn if that fails.
 func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
@@ -46,9 +58,6 @@ func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address str
 	encrypted := tls.Client(conn, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", ErrNoTLS, err)
-		}
 		return nil, err
 	}
 	return encrypted, nil

@@ -43,8 +43,7 @@ func (s *socket) dial() (net.Conn, error) {
 			return nil, err
 		}
 	}
-	address := s.address
-	conn, err := call.Run(ctx, s.options.aside, func() (net.Conn, error) { return s.options.connect(ctx, address) }, closeLate)
+	conn, err := s.options.connect(ctx, s.address)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +53,6 @@ func (s *socket) dial() (net.Conn, error) {
 	s.conn, s.release = conn, context.AfterFunc(ctx, func() { conn.Close() })
 	return conn, nil
 }
-
-// closeLate closes a connection that comes when nobody waits for it any more.
-func closeLate(conn net.Conn) { conn.Close() }
 
 // credentials is called by rueidis after dial.
 func (s *socket) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
