@@ -133,7 +133,7 @@ func TestPermitsInUseOutliveATTLThatTheCounterHadBefore(t *testing.T) {
 func TestAReplicaConfirmsNoPermit(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := connect(t, redis.Addr())
+	s := connectBlindly(t, redis)
 	s.putCounter(t, "job", "2 7:3 | 1=old")
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{takeOne("job"), extend("job"), giveBack("job"), add(1)("other"), drain("job")} {

@@ -163,7 +163,7 @@ func TestAReplicaThatBecomesTheMasterIsWaitedFor(t *testing.T) {
 func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := connect(t, redis.Addr())
+	s := connectBlindly(t, redis)
 	s.put(t, "k", held(me, 1, 2*lease))
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {

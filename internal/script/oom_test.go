@@ -123,7 +123,7 @@ func TestARenewalIsNotConfirmedWhereATimeoutKeyIsRefused(t *testing.T) {
 func TestARenewalThatChangesNothingIsNotConfirmedByAServerThatMayNotWrite(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := connect(t, redis.Addr())
+	s := connectBlindly(t, redis)
 	for code, set := range map[string][2][]string{
 		"READONLY":   {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}},
 		"NOREPLICAS": {{"CONFIG", "SET", "min-replicas-to-write", "1"}, {"CONFIG", "SET", "min-replicas-to-write", "0"}},
@@ -150,7 +150,7 @@ func TestARenewalThatChangesNothingIsNotConfirmedByAServerThatMayNotWrite(t *tes
 func TestAServerThatMayNotWriteDoesNotSayThatNothingIsHeld(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := connect(t, redis.Addr())
+	s := connectBlindly(t, redis)
 	const owner = "c:1"
 	two, fair, rw := script.Counts{Writes: 2}, script.NewFair("fair", second, protocol.Plain), script.NewRW("rw", protocol.Plain)
 	mutex := script.Mutex{Lock: "mutex", Channel: "c", Via: protocol.Plain}

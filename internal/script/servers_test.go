@@ -54,6 +54,14 @@ func connectWith(t *testing.T, options rueidis.Options) *server {
 	return &server{Driver: d}
 }
 
+// connectBlindly connects as a user who may not ask for roles. So the driver takes a replica for a primary, and only
+// the scripts notice.
+func connectBlindly(t *testing.T, redis *redistest.Server) *server {
+	t.Helper()
+	redis.CLI(t, "ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-role")
+	return connectWith(t, rueidis.Options{Address: redis.Addr(), Username: "blind", Password: "secret"})
+}
+
 // must sends a command that cannot fail.
 func (s *server) must(t testing.TB, words ...string) driver.Reply {
 	t.Helper()
