@@ -122,7 +122,7 @@ func hold(c *redis.Client, f func(*redis.Tx) error) error {
 
 // discard has a connection closed when it goes back to its pool.
 func discard(tx *redis.Tx) {
-	_ = tx.Process(context.Background(), redis.NewCmd(context.Background(), "ping", unwritable{}))
+	_ = tx.Process(context.Background(), &once{Cmd: redis.NewCmd(context.Background(), "ping", unwritable{}), name: "ping"})
 }
 
 // unwritable is a word that cannot be written. go-redis closes the connection then.
@@ -198,9 +198,15 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 	pipeline := tx.Pipeline()
 	var calls []*sending
 	for {
+		if n.life.Err() != nil {
+			return nil
+		}
 		var over bool
 		calls, over = n.take(l, calls[:0], time.Now())
-		if over || len(calls) == 0 && c.original.Options().PoolSize == 1 {
+		switch {
+		case over:
+			return errLeft // the pool must not keep a connection to a former server
+		case len(calls) == 0 && c.original.Options().PoolSize == 1:
 			return nil
 		}
 		if len(calls) == 0 {
@@ -229,7 +235,7 @@ func (n *node) take(l *link, calls []*sending, now time.Time) (taken []*sending,
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	l.busy = now
-	if l.over || n.life.Err() != nil {
+	if l.over {
 		return nil, true
 	}
 	at := 0
