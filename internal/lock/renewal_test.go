@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,10 +29,10 @@ func TestARefusalOfSeveralSlotsIsRemembered(t *testing.T) {
 			PollCap: 5 * time.Second, CommandTimeout: 3 * time.Second, ReleaseTimeout: 3 * time.Second,
 			Logger: slog.New(slog.DiscardHandler),
 		})
-		refused := 0
+		var refused atomic.Int64
 		d.Spoil(func(_ context.Context, words []string, send func() driver.Reply) driver.Reply {
 			if strings.HasPrefix(words[0], "EVAL") && words[2] != "1" {
-				refused++
+				refused.Add(1)
 				return driver.Reply{Err: &driver.ServerError{Message: "CROSSSLOT Keys in request don't hash to the same slot"}}
 			}
 			return send()
@@ -46,8 +47,8 @@ func TestARefusalOfSeveralSlotsIsRemembered(t *testing.T) {
 			holds = append(holds, h)
 		}
 		time.Sleep(5 * time.Minute)
-		if refused != 1 {
-			t.Errorf("%d requests were refused", refused)
+		if n := refused.Load(); n != 1 {
+			t.Errorf("%d requests were refused", n)
 		}
 		for _, h := range holds {
 			if err := h.Err(); err != nil {
