@@ -69,6 +69,15 @@ type Bounded interface {
 	CommandTimeout() time.Duration
 }
 
+// Identified is a Driver of one server that knows which run of a server that is. A Quorum need not ask.
+type Identified interface {
+	Driver
+
+	// RunID is the run_id of the server of the latest connection, "" if there was none or if the server
+	// does not tell. It does not block.
+	RunID() string
+}
+
 // Sharded is a Driver of several servers that divide the keys among themselves: a Redis
 // Cluster.
 //

@@ -80,6 +80,13 @@ func newNode(name string, o options, from source) *node {
 // driver.Bounded.
 func (n *node) CommandTimeout() time.Duration { return n.options.timeout }
 
+// RunID is that of the server of the latest link.
+func (n *node) RunID() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.server.RunID()
+}
+
 // Do sends one command. See driver.Driver.
 func (n *node) Do(ctx context.Context, command driver.Command) driver.Reply {
 	return n.Pipeline(ctx, command)[0]

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -81,6 +82,9 @@ func TestAConnectionToAnotherServerBreaksTheLinkFirst(t *testing.T) {
 		}, name+": all connections have moved")
 		if former.CLI(t, "GET", "touched") != nil {
 			t.Errorf("%s: a dedicated call went to the former server", name)
+		}
+		if run, about := d.(driver.Identified).RunID(), do(t, d, "INFO", "server").Str; !strings.Contains(about, "run_id:"+run+"\r") {
+			t.Errorf("%s: it is said to be the run %q, and it is\n%s", name, run, about)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Restart says what a restart of a server means.
@@ -23,7 +24,7 @@ type Restart struct {
 
 // run is one run of a server, and since when, at the latest, it is known.
 type run struct {
-	id        string
+	id        string // "" if the server does not tell
 	since     time.Time
 	successor bool // another run was known before, at the same address
 }
@@ -35,13 +36,12 @@ type run struct {
 // The server counts its uptime by its own wall clock, which may have been wrong. What this client
 // has seen of the same run is an age as well, by its monotonic clock.
 func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
-	if m.Restart.Never {
+	if m.Restart.Never || m.Restart.Delay < 0 && m.identified() {
 		return 0, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, m.Restart.Timeout)
 	defer cancel()
-	asked := time.Now()
-	reply := m.Driver.Do(limited, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
+	asked, reply := m.information(limited)
 	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
 	var refused *driver.ServerError
 	switch {
@@ -59,18 +59,42 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	return max(m.Restart.Delay-m.age(infoField(reply.Str, "run_id"), uptime, asked), 0), nil
 }
 
+// identified notes which run of a server it is, if its driver knows. A driver that does not is asked once by
+// INFO: it cannot say that its address leads elsewhere by now.
+func (m Member) identified() bool {
+	if d, ok := m.Driver.(driver.Identified); ok {
+		m.age(d.RunID(), 0, time.Now())
+		return true
+	}
+	return m.run.Load() != nil
+}
+
+// information asks the member's server for what it says of itself, and says when. A connection that is cut is no
+// answer: it asks again until ctx ends, as the request for the lock does.
+func (m Member) information(ctx context.Context) (asked time.Time, reply driver.Reply) {
+	again := pause.Backoff{First: firstRestore, Max: time.Second}
+	for {
+		asked = time.Now()
+		reply = m.Driver.Do(ctx, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
+		if _, answered := errors.AsType[*driver.ServerError](reply.Err); reply.Err == nil || answered || again.Wait(ctx) != nil {
+			return asked, reply
+		}
+	}
+}
+
 // maxUptime is the longest uptime that matters, in seconds.
 const maxUptime = 1 << 31
 
 // age is for how long the member has been on a run of the server, at least. The uptime of a run that follows
 // another one here says nothing: a standby may have been up for long when it took over the address.
 func (s *Server) age(id string, uptime time.Duration, now time.Time) time.Duration {
+	r := s.run.Load()
 	if id == "" {
+		s.run.CompareAndSwap(nil, &run{since: now})
 		return uptime
 	}
-	r := s.run.Load()
 	if r == nil || r.id != id {
-		r = &run{id, now, r != nil}
+		r = &run{id, now, r != nil && r.id != ""}
 		s.run.Store(r)
 	}
 	if r.successor {
@@ -91,7 +115,7 @@ func infoField(info, name string) string {
 func (o order) oneServer(i int) error {
 	mine := o.Members[i].run.Load()
 	for j, other := range o.Members {
-		if r := other.run.Load(); j != i && mine != nil && r != nil && r.id == mine.id {
+		if r := other.run.Load(); j != i && mine != nil && mine.id != "" && r != nil && r.id == mine.id {
 			return Refuse("NewQuorum", "%s and %s are one server", other.where(), o.Members[i].where())
 		}
 	}

@@ -111,7 +111,7 @@ func TestAcquisitionsThatAreCancelledInFlightLeaveNothing(t *testing.T) {
 		for i := range 100 {
 			go func() {
 				time.Sleep(time.Duration(roll(20000)) * time.Microsecond)
-				ctx, cancel := context.WithTimeout(s.Context(), time.Duration(roll(2000))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(s.Context(), time.Duration(roll(6000))*time.Microsecond)
 				defer cancel()
 				l := processes[i%2].Lock
 				if i%3 == 0 {

@@ -46,6 +46,9 @@ func field(about, name string) string {
 // Known says that it is that of a server.
 func (i Identity) Known() bool { return i.known }
 
+// RunID is the server's run_id, "" if it does not tell.
+func (i Identity) RunID() string { return i.run }
+
 // Same says that two connections lead to one server process.
 func (i Identity) Same(other Identity) bool {
 	if i.run != "" && other.run != "" {

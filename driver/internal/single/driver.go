@@ -73,6 +73,13 @@ func OpenPrimary(ctx context.Context, options Options, resolve func(context.Cont
 // DedicatedPipeline. See driver.Bounded.
 func (d *Driver) CommandTimeout() time.Duration { return d.options.CommandTimeout }
 
+// RunID is that of the server of the latest link.
+func (d *Driver) RunID() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.server.RunID()
+}
+
 // Do sends one command. See driver.Driver.
 func (d *Driver) Do(ctx context.Context, command driver.Command) driver.Reply {
 	if err := call.Check(ctx, command); err != nil {

@@ -3,6 +3,7 @@ package single_test
 import (
 	"context"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func TestAConnectionToAnotherServerBreaksTheLinkFirst(t *testing.T) {
 			redistest.Eventually(t, soon, func() bool { return connect(d) == nil }, "further connections are made again")
 			if got := do(t, d, "GET", "name").Str; got != "new" {
 				t.Errorf("calls go to the %s server, and other connections do not", got)
+			}
+			if about := do(t, d, "INFO", "server").Str; !strings.Contains(about, "run_id:"+d.RunID()+"\r") {
+				t.Errorf("it is said to be the run %q, and it is\n%s", d.RunID(), about)
 			}
 		})
 	}
