@@ -66,6 +66,8 @@ type follower struct {
 }
 
 const (
+	commandsPerLock = 6 // at most, twice over: the script, and those for its listeners
+
 	keepFreed = 10 * time.Second // for so long a free lock is read as if it was held
 	maxFreed  = 1000
 )
@@ -75,8 +77,10 @@ const (
 func (f *follower) round(ctx context.Context, until time.Time) (Snapshot, []error) {
 	prev, began := f.locks, time.Now()
 	next, errs := f.reread(ctx)
-	if now := time.Now(); until.Before(now.Add(2 * now.Sub(began))) {
-		until = now.Add(2 * now.Sub(began))
+	now := time.Now()
+	share := min(2*now.Sub(began), time.Duration(commandsPerLock*len(f.locks))*f.pace.each) // a server that is down takes time, too
+	if until.Before(now.Add(share)) {
+		until = now.Add(share)
 	}
 	complete := f.walked
 	found, failed := f.discover(ctx, until, next)

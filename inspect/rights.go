@@ -38,11 +38,12 @@ func forbidden(err error) (command, key bool) {
 	if !ok {
 		return false, false
 	}
-	inScript := strings.Contains(refused.Message, "The user executing the script can't")
+	text := refused.Message
+	inScript := strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "ACL failure in script") // Redis 7.0, 8.2
 	if refused.Code() != "NOPERM" && !inScript {
 		return false, false
 	}
-	key = strings.Contains(refused.Message, "key") && !strings.Contains(refused.Message, "command or subcommand")
+	key = strings.Contains(text, "key") && !strings.Contains(text, "command or subcommand") && !strings.Contains(text, "permissions to run the")
 	return !key, key
 }
 

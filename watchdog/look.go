@@ -138,7 +138,6 @@ func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []scri
 	for i, one := range some {
 		questions[i] = question{protocol.SessionKey(one.Client), script.SessionPulse(one.Client)}
 	}
-	var none []question
 	var gone []script.Stalled
 	for i, result := range w.ask(limited, questions...) {
 		n, err := script.ReadCount(result.Reply)
@@ -148,20 +147,26 @@ func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []scri
 			left = append(left, some[i])
 		}
 	}
+	w.visits.Go(func() { w.removeNames(ctx, gone) })
+	return left
+}
+
+// removeNames removes clients without a session.
+func (w *Watchdog) removeNames(ctx context.Context, gone []script.Stalled) {
+	var questions []question
 	for part := range slices.Chunk(gone, endAtOnce) {
-		none = append(none, question{protocol.Sessions, script.SessionsEndOverdue(part...)})
+		questions = append(questions, question{protocol.Sessions, script.SessionsEndOverdue(part...)})
 	}
-	dead := 0
-	for _, result := range w.ask(limited, none...) {
+	removed := 0
+	for _, result := range w.ask(ctx, questions...) {
 		if n, err := script.ReadCount(result.Reply); err == nil {
-			dead += n
+			removed += n
 		}
 	}
-	if dead > 0 {
-		w.log.Info("names without a session removed", "names", dead)
-		w.counters.note(func(s *Stats) { s.Dead += int64(dead) })
+	if removed > 0 {
+		w.log.Info("names without a session removed", "names", removed)
+		w.counters.note(func(s *Stats) { s.Dead += int64(removed) })
 	}
-	return left
 }
 
 // noteView notes what a look has found.

@@ -208,10 +208,10 @@ func TestTheSharedSetsCannotDisableAWatchdog(t *testing.T) {
 			d := connect(t, server.Addr())
 			spoil(t, server)
 			c := newClient(t, d)
-			c.hold("job", lease)
+			c.hold("job", 2*lease)
 			c.heartbeat()
 			w := run(t, d, watchdog.Config{})
-			lasts(t, 2*lease, func() bool {
+			lasts(t, 3*lease, func() bool {
 				if strings.HasPrefix(what, "300") || strings.HasPrefix(what, "fractional") {
 					spoil(t, server) // again and again
 				}

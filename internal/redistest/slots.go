@@ -90,6 +90,18 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 	Eventually(t, settleWithin, c.agreed, "the servers agree on who has which slot")
 }
 
+// MoveSlotAtomically moves the slot of key to another master at once, while clients use its keys. It skips the
+// test if the servers cannot do that: it takes Valkey 9.
+func (c *Cluster) MoveSlotAtomically(t testing.TB, key string, to *Server) {
+	t.Helper()
+	from, slot := c.Master(t, key), strconv.Itoa(driver.Slot(key))
+	id := to.CLI(t, "CLUSTER", "MYID").(string)
+	if said := from.CLI(t, "CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", id); said != "OK" {
+		t.Skip(said)
+	}
+	Eventually(t, settleWithin, func() bool { return c.master(driver.Slot(key)) == to && c.agreed() }, "the slot has moved")
+}
+
 // agreed says whether all servers that answer have the same view of every master: its
 // epoch and its slots.
 func (c *Cluster) agreed() bool {
