@@ -44,13 +44,18 @@ func (d *Tap) Set(f Around) {
 	d.around = f
 }
 
-// Spoil has fates decide it.
+// Spoil has fates decide it, one after another.
 func (d *Tap) Spoil(fate func(words []string) Fate) {
 	if fate == nil {
 		d.Set(nil)
-	} else {
-		d.Set(Spoiling(fate))
+		return
 	}
+	var one sync.Mutex
+	d.Set(Spoiling(func(words []string) Fate {
+		one.Lock()
+		defer one.Unlock()
+		return fate(words)
+	}))
 }
 
 func (d *Tap) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
