@@ -64,9 +64,11 @@ func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 	defer w.Leave()
 	for held := true; held; {
 		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap())))
-		looked, _ := w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil })
+		if looked, _ := w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil }); !looked {
+			return // the group has ended, or the member's client stops: nobody asks for it again
+		}
 		g.mu.Lock()
-		begins := looked && g.begins(i)
+		begins := g.begins(i)
 		g.mu.Unlock()
 		if begins {
 			g.ask(i)
