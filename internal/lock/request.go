@@ -132,8 +132,10 @@ func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (
 	default:
 		result = m.sendAll(ctx, runner, *r)[0]
 	}
-	for _, call := range r.calls[:r.n] {
-		runner.Done(call)
+	if result.Failed() == nil {
+		for _, call := range r.calls[:r.n] {
+			runner.Done(call)
+		}
 	}
 	return result, result.Failed()
 }
