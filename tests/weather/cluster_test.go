@@ -97,13 +97,17 @@ func contest(t *testing.T, clients []*redlatch.Client, lock func(c *redlatch.Cli
 // nobody an error.
 func TestSlotsMoveUnderContendedLocks(t *testing.T) {
 	t.Parallel()
-	slotsMove(t, func(cluster *redistest.Cluster, name string, to *redistest.Server) { cluster.MoveSlot(t, name, to, nil) })
+	slotsMove(t, func(cluster *redistest.Cluster, name string, to *redistest.Server) {
+		cluster.MoveSlot(t, name, to, nil)
+	})
 }
 
 // Goal: the same for a slot that moves at once.
 func TestSlotsMoveAtomicallyUnderContendedLocks(t *testing.T) {
 	t.Parallel()
-	slotsMove(t, func(cluster *redistest.Cluster, name string, to *redistest.Server) { cluster.MoveSlotAtomically(t, name, to) })
+	slotsMove(t, func(cluster *redistest.Cluster, name string, to *redistest.Server) {
+		cluster.MoveSlotAtomically(t, name, to)
+	})
 }
 
 func slotsMove(t *testing.T, move func(cluster *redistest.Cluster, name string, to *redistest.Server)) {

@@ -128,7 +128,7 @@ func TestAMissingMemberIsAskedForAsOftenAsAnyLock(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		// It is waited for like any lock: for 4 to 5 s at a time, as Config.PollCap says. The mean of 133 looks has a
 		// lock, and which server that is. The mean of 133 looks has a standard deviation of 0.7 looks.
-check.Within(t, "requests in ten minutes", last.Trips.Load()-before, 128, 138)
+		check.Within(t, "requests in ten minutes", last.Trips.Load()-before, 128, 138)
 		if !h.Valid() || len(h.Members()) != 2 {
 			t.Errorf("%d members, %v", len(h.Members()), h.Err())
 		}
