@@ -304,3 +304,19 @@ func TestWhoQueuesIsHeard(t *testing.T) {
 		s.run(t, fair.Release(other, 0, script.Counts{}, lease))
 	})
 }
+
+// Goal: a client whose keep-alives were late does not remove its own first waiter when another one of it
+// queues. Method: another client is heard of, so that the silence is no outage.
+func TestWhoQueuesLeavesTheFirstOfItsClient(t *testing.T) {
+	t.Parallel()
+	onEachServer(t, func(t *testing.T, s *server) {
+		key, second := redistest.Name(t), me[:36]+":9"
+		fair, _ := queueOf(t, s, key, "nobody", me, third, second)
+		s.run(t, fair.Release(second, 0, script.Counts{}, lease))
+		s.must(t, "ZADD", protocol.FairKeepAlives(key), "1", me[:36])
+		s.run(t, fair.Acquire(second, script.Counts{Writes: 1}, lease, true))
+		if queue := s.must(t, "LRANGE", protocol.FairQueue(key), "0", "-1"); len(queue.Array) != 3 || queue.Array[0].Str != me {
+			t.Errorf("in the queue is %+v, and the first was %s", queue.Array, me)
+		}
+	})
+}
