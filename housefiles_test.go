@@ -74,6 +74,7 @@ func TestHouseLeavesNothingOpen(t *testing.T) {
 		if slices.Contains([]string{".go", ".lua", ".java", ".sh"}, filepath.Ext(path)) {
 			reportLines(t, path, text, markers, openMarker, "work left open")
 		}
+		reportLines(t, path, text, []string{"ventually("}, pollsClock, "a sleep that looks like a condition: wait for a signal, or say time.Sleep")
 	})
 }
 
@@ -89,6 +90,10 @@ func TestHousePatternsMatchWhatTheyForbid(t *testing.T) {
 			t.Errorf("%q was seen as a path of one machine", text)
 		}
 	}
+	if !pollsClock.MatchString("redistest.Eventually"+"(t, limit, func() bool { return time.Since(began) > second }, what)") ||
+		pollsClock.MatchString("eventually"+"(t, func() bool { return done.Load() }, time.Since(began).String())") {
+		t.Error("the pattern of sleeps is wrong")
+	}
 	if !openMarker.MatchString("// TO"+"DO: later") || openMarker.MatchString("mastodons") {
 		t.Error("the marker pattern is wrong")
 	}
@@ -99,6 +104,7 @@ var (
 	homes       = []string{"/" + "home/", "/" + "root/", "/" + "work/", "/" + "Users/"}
 	markers     = []string{"TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"}
 	machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.})])(` + strings.Join(homes, "|") + `)`)
+	pollsClock  = regexp.MustCompile(`ventually\(.*\{ return time\.(Since|Now)\(`)
 	openMarker  = regexp.MustCompile(`\b(` + strings.Join(markers, "|") + `)\b`)
 )
 

@@ -83,8 +83,7 @@ func TestLongAnOutageThatIsShortEnoughIsNeverNoticed(t *testing.T) {
 	r.tree.Await("leader")
 	awaitRenewal(t, server, "job")
 	server.Freeze()
-	frozen := time.Now()
-	redistest.Eventually(t, 5*time.Second, func() bool { return time.Since(frozen) > 2*time.Second }, "the outage lasts past a renewal")
+	time.Sleep(2 * time.Second) // a renewal fails
 	server.Thaw()
 	awaitRenewal(t, server, "job")
 	r.command.Process.Signal(syscall.SIGUSR1)
