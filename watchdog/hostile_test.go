@@ -225,6 +225,22 @@ func TestLongManySessionsOfSkippedEntriesCostNobodyElse(t *testing.T) { // alone
 	lasts(t, 3*lease, func() bool { return server.PTTL(t, "healthy") > 0 }, "the healthy client's lock lives")
 }
 
+// Goal: a session does not keep a visit busy: what is beyond 100,000 keys is left for the next one, and counted.
+func TestAVisitRenewsABoundedNumberOfKeys(t *testing.T) {
+	t.Parallel()
+	d := connect(t, redistest.Start(t).Addr())
+	c := newClient(t, d)
+	var entries []script.SessionEntry
+	for i := range 500 { // each of 255 read holds that do not exist
+		entries = append(entries, script.SessionEntry{Field: c.owner(1), Lock: fmt.Sprint("job", i), Read: true, Count: 255, Lease: lease})
+	}
+	c.note(entries...)
+	c.heartbeat()
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Skipped > 0 }, "entries are left for the next visit")
+	eventually(t, func() bool { return len(c.noted()) == 0 }, "all entries are visited in the end")
+}
+
 // users makes the users of docs/acl.md known to a server: those for one, under another name and
 // for locks of another prefix.
 func users(t *testing.T, server *redistest.Server, user, as string) {
