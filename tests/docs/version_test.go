@@ -75,6 +75,21 @@ func TestTheChangelogHasReleases(t *testing.T) {
 	}
 }
 
+// Goal: each release says in one place what was added, and so on.
+func TestNoSectionOfTheChangelogStandsTwice(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(tree, "CHANGELOG.md"))
+	must(t, err)
+	for _, of := range strings.Split(string(text), "\n## ")[1:] {
+		name, _, _ := strings.Cut(of, "\n")
+		for _, section := range []string{"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"} {
+			if n := strings.Count(of, "\n### "+section+"\n"); n > 1 {
+				t.Errorf("%s has %d sections %q", name, n, section)
+			}
+		}
+	}
+}
+
 // releases are the versions of the changelog, newest first.
 func releases(t *testing.T) (versions []string) {
 	t.Helper()
