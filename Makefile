@@ -157,7 +157,8 @@ REDLATCH_SIM   ?= 3m
 REDLATCH_SEED  ?= 1000
 
 .PHONY: sim
-sim: ## simulate the library under faults for 10,000 hours: make sim REDLATCH_HOURS=9000000 REDLATCH_SIM=8h
+sim: ## explore the scripts and simulate the library for 10,000 hours: make sim REDLATCH_HOURS=9000000 REDLATCH_SIM=8h
+	go test -vet=off -run Interleaving ./robustness/explore # the race detector makes it go two moves less deep
 	REDLATCH_HOURS=$(REDLATCH_HOURS) REDLATCH_SIM=$(REDLATCH_SIM) REDLATCH_SEED=$(REDLATCH_SEED) \
 		go test -count=1 -v -run TestNoPromiseBreaksWhateverGoesWrong -timeout $(SOAK_LIMIT) ./robustness/sim
 
