@@ -27,7 +27,7 @@ test: need format ## what everybody runs: every room's tests under the race dete
 	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
-check: long redis8 costs lint guests others sim cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
+check: long redis8 costs lint guests others sim sample cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
 	@echo "make check: passed"
 
 .PHONY: need
@@ -146,6 +146,11 @@ MUTANTS ?= -sample 100
 mutants: ## break the code at a hundred random places and see that tests notice: make mutants MUTANTS=-hand
 	scripts/need go gcc redis-server
 	go run ./robustness/mutants $(MUTANTS)
+
+.PHONY: sample
+sample: ## break the code at six random places of the list by hand; a survivor fails
+	scripts/need go gcc redis-server
+	go run ./robustness/mutants -hand -sample 6
 
 .PHONY: guarantees
 guarantees: ## write how each promise was seen red into docs/guarantees.md, from the mutants by hand
