@@ -133,16 +133,6 @@ func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err e
 }
 
 // Extend makes a hold with a fixed lease last for d from now, if that is longer than it lasts anyway.
-// The request is a renewal: it raises the TTL for the owner, and never lowers it.
-//
-// Between any two lines this can happen:
-//
-//	the process dies         the lock ends with the TTL that Redis has: the old one, or d
-//	the reply is lost        the same request is sent again
-//	no reply comes in time   ErrUnknownOutcome. The deadline stays. If it passes, the lock is released
-//	the hold is gone         ErrLost, as a renewal finds it
-//	the hold is released     ErrReleased. A request behind the release finds nothing
-//	the deadline passes      ErrLost. What was extended for nobody is released
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g, single := h.backend.(*Grant)
 	if !single || !g.fixed(h) {

@@ -86,6 +86,19 @@
 // Nobody renews the lock then. MinHold counts from the moment at which the caller gets the hold
 // (Hold.begin). A hold that no caller gets is released at once.
 //
+// # Extend
+//
+// Extend (Hold.Extend) is one renewal, by a term of its own, of a hold whose lease is fixed. It raises the TTL
+// for the owner, and never lowers it. The deadline moves on only when Redis has confirmed that.
+// Between any two lines this can happen:
+//
+//	the process dies         the lock ends with the TTL that Redis has: the old one, or d
+//	the reply is lost        the same request is sent again
+//	no reply comes in time   ErrUnknownOutcome. The deadline stays. If it passes, the lock is released
+//	the hold is gone         ErrLost, as a renewal finds it
+//	the hold is released     ErrReleased. A request behind the release finds nothing
+//	the deadline passes      ErrLost. What was extended for nobody is released
+//
 // # Mutexes
 //
 // Whoever holds several takes them in this order:
