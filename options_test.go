@@ -27,7 +27,7 @@ var kindsInOrder = []struct {
 }{
 	{aMutex, "`Mutex`", func(on []*Client, name string) Lock { return on[0].Mutex(name) }},
 	{aFairMutex, "`FairMutex`", func(on []*Client, name string) Lock { return on[0].FairMutex(name) }},
-	{aWriter, "`RWMutex.Lock`", func(on []*Client, name string) Lock { return on[0].RWMutex(name).Locker() }},
+	{aWriter, "`RWMutex.Lock`", func(on []*Client, name string) Lock { return on[0].RWMutex(name) }},
 	{aReader, "`RWMutex.RLock`", func(on []*Client, name string) Lock { return on[0].RWMutex(name).RLocker() }},
 	{aPermit, "`PermitSemaphore`", func(on []*Client, name string) Lock {
 		_, _ = on[0].PermitSemaphore(name).TrySetPermits(context.Background(), 1)

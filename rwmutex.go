@@ -19,11 +19,13 @@ import (
 // Between processes there is no order: readers of other processes do overtake a waiting
 // writer.
 //
-// An RWMutex holds no state; see Mutex.
+// An RWMutex is itself a Lock: its write side. It holds no state; see Mutex.
 type RWMutex struct {
 	client      *Client
 	read, write lock.Ref
 }
+
+var _ Lock = (*RWMutex)(nil)
 
 // RWMutex returns the read-write lock called name. It does not touch Redis. Its methods
 // report a name that is not valid as ErrInvalidName.
@@ -74,9 +76,6 @@ func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.client.acquire(ctx, aReader, &m.read, 0, opts)
 }
-
-// Locker returns the write side as a Lock.
-func (m *RWMutex) Locker() Lock { return m }
 
 // RLocker returns the read side as a Lock.
 func (m *RWMutex) RLocker() Lock { return (*readLocker)(m) }

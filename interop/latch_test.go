@@ -296,5 +296,5 @@ func (l *latchClient) lock(c command) redlatch.Lock {
 	case "read":
 		return l.RWMutex(c.Name).RLocker()
 	}
-	return l.RWMutex(c.Name).Locker()
+	return l.RWMutex(c.Name)
 }

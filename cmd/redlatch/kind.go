@@ -26,7 +26,7 @@ func (k *kind) lock(client *redlatch.Client, name string) redlatch.Lock {
 	case k.shared:
 		return client.RWMutex(name).RLocker()
 	case k.exclusive:
-		return client.RWMutex(name).Locker()
+		return client.RWMutex(name)
 	case k.fair:
 		return client.FairMutex(name)
 	}

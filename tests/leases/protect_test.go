@@ -52,7 +52,7 @@ func wantSession(s *stage.Stage, what string, want map[string]string) {
 var sides = map[string]func(c *redlatch.Client) redlatch.Lock{
 	"mutex": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
 	"fair":  func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
-	"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").Locker() },
+	"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job") },
 	"read":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").RLocker() },
 }
 

@@ -120,7 +120,7 @@ func TestCountersByTheClockExpire(t *testing.T) {
 		"mutex": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
 		"fair":  func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
 		"read":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").RLocker() },
-		"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").Locker() },
+		"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job") },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{TokenClock: true, TokenKeep: keep}, func(t *testing.T, s *stage.Stage) {

@@ -59,7 +59,7 @@ func TestANameInBracesAloneIsRefusedForWhatHasKeysBesideIt(t *testing.T) {
 	}
 	check.Is(t, "a fair lock behind a prefix", try(prefixed.FairMutex("{x}")), nil)
 	check.Is(t, "a mutex", try(c.Mutex("{x}")), nil)
-	check.Is(t, "a writer", try(c.RWMutex("{x}").Locker()), nil)
+	check.Is(t, "a writer", try(c.RWMutex("{x}")), nil)
 }
 
 func TestOptionsAndSettingsThatCannotWork(t *testing.T) {

@@ -125,7 +125,7 @@ func TestAnyNumberOfReadersOrOneWriter(t *testing.T) {
 			w := check.Must(b.RWMutex(name).TryLock(t.Context()))
 			_, err = a.RWMutex(name).TryRLock(t.Context())
 			check.Is(t, "TryRLock beside a writer", err, redlatch.ErrNotAcquired)
-			_, err = a.RWMutex(name).Locker().TryLock(t.Context())
+			_, err = a.RWMutex(name).TryLock(t.Context())
 			check.Is(t, "TryLock beside a writer", err, redlatch.ErrNotAcquired)
 			status = check.Must(a.RWMutex(name).Status(t.Context()))
 			if status.Mode != "write" || len(status.Holders) != 1 || !status.Holders[0].Write || status.Holders[0].Owner != w.Owner() {
@@ -172,7 +172,7 @@ func TestForceUnlockOfEitherSideLeavesNothing(t *testing.T) {
 		if check.Must(m.ForceUnlock(ctx)) {
 			t.Error("a free lock was forced")
 		}
-		for _, lock := range []redlatch.Lock{m.Locker(), m.RLocker()} {
+		for _, lock := range []redlatch.Lock{m, m.RLocker()} {
 			h := check.Must(lock.Lock(ctx))
 			check.Must(lock.Lock(ctx)).Detach()
 			if !check.Must(m.ForceUnlock(ctx)) {

@@ -51,7 +51,7 @@ func TestEventsSayWhichKindOfLockAndWhichHold(t *testing.T) {
 	for kind, lock := range map[redlatch.LockKind]func(c *redlatch.Client) redlatch.Lock{
 		redlatch.KindMutex: func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
 		redlatch.KindFair:  func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("job") },
-		redlatch.KindWrite: func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").Locker() },
+		redlatch.KindWrite: func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job") },
 		redlatch.KindRead:  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").RLocker() },
 	} {
 		for _, whole := range []bool{false, true} {

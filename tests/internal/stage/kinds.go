@@ -45,7 +45,7 @@ func MutexOf(c *redlatch.Client, name string) redlatch.Lock { return c.Mutex(nam
 
 func FairOf(c *redlatch.Client, name string) redlatch.Lock { return c.FairMutex(name) }
 
-func WriteOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).Locker() }
+func WriteOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name) }
 
 func ReadOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(name).RLocker() }
 
