@@ -8,25 +8,27 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Plans runs a random test. It draws a plan from each of so many seeds (Stretch), and carries it
 // out. The first plan that fails ends the test, which prints the seed, and the shortest plan it
-// found that fails as well. The variable REDLATCH_SEED repeats the round of one seed.
+// found within a minute that fails as well. The variable REDLATCH_SEED repeats the round of one seed.
 //
 // A step must not depend on the steps before it, so that a plan can be carried out without them.
 func Plans[S any](t testing.TB, rounds int, draw func(random *rand.Rand) []S, carryOut func(plan []S) error) {
 	t.Helper()
-	seed, rounds := rand.Uint64(), Stretch(rounds)
+	seed, rounds, began := rand.Uint64(), Stretch(rounds), time.Now()
 	if given, err := strconv.ParseUint(os.Getenv("REDLATCH_SEED"), 10, 64); err == nil {
 		seed, rounds = given, 1
 	}
 	for round := range uint64(rounds) {
 		plan := draw(rand.New(rand.NewPCG(seed+round, 0)))
 		if err := carryOut(plan); err != nil {
+			took := time.Since(began).Round(time.Millisecond)
 			short, why := shorten(plan, err, carryOut)
-			t.Fatalf("REDLATCH_SEED=%d, after %d rounds that passed: %v\nThe shortest plan, of %d steps of %d, fails with: %v%s",
-				seed+round, round, err, len(short), len(plan), why, lines(short))
+			t.Fatalf("REDLATCH_SEED=%d, after %d rounds that passed in %v: %v\nThe shortest plan, of %d steps of %d, fails with: %v%s",
+				seed+round, round, took, err, len(short), len(plan), why, lines(short))
 			return
 		}
 	}
@@ -35,13 +37,17 @@ func Plans[S any](t testing.TB, rounds int, draw func(random *rand.Rand) []S, ca
 // shorten returns the shortest beginning of a plan that fails, without the steps that it fails
 // without. A plan that does not fail again stays as it is.
 func shorten[S any](plan []S, why error, carryOut func([]S) error) ([]S, error) {
+	until := time.Now().Add(time.Minute)
 	for n := range plan {
+		if time.Now().After(until) {
+			break
+		}
 		if err := carryOut(plan[:n]); err != nil {
 			plan, why = plan[:n], err
 			break
 		}
 	}
-	for i := len(plan) - 1; i >= 0; i-- {
+	for i := len(plan) - 1; i >= 0 && time.Now().Before(until); i-- {
 		less := slices.Delete(slices.Clone(plan), i, i+1)
 		if err := carryOut(less); err != nil {
 			plan, why = less, err
