@@ -52,31 +52,6 @@ func TestAMemberThatIsReleasedJoinsAtOnce(t *testing.T) {
 	})
 }
 
-// Goal: nobody asks for a missing member whose client is closed. Method: fake time goes on only while no goroutine
-// runs on, so a watch that began anew at once would stop it.
-func TestAMemberIsNotWatchedByAClosedClient(t *testing.T) {
-	t.Parallel()
-	defer time.AfterFunc(time.Minute, func() { panic("a goroutine does not rest") }).Stop() // of real time
-	story(t, 3, func(s *stage) {
-		s.sites[2].take(t, "job", time.Hour)
-		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
-		if err != nil {
-			s.Fatal(err)
-		}
-		synctest.Wait() // the member is watched
-		if err := s.sites[2].Locks.Shutdown(s.limited()); err != nil {
-			t.Error(err)
-		}
-		sent := s.sites[2].late(0)
-		time.Sleep(2 * lease)
-		if h.Err() != nil || len(sent()) > 0 {
-			t.Errorf("the quorum ended with %v; the closed client sent %d requests", h.Err(), len(sent()))
-		}
-		s.sites[2].Miniredis().Del("job") // of the other
-		s.unlock(h)
-	})
-}
-
 // Goal: a server that forgets nothing has an identity all the same. Method: two names lead to one server.
 func TestOneServerIsNoMajorityWithoutADelay(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package wholes_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -102,6 +103,26 @@ func TestAMemberThatIsOnItsWayBackJoinsSoon(t *testing.T) {
 			t.Errorf("%d members half a second later", n)
 		}
 		_ = h.Unlock(ctx)
+	})
+}
+
+// Goal: a client that shuts down does not ask for a member all the time that another one holds. Method: fake time,
+// which stands still while anybody is busy.
+func TestAMissingMemberIsLeftAloneByAShutdown(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 3, stage.Sure)
+		other := check.Must(all[2].Rival(t, stage.Sure).Mutex("job").Lock(ctx))
+		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		time.Sleep(time.Second)
+		ended := make(chan error)
+		go func() { ended <- all[2].Client.Shutdown(ctx) }()
+		time.Sleep(time.Minute)
+		if n := len(h.Members()); n != 2 || !h.Valid() {
+			t.Errorf("%d members during a Shutdown: %v", n, h.Err())
+		}
+		if err := errors.Join(h.Unlock(ctx), other.Unlock(ctx), <-ended); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
