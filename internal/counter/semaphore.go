@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -212,7 +213,7 @@ func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
 		return left, s.refusal(ctx, err)
 	}
 	undone := s.cancel(n, r)
-	if err == nil || !unknown || lock.Within(lock.Grace, undone) {
+	if err == nil || !unknown || pause.Within(lock.Grace, undone) {
 		return left, s.refusal(ctx, lock.Bare(err))
 	}
 	return 0, s.failure(ctx, acquiring, err)

@@ -6,17 +6,18 @@ import (
 	"fmt"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/names"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Shutdown admits no acquisition any more and cancels every wait. It waits until nothing is held, or
 // ctx has ended, and then closes. Until then holds are renewed, and may be released.
 func (m *Manager) Shutdown(ctx context.Context) error {
-	m.life.stop()
+	m.life.Stop()
 	m.queues.Close()
 	select {
-	case <-m.life.quiet:
-	case <-m.life.closed:
+	case <-m.life.Quiet:
+	case <-m.life.Closed:
 	case <-ctx.Done():
 		m.early.Do(func() {
 			if n := m.held(); n > 0 {
@@ -32,16 +33,16 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 // is done or ctx has ended. Then it goes on by itself, and a further call waits for it.
 func (m *Manager) Close(ctx context.Context) error {
 	m.closeOnce.Do(func() {
-		empty := m.life.close()
+		empty := m.life.Close()
 		m.queues.Close()
 		go m.shut(empty)
 	})
 	select {
-	case <-m.life.closed:
+	case <-m.life.Closed:
 	case <-ctx.Done():
 	}
 	select {
-	case <-m.life.closed: // also if ctx has ended as well
+	case <-m.life.Closed: // also if ctx has ended as well
 		return m.closeErr
 	default:
 		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
@@ -52,15 +53,15 @@ func (m *Manager) shut(empty <-chan struct{}) {
 	<-empty
 	m.closeErr = m.releaseAll()
 	m.engine.Stop()
-	m.life.background.wait()
+	m.life.Wait()
 	m.endSession()
 	m.queues.Stop()
-	m.reporter.wait(m.settings.ReleaseTimeout)
+	m.reporter.Wait(m.settings.ReleaseTimeout)
 	if m.settings.CloseDriver {
 		m.settings.Driver.Close()
 	}
-	here.Delete(m.id)
-	close(m.life.closed)
+	names.Leave(m.id)
+	close(m.life.Closed)
 }
 
 // releaseAll releases everything that is held: many locks in one request, the servers of a

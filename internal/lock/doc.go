@@ -8,9 +8,9 @@
 //
 // The files in the order in which an acquisition passes through them: ref, acquire, attempt,
 // request, wait, grant, hold, release, end, settle. Beside them: renewal and confirm (the
-// lease), keepalive (waiters for fair locks), owner (re-entry), together (several mutexes by one
-// script), inspect (status, forced unlock), names (of clients), manager, lifecycle, background and
-// report (start and close). The modes of locks are in package script.
+// lease), owner (re-entry), together (several mutexes by one script), inspect (status, forced unlock),
+// event and waits (what observers and the watchdog are told), manager and close. The modes of locks are in
+// package script, waiters for fair locks in package keepalive, and what closing waits for in package life.
 //
 // # An acquisition
 //
@@ -107,9 +107,8 @@
 //	Grant.mu → the mutex of a cohort (package cohort) → Hold.mu, the mutex of a renew.Item
 //	Grant.mu → owner.mu, the mutexes of the renewal engine, the session and the reporter
 //
-// No mutex is taken while owner.mu is held. Whoever takes keepAlive.mu holds no other mutex of this package. Below
-// keepAlive.mu waiters may be woken (package waitqueue). A Grant's Expire takes the grant's mutex,
-// so it is not called below any of these. No other mutex is taken while background.mu is held.
+// No mutex is taken while owner.mu is held. A Grant's Expire takes the grant's mutex, so it is not called
+// below any of these.
 //
 // # Goroutines
 //

@@ -82,7 +82,7 @@ func (g *Grant) lose(why error) {
 	event.Err = err
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.finish(err)
-	m.reporter.add(func() {
+	m.reporter.Add(func() {
 		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
 		m.observe(first.parent, event)
 	})
@@ -100,7 +100,7 @@ func (g *Grant) finish(why error) {
 	if g.shared != nil {
 		g.shared.forget(g)
 	}
-	g.manager.life.ended()
+	g.manager.life.Ended()
 }
 
 // outlived takes note that a request may have told Redis to keep the lock for longer than this process

@@ -53,11 +53,11 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 		err = fmt.Errorf("%w: there is no such semaphore: TrySetPermits or AddPermits makes it", err)
 	case o.holder == "":
 	case o.ttl < 0 && r.fair: // only the head of the queue is told
-		err = fmt.Errorf("%w: held by %s", err, r.manager.shown(o.holder))
+		err = fmt.Errorf("%w: held by %s", err, r.manager.names.Shown(o.holder))
 	case o.ttl < 0:
-		err = fmt.Errorf("%w: held by %s, which never expires", err, r.manager.shown(o.holder))
+		err = fmt.Errorf("%w: held by %s, which never expires", err, r.manager.names.Shown(o.holder))
 	default:
-		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, r.manager.shown(o.holder), o.ttl)
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, r.manager.names.Shown(o.holder), o.ttl)
 	}
 	return &lockerr.NotAcquiredError{Err: lockerr.WithCause(err, ctx), Holder: o.holder, TTL: o.ttl}
 }

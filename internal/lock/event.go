@@ -132,7 +132,7 @@ func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer)
 		return
 	}
 	now := time.Now()
-	m.reporter.tryAdd(func() {
+	m.reporter.TryAdd(func() {
 		for i, answer := range answers {
 			if answer.Err != nil || !answer.Held {
 				continue
@@ -164,7 +164,7 @@ func (m *Manager) observeClosed(g *Grant, err error) {
 	}
 	e := g.first.event(g.ref, EventClosed)
 	e.Err = err
-	m.reporter.add(func() { m.observe(g.first.parent, e) })
+	m.reporter.Add(func() { m.observe(g.first.parent, e) })
 }
 
 // releaseEvent tells of the release of a hold, and of the loss that it found out.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,8 +51,29 @@ func (r *Ref) Status(ctx context.Context, owner string) (Status, error) {
 	if err != nil {
 		return Status{}, Failure(verb, r.Name, err)
 	}
-	r.manager.addNames(ctx, r.Lock, &status, began.Add(r.manager.settings.CommandTimeout))
+	r.addNames(ctx, &status, began.Add(r.manager.settings.CommandTimeout))
 	return status, nil
+}
+
+// addNames puts the names of clients into a status. It asks for them until then.
+func (r *Ref) addNames(ctx context.Context, status *Status, until time.Time) {
+	limited, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	var owners []string
+	for _, h := range status.Holders {
+		owners = append(owners, h.Owner)
+	}
+	for _, w := range status.Queue {
+		owners = append(owners, w.Owner)
+	}
+	m := r.manager
+	m.names.Learn(limited, m.shard(r.Lock), r.Lock, slices.Compact(owners))
+	for i := range status.Holders {
+		status.Holders[i].Name = m.names.Known(status.Holders[i].Owner)
+	}
+	for i := range status.Queue {
+		status.Queue[i].Name = m.names.Known(status.Queue[i].Owner)
+	}
 }
 
 // ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
@@ -87,10 +109,10 @@ func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 		return nil, r.Err
 	}
 	m := r.manager
-	if !m.life.enter() {
+	if !m.life.Enter() {
 		return nil, fmt.Errorf("redlatch: %s %q: %w", verb, r.Name, lockerr.ErrClosed)
 	}
-	defer m.life.leave()
+	defer m.life.Leave()
 	results, err := m.runner.RunAll(ctx, calls...)
 	if err != nil {
 		return nil, Failure(verb, r.Name, err)

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/keepalive"
+	"github.com/redlatch/redlatch/internal/life"
+	"github.com/redlatch/redlatch/internal/names"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/renew"
@@ -50,8 +53,8 @@ type Manager struct {
 	releases  *script.Runner // for releases, with their own bound
 	engine    *renew.Engine
 	queues    *waitqueue.Hub
-	keepAlive *keepAlive
-	names     names
+	keepAlive *keepalive.KeepAlive
+	names     *names.Names
 	session   *session.Session // nil without Settings.Protect
 
 	waiting, trying Options // of acquisitions without options
@@ -62,12 +65,12 @@ type Manager struct {
 	losses    atomic.Int64
 	denied    sync.Once // the log was told that the server refuses to publish
 
-	life      lifecycle
-	reporter  reporter
+	life      life.Life
+	reporter  life.Reporter
 	early     sync.Once // a shutdown whose time was over before the holds had ended
-	earlyErr  error     // once life.closed is closed
+	earlyErr  error     // once life.Closed is closed
 	closeOnce sync.Once
-	closeErr  error // once life.closed is closed
+	closeErr  error // once life.Closed is closed
 }
 
 // NewID is the ID of a manager that is to be made.
@@ -81,12 +84,11 @@ func New(s Settings) *Manager {
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
 		queues:   waitqueue.NewHub(listen(s.Driver, s.Messages), s.Logger),
-		names:    newNames(),
 		waiting:  Options{Lease: s.Lease, Wait: Forever},
 		trying:   Options{Lease: s.Lease},
 	}
 	m.queues.Backoff = s.Backoff
-	m.life.start()
+	m.life.Start(m.held)
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
@@ -95,9 +97,11 @@ func New(s Settings) *Manager {
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())
-	m.life.held = m.held
-	m.keepAlive = newKeepAlive(m)
-	here.Store(m.id, s.Name)
+	m.keepAlive = keepalive.New(keepalive.Settings{
+		Context: m.life.Context, Client: m.id, Runner: m.runner, Shard: m.shard, Go: m.life.Go,
+	})
+	m.names = names.New(m.runner)
+	names.Join(m.id, s.Name)
 	return m
 }
 
@@ -180,16 +184,16 @@ func (m *Manager) shard(name string) string {
 
 // Enter admits an operation for which Close waits, until Leave. It reports false if the manager
 // is closing.
-func (m *Manager) Enter() bool { return m.life.enter() }
+func (m *Manager) Enter() bool { return m.life.Enter() }
 
 // EnterRelease is Enter for an operation that releases. It is also admitted while closing waits for
 // what is under way.
-func (m *Manager) EnterRelease() bool { return m.life.enterRelease() }
+func (m *Manager) EnterRelease() bool { return m.life.EnterRelease() }
 
 // Owe changes by n how many permits without a lease this client has. Shutdown waits until there are none.
 func (m *Manager) Owe(n int) {
 	if m.owed.Add(int64(n)); n < 0 {
-		m.life.ended()
+		m.life.Ended()
 	}
 }
 
@@ -197,21 +201,21 @@ func (m *Manager) Owe(n int) {
 func (m *Manager) held() int { return m.engine.Len() + int(m.owed.Load()) }
 
 // Closing says that the manager has begun to close: what is repeated aside ends.
-func (m *Manager) Closing() bool { return m.life.isClosing() }
+func (m *Manager) Closing() bool { return m.life.Closing() }
 
 // Stopped says that nobody is to wait any more. Waiters are woken then.
-func (m *Manager) Stopped() bool { return m.life.ctx.Err() != nil }
+func (m *Manager) Stopped() bool { return m.life.Context.Err() != nil }
 
 // Stopping is closed when nobody is to wait any more, and Closed when everything has ended.
-func (m *Manager) Stopping() <-chan struct{} { return m.life.ctx.Done() }
-func (m *Manager) Closed() <-chan struct{}   { return m.life.closed }
+func (m *Manager) Stopping() <-chan struct{} { return m.life.Context.Done() }
+func (m *Manager) Closed() <-chan struct{}   { return m.life.Closed }
 
 // Leave ends an operation.
-func (m *Manager) Leave() { m.life.leave() }
+func (m *Manager) Leave() { m.life.Leave() }
 
 // Go runs work for which no caller waits, but Close does if the work begins before Close is done
 // waiting.
-func (m *Manager) Go(work func()) { m.life.background.Go(work) }
+func (m *Manager) Go(work func()) { m.life.Go(work) }
 
 // Stats counts what a manager has done and does. See redlatch.Stats.
 type Stats struct {
@@ -245,7 +249,7 @@ func (m *Manager) Stats() Stats {
 		stats.Watchdogs, stats.Protected = m.session.Watchdogs(), m.protected()
 	}
 	select {
-	case <-m.life.closed:
+	case <-m.life.Closed:
 		stats.Closed = true
 	default:
 	}

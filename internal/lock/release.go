@@ -18,8 +18,8 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 
 // release is Unlock. It reports whether the hold was held until then.
 func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error) {
-	g.manager.life.enterEnd()
-	defer g.manager.life.leave()
+	g.manager.life.EnterEnd()
+	defer g.manager.life.Leave()
 	if g.requestSlot != nil && !g.Expire() {
 		limited, leave, _ := g.takeSlotToRelease(ctx)
 		defer leave()
@@ -58,8 +58,8 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 // releaseTogether releases those holds that have an owner of their own. It returns them, with
 // their outcomes, and the others.
 func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) (ended []ending, shared []*Hold, errs []error) {
-	m.life.enterEnd()
-	defer m.life.leave()
+	m.life.EnterEnd()
+	defer m.life.Leave()
 	for _, h := range holds {
 		if h.grant().requestSlot != nil {
 			shared = append(shared, h)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
@@ -113,7 +114,7 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 // settleAside tells Redis of the end of grants for which no caller waits. It says on done whether nothing
 // is left of them. A release follows an unanswered request on the same connection, so it does not overtake it.
 func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
-	m.life.background.Go(func() {
+	m.life.Go(func() {
 		all := make([]ending, len(grants))
 		for i, g := range grants {
 			all[i] = g.ending(g.ref.read)
@@ -130,7 +131,7 @@ const Grace = 25 * time.Millisecond
 func (m *Manager) compensate(grants ...*Grant) (confirmed bool) {
 	done := make(chan bool, 1)
 	m.settleAside(done, grants...)
-	return Within(Grace, done)
+	return pause.Within(Grace, done)
 }
 
 // settled takes the answer to an ending, and tells whom it concerns.
@@ -167,7 +168,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		told := released.Told
 		if e.ref.fair {
 			told = 0 // the head of the queue, who needs no offer
-			m.keepAlive.released(e.ref.Lock)
+			m.keepAlive.Released(e.ref.Lock)
 		}
 		m.queues.Released(queue, e.next != nil, told, time.Since(result.Asked))
 	case !e.remain && err == nil && !released.Held && !result.Repeated && e.attempt.waiter == nil: // nothing has changed

@@ -5,7 +5,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/keepalive"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -16,7 +18,7 @@ import (
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 	a.join(limited, last)
 	if a.queues() {
-		defer a.manager.keepAlive.remove(a)
+		defer a.manager.keepAlive.Remove(a.ref.Lock, a.owner)
 	}
 	over, err := a.waiter.Wait(limited, func(next waitqueue.Step) (bool, error) { return a.step(limited, next, &last) })
 	if !over {
@@ -38,7 +40,7 @@ func (a *attempt) join(limited context.Context, last outcome) {
 		// It has just asked. It asks again when its own channel is subscribed.
 		w.Next(time.Now())
 		a.tried(last.ttl)
-		a.manager.keepAlive.add(a)
+		a.manager.keepAlive.Add(a.ref.mode.(script.Fair), keepalive.Waiter{Waiter: w, Owner: a.owner, Lease: a.opts.Lease})
 	}
 }
 
@@ -153,7 +155,7 @@ func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, er
 		last = completed
 	}
 	if last.hold != nil {
-		if a.ctx.Err() == nil && a.manager.life.ctx.Err() == nil {
+		if a.ctx.Err() == nil && a.manager.life.Context.Err() == nil {
 			a.see(last.holder)
 			return last.hold, nil
 		}
@@ -161,7 +163,7 @@ func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, er
 	}
 	a.close(errNotGranted) // what is granted from now on is no hold
 	if claimed {
-		err = a.verdict(limited, outcome{}, !Within(Grace, a.released))
+		err = a.verdict(limited, outcome{}, !pause.Within(Grace, a.released))
 	} else {
 		err = a.cancel(limited, last)
 	}

@@ -21,6 +21,15 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Within waits for a value for a while. It is zero if none came.
+func Within[T any](d time.Duration, values <-chan T) (value T) {
+	select {
+	case value = <-values:
+	case <-time.After(d):
+	}
+	return value
+}
+
 // Backoff makes the pauses between repeated attempts. They double from First up to Max, and each
 // is Jittered. The zero value makes none.
 type Backoff struct {

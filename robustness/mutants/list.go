@@ -33,7 +33,7 @@ var hand = []entry{
 		"the engine did not try again after an error", "TestRenewalSurvivesEveryOutageShorterThanItsLease"},
 	{"internal/renew/term.go", `return min(t.Lease, t.Until.Sub(asked))`, `return t.Lease`,
 		"the limit was ignored in the renewal", "TestAHoldWithAnEndIsNeverRenewedBeyondIt"},
-	{"internal/lock/event.go", "\tm.reporter.tryAdd(func() {\n", "\tfunc(tell func()) { tell() }(func() {\n",
+	{"internal/lock/event.go", "\tm.reporter.TryAdd(func() {\n", "\tfunc(tell func()) { tell() }(func() {\n",
 		"the goroutine that renews told the observer", "TestAHangingObserverDelaysNoRenewal"},
 	{"internal/script/mutex.go", `verb, m.Channel, payload)`, `verb, m.Channel + "x", payload)`,
 		"a release told nobody", "TestAReleaseWakesAWaiterOfAnotherProcessAtOnce"},

@@ -61,11 +61,11 @@ var numbers = []number{
 
 	// Fair locks.
 	{"docs/operations.md docs/compatibility.md docs/wire-format.md docs/shutdown.md docs/from-redisson.md",
-		`(?:silent for|over after|after|was silent for) (3\.5 s)`, "internal/lock/*.go", `ghostAge = (.*)`},
+		`(?:silent for|over after|after|was silent for) (3\.5 s)`, "internal/keepalive/*.go", `ghostAge = (.*)`},
 	{"docs/operations.md docs/compatibility.md", `(?:has|after|for) (10 s) (?:of a free|at most, and)`, "internal/script/*.inc", `head_time = (\d+ +-- milliseconds)`},
 	{"docs/compatibility.md", `deadlines of the first (\d+) fair waiters`, "internal/script/*.inc", `window = (\d+)`},
-	{"docs/operations.md", `more often than every (50 ms)`, "internal/lock/*.go", `shortestInterval += (.*)`},
-	{"docs/operations.md", `less often than every (1 s)`, "internal/lock/*.go", `keepAliveInterval = (.*)`},
+	{"docs/operations.md", `more often than every (50 ms)`, "internal/keepalive/*.go", `shortestInterval += (.*)`},
+	{"docs/operations.md", `less often than every (1 s)`, "internal/keepalive/*.go", `keepAliveInterval = (.*)`},
 	{"docs/operations.md", `For (eight) times .Max. at most`, "internal/waitqueue/*.go", `maxPollRest = (\d+)`},
 	{"docs/compatibility.md", `at most (sixteen) releases`, "internal/waitqueue/*.go", `maxStreak = (\d+)`},
 	{"docs/compatibility.md", `sixteen releases or (10 ms)`, "internal/waitqueue/*.go", `maxStreakTime += (.*)`},

@@ -1,4 +1,6 @@
-package lock
+// Package names knows which process an owner belongs to, for people: Config.Name of the owner's client. Nothing
+// depends on it.
+package names
 
 import (
 	"context"
@@ -17,8 +19,13 @@ import (
 // Managers on one embedded server, or on a driver of the caller's own, know each other by it.
 var here sync.Map
 
-// names are the names of other clients, as far as a manager knows them. A client keeps its name.
-type names struct {
+// Join makes the name of a client of this process known, and Leave forgets it.
+func Join(client, name string) { here.Store(client, name) }
+func Leave(client string)      { here.Delete(client) }
+
+// Names are the names of other clients, as far as a client knows them. A client keeps its name.
+type Names struct {
+	runner *script.Runner
 	asking chan struct{} // capacity one, taken by whoever lists the clients of a server
 
 	mu      sync.Mutex
@@ -35,25 +42,25 @@ const (
 	listAgain = 5 * time.Second
 )
 
-func newNames() names {
-	return names{asking: make(chan struct{}, 1), known: make(map[string]string), listed: make(map[string]time.Time)}
+// New returns names that asks by a runner.
+func New(runner *script.Runner) *Names {
+	return &Names{runner: runner, asking: make(chan struct{}, 1), known: make(map[string]string), listed: make(map[string]time.Time)}
 }
 
-// knownName is the name of an owner's client, "" if it is not known. It does not touch Redis.
-func (m *Manager) knownName(owner string) string {
+// Known is the name of an owner's client, "" if it is not known. It does not touch Redis.
+func (n *Names) Known(owner string) string {
 	client, _, _ := protocol.ParseOwner(owner)
 	if name, ok := here.Load(client); ok {
 		return name.(string)
 	}
-	m.names.mu.Lock()
-	defer m.names.mu.Unlock()
-	return m.names.known[client]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.known[client]
 }
 
-// learnNames asks the server that has a lock for the names of its clients, if those of owners are
+// Learn asks the server that has a lock for the names of its clients, if those of owners are
 // unknown. A server that refuses is not asked again: it would note that each time.
-func (m *Manager) learnNames(ctx context.Context, lock string, owners []string) {
-	n, server := &m.names, m.shard(lock)
+func (n *Names) Learn(ctx context.Context, server, lock string, owners []string) {
 	if !n.wanted(owners, server) {
 		return
 	}
@@ -66,7 +73,7 @@ func (m *Manager) learnNames(ctx context.Context, lock string, owners []string) 
 	if !n.wanted(owners, server) { // whoever has just asked has learned them
 		return
 	}
-	result, err := m.runner.Run(ctx, script.Clients(lock))
+	result, err := n.runner.Run(ctx, script.Clients(lock))
 	var found map[string]string
 	if err == nil {
 		found, err = script.ReadClients(result.Reply)
@@ -76,7 +83,7 @@ func (m *Manager) learnNames(ctx context.Context, lock string, owners []string) 
 }
 
 // wanted says whether a server is to be listed for the names of owners.
-func (n *names) wanted(owners []string, server string) bool {
+func (n *Names) wanted(owners []string, server string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if at, listed := n.listed[server]; n.refused || listed && time.Since(at) < listAgain {
@@ -90,7 +97,7 @@ func (n *names) wanted(owners []string, server string) bool {
 }
 
 // learn takes note of a list. If it is too long, the clients of owners come first.
-func (n *names) learn(owners []string, server string, found map[string]string, refused bool) {
+func (n *Names) learn(owners []string, server string, found map[string]string, refused bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.refused, n.listed[server] = n.refused || refused, time.Now()
@@ -111,30 +118,10 @@ func (n *names) learn(owners []string, server string, found map[string]string, r
 	}
 }
 
-// shown is an owner for a person to read, with the name of its client if that is known.
-func (m *Manager) shown(owner string) string {
-	if name := m.knownName(owner); name != "" {
+// Shown is an owner for a person to read, with the name of its client if that is known.
+func (n *Names) Shown(owner string) string {
+	if name := n.Known(owner); name != "" {
 		return fmt.Sprintf("%s (%s)", protocol.Show(owner), protocol.Show(name))
 	}
 	return protocol.Show(owner)
-}
-
-// addNames puts the names of clients into a status. It asks for them until then.
-func (m *Manager) addNames(ctx context.Context, lock string, status *Status, until time.Time) {
-	limited, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	var owners []string
-	for _, h := range status.Holders {
-		owners = append(owners, h.Owner)
-	}
-	for _, w := range status.Queue {
-		owners = append(owners, w.Owner)
-	}
-	m.learnNames(limited, lock, slices.Compact(owners))
-	for i := range status.Holders {
-		status.Holders[i].Name = m.knownName(status.Holders[i].Owner)
-	}
-	for i := range status.Queue {
-		status.Queue[i].Name = m.knownName(status.Queue[i].Owner)
-	}
 }

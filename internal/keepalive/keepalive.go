@@ -1,4 +1,9 @@
-package lock
+// Package keepalive tells Redis that this process's waiters for fair locks are alive: one request for each server
+// and round, however many locks and waiters there are. So a waiter whose process is gone loses its place in the
+// queue. It has goroutines only while somebody waits: one, and one for each of its requests.
+//
+// Whoever takes the package's mutex holds no mutex of package lock. Below it waiters may be woken.
+package keepalive
 
 import (
 	"context"
@@ -34,12 +39,10 @@ const (
 	ghostAge = 3500 * time.Millisecond
 )
 
-// keepAlive says for a manager that its waiters for fair locks are alive: one request for each
-// server and round, however many locks and waiters there are. It has goroutines only while
-// somebody waits.
-type keepAlive struct {
-	manager *Manager
-	kick    chan struct{} // capacity one: a keep-alive is due before next
+// KeepAlive is that of one client.
+type KeepAlive struct {
+	Settings
+	kick chan struct{} // capacity one: a keep-alive is due before next
 
 	mu      sync.Mutex
 	locks   map[string]*awaited // by name
@@ -48,40 +51,52 @@ type keepAlive struct {
 	running bool
 }
 
+// Settings are what a KeepAlive is made with.
+type Settings struct {
+	Context context.Context // ends when nobody is to wait any more
+	Client  string          // its id
+	Runner  *script.Runner
+	Shard   func(lock string) string // the server that has a lock
+	Go      func(work func())        // runs work for which nobody waits
+}
+
+// Waiter is one waiter for a fair lock.
+type Waiter struct {
+	*waitqueue.Waiter
+	Owner string
+	Lease time.Duration // that it asks for
+}
+
 // awaited is a fair lock that somebody of this process waits for.
 type awaited struct {
 	fair    script.Fair
-	waiters map[string]*attempt  // by owner
+	waiters map[string]Waiter    // by owner
 	due     time.Time            // of the next keep-alive
 	ghosts  map[string]time.Time // owners of this process without a waiter, and since when
 }
 
-func newKeepAlive(m *Manager) *keepAlive {
-	return &keepAlive{manager: m, kick: make(chan struct{}, 1), locks: make(map[string]*awaited), busy: make(map[string]bool)}
+// New returns one for which nobody waits yet.
+func New(s Settings) *KeepAlive {
+	return &KeepAlive{Settings: s, kick: make(chan struct{}, 1), locks: make(map[string]*awaited), busy: make(map[string]bool)}
 }
 
-// add keeps a waiter alive.
-func (k *keepAlive) add(a *attempt) {
+// Add keeps a waiter for a lock alive.
+func (k *KeepAlive) Add(fair script.Fair, w Waiter) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	due := time.Now().Add(a.interval())
-	lock := k.locks[a.ref.Lock]
+	due := time.Now().Add(w.interval())
+	lock := k.locks[fair.Lock]
 	if lock == nil {
-		lock = &awaited{
-			fair:    a.ref.mode.(script.Fair),
-			waiters: make(map[string]*attempt),
-			due:     due,
-			ghosts:  make(map[string]time.Time),
-		}
-		k.locks[a.ref.Lock] = lock
+		lock = &awaited{fair: fair, waiters: make(map[string]Waiter), due: due, ghosts: make(map[string]time.Time)}
+		k.locks[fair.Lock] = lock
 	}
-	lock.waiters[a.owner] = a
+	lock.waiters[w.Owner] = w
 	if due.Before(lock.due) {
 		lock.due = due
 	}
 	if !k.running {
 		k.running = true
-		k.manager.life.background.Go(k.run)
+		k.Go(k.run)
 	}
 	if due.Before(k.next) {
 		k.next = due
@@ -89,20 +104,19 @@ func (k *keepAlive) add(a *attempt) {
 	}
 }
 
-// remove ends that. No keep-alive that is sent afterwards speaks of the waiter.
-func (k *keepAlive) remove(a *attempt) {
+// Remove ends that. No keep-alive that is sent afterwards speaks of the waiter.
+func (k *KeepAlive) Remove(lock, owner string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	lock := k.locks[a.ref.Lock]
-	delete(lock.waiters, a.owner)
-	if len(lock.waiters) == 0 {
-		delete(k.locks, a.ref.Lock)
+	delete(k.locks[lock].waiters, owner)
+	if len(k.locks[lock].waiters) == 0 {
+		delete(k.locks, lock)
 	}
 }
 
-// released wakes, after a release by this process, the oldest waiter that polls: it may be the
+// Released wakes, after a release by this process, the oldest waiter that polls: it may be the
 // head of the queue.
-func (k *keepAlive) released(name string) {
+func (k *KeepAlive) Released(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	lock := k.locks[name]
@@ -110,9 +124,9 @@ func (k *keepAlive) released(name string) {
 		return
 	}
 	var oldest *waitqueue.Waiter
-	for _, a := range lock.waiters {
-		if w := a.waiter; w.Backoff.Polls() && (oldest == nil || w.Since().Before(oldest.Since())) {
-			oldest = w
+	for _, w := range lock.waiters {
+		if w.Backoff.Polls() && (oldest == nil || w.Since().Before(oldest.Since())) {
+			oldest = w.Waiter
 		}
 	}
 	if oldest != nil {
@@ -121,7 +135,7 @@ func (k *keepAlive) released(name string) {
 }
 
 // run goes on until nobody waits.
-func (k *keepAlive) run() {
+func (k *KeepAlive) run() {
 	for {
 		next, more := k.round(time.Now())
 		if !more {
@@ -130,7 +144,7 @@ func (k *keepAlive) run() {
 		select {
 		case <-time.After(time.Until(next)):
 		case <-k.kick:
-		case <-k.manager.life.ctx.Done(): // the waiters are leaving
+		case <-k.Context.Done(): // the waiters are leaving
 			return
 		}
 	}
@@ -139,13 +153,13 @@ func (k *keepAlive) run() {
 // round sends the keep-alives that are due, and those that would be soon: locks come to share their
 // rounds. Each server has its own, so that one without an answer does not delay what the others
 // say. It returns when the next one is due, and false when nobody waits any more.
-func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
+func (k *KeepAlive) round(now time.Time) (next time.Time, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.next = now.Add(keepAliveInterval)
 	locks, calls := make(map[string][]*awaited), make(map[string][]script.Call)
 	for _, name := range slices.Sorted(maps.Keys(k.locks)) { // so that a simulation can be repeated
-		lock, shard := k.locks[name], k.manager.shard(name)
+		lock, shard := k.locks[name], k.Shard(name)
 		_, busy := k.busy[shard]
 		switch {
 		case busy && !lock.due.After(now):
@@ -153,7 +167,7 @@ func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
 			continue
 		case !busy && lock.due.Sub(now) < sameRound:
 			locks[shard] = append(locks[shard], lock)
-			calls[shard] = append(calls[shard], lock.request(k.manager.id, now))
+			calls[shard] = append(calls[shard], lock.request(k.Client, now))
 		}
 		if lock.due.Before(k.next) {
 			k.next = lock.due
@@ -161,7 +175,7 @@ func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
 	}
 	for shard := range locks {
 		k.busy[shard] = false
-		k.manager.life.background.Go(func() { k.send(shard, locks[shard], calls[shard]) })
+		k.Go(func() { k.send(shard, locks[shard], calls[shard]) })
 	}
 	k.running = len(k.locks) > 0
 	return k.next, k.running
@@ -169,10 +183,10 @@ func (k *keepAlive) round(now time.Time) (next time.Time, more bool) {
 
 // send sends a round to one server, and takes in the answers. An error is no matter: the next
 // round follows, and waiters look for themselves.
-func (k *keepAlive) send(shard string, locks []*awaited, calls []script.Call) {
-	limited, cancel := context.WithTimeout(k.manager.life.ctx, roundTimeout)
+func (k *KeepAlive) send(shard string, locks []*awaited, calls []script.Call) {
+	limited, cancel := context.WithTimeout(k.Context, roundTimeout)
 	defer cancel()
-	for i, result := range k.manager.runner.RunEach(limited, calls...) {
+	for i, result := range k.Runner.RunEach(limited, calls...) {
 		if answer, err := script.ReadKeptAlive(result.Reply); err == nil {
 			k.heard(locks[i], answer)
 		}
@@ -191,18 +205,18 @@ func (k *keepAlive) send(shard string, locks []*awaited, calls []script.Call) {
 func (l *awaited) request(client string, now time.Time) script.Call {
 	owners := make([]string, 0, min(len(l.waiters), script.MaxKeptAlive))
 	l.due = now.Add(keepAliveInterval)
-	for owner, a := range l.waiters { // in random order
+	for owner, w := range l.waiters { // in random order
 		if len(owners) == cap(owners) {
 			break
 		}
 		owners = append(owners, owner)
-		if due := now.Add(a.interval()); due.Before(l.due) {
+		if due := now.Add(w.interval()); due.Before(l.due) {
 			l.due = due
 		}
 	}
 	var gone []string
 	for owner, since := range l.ghosts {
-		if l.waiters[owner] == nil && now.Sub(since) >= ghostAge {
+		if _, waits := l.waiters[owner]; !waits && now.Sub(since) >= ghostAge {
 			gone = append(gone, owner)
 		}
 	}
@@ -213,7 +227,7 @@ func (l *awaited) request(client string, now time.Time) script.Call {
 
 // heard wakes the waiters that have something to do: the head of the queue, and whoever is
 // missing from the queue.
-func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
+func (k *KeepAlive) heard(l *awaited, answer script.KeptAlive) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
@@ -222,16 +236,16 @@ func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 		missing = maps.Keys(l.waiters)
 	}
 	for owner := range missing {
-		if a := l.waiters[owner]; a != nil {
-			a.waiter.WakeAt(now)
+		if w, waits := l.waiters[owner]; waits {
+			w.WakeAt(now)
 		}
 	}
-	if a := l.waiters[answer.First]; a != nil {
+	if w, waits := l.waiters[answer.First]; waits {
 		switch {
 		case answer.Free:
-			a.waiter.WakeAt(now)
+			w.WakeAt(now)
 		case answer.TTL >= 0:
-			a.waiter.WakeAt(now.Add(answer.TTL + time.Millisecond))
+			w.WakeAt(now.Add(answer.TTL + time.Millisecond))
 		}
 	}
 	maps.DeleteFunc(l.ghosts, func(owner string, _ time.Time) bool { return !slices.Contains(answer.Unknown, owner) })
@@ -244,10 +258,10 @@ func (k *keepAlive) heard(l *awaited, answer script.KeptAlive) {
 
 // interval is the longest time between two keep-alives for a waiter. If it polls, a keep-alive is how it
 // learns that it is the head of the queue.
-func (a *attempt) interval() time.Duration {
-	interval := a.opts.Lease / intervalsPerLease
-	if b := a.waiter.Backoff; b.Polls() {
-		interval = min(interval, b.Max)
+func (w Waiter) interval() time.Duration {
+	interval := w.Lease / intervalsPerLease
+	if w.Backoff.Polls() {
+		interval = min(interval, w.Backoff.Max)
 	}
 	return min(max(interval, shortestInterval), keepAliveInterval)
 }

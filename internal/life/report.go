@@ -1,20 +1,22 @@
-package lock
+package life
 
 import (
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
-// reporter calls the logger and the observer for goroutines that must not wait for them: a
+// Reporter calls the logger and the observer for goroutines that must not wait for them: a
 // slow handler delays reports, and neither renewals nor whoever learns of a loss.
-type reporter struct {
+type Reporter struct {
 	mu      sync.Mutex
 	reports []func()
 	ended   chan struct{} // of the goroutine that reports; nil while there is none
 }
 
-// add has fn called soon, in the order of the reports.
-func (r *reporter) add(fn func()) {
+// Add has fn called soon, in the order of the reports.
+func (r *Reporter) Add(fn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reports = append(r.reports, fn)
@@ -24,14 +26,14 @@ func (r *reporter) add(fn func()) {
 	}
 }
 
-// tryAdd is add for what may be left out. It is left out if many reports wait, because a handler
+// TryAdd is Add for what may be left out. It is left out if many reports wait, because a handler
 // hangs.
-func (r *reporter) tryAdd(fn func()) {
+func (r *Reporter) TryAdd(fn func()) {
 	r.mu.Lock()
 	full := len(r.reports) >= maxReports
 	r.mu.Unlock()
 	if !full {
-		r.add(fn)
+		r.Add(fn)
 	}
 }
 
@@ -39,7 +41,7 @@ func (r *reporter) tryAdd(fn func()) {
 const maxReports = 1000
 
 // run goes on until nothing is left to report.
-func (r *reporter) run() {
+func (r *Reporter) run() {
 	for {
 		r.mu.Lock()
 		if len(r.reports) == 0 {
@@ -55,22 +57,13 @@ func (r *reporter) run() {
 	}
 }
 
-// wait waits for the last report, but no longer than d: a handler may hang, or wait for whoever
+// Wait waits for the last report, but no longer than d: a handler may hang, or wait for whoever
 // waits here.
-func (r *reporter) wait(d time.Duration) {
+func (r *Reporter) Wait(d time.Duration) {
 	r.mu.Lock()
 	ended := r.ended
 	r.mu.Unlock()
 	if ended != nil {
-		Within(d, ended)
+		pause.Within(d, ended)
 	}
-}
-
-// Within waits for a value for a while. It is zero if none came.
-func Within[T any](d time.Duration, values <-chan T) (value T) {
-	select {
-	case value = <-values:
-	case <-time.After(d):
-	}
-	return value
 }

@@ -1,18 +1,18 @@
-package lock
+package life
 
 import "sync"
 
-// background counts work for which no caller waits, so that closing a manager can wait for it.
+// Background counts work for which no caller waits, so that closing a client can wait for it.
 // Unlike a sync.WaitGroup, it allows work to begin at any time: a group of several locks may end
-// while a manager closes. Work that begins when the wait is over is not waited for.
-type background struct {
+// while a client closes. Work that begins when the wait is over is not waited for.
+type Background struct {
 	mu      sync.Mutex
 	working int
 	idle    *sync.Cond // signalled when no work is left
 }
 
 // Go runs work.
-func (b *background) Go(work func()) {
+func (b *Background) Go(work func()) {
 	b.add(1)
 	go func() {
 		defer b.add(-1)
@@ -20,7 +20,7 @@ func (b *background) Go(work func()) {
 	}()
 }
 
-func (b *background) add(n int) {
+func (b *Background) add(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.working += n; b.working == 0 {
@@ -28,8 +28,8 @@ func (b *background) add(n int) {
 	}
 }
 
-// wait waits until no work is left.
-func (b *background) wait() {
+// Wait waits until no work is left.
+func (b *Background) Wait() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.working > 0 {
