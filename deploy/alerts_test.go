@@ -51,7 +51,16 @@ func TestTheAlertsNameWhatIsExported(t *testing.T) {
 
 // cause is what an alert fires for, and what it is silent for, as promtool writes series: one value
 // every 30 s, of which there are 40.
-type cause struct{ fires, silent []string }
+type cause struct {
+	fires, silent []string
+	lasts         bool // also when nothing is exported any more
+}
+
+// quiet is what one client without a watchdog exports, all that is deployed.
+var quiet = []string{
+	`redlatch_holds{job="a",instance="i"} 1x40`, `redlatch_protected_holds{job="a",instance="i"} 0x40`,
+	`redlatch_watchdogs{job="a",instance="i"} 0x40`, `redlatch_oldest_hold_seconds{job="a",instance="i",kind="mutex"} 2x40`,
+}
 
 // causes has each alert.
 var causes = map[string]cause{
@@ -91,12 +100,17 @@ var causes = map[string]cause{
 		fires:  []string{`redlatch_forced_unlocks_total{job="a",instance="i",kind="mutex"} 0x35 1x5`},
 		silent: []string{`redlatch_forced_unlocks_total{job="a",instance="i",kind="mutex"} 1x40`},
 	},
+	"RedlatchHoldOld": {
+		fires:  []string{`redlatch_oldest_hold_seconds{job="a",instance="i",kind="mutex"} 4000+30x40`},
+		silent: []string{`redlatch_oldest_hold_seconds{job="a",instance="i",kind="mutex"} 0+30x40`},
+	},
 	"RedlatchUnprotected": {
 		fires:  []string{`redlatch_protected_holds{job="a",instance="i"} 3x40`, `redlatch_watchdogs{job="a",instance="i"} 0x40`},
 		silent: []string{`redlatch_protected_holds{job="a",instance="i"} 0x40`, `redlatch_watchdogs{job="a",instance="i"} 0x40`},
 	},
 	"RedlatchWatchdogsFew": {
 		fires:  []string{`redlatch_watchdog_alive{job="w",instance="i"} 1x40`},
+		lasts:  true, // no watchdog is left
 		silent: []string{`redlatch_watchdog_alive{job="w",instance="i"} 3x40`},
 	},
 	"RedlatchWatchdogBlind": {
@@ -137,8 +151,8 @@ func TestEveryAlertHasACause(t *testing.T) {
 	}
 }
 
-// Goal: each alert fires for its cause and is silent without it. Method: promtool evaluates the rules
-// at 19 min.
+// Goal: each alert fires for its cause, and is silent without it, when it is over, and where only one client is
+// deployed. Method: promtool evaluates the rules at 19 min, and at 60 min, when the series have ended.
 func TestEveryAlertFiresForItsCauseAlone(t *testing.T) {
 	t.Parallel()
 	promtool := program(t, "promtool")
@@ -149,8 +163,13 @@ func TestEveryAlertFiresForItsCauseAlone(t *testing.T) {
 	var file strings.Builder
 	fmt.Fprintf(&file, "rule_files: [%q]\nevaluation_interval: 30s\ntests:\n", rules)
 	for _, alert := range slices.Sorted(maps.Keys(causes)) {
-		writeCase(&file, alert, causes[alert].fires, "[{labels: '{}', value: 1}]")
-		writeCase(&file, alert, causes[alert].silent, "[]")
+		over := none
+		if causes[alert].lasts {
+			over = one
+		}
+		writeCase(&file, alert, causes[alert].fires, one, over)
+		writeCase(&file, alert, causes[alert].silent, none, over)
+		writeCase(&file, alert, quiet, none, none)
 	}
 	path := filepath.Join(t.TempDir(), "test.yml")
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
@@ -161,14 +180,20 @@ func TestEveryAlertFiresForItsCauseAlone(t *testing.T) {
 	}
 }
 
+// one and none are how many series of an alert there are, as promtool writes it.
+const one, none = "[{labels: '{}', value: 1}]", "[]"
+
 // writeCase writes one test of promtool.
-func writeCase(file *strings.Builder, alert string, lines []string, want string) {
+func writeCase(file *strings.Builder, alert string, lines []string, want, over string) {
 	fmt.Fprintf(file, "  - interval: 30s\n    input_series:\n")
 	for _, line := range lines {
 		series, values, _ := strings.Cut(line, "} ")
 		fmt.Fprintf(file, "      - {series: '%s}', values: '%s'}\n", series, values)
 	}
-	fmt.Fprintf(file, "    promql_expr_test:\n      - {expr: 'count(ALERTS{alertname=%q,alertstate=\"firing\"})', eval_time: 19m, exp_samples: %s}\n", alert, want)
+	fmt.Fprintf(file, "    promql_expr_test:\n")
+	for at, samples := range map[string]string{"19m": want, "60m": over} {
+		fmt.Fprintf(file, "      - {expr: 'count(ALERTS{alertname=%q,alertstate=\"firing\"})', eval_time: %s, exp_samples: %s}\n", alert, at, samples)
+	}
 }
 
 // program is the path of a program of Debian's package prometheus, without which the test is skipped.
