@@ -108,6 +108,11 @@ func (c *counting) hear(p *process, e event) error {
 // judge tells what the referee finds.
 func (c *counting) judge(e event) {
 	before := c.referee.report
+	for _, p := range c.workers { // on a busy machine the end of a killed one is heard after its heir
+		if at := p.killedAt.Load(); at != 0 && e.Kind == enter && at <= e.At {
+			c.referee.see(event{Kind: gone, Number: p.number, At: at})
+		}
+	}
 	c.referee.see(e)
 	for _, back := range c.referee.recoveries[len(before.recoveries):] {
 		c.note(good, "the lease of w%d expired: w%d acquired the lock, %s after the kill", back.killed, back.heir, seconds(back.after))

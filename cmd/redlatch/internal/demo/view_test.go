@@ -41,6 +41,20 @@ func text(lines []string) string {
 	return out.String()
 }
 
+// Goal: a worker that was killed does not overlap with its heir, even if its end is heard later.
+func TestAKilledWorkerIsNotInside(t *testing.T) {
+	t.Parallel()
+	c := busy(2)
+	c.screen = &screen{out: new(bytes.Buffer)}
+	c.judge(event{Kind: enter, Number: 1, At: 1000})
+	c.workers[0].killedAt.Store(2000)
+	c.judge(event{Kind: enter, Number: 2, At: 3000})
+	c.judge(event{Kind: gone, Number: 1, At: 2000})
+	if r := c.referee.report; r.overlaps != 0 || r.killed != 1 || len(r.recoveries) != 1 || r.recoveries[0].after != 1000 {
+		t.Errorf("the report is %+v", r)
+	}
+}
+
 func TestTheFrameShowsWhoHoldsWhoWaitsAndWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
