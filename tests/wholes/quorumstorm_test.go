@@ -118,22 +118,28 @@ func (run *stormRun) visit(below context.Context, q *redlatch.Quorum, random *ra
 	_ = h.Unlock(below)
 }
 
-// stay is alone inside for a while, and re-enters now and then.
+// stay is alone inside for a while, and re-enters now and then. It does not wait for that: it has to leave when its
+// hold ends.
 func (run *stormRun) stay(below context.Context, h *redlatch.Hold, q *redlatch.Quorum, random *rand.Rand) {
 	run.count(1)
-	var again *redlatch.Hold
+	again := make(chan *redlatch.Hold, 1)
 	if random.IntN(3) == 0 {
-		short, cancel := context.WithTimeout(below, time.Second)
-		again, _ = q.TryLock(short)
-		cancel()
+		go func() {
+			short, cancel := context.WithTimeout(below, time.Second)
+			defer cancel()
+			inner, _ := q.TryLock(short)
+			again <- inner
+		}()
+	} else {
+		again <- nil
 	}
 	until := time.Now().Add(time.Duration(random.IntN(6000)) * time.Millisecond)
 	for time.Now().Before(until) && time.Until(h.Deadline()) > 6*time.Millisecond && h.Valid() {
 		time.Sleep(5 * time.Millisecond)
 	}
 	run.count(-1)
-	if again != nil {
-		_ = again.Unlock(below)
+	if inner := <-again; inner != nil {
+		_ = inner.Unlock(below)
 	}
 }
 
