@@ -120,7 +120,7 @@ func TestTheDashboardIsLaidOut(t *testing.T) {
 			}
 		}
 		for _, target := range p.Targets {
-			seconds := strings.Contains(target.Expr, "_seconds_bucket") || strings.Contains(target.Expr, "_age_seconds") || strings.Contains(target.Expr, "_late_seconds")
+			seconds := strings.Contains(target.Expr, "_seconds") && !strings.Contains(target.Expr, "_seconds_count")
 			if seconds != (p.FieldConfig.Defaults.Unit == "s") {
 				t.Errorf("panel %q shows %s in %q", p.Title, target.Expr, p.FieldConfig.Defaults.Unit)
 			}
