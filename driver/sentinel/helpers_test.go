@@ -13,7 +13,7 @@ import (
 const soon, slack = drivercheck.Soon, drivercheck.Slack
 
 var (
-	command, do, within          = drivercheck.Command, drivercheck.Do, drivercheck.Within[struct{}]
+	command, do                  = drivercheck.Command, drivercheck.Do
 	eventuallyWorks, startStream = drivercheck.EventuallyWorks, drivercheck.StartStream
 )
 
