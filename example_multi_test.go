@@ -18,7 +18,10 @@ func ExampleNewMulti() {
 	}
 	defer client.Close(ctx)
 
-	both := redlatch.NewMulti(client.Mutex("account:42"), client.Mutex("account:17"))
+	both, err := redlatch.NewMulti(client.Mutex("account:42"), client.Mutex("account:17"))
+	if err != nil {
+		panic(err)
+	}
 	err = redlatch.Do(ctx, both, func(ctx context.Context, h *redlatch.Hold) error {
 		_, err := client.Mutex("account:17").TryLock(context.Background())
 		fmt.Println("meanwhile:", err != nil, "of", len(h.Members()))
@@ -43,7 +46,11 @@ func ExampleNewQuorum() {
 		locks = append(locks, client.Mutex("leader"))
 	}
 
-	hold, err := redlatch.NewQuorum(locks...).Lock(ctx)
+	quorum, err := redlatch.NewQuorum(locks...)
+	if err != nil {
+		panic(err)
+	}
+	hold, err := quorum.Lock(ctx)
 	if err != nil {
 		panic(err)
 	}

@@ -109,11 +109,3 @@ func timeOf(kind optionKind, opts []LockOption) (d time.Duration, given bool) {
 	}
 	return 0, false
 }
-
-// forceUnlockIf frees a single lock if owner holds it.
-func forceUnlockIf(ctx context.Context, r *lock.Ref, owner string) (bool, error) {
-	if owner == "" {
-		return false, &ConfigError{Field: "owner", Reason: "it is empty; ForceUnlock frees a lock whoever holds it"}
-	}
-	return r.ForceUnlock(ctx, owner)
-}

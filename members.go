@@ -1,7 +1,6 @@
 package redlatch
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -16,21 +15,21 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 		inner, isMulti := l.(*Multi)
 		client, ref, single := refOf(l)
 		switch {
-		case isMulti && inner != nil && maker == "NewMulti":
-			members, err = append(members, inner.set.Members...), cmp.Or(err, inner.Err())
+		case isMulti && inner != nil && len(inner.set.Members) > 0 && maker == "NewMulti":
+			members = append(members, inner.set.Members...)
 		case isPermit(l):
-			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1))
+			return nil, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1)
 		case !single:
-			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l))
+			return nil, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l)
 		case client == nil:
-			err = cmp.Or(err, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l))
+			return nil, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l)
 		case ref.Read() && maker == "NewQuorum":
-			err = cmp.Or(err, multilock.Refuse(maker, "lock %d is the read side of an RWMutex, which has several holders", i+1))
+			return nil, multilock.Refuse(maker, "lock %d is the read side of an RWMutex, which has several holders", i+1)
 		default:
 			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Lock)})
 		}
 	}
-	return members, err
+	return members, nil
 }
 
 func isPermit(l Lock) bool { _, is := l.(*permitLock); return is }
@@ -43,17 +42,13 @@ func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 		if l != nil {
 			c, r = l.client, &l.ref
 		}
-	case *FairMutex:
+	case *RWMutex:
 		if l != nil {
 			c, r = l.client, &l.ref
 		}
-	case *RWMutex:
-		if l != nil {
-			c, r = l.client, &l.write
-		}
 	case *readLocker:
 		if l != nil {
-			c, r = l.client, &l.read
+			c, r = l.client, &l.ref
 		}
 	default:
 		return nil, nil, false
@@ -69,13 +64,9 @@ func init() {
 	}
 }
 
-// optionsOfEach are the options of an acquisition of several locks as one, for each member. There are none to
-// check if the members cannot be taken as one.
+// optionsOfEach are the options of an acquisition of several locks as one, for each member.
 func optionsOfEach(kind lockKinds, s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
 	each := make([]lock.Options, len(s.Members))
-	if s.Err != nil {
-		return each, nil
-	}
 	for i, m := range s.Members {
 		o, err := lockOptions(m.Locks, kind, m.Restart.Delay, wait, opts)
 		if err != nil {

@@ -33,12 +33,22 @@ var _ Lock = (*Multi)(nil)
 //
 // There is no largest Multi. Each 100 members cost a round trip to acquire.
 //
-// Every acquisition fails with a *ConfigError if there is no member, or one of another kind.
-// The same error reports two members that are one key on one server, because they would wait
-// for each other. Both sides of one read-write lock are an example.
-func NewMulti(locks ...Lock) *Multi {
+// Errors:
+//
+//   - *ConfigError, if there is no member, or one of another kind, or if two members are one key on
+//     one server, because they would wait for each other. Both sides of one read-write lock are an
+//     example.
+//   - ErrInvalidName, if the name of a member is not valid.
+func NewMulti(locks ...Lock) (*Multi, error) {
 	members, err := membersOf("NewMulti", locks)
-	return &Multi{multilock.Locks("NewMulti", members, err)}
+	if err != nil {
+		return nil, err
+	}
+	set, err := multilock.Locks("NewMulti", members)
+	if err != nil {
+		return nil, err
+	}
+	return &Multi{set}, nil
 }
 
 // Name is the names of the members, in the order in which they are taken, with a + between
@@ -49,10 +59,6 @@ func (m *Multi) Name() string { return m.set.Name() }
 func (m *Multi) Exclusive() bool {
 	return slices.ContainsFunc(m.set.Members, func(one multilock.Member) bool { return !one.Ref.Read() })
 }
-
-// Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
-// same error: a *ConfigError (NewMulti), or one that matches ErrInvalidName. It sends nothing.
-func (m *Multi) Err() error { return m.set.Check("NewMulti") }
 
 // Lock waits until all members are held, ctx ends, or the time of WithWait has passed. All
 // members share that time. The lease of WithLease and the maximum of WithMaxHold begin when
@@ -67,7 +73,7 @@ func (m *Multi) Err() error { return m.set.Check("NewMulti") }
 // The hold ends with the first member that is lost. The others are then no longer
 // renewed. Unlock frees them at once. Without it they end with their leases.
 //
-// Errors: those of the members' Lock, and a *ConfigError (NewMulti). After an error, what
+// Errors: those of the members' Lock. After an error, what
 // this call had taken has been released. Lock waits for that, up to Config.ReleaseTimeout. A
 // member that could not be released is reported as ErrUnknownOutcome. An owner that held a
 // member before (Client.WithOwner) still holds it.

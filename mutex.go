@@ -7,19 +7,54 @@ import (
 )
 
 // Mutex is an exclusive lock: at most one owner holds it. It is the lock that
-// Redisson calls RLock, and shares it with Java processes.
+// Redisson calls RLock, and shares it with Java processes. Client.FairMutex makes one that is
+// served in the order of arrival.
 //
 // A Mutex holds no state: any number of them may stand for one name, and each may
 // be used by any number of goroutines. The Hold is what was acquired.
 type Mutex struct {
 	client *Client
 	ref    lock.Ref
+	kind   lockKinds
 }
+
+var _ Lock = (*Mutex)(nil)
 
 // Mutex returns the mutex called name. It does not touch Redis. Its methods report a
 // name that is not valid as ErrInvalidName.
 func (c *Client) Mutex(name string) *Mutex {
-	return &Mutex{c, c.locks.Mutex(name)}
+	return &Mutex{c, c.locks.Mutex(name), aMutex}
+}
+
+// FairMutex returns a mutex that is served in the order in which it was asked for, across
+// goroutines, processes and languages. It is the lock that Redisson calls FairLock, and shares one
+// queue with Java processes. FairMutex does not touch Redis.
+//
+// Every waiter stands in the queue in Redis. A process says once a second, or more often
+// where leases are short, that it is alive. The waiters of a process that has not been heard
+// of for 3.5 s are passed over. After an outage, in which nobody was heard, every process
+// has 3.5 s to be heard again. A Java waiter at the head is passed over at its deadline. That
+// is at most Config.FairWait after the end of the lease, and at most 10 s after the lock
+// became free. A lock of the same name that Client.Mutex made excludes this one, and does not queue.
+//
+// While somebody waits, Redis has three more keys than for another mutex:
+//
+//   - The list "redisson_lock_queue:{name}" has the owners that wait.
+//   - The sorted set "redisson_lock_timeout:{name}" has their deadlines.
+//   - The sorted set "redlatch:fair:{name}" has the last sign of life of each client of this
+//     library that waits. It may stay for an hour if the last waiters are more than 64 Java
+//     threads.
+//
+// When Lock returns an error, the waiter has left the queue. If it was the first one and the lock was
+// free, the next one has been told. ForceUnlock leaves the queue and wakes the next waiter.
+//
+// TryLock does not queue, and fails while somebody waits. If no waiting client was heard of for 2 s,
+// TryLock fails once, because that may have been an outage. Waiters that are still silent 3.5 s later
+// are passed over.
+//
+// Source: RFairLock of Redisson since 3.11.1; docs/wire-format.md, "Fair lock".
+func (c *Client) FairMutex(name string) *Mutex {
+	return &Mutex{c, c.locks.FairMutex(name), aFairMutex}
 }
 
 // Name is the name the mutex was made with.
@@ -47,13 +82,13 @@ func (*Mutex) Exclusive() bool { return true }
 //
 // Source: RLock.lock and tryLock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aMutex, &m.ref, forever, opts)
+	return m.client.acquire(ctx, m.kind, &m.ref, forever, opts)
 }
 
 // TryLock takes the mutex if it is free, and does not wait. It asks Redis once and
 // may overtake waiters. For errors and effects see Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aMutex, &m.ref, 0, opts)
+	return m.client.acquire(ctx, m.kind, &m.ref, 0, opts)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports
@@ -79,5 +114,8 @@ func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
 //
 // Errors: those of ForceUnlock, and a *ConfigError for an empty owner.
 func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	return forceUnlockIf(ctx, &m.ref, owner)
+	if owner == "" {
+		return false, &ConfigError{Field: "owner", Reason: "it is empty; ForceUnlock frees a lock whoever holds it"}
+	}
+	return m.ref.ForceUnlock(ctx, owner)
 }

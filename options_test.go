@@ -33,10 +33,17 @@ var kindsInOrder = []struct {
 		_, _ = on[0].PermitSemaphore(name).TrySetPermits(context.Background(), 1)
 		return on[0].PermitSemaphore(name).Locker()
 	}},
-	{aMulti, "`Multi`", func(on []*Client, name string) Lock { return NewMulti(on[0].Mutex(name), on[1].Mutex(name)) }},
+	{aMulti, "`Multi`", func(on []*Client, name string) Lock { return must(NewMulti(on[0].Mutex(name), on[1].Mutex(name))) }},
 	{aQuorum, "`Quorum`", func(on []*Client, name string) Lock {
-		return NewQuorum(on[0].Mutex(name), on[1].Mutex(name), on[2].Mutex(name))
+		return must(NewQuorum(on[0].Mutex(name), on[1].Mutex(name), on[2].Mutex(name)))
 	}},
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // optionOf is an option of that kind with a value that is in range for all.

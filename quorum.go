@@ -27,12 +27,23 @@ var _ Lock = (*Quorum)(nil)
 // clients on distinct servers, usually of one name. Three or five make sense: of two, both
 // are needed. It does not touch Redis.
 //
-// Every acquisition fails with a *ConfigError if there is no member, or one that is no single
-// lock, or one that is not Exclusive. The same error reports two members that are known to be on one server. Change the
-// servers of a Quorum one at a time: see docs/multi-and-quorum.md.
-func NewQuorum(locks ...Lock) *Quorum {
+// Change the servers of a Quorum one at a time: see docs/multi-and-quorum.md.
+//
+// Errors:
+//
+//   - *ConfigError, if there is no member, or one that is no single lock, or one that is not Exclusive,
+//     or if two members are known to be on one server.
+//   - ErrInvalidName, if the name of a member is not valid.
+func NewQuorum(locks ...Lock) (*Quorum, error) {
 	members, err := membersOf("NewQuorum", locks)
-	return &Quorum{multilock.Servers("NewQuorum", members, err)}
+	if err != nil {
+		return nil, err
+	}
+	set, err := multilock.Servers("NewQuorum", members)
+	if err != nil {
+		return nil, err
+	}
+	return &Quorum{set}, nil
 }
 
 // Name is the name of the members, or their names with a + between them if they differ.
@@ -40,10 +51,6 @@ func (q *Quorum) Name() string { return q.set.CommonName() }
 
 // Exclusive is true: a Quorum takes no lock that has several holders (NewQuorum).
 func (*Quorum) Exclusive() bool { return true }
-
-// Err says why the members cannot be taken as one, or is nil. Every acquisition fails with the
-// same error: a *ConfigError (NewQuorum), or one that matches ErrInvalidName. It sends nothing.
-func (q *Quorum) Err() error { return q.set.Check("NewQuorum") }
 
 // Lock waits until a majority of the members is held, ctx ends, or the time of WithWait has
 // passed. The lease of WithLease and the maximum of WithMaxHold begin when a majority was

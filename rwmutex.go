@@ -19,44 +19,26 @@ import (
 // Between processes there is no order: readers of other processes do overtake a waiting
 // writer.
 //
-// An RWMutex is itself a Lock: its write side. It holds no state; see Mutex.
+// An RWMutex is a Mutex for its write side: Lock, TryLock, Status, ForceUnlock and ForceUnlockIf are
+// those of Mutex. ForceUnlock frees both sides, with the keys of the readers. ForceUnlockIf takes both
+// sides from one owner, and other readers keep their holds. An RWMutex holds no state.
+//
+// In Redis the hash named after the lock has the field "mode". While it is "write", the field
+// "clientUUID:number:write" has the count of the writer's holds. After a crash the lock is free after one
+// lease, however often it was taken. Lock removes a reader whose lease has ended, even while other
+// readers keep the lock alive.
+//
+// Source: RReadWriteLock of Redisson; docs/wire-format.md, "Read-write lock".
 type RWMutex struct {
-	client      *Client
-	read, write lock.Ref
+	Mutex
+	reader readLocker
 }
-
-var _ Lock = (*RWMutex)(nil)
 
 // RWMutex returns the read-write lock called name. It does not touch Redis. Its methods
 // report a name that is not valid as ErrInvalidName.
 func (c *Client) RWMutex(name string) *RWMutex {
 	read, write := c.locks.RWMutex(name)
-	return &RWMutex{c, read, write}
-}
-
-// Name is the name the lock was made with.
-func (m *RWMutex) Name() string { return m.write.Name }
-
-// Exclusive is true: the write side has one holder at a time. That of RLocker has many.
-func (*RWMutex) Exclusive() bool { return true }
-
-// Lock waits until the write side is held, ctx ends, or the time of WithWait has
-// passed. For options, errors and waiting see Mutex.Lock. The error is ErrUpgrade if
-// the owner holds the read side and not the write side.
-//
-// In Redis the hash named after the lock then has the field "mode" with the value
-// "write", and the field "clientUUID:number:write" with the count. After a crash the lock
-// is free after one lease, however often it was taken. Lock removes a reader whose lease
-// has ended, even while other readers keep the lock alive.
-//
-// Source: RReadWriteLock.writeLock of Redisson; docs/wire-format.md, "Read-write lock".
-func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aWriter, &m.write, forever, opts)
-}
-
-// TryLock takes the write side if it is free, and does not wait. See Lock.
-func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aWriter, &m.write, 0, opts)
+	return &RWMutex{Mutex{c, write, aWriter}, readLocker{c, read}}
 }
 
 // RLock waits until the read side is held, ctx ends, or the time of WithWait has passed.
@@ -69,50 +51,40 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error
 //
 // Source: RReadWriteLock.readLock of Redisson; docs/wire-format.md, "Read-write lock".
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aReader, &m.read, forever, opts)
+	return m.reader.Lock(ctx, opts...)
 }
 
 // TryRLock takes the read side if no writer holds the lock, and does not wait. See RLock.
 func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.client.acquire(ctx, aReader, &m.read, 0, opts)
+	return m.reader.TryLock(ctx, opts...)
 }
 
 // RLocker returns the read side as a Lock.
-func (m *RWMutex) RLocker() Lock { return (*readLocker)(m) }
+func (m *RWMutex) RLocker() Lock {
+	if m == nil {
+		return (*readLocker)(nil)
+	}
+	return &m.reader
+}
 
-type readLocker RWMutex
+// readLocker is the read side. It does not embed a Mutex, whose method Exclusive it must not have.
+type readLocker struct {
+	client *Client
+	ref    lock.Ref
+}
 
-func (l *readLocker) Name() string { return (*RWMutex)(l).Name() }
+func (l *readLocker) Name() string { return l.ref.Name }
 
 func (l *readLocker) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return (*RWMutex)(l).RLock(ctx, opts...)
+	return l.client.acquire(ctx, aReader, &l.ref, forever, opts)
 }
 
 func (l *readLocker) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return (*RWMutex)(l).TryRLock(ctx, opts...)
-}
-
-// ForceUnlock frees the lock, whichever side holds it, with the keys of its readers,
-// and wakes its waiters. It reports whether it was held. See Mutex.ForceUnlock.
-func (m *RWMutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.write.ForceUnlock(ctx, "")
-}
-
-// ForceUnlockIf takes both sides of the lock from owner, as Status names it. Other readers
-// keep their holds. It reports false if that owner does not hold the lock. See
-// Mutex.ForceUnlockIf.
-func (m *RWMutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
-	return forceUnlockIf(ctx, &m.write, owner)
-}
-
-// Status reads who holds the lock, on which side, how often, and for how much longer. It
-// changes nothing. See Mutex.Status.
-func (m *RWMutex) Status(ctx context.Context) (Status, error) {
-	return status(ctx, &m.write, "")
+	return l.client.acquire(ctx, aReader, &l.ref, 0, opts)
 }
 
 // StatusOf is Status with no other owner among the Holders. So HeldBy finds that owner also where more
 // readers hold the lock than Status names.
 func (m *RWMutex) StatusOf(ctx context.Context, owner string) (Status, error) {
-	return status(ctx, &m.write, owner)
+	return status(ctx, &m.ref, owner)
 }

@@ -23,7 +23,7 @@ type Mode string
 
 // The modes.
 const (
-	ModeExclusive Mode = "exclusive" // a Mutex or a FairMutex
+	ModeExclusive Mode = "exclusive" // a Mutex
 	ModeRead      Mode = "read"      // an RWMutex, by readers
 	ModeWrite     Mode = "write"     // an RWMutex, by a writer, who may read as well
 )
@@ -56,7 +56,7 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 }
 
 // Status reads who holds the mutex, how often, and for how much longer. It changes
-// nothing. It blocks for one round trip, and for a second one if it sees an owner whose
+// nothing. Of the waiters for a fair mutex it reads the first 10,000. It blocks for one round trip, and for a second one if it sees an owner whose
 // name it does not know yet. Both together are bounded by ctx and Config.CommandTimeout.
 //
 // The second one lists the connections of the server (CLIENT LIST). A name stays unknown if

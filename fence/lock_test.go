@@ -69,7 +69,9 @@ func TestLockOfAMultiHasNoToken(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *redlatch.Client) {
 		pass := func(context.Context, int64) error { t.Error("the guard was asked"); return nil }
-		if _, err := fence.Lock(t.Context(), redlatch.NewMulti(c.Mutex("a"), c.Mutex("b")), pass); !errors.Is(err, fence.ErrNoToken) {
+		both, err := redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"))
+		must(t, err)
+		if _, err := fence.Lock(t.Context(), both, pass); !errors.Is(err, fence.ErrNoToken) {
 			t.Errorf("Lock returned %v, want ErrNoToken", err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // latches is the counterpart of the Java probe: redlatch clients that take the same
@@ -290,7 +291,7 @@ func (l *latchClient) lock(c command) redlatch.Lock {
 		for _, name := range members(c.Name) {
 			locks = append(locks, l.Mutex(name))
 		}
-		return redlatch.NewMulti(locks...)
+		return redistest.Must(redlatch.NewMulti(locks...))
 	case "fair":
 		return l.FairMutex(c.Name)
 	case "read":

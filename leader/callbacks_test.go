@@ -139,6 +139,10 @@ func TestErrorsOfTheElection(t *testing.T) {
 		_ = s.Miniredis().Set("data", "data")
 		closed := s.Client(redlatch.Config{})
 		_ = closed.Close(t.Context())
+		readers, err := redlatch.NewMulti(client.RWMutex("m").RLocker(), client.RWMutex("n").RLocker())
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range []struct {
 			l    redlatch.Lock
 			cb   leader.Callbacks
@@ -153,8 +157,7 @@ func TestErrorsOfTheElection(t *testing.T) {
 			{nil, leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{client.RWMutex("m").RLocker(), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{client.PermitSemaphore("m").Locker(), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
-			{redlatch.NewMulti(client.RWMutex("m").RLocker(), client.RWMutex("n").RLocker()), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
-			{redlatch.NewQuorum(client.RWMutex("m").RLocker()), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "NewQuorum"}},
+			{readers, leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{(*redlatch.Mutex)(nil), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{client.Mutex("m"), leader.Callbacks{Started: started, StepDown: -1}, nil, &redlatch.ConfigError{Field: "StepDown"}},
 			{client.Mutex("m"), leader.Callbacks{Started: started, StopTimeout: -1}, nil, &redlatch.ConfigError{Field: "StopTimeout"}},

@@ -81,13 +81,17 @@ func TestAQuorumElects(t *testing.T) {
 			s := redlatchtest.NewServer(t)
 			servers, locks = append(servers, s), append(locks, s.Client(redlatch.Config{}).Mutex("leader"))
 		}
+		quorum, err := redlatch.NewQuorum(locks...)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		var run sync.WaitGroup
 		defer run.Wait()
 		defer stop()
 		work, stopped := make(chan context.Context, 10), make(chan error, 10)
 		run.Go(func() {
-			_ = leader.Run(ctx, redlatch.NewQuorum(locks...), leader.Callbacks{
+			_ = leader.Run(ctx, quorum, leader.Callbacks{
 				Started: func(ctx context.Context, _ *redlatch.Hold) { work <- ctx; <-ctx.Done() },
 				Stopped: func(err error) { stopped <- err },
 				Failed:  func(error) {},

@@ -85,8 +85,13 @@ func TestServersFormAMultiAndAQuorum(t *testing.T) {
 			client := redlatchtest.NewServer(t).Client(cfg)
 			multi, quorum = append(multi, client.Mutex("m")), append(quorum, client.Mutex("q"))
 		}
-		lock(t, redlatch.NewMulti(multi...))
-		lock(t, redlatch.NewQuorum(quorum...))
+		all, notMulti := redlatch.NewMulti(multi...)
+		most, notQuorum := redlatch.NewQuorum(quorum...)
+		if err := errors.Join(notMulti, notQuorum); err != nil {
+			t.Fatal(err)
+		}
+		lock(t, all)
+		lock(t, most)
 	})
 }
 

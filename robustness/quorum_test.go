@@ -43,7 +43,7 @@ func (in *independent) join(cfg redlatch.Config) client {
 		for i, c := range clients {
 			locks[i] = c.Mutex(name)
 		}
-		return redlatch.NewQuorum(locks...)
+		return redistest.Must(redlatch.NewQuorum(locks...))
 	}
 }
 

@@ -387,6 +387,11 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
 		client := s.Client(redlatch.Config{})
 		minute := schedule.Every(time.Minute)
+		both, notMulti := redlatch.NewMulti(client.Mutex("a"), client.Mutex("b"))
+		most, notQuorum := redlatch.NewQuorum(client.Mutex("a"))
+		if err := errors.Join(notMulti, notQuorum); err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range []struct {
 			lock  redlatch.Lock
 			times schedule.Times
@@ -407,8 +412,8 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 			{client.PermitSemaphore("job").Locker(), minute, schedule.Job{Do: do}, "lock"},
 			{client.Mutex("job"), schedule.Every(30), schedule.Job{Do: do}, "times"},  // of nanoseconds
 			{client.Mutex("job"), relative(time.Hour), schedule.Job{Do: do}, "times"}, // as "@every" of robfig/cron
-			{redlatch.NewMulti(client.Mutex("a"), client.Mutex("b")), minute, schedule.Job{Do: do}, "WithMinHold"},
-			{redlatch.NewQuorum(client.Mutex("a")), minute, schedule.Job{Do: do}, "WithMinHold"},
+			{both, minute, schedule.Job{Do: do}, "WithMinHold"},
+			{most, minute, schedule.Job{Do: do}, "WithMinHold"},
 			{client.Mutex(""), minute, schedule.Job{Do: do}, redlatch.ErrInvalidName.Error()},
 		} {
 			began := time.Now()

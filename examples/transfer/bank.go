@@ -43,20 +43,28 @@ func lockName(id int) string { return fmt.Sprint("account:", id) }
 
 // both is the lock of two accounts. A Multi takes its members in one order, whoever asks, so that two
 // transfers in opposite directions do not wait for each other for ever.
-func (b *bank) both(from, to int) redlatch.Lock {
+func (b *bank) both(from, to int) (*redlatch.Multi, error) {
 	return redlatch.NewMulti(b.client.Mutex(lockName(from)), b.client.Mutex(lockName(to)))
 }
 
 // transfer moves money from one account to another.
 func (b *bank) transfer(ctx context.Context, from, to int, cents int64) error {
-	return redlatch.Do(ctx, b.both(from, to), func(ctx context.Context, hold *redlatch.Hold) error {
+	both, err := b.both(from, to)
+	if err != nil {
+		return err
+	}
+	return redlatch.Do(ctx, both, func(ctx context.Context, hold *redlatch.Hold) error {
 		return b.write(ctx, hold, from, to, cents)
 	}, redlatch.WithFencing())
 }
 
 // transferLate is transfer by a process that stands still until another one has used the accounts.
 func (b *bank) transferLate(ctx context.Context, from, to int, cents int64) error {
-	hold, err := b.both(from, to).Lock(ctx, redlatch.WithFencing())
+	both, err := b.both(from, to)
+	if err != nil {
+		return err
+	}
+	hold, err := both.Lock(ctx, redlatch.WithFencing())
 	if err != nil {
 		return err
 	}

@@ -307,7 +307,11 @@ func TestTheOwnerOfAContextAndAMultiTellWhatTheyHold(t *testing.T) {
 		owner := a.WithOwner(context.Background())
 		s.lock(owner, a.Mutex("x"))
 		s.lock(owner, a.Mutex("x"))
-		s.wait(context.Background(), redlatch.NewMulti(b.Mutex("x"), b.Mutex("y"))) // y comes first in its order
+		both, err := redlatch.NewMulti(b.Mutex("x"), b.Mutex("y"))
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.wait(context.Background(), both) // y comes first in its order
 		redistest.Eventually(s.T, 20*time.Second, func() bool { return b.Stats().Waiters == 1 }, "it has y and waits for x")
 		s.wait(owner, a.Mutex("y"))
 		s.wantCycles(s.edges(2), "sure: exclusive x exclusive y")

@@ -238,7 +238,7 @@ func TestTheCallersContextEndsAnAttempt(t *testing.T) {
 			cause := errors.New("the caller went home")
 			var g *group
 			if formed {
-				h, err := LockMajority(ctx, Servers("NewQuorum", s.members("job"), nil), same(lock.Options{Lease: lease}, 1))
+				h, err := LockMajority(ctx, s.set(), same(lock.Options{Lease: lease}, 1))
 				if err != nil {
 					s.Fatal(err)
 				}

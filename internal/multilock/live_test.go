@@ -33,11 +33,11 @@ func (s *site) late(by time.Duration) (sent func() []time.Time) {
 }
 
 func (s *stage) lockMajority(ctx context.Context, whole lock.Options) (*lock.Hold, error) {
-	return LockMajority(ctx, Servers("NewQuorum", s.members("job"), nil), same(whole, len(s.sites)))
+	return LockMajority(ctx, s.set(), same(whole, len(s.sites)))
 }
 
 func (s *stage) lockAll(ctx context.Context, whole lock.Options) (*lock.Hold, error) {
-	return LockAll(ctx, Locks("NewMulti", s.members("job"), nil), same(whole, len(s.sites)))
+	return LockAll(ctx, s.set(), same(whole, len(s.sites)))
 }
 
 // teach has the servers know the scripts: an unknown one is sent twice.

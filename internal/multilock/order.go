@@ -26,10 +26,10 @@ type order struct {
 // of the caller, with the lease of each member's client, and become the order's.
 func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lock.Options) (order, error) {
 	o := order{kind: kind, name: name, Set: s, need: need, each: opts}
-	switch {
-	case s.Check("New"+kind) != nil:
-		return o, s.Check("New" + kind)
-	case ctx.Err() != nil:
+	if err := s.check("New" + kind); err != nil {
+		return o, err
+	}
+	if ctx.Err() != nil {
 		return o, o.timeUp(ctx, nil)
 	}
 	for i, m := range s.Members {

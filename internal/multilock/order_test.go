@@ -106,10 +106,10 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	story(t, 2, func(s *stage) {
 		a, b := s.sites[0], s.sites[1]
-		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), a.of("y")}, nil)}).patience(); p.Next() != 0 {
+		if p := (order{Set: Set{[]Member{a.of("x"), a.of("y")}}}).patience(); p.Next() != 0 {
 			t.Errorf("on one server %v", p)
 		}
-		if p := (order{Set: Locks("NewMulti", []Member{a.of("x"), b.of("x")}, nil)}).patience(); p.First != firstPatience || p.Next() == p.After(0) {
+		if p := (order{Set: Set{[]Member{a.of("x"), b.of("x")}}}).patience(); p.First != firstPatience || p.Next() == p.After(0) {
 			t.Errorf("on two servers %v, without jitter", p)
 		}
 	})

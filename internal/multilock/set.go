@@ -1,7 +1,6 @@
 package multilock
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,43 +10,43 @@ import (
 
 // Set is the members of a Multi or a Quorum, in the order in which they are taken. Those that
 // cannot be told apart keep the order in which they were given.
-type Set struct {
-	Members []Member
-	Err     error // why they cannot be taken as one, nil if they can
-}
+type Set struct{ Members []Member }
 
 // Locks makes a set whose members are all taken. No two may have one key.
-func Locks(maker string, members []Member, err error) Set {
-	s := newSet(maker, members, err)
-	if a, _, found := clash(s.Members, func(m Member) string { return m.Ref.Lock }, Member.sameKey); found && s.Err == nil {
-		s.Err = Refuse(maker, "%q is there twice, on %s: the second would wait for the first", a.Ref.Name, a.where())
+func Locks(maker string, members []Member) (Set, error) {
+	s, err := newSet(maker, members)
+	if a, _, found := clash(s.Members, func(m Member) string { return m.Ref.Lock }, Member.sameKey); found && err == nil {
+		err = Refuse(maker, "%q is there twice, on %s: the second would wait for the first", a.Ref.Name, a.where())
 	}
-	return s
+	return s, err
 }
 
 // Servers makes a set of which a majority is taken. No two may be on one server.
-func Servers(maker string, members []Member, err error) Set {
-	s := newSet(maker, members, err)
-	if a, b, found := clash(s.Members, func(Member) string { return "" }, Member.sameServer); found && s.Err == nil {
-		s.Err = Refuse(maker, "%q and %q are both on %s: members are counted by distinct server", a.Ref.Name, b.Ref.Name, a.where())
+func Servers(maker string, members []Member) (Set, error) {
+	s, err := newSet(maker, members)
+	if a, b, found := clash(s.Members, func(Member) string { return "" }, Member.sameServer); found && err == nil {
+		err = Refuse(maker, "%q and %q are both on %s: members are counted by distinct server", a.Ref.Name, b.Ref.Name, a.where())
 	}
-	return s
+	return s, err
 }
 
-func newSet(maker string, members []Member, err error) Set {
+func newSet(maker string, members []Member) (Set, error) {
 	slices.SortStableFunc(members, Member.before)
 	for _, m := range members {
-		err = cmp.Or(err, m.Ref.Err)
+		if m.Ref.Err != nil {
+			return Set{}, m.Ref.Err
+		}
 	}
-	return Set{members, cmp.Or(err, Set{Members: members}.Check(maker))}
+	s := Set{members}
+	return s, s.check(maker)
 }
 
-// Check says why the members cannot be taken as one, or nil. The zero value has none.
-func (s Set) Check(maker string) error {
-	if s.Err == nil && len(s.Members) == 0 {
+// check refuses a set without members, as the zero value of a Multi or a Quorum has.
+func (s Set) check(maker string) error {
+	if len(s.Members) == 0 {
 		return Refuse(maker, "there is no lock to take")
 	}
-	return s.Err
+	return nil
 }
 
 // clash finds two members for which same holds, among those of one kind.

@@ -35,13 +35,13 @@ func TestMembersHaveOneOrder(t *testing.T) {
 	for range 200 {
 		given := slices.Clone(sorted)
 		rand.Shuffle(len(given), func(i, j int) { given[i], given[j] = given[j], given[i] })
-		set := Locks("NewMulti", given, nil)
-		if set.Err != nil || !slices.Equal(set.Members, sorted) {
-			t.Fatalf("%v: %s", set.Err, set.Name())
+		set, err := Locks("NewMulti", given)
+		if err != nil || !slices.Equal(set.Members, sorted) {
+			t.Fatalf("%v: %s", err, set.Name())
 		}
-	}
-	if name := Locks("NewMulti", slices.Clone(sorted), nil).Name(); name != "x+y+a+a+a+b" {
-		t.Error("the name is", name)
+		if name := set.Name(); name != "x+y+a+a+a+b" {
+			t.Fatal("the name is", name)
+		}
 	}
 }
 
@@ -54,9 +54,9 @@ func TestServersWithoutANameKeepTheirOrder(t *testing.T) {
 		for _, i := range order {
 			given = append(given, at(servers[i], 7, "job"))
 		}
-		set := Servers("NewQuorum", slices.Clone(given), nil)
-		if set.Err != nil || !slices.Equal(set.Members, given) {
-			t.Errorf("%v is taken in another order, %v", order, set.Err)
+		set, err := Servers("NewQuorum", slices.Clone(given))
+		if err != nil || !slices.Equal(set.Members, given) {
+			t.Errorf("%v is taken in another order, %v", order, err)
 		}
 		if name := set.CommonName(); name != "job" {
 			t.Error("the common name is", name)
@@ -103,10 +103,10 @@ func TestWhatTwoMembersShare(t *testing.T) {
 			if got := pair[0].together(pair[1]); got != c.together {
 				t.Errorf("%s: together is %v", name, got)
 			}
-			if err := Locks("NewMulti", pair[:], nil).Err; (err != nil) != c.key {
+			if _, err := Locks("NewMulti", pair[:]); (err != nil) != c.key {
 				t.Errorf("%s: a Multi of them: %v", name, err)
 			}
-			if err := Servers("NewQuorum", pair[:], nil).Err; (err != nil) != c.server {
+			if _, err := Servers("NewQuorum", pair[:]); (err != nil) != c.server {
 				t.Errorf("%s: a Quorum of them: %v", name, err)
 			}
 		}
@@ -122,7 +122,7 @@ func TestManyMembersAreComparedByName(t *testing.T) {
 		members[i] = at(server, 0, strconv.Itoa(i))
 	}
 	began := time.Now()
-	if err := Locks("NewMulti", members, nil).Err; err != nil {
+	if _, err := Locks("NewMulti", members); err != nil {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -136,25 +136,17 @@ type slow struct {
 	_ []int
 }
 
-// Of several errors the first one counts: of the maker, of a name, and then of the whole set.
+// The error of a name counts before that of the whole set.
 func TestTheFirstErrorOfASetCounts(t *testing.T) {
 	t.Parallel()
-	server, maker, name := &Server{Address: "a:1"}, errors.New("maker"), errors.New("name")
-	bad := at(server, 0, "x")
-	bad.Ref.Err = name
-	twice := []Member{bad, bad}
-	for want, set := range map[error]Set{
-		maker: Locks("NewMulti", slices.Clone(twice), maker),
-		name:  Servers("NewQuorum", slices.Clone(twice), nil),
-	} {
-		if set.Err != want || set.Check("x") != want {
-			t.Errorf("got %v, want %v", set.Err, want)
-		}
+	bad := at(&Server{Address: "a:1"}, 0, "x")
+	bad.Ref.Err = errors.New("name")
+	if _, err := Servers("NewQuorum", []Member{bad, bad}); err != bad.Ref.Err {
+		t.Errorf("got %v, want %v", err, bad.Ref.Err)
 	}
-	for _, set := range []Set{{}, Locks("NewMulti", nil, nil)} {
-		if config, ok := errors.AsType[*lockerr.ConfigError](set.Check("NewMulti")); !ok || config.Field != "NewMulti" || !strings.Contains(config.Reason, "no lock") {
-			t.Errorf("an empty set: %v", set.Check("NewMulti"))
-		}
+	_, err := Locks("NewMulti", nil)
+	if config, ok := errors.AsType[*lockerr.ConfigError](err); !ok || config.Field != "NewMulti" || !strings.Contains(config.Reason, "no lock") {
+		t.Errorf("an empty set: %v", err)
 	}
 	if _, err := LockMajority(context.Background(), Set{}, nil); err == nil {
 		t.Error("an empty Quorum was taken")

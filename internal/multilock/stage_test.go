@@ -118,10 +118,20 @@ func (s *stage) members(name string) (members []Member) {
 	return members
 }
 
+// set is the members, in their order.
+func (s *stage) set() Set {
+	s.Helper()
+	set, err := Servers("NewQuorum", s.members("job"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return set
+}
+
 // quorum is an order for a majority of the servers.
 func (s *stage) quorum(whole lock.Options) order {
 	s.Helper()
-	set := Servers("NewQuorum", s.members("job"), nil)
+	set := s.set()
 	o, err := newOrder(context.Background(), "Quorum", set.CommonName(), set, set.majority(), same(whole, len(set.Members)))
 	if err != nil {
 		s.Fatal(err)

@@ -24,6 +24,14 @@ func Name(t testing.TB) string {
 	return plain + "-" + rand.Text()[:8]
 }
 
+// Must is v. It panics with an error.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // Eventually waits until cond holds, and fails the test if it does not within
 // the given time. What names the condition, as in "the lock is free".
 func Eventually(t testing.TB, within time.Duration, cond func() bool, what string) {

@@ -82,7 +82,7 @@ var kinds = []kind{
 		subjects: func(c []*redlatch.Client, name string) []Subject {
 			a, b := name+"-a", name+"-b"
 			return []Subject{
-				{Lock: redlatch.NewMulti(c[0].Mutex(a), c[1].Mutex(b)), Names: []string{a, b}},
+				{Lock: redistest.Must(redlatch.NewMulti(c[0].Mutex(a), c[1].Mutex(b))), Names: []string{a, b}},
 				{Lock: c[0].Mutex(a), Names: []string{a}},
 				{Lock: c[1].Mutex(b), Names: []string{b}},
 			}
@@ -93,7 +93,7 @@ var kinds = []kind{
 			for _, one := range c {
 				locks = append(locks, one.Mutex(name))
 			}
-			return []Subject{{Lock: redlatch.NewQuorum(locks...)}}
+			return []Subject{{Lock: redistest.Must(redlatch.NewQuorum(locks...))}}
 		}},
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
@@ -70,7 +71,7 @@ func (l LockSpec) of(p *process, read bool) redlatch.Lock {
 		}
 		return c.RWMutex(l.Name)
 	case Multi:
-		return redlatch.NewMulti(c.Mutex(l.Name+"1"), c.Mutex(l.Name+"2"))
+		return redistest.Must(redlatch.NewMulti(c.Mutex(l.Name+"1"), c.Mutex(l.Name+"2")))
 	case Permit:
 		return permitLock{c.PermitSemaphore(l.Name), 5*time.Second + 2*p.world.plan.Lease}
 	case Quorum:
@@ -78,7 +79,7 @@ func (l LockSpec) of(p *process, read bool) redlatch.Lock {
 		for _, one := range p.clients {
 			all = append(all, one.Mutex(l.Name))
 		}
-		return redlatch.NewQuorum(all...)
+		return redistest.Must(redlatch.NewQuorum(all...))
 	}
 	return c.Mutex(l.Name)
 }

@@ -150,11 +150,11 @@ func lockOf(clients []*redlatch.Client, number int, random *rand.Rand) redlatch.
 		}
 		return c.RWMutex(name)
 	case 4:
-		return redlatch.NewMulti(clients[0].Mutex(name), clients[1].Mutex(name), clients[1].Mutex(name+"-b"))
+		return redistest.Must(redlatch.NewMulti(clients[0].Mutex(name), clients[1].Mutex(name), clients[1].Mutex(name+"-b")))
 	}
 	var members []redlatch.Lock
 	for _, one := range clients {
 		members = append(members, one.Mutex(name))
 	}
-	return redlatch.NewQuorum(members...)
+	return redistest.Must(redlatch.NewQuorum(members...))
 }

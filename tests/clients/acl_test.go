@@ -79,7 +79,7 @@ func useEverything(t *testing.T, url string) {
 			"fair":   func(c *redlatch.Client) redlatch.Lock { return c.FairMutex(name + "f") },
 			"write":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex(name + "w") },
 			"multi": func(c *redlatch.Client) redlatch.Lock {
-				return redlatch.NewMulti(c.Mutex(name+"a"), c.Mutex(name+"b"))
+				return check.Must(redlatch.NewMulti(c.Mutex(name+"a"), c.Mutex(name+"b")))
 			},
 		} {
 			var opts []redlatch.LockOption
@@ -162,7 +162,7 @@ func useTheRest(t *testing.T, a, b *redlatch.Client, name string) {
 func useQuorum(t *testing.T, url string) {
 	t.Helper()
 	c := fixture.Open(t, url, redlatch.Config{LeaseTime: time.Second})
-	h := check.Must(redlatch.NewQuorum(c.Mutex("orders:member")).Lock(t.Context(), redlatch.WithWait(30*time.Second)))
+	h := check.Must(check.Must(redlatch.NewQuorum(c.Mutex("orders:member"))).Lock(t.Context(), redlatch.WithWait(30*time.Second)))
 	if err := h.Unlock(t.Context()); err != nil {
 		t.Error("quorum:", err)
 	}

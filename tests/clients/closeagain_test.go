@@ -35,7 +35,7 @@ func TestALockThatIsRefusedHalfWayEnds(t *testing.T) {
 		server.CLI(t, "ACL", "SETUSER", user, "on", ">x", "~*", "&*", "+@all", "-"+missing)
 		c := fixture.Open(t, strings.Replace(server.URL(), "://", "://"+user+":x@", 1), redlatch.Config{})
 		locks := []redlatch.Lock{c.Mutex(user + "m"), c.FairMutex(user + "f"), c.RWMutex(user + "w"), c.RWMutex(user + "r").RLocker()}
-		for _, l := range append(locks, redlatch.NewMulti(c.Mutex(user+"a"), c.Mutex(user+"b"))) {
+		for _, l := range append(locks, check.Must(redlatch.NewMulti(c.Mutex(user+"a"), c.Mutex(user+"b")))) {
 			if h, err := l.TryLock(t.Context()); err == nil {
 				h.Detach()
 			}

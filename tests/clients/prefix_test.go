@@ -127,11 +127,11 @@ func TestAMultiSeesThatTwoPrefixesMeet(t *testing.T) {
 	t.Parallel()
 	name := "memory://" + redistest.Name(t)
 	a, b := fixture.Open(t, name, redlatch.Config{Prefix: "p:"}), fixture.Open(t, name, redlatch.Config{})
-	if m := redlatch.NewMulti(a.Mutex("x"), b.Mutex("p:x")); m.Err() == nil {
+	if _, err := redlatch.NewMulti(a.Mutex("x"), b.Mutex("p:x")); err == nil {
 		t.Error("a Multi takes one key twice")
 	}
-	if m := redlatch.NewMulti(a.Mutex("x"), b.Mutex("x")); m.Err() != nil {
-		t.Errorf("a Multi refuses two keys: %v", m.Err())
+	if _, err := redlatch.NewMulti(a.Mutex("x"), b.Mutex("x")); err != nil {
+		t.Errorf("a Multi refuses two keys: %v", err)
 	}
 }
 

@@ -206,8 +206,8 @@ func TestACohortRefusesWhatItCannotKeep(t *testing.T) {
 			},
 			"an owner":    func() (*redlatch.Hold, error) { return m.Lock(s.Client.WithOwner(s.Limited()), passing) },
 			"a fair lock": func() (*redlatch.Hold, error) { return s.Client.FairMutex("job").Lock(s.Limited(), passing) },
-			"a Multi":     func() (*redlatch.Hold, error) { return redlatch.NewMulti(m).Lock(s.Limited(), passing) },
-			"a Quorum":    func() (*redlatch.Hold, error) { return redlatch.NewQuorum(m).TryLock(s.Limited(), passing) },
+			"a Multi":     func() (*redlatch.Hold, error) { return check.Must(redlatch.NewMulti(m)).Lock(s.Limited(), passing) },
+			"a Quorum":    func() (*redlatch.Hold, error) { return check.Must(redlatch.NewQuorum(m)).TryLock(s.Limited(), passing) },
 		} {
 			_, err := lock()
 			if refused, ok := errors.AsType[*redlatch.ConfigError](err); !ok || refused.Field != "WithCohort" {

@@ -76,7 +76,7 @@ func TestWhatNeedsOneHolderRefusesPermits(t *testing.T) {
 	l := fixture.PermitsOf(t, c, "job", 1).Locker()
 	fenced := check.ErrOf(fence.Lock(t.Context(), l, func(context.Context, int64) error { return nil }))
 	for _, err := range []error{
-		redlatch.NewMulti(c.Mutex("a"), l).Err(), redlatch.NewQuorum(l).Err(), fenced,
+		check.ErrOf(redlatch.NewMulti(c.Mutex("a"), l)), check.ErrOf(redlatch.NewQuorum(l)), fenced,
 		leader.Run(t.Context(), l, leader.Callbacks{Started: func(context.Context, *redlatch.Hold) { t.Error("it leads") }}),
 		schedule.Run(t.Context(), l, schedule.Every(20*time.Millisecond), schedule.Job{AtLeast: 10 * time.Millisecond, Do: func(context.Context, time.Time, *redlatch.Hold) error { t.Error("it runs"); return nil }}),
 	} {

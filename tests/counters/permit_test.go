@@ -65,7 +65,7 @@ func TestPermitsAreRefusedWhatOnlyLocksHave(t *testing.T) {
 			t.Errorf("%+v: %v, want a *ConfigError", opt, err)
 		}
 	}
-	if err := redlatch.NewMulti(s.Locker()).Err(); !isConfig(err) {
+	if _, err := redlatch.NewMulti(s.Locker()); !isConfig(err) {
 		t.Errorf("a Multi of permits: %v, want a *ConfigError", err)
 	}
 	if _, err := c.PermitSemaphore("").TryAcquire(t.Context()); !errors.Is(err, redlatch.ErrInvalidName) {

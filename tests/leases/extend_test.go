@@ -195,8 +195,8 @@ func TestExtendIsRefusedWhereItMakesNoSense(t *testing.T) {
 	for what, h := range map[string]*redlatch.Hold{
 		"renewed":   check.Must(c.Mutex("a").Lock(t.Context())),
 		"cohort":    check.Must(c.Mutex("b").Lock(t.Context(), redlatch.WithCohort(time.Minute))),
-		"multi":     check.Must(redlatch.NewMulti(c.Mutex("c"), c.Mutex("d")).Lock(t.Context(), lease)),
-		"quorum":    check.Must(redlatch.NewQuorum(c.Mutex("e")).Lock(t.Context(), lease)),
+		"multi":     check.Must(check.Must(redlatch.NewMulti(c.Mutex("c"), c.Mutex("d"))).Lock(t.Context(), lease)),
+		"quorum":    check.Must(check.Must(redlatch.NewQuorum(c.Mutex("e"))).Lock(t.Context(), lease)),
 		"too short": check.Must(c.Mutex("f").Lock(t.Context(), lease)),
 	} {
 		longer := 5 * time.Minute

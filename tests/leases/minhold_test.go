@@ -147,10 +147,14 @@ func TestWithMinHoldIsRefusedWhereItMakesNoSense(t *testing.T) {
 	c := fixture.Open(t, "memory://", redlatch.Config{})
 	least := redlatch.WithMinHold(time.Minute)
 	for what, take := range map[string]func() (*redlatch.Hold, error){
-		"read":   func() (*redlatch.Hold, error) { return c.RWMutex("a").RLock(t.Context(), least) },
-		"write":  func() (*redlatch.Hold, error) { return c.RWMutex("a").Lock(t.Context(), least) },
-		"multi":  func() (*redlatch.Hold, error) { return redlatch.NewMulti(c.Mutex("a")).Lock(t.Context(), least) },
-		"quorum": func() (*redlatch.Hold, error) { return redlatch.NewQuorum(c.Mutex("a")).Lock(t.Context(), least) },
+		"read":  func() (*redlatch.Hold, error) { return c.RWMutex("a").RLock(t.Context(), least) },
+		"write": func() (*redlatch.Hold, error) { return c.RWMutex("a").Lock(t.Context(), least) },
+		"multi": func() (*redlatch.Hold, error) {
+			return check.Must(redlatch.NewMulti(c.Mutex("a"))).Lock(t.Context(), least)
+		},
+		"quorum": func() (*redlatch.Hold, error) {
+			return check.Must(redlatch.NewQuorum(c.Mutex("a"))).Lock(t.Context(), least)
+		},
 		"cohort": func() (*redlatch.Hold, error) {
 			return c.Mutex("a").Lock(t.Context(), least, redlatch.WithCohort(time.Second))
 		},

@@ -87,7 +87,7 @@ func TestADowngradeLetsReadersOfItsProcessInWithoutAMessage(t *testing.T) {
 func TestAMemberThatIsGrantedAfterTheEndOfItsMultiIsReleased(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 2, redlatch.Config{LeaseTime: 3 * time.Second, RestartDelay: -1})
-		m := redlatch.NewMulti(stage.LocksOf(all, "job")...)
+		m := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...))
 		_ = check.Must(m.Lock(ctx)).Unlock(ctx)
 		all[1].Set(delays(2 * time.Second))
 		go func() {
@@ -117,7 +117,7 @@ func TestAMemberThatIsGrantedAfterTheEndOfItsQuorumIsReleased(t *testing.T) {
 				return tells(commands, send)
 			})
 		}
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		synctest.Wait()
 		if !all[2].Memory.Miniredis().Exists("job") {
 			t.Fatal("the last member was not granted")

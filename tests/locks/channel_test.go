@@ -97,7 +97,7 @@ func TestAnOwnerTakesALockInsideAnotherThatSharesItsChannel(t *testing.T) {
 		_ = inner.Unlock(ctx)
 		_ = outer.Unlock(ctx)
 
-		h := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "x", "{x}")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "x", "{x}")...)).Lock(ctx))
 		if got := fixture.Locked(t, s.Client, "x", "{x}"); len(got) != 2 {
 			t.Errorf("of a Multi only %v are locked", got)
 		}

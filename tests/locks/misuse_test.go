@@ -42,30 +42,11 @@ func TestAHoldCanBePrinted(t *testing.T) {
 		if want := fmt.Sprintf("%q held by %s", h.Name(), h.Owner()); text != want+" "+want+" "+want {
 			t.Errorf("a hold is printed as %s, want %s three times", text, want)
 		}
-		whole := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")).Lock(s.Limited()))
+		whole := check.Must(check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b"))).Lock(s.Limited()))
 		if got := fmt.Sprint(whole); got != fmt.Sprintf("%q", whole.Name()) {
 			t.Errorf("a whole is printed as %s", got)
 		}
 		_ = whole.Unlock(s.Limited())
-	})
-}
-
-// What Err says is what the verbs report, also of the zero value.
-func TestErrOfAZeroWholeIsThatOfItsVerbs(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		for _, l := range []interface {
-			redlatch.Lock
-			Err() error
-		}{&redlatch.Multi{}, &redlatch.Quorum{}} {
-			_, err := l.TryLock(s.Limited())
-			if got := l.Err(); got == nil || got.Error() != err.Error() {
-				t.Errorf("%T: Err is %v, and TryLock reports %v", l, got, err)
-			}
-		}
-		wrong, is := errors.AsType[*redlatch.ConfigError](redlatch.NewMulti(s.Client.Mutex("a"), &redlatch.Multi{}).Err())
-		if !is || wrong.Field != "NewMulti" {
-			t.Errorf("a Multi with an empty one among its members: %v, want a ConfigError", wrong)
-		}
 	})
 }
 
@@ -82,7 +63,7 @@ func TestNewRefusesToWorkWithoutADriver(t *testing.T) {
 // A lock that is nil is an error and no panic, also if it is a nil pointer.
 func TestDoRefusesALockThatIsNil(t *testing.T) {
 	for _, l := range []redlatch.Lock{
-		nil, (*redlatch.Mutex)(nil), (*redlatch.FairMutex)(nil), (*redlatch.RWMutex)(nil), (*redlatch.Multi)(nil), (*redlatch.Quorum)(nil),
+		nil, (*redlatch.Mutex)(nil), (*redlatch.RWMutex)(nil), (*redlatch.Multi)(nil), (*redlatch.Quorum)(nil),
 		(*redlatch.RWMutex)(nil).RLocker(), (*redlatch.PermitSemaphore)(nil).Locker(),
 	} {
 		_, err := redlatch.DoValue(t.Context(), l, func(context.Context, *redlatch.Hold) (int, error) {

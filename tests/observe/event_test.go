@@ -69,7 +69,7 @@ func TestEventsOfMembersCarryTheContextOfTheWhole(t *testing.T) {
 	seen := &events{}
 	stage.Story(t, redlatch.Config{Observer: seen}, func(t *testing.T, s *stage.Stage) {
 		ctx := context.WithoutCancel(t.Context())
-		both := redlatch.NewMulti(s.Client.Mutex("a"), s.Client.RWMutex("b"))
+		both := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.RWMutex("b")))
 		hold := check.Must(both.Lock(traced(ctx, "lock")))
 		if err := hold.Unlock(traced(ctx, "unlock")); err != nil {
 			t.Error(err)

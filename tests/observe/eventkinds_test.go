@@ -60,7 +60,7 @@ func TestEventsSayWhichKindOfLockAndWhichHold(t *testing.T) {
 				began := time.Now()
 				l := lock(s.Client)
 				if whole {
-					l = redlatch.NewMulti(l)
+					l = check.Must(redlatch.NewMulti(l))
 				}
 				hold := check.Must(l.Lock(s.Limited()))
 				time.Sleep(time.Minute)

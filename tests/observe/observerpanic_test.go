@@ -24,11 +24,15 @@ func panicking(context.Context, redlatch.Event) { panic("observer") }
 // Method: the observer panics at every event, for ten minutes of renewals as well.
 func TestAPanickingObserverCostsTheCallerNothing(t *testing.T) {
 	for name, lock := range map[string]func(c *redlatch.Client) redlatch.Lock{
-		"a mutex":              func(c *redlatch.Client) redlatch.Lock { return c.Mutex("a") },
-		"a fair mutex":         func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("a") },
-		"a multi by a script":  func(c *redlatch.Client) redlatch.Lock { return redlatch.NewMulti(c.Mutex("a"), c.Mutex("b")) },
-		"a multi of all kinds": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewMulti(c.RWMutex("a"), c.FairMutex("b")) },
-		"a quorum":             func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("a")) },
+		"a mutex":      func(c *redlatch.Client) redlatch.Lock { return c.Mutex("a") },
+		"a fair mutex": func(c *redlatch.Client) redlatch.Lock { return c.FairMutex("a") },
+		"a multi by a script": func(c *redlatch.Client) redlatch.Lock {
+			return check.Must(redlatch.NewMulti(c.Mutex("a"), c.Mutex("b")))
+		},
+		"a multi of all kinds": func(c *redlatch.Client) redlatch.Lock {
+			return check.Must(redlatch.NewMulti(c.RWMutex("a"), c.FairMutex("b")))
+		},
+		"a quorum": func(c *redlatch.Client) redlatch.Lock { return check.Must(redlatch.NewQuorum(c.Mutex("a"))) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {

@@ -37,12 +37,12 @@ func (o *closing) Observe(ctx context.Context, e redlatch.Event) {
 func TestAnObserverOfAWholeMayCloseItsClient(t *testing.T) {
 	wholes := map[string]func(c *redlatch.Client) redlatch.Lock{
 		"mutexes": func(c *redlatch.Client) redlatch.Lock {
-			return redlatch.NewMulti(c.Mutex("a"), c.Mutex("job"))
+			return check.Must(redlatch.NewMulti(c.Mutex("a"), c.Mutex("job")))
 		},
 		"other kinds": func(c *redlatch.Client) redlatch.Lock {
-			return redlatch.NewMulti(c.RWMutex("a").RLocker(), c.FairMutex("job"))
+			return check.Must(redlatch.NewMulti(c.RWMutex("a").RLocker(), c.FairMutex("job")))
 		},
-		"a quorum": func(c *redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(c.Mutex("job")) },
+		"a quorum": func(c *redlatch.Client) redlatch.Lock { return check.Must(redlatch.NewQuorum(c.Mutex("job"))) },
 	}
 	for name, whole := range wholes {
 		for _, kind := range []redlatch.EventKind{redlatch.EventAcquired, redlatch.EventReleased, redlatch.EventNotAcquired} {

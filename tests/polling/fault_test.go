@@ -36,7 +36,7 @@ func TestAQuorumInFrontDoesNotPutOffThoseWhoPoll(t *testing.T) {
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
-			_, _ = redlatch.NewQuorum(c.Mutex("job")).Lock(ctx)
+			_, _ = check.Must(redlatch.NewQuorum(c.Mutex("job"))).Lock(ctx)
 		}()
 		time.Sleep(time.Second)
 		done := make(chan time.Time, 1)

@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
 )
 
@@ -165,15 +166,15 @@ func (p *process) lock(v *visit) redlatch.Lock {
 		return c.PermitSemaphore(name).Locker()
 	case multi:
 		if v.Name == 0 {
-			return redlatch.NewMulti(c.Mutex("mutex0"), c.Mutex("mutex1"))
+			return check.Must(redlatch.NewMulti(c.Mutex("mutex0"), c.Mutex("mutex1")))
 		}
-		return redlatch.NewMulti(c.RWMutex("rw0").RLocker(), c.FairMutex("fair0"), c.Mutex("mutex1"))
+		return check.Must(redlatch.NewMulti(c.RWMutex("rw0").RLocker(), c.FairMutex("fair0"), c.Mutex("mutex1")))
 	case quorum:
 		var members []redlatch.Lock
 		for _, c := range p.clients {
 			members = append(members, c.Mutex(name))
 		}
-		return redlatch.NewQuorum(members...)
+		return check.Must(redlatch.NewQuorum(members...))
 	}
 	return c.Mutex(name)
 }

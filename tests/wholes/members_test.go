@@ -17,24 +17,17 @@ import (
 // wrapped is a lock of the user's own.
 type wrapped struct{ *redlatch.Mutex }
 
-// set is what a Multi and a Quorum have in common.
-type set interface {
-	redlatch.Lock
-	Err() error
-}
-
-// What cannot be a member is said at once, by Err and by every verb, and nothing panics.
+// What cannot be a member is said at once, and nothing panics.
 func TestWhatCannotBeAMemberIsSaidAtOnce(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		good := s.Client.Mutex("a")
-		makers := map[string]func(...redlatch.Lock) set{
-			"NewMulti":  func(l ...redlatch.Lock) set { return redlatch.NewMulti(l...) },
-			"NewQuorum": func(l ...redlatch.Lock) set { return redlatch.NewQuorum(l...) },
+		makers := map[string]func(...redlatch.Lock) error{
+			"NewMulti":  func(l ...redlatch.Lock) error { _, err := redlatch.NewMulti(l...); return err },
+			"NewQuorum": func(l ...redlatch.Lock) error { _, err := redlatch.NewQuorum(l...); return err },
 		}
 		for name, bad := range map[string]redlatch.Lock{
 			"nil":               nil,
 			"nil Mutex":         (*redlatch.Mutex)(nil),
-			"nil FairMutex":     (*redlatch.FairMutex)(nil),
 			"nil RWMutex":       (*redlatch.RWMutex)(nil),
 			"nil Multi":         (*redlatch.Multi)(nil),
 			"nil Quorum":        (*redlatch.Quorum)(nil),
@@ -43,29 +36,25 @@ func TestWhatCannotBeAMemberIsSaidAtOnce(t *testing.T) {
 			"zero RWMutex":      &redlatch.RWMutex{},
 			"read side of zero": (&redlatch.RWMutex{}).RLocker(),
 			"lock of the user":  wrapped{good},
+			"zero Multi":        &redlatch.Multi{},
 		} {
 			for maker, of := range makers {
-				l := of(good, bad)
-				_, lock := l.Lock(t.Context())
-				_, try := l.TryLock(t.Context())
-				for verb, err := range map[string]error{"Err": l.Err(), "Lock": lock, "TryLock": try} {
-					var wrong *redlatch.ConfigError
-					if !errors.As(err, &wrong) || wrong.Field != maker || !strings.Contains(wrong.Reason, "lock 2") {
-						t.Errorf("%s of a %s, %s: %v, want a ConfigError about lock 2", maker, name, verb, err)
-					}
+				var wrong *redlatch.ConfigError
+				if err := of(good, bad); !errors.As(err, &wrong) || wrong.Field != maker || !strings.Contains(wrong.Reason, "lock 2") {
+					t.Errorf("%s of a %s: %v, want a ConfigError about lock 2", maker, name, err)
 				}
 			}
 		}
 		for maker, of := range makers {
 			var wrong *redlatch.ConfigError
-			if err := of().Err(); !errors.As(err, &wrong) {
+			if err := of(); !errors.As(err, &wrong) {
 				t.Errorf("%s of nothing: %v", maker, err)
 			}
-			if err := of(s.Client.Mutex("")).Err(); !errors.Is(err, redlatch.ErrInvalidName) {
+			if err := of(s.Client.Mutex("")); !errors.Is(err, redlatch.ErrInvalidName) {
 				t.Errorf("%s of a lock without a name: %v", maker, err)
 			}
-			if l := of(good); l.Err() != nil {
-				t.Errorf("%s of a good lock: %v", maker, l.Err())
+			if err := of(good); err != nil {
+				t.Errorf("%s of a good lock: %v", maker, err)
 			}
 		}
 	})
@@ -89,8 +78,8 @@ func TestAHoldKnowsItsName(t *testing.T) {
 			"b":         c.FairMutex("b"),
 			"c":         c.RWMutex("c"),
 			"d":         c.RWMutex("d").RLocker(),
-			"{e}1+{e}2": redlatch.NewMulti(c.Mutex("{e}2"), c.Mutex("{e}1")),
-			"g":         redlatch.NewQuorum(c.Mutex("g")),
+			"{e}1+{e}2": check.Must(redlatch.NewMulti(c.Mutex("{e}2"), c.Mutex("{e}1"))),
+			"g":         check.Must(redlatch.NewQuorum(c.Mutex("g"))),
 		} {
 			h := check.Must(l.Lock(context.WithoutCancel(t.Context())))
 			if h.Name() != want || l.Name() != want {
@@ -133,7 +122,7 @@ func TestErrorsOfMembersNameTheirServers(t *testing.T) {
 	cfg := redlatch.Config{RestartDelay: -1, LeaseTime: time.Second, CommandTimeout: time.Second, ReleaseTimeout: 200 * time.Millisecond}
 	a, b := redistest.Start(t), redistest.Start(t)
 	ca, cb := fixture.Open(t, a.URL(), cfg), fixture.Open(t, b.URL(), cfg)
-	both := redlatch.NewQuorum(ca.Mutex("job"), cb.Mutex("job"))
+	both := check.Must(redlatch.NewQuorum(ca.Mutex("job"), cb.Mutex("job")))
 	taken := check.Must(cb.Mutex("job").Lock(t.Context()))
 	_, err := both.TryLock(t.Context())
 	check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)

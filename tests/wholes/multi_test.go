@@ -21,7 +21,7 @@ func TestAMultiHoldsAllOfItsMembersOrNone(t *testing.T) {
 		ctx, id := t.Context(), redistest.Name(t)
 		a, b, c := id+"a", id+"b", id+"c"
 		client, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
-		m := redlatch.NewMulti(fixture.Mutexes(client, c, a, b)...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(client, c, a, b)...))
 		h, err := m.Lock(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestAMultiHoldsAllOfItsMembersOrNone(t *testing.T) {
 
 func TestMembersInOneSlotAreOneRequest(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c", "d", "e")...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c", "d", "e")...))
 		_ = check.Must(m.Lock(t.Context())).Unlock(t.Context()) // the scripts are loaded
 		before := s.Driver.Trips.Load()
 		h := check.Must(m.Lock(t.Context()))
@@ -89,7 +89,7 @@ func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
 		{[]string{"{x}a", "{y}a", "{x}b", "{y}b"}, 2},
 		{[]string{"{x}a", "{y}a", "{z}a"}, 3},
 	} {
-		m := redlatch.NewMulti(fixture.Mutexes(c, one.names...)...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(c, one.names...)...))
 		_ = check.Must(m.Lock(ctx)).Unlock(ctx) // the scripts are loaded
 		before := counted.Trips.Load()
 		h := check.Must(m.Lock(ctx))
@@ -104,7 +104,7 @@ func TestInAClusterOneRequestTakesTheMembersOfOneSlot(t *testing.T) {
 // the others are renewed, and after that they are not.
 func TestAFixedLeaseOfAMultiBeginsWithItsLastMember(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...))
 		rival := check.Must(s.Other(redlatch.Config{}).Mutex(strings.Split(m.Name(), "+")[1]).Lock(t.Context()))
 		go func() {
 			time.Sleep(47 * time.Second)
@@ -138,7 +138,7 @@ func TestAMultiReentersWhatItsOwnerHolds(t *testing.T) {
 				t.Errorf("the count is %d, want %d", got, want)
 			}
 		}
-		m := redlatch.NewMulti(fixture.Mutexes(client, names...)...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(client, names...)...))
 		h := check.Must(m.Lock(ctx))
 		count(2)
 		again := check.Must(m.Lock(ctx))
@@ -168,8 +168,8 @@ func TestAMultiOfEveryKindOfLockOnTwoServers(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
 	a, b := fixture.Open(t, redistest.Shared(t).URL(), redlatch.Config{}), fixture.Open(t, "memory://"+id, redlatch.Config{})
-	inner := redlatch.NewMulti(a.FairMutex(id+"fair"), b.RWMutex(id+"rw").RLocker())
-	m := redlatch.NewMulti(a.Mutex(id+"m"), inner, b.RWMutex(id+"write"), a.Mutex(id+"n"), b.Mutex(id+"m"))
+	inner := check.Must(redlatch.NewMulti(a.FairMutex(id+"fair"), b.RWMutex(id+"rw").RLocker()))
+	m := check.Must(redlatch.NewMulti(a.Mutex(id+"m"), inner, b.RWMutex(id+"write"), a.Mutex(id+"n"), b.Mutex(id+"m")))
 	reader := check.Must(b.RWMutex(id + "rw").RLock(ctx))
 	h := check.Must(m.Lock(ctx, redlatch.WithFencing()))
 	if n := len(h.Members()); n != 6 {
@@ -193,32 +193,31 @@ func TestMultisThatCannotBe(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
 	c, same := fixture.Open(t, "memory://"+id, redlatch.Config{}), fixture.Open(t, "memory://"+id, redlatch.Config{})
-	for what, m := range map[string]*redlatch.Multi{
-		"nothing":                redlatch.NewMulti(),
-		"nil":                    redlatch.NewMulti(nil),
-		"a quorum":               redlatch.NewMulti(redlatch.NewQuorum(c.Mutex("a"))),
-		"one mutex twice":        redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"), c.Mutex("a")),
-		"one key, two clients":   redlatch.NewMulti(c.Mutex("a"), same.Mutex("a")),
-		"both sides of a lock":   redlatch.NewMulti(c.RWMutex("a"), c.RWMutex("a").RLocker()),
-		"two kinds on one key":   redlatch.NewMulti(c.Mutex("a"), c.FairMutex("a")),
-		"a multi with a clash":   redlatch.NewMulti(c.Mutex("b"), redlatch.NewMulti(c.Mutex("a"), c.Mutex("a"))),
-		"a clash with an inside": redlatch.NewMulti(c.Mutex("a"), redlatch.NewMulti(c.Mutex("a"))),
+	for what, locks := range map[string][]redlatch.Lock{
+		"nothing":                nil,
+		"nil":                    {nil},
+		"a quorum":               {check.Must(redlatch.NewQuorum(c.Mutex("a")))},
+		"one mutex twice":        {c.Mutex("a"), c.Mutex("b"), c.Mutex("a")},
+		"one key, two clients":   {c.Mutex("a"), same.Mutex("a")},
+		"both sides of a lock":   {c.RWMutex("a"), c.RWMutex("a").RLocker()},
+		"two kinds on one key":   {c.Mutex("a"), c.FairMutex("a")},
+		"a clash with an inside": {c.Mutex("a"), check.Must(redlatch.NewMulti(c.Mutex("a")))},
 	} {
-		_, err := m.Lock(ctx)
+		_, err := redlatch.NewMulti(locks...)
 		var config *redlatch.ConfigError
 		if !errors.As(err, &config) || config.Field != "NewMulti" {
-			t.Errorf("%s: Lock is %v, want a ConfigError for NewMulti", what, err)
+			t.Errorf("%s: %v, want a ConfigError for NewMulti", what, err)
 		}
 	}
-	_, err := redlatch.NewMulti(c.Mutex("a"), c.Mutex("")).Lock(ctx)
+	_, err := redlatch.NewMulti(c.Mutex("a"), c.Mutex(""))
 	check.Is(t, "a member without a name", err, redlatch.ErrInvalidName)
-	_, err = redlatch.NewMulti(c.Mutex("a"), c.Mutex("b")).Lock(ctx, redlatch.WithLease(1))
+	_, err = check.Must(redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"))).Lock(ctx, redlatch.WithLease(1))
 	var config *redlatch.ConfigError
 	if !errors.As(err, &config) {
 		t.Errorf("a lease of 1 ns: %v", err)
 	}
 	// Private servers are not the same, though their URLs are.
-	_, err = redlatch.NewMulti(fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a"), fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a")).Lock(ctx)
+	_, err = check.Must(redlatch.NewMulti(fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a"), fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a"))).Lock(ctx)
 	if err != nil {
 		t.Error("one name on two servers:", err)
 	}
@@ -231,7 +230,7 @@ func TestAMemberThatIsNoLockIsNamedAndNothingIsHeld(t *testing.T) {
 	c := fixture.Open(t, url, redlatch.Config{})
 	fixture.Do(t, fixture.Raw(t, url), "SET", id+"b", "text")
 	for _, wait := range []time.Duration{0, time.Second} {
-		_, err := redlatch.NewMulti(fixture.Mutexes(c, id+"a", id+"b", id+"c")...).Lock(ctx, redlatch.WithWait(wait))
+		_, err := check.Must(redlatch.NewMulti(fixture.Mutexes(c, id+"a", id+"b", id+"c")...)).Lock(ctx, redlatch.WithWait(wait))
 		check.Is(t, "Lock", err, redlatch.ErrWrongType)
 		if got := fixture.Locked(t, c, id+"a", id+"c"); len(got) > 0 {
 			t.Errorf("%v are locked", got)
@@ -242,13 +241,13 @@ func TestAMemberThatIsNoLockIsNamedAndNothingIsHeld(t *testing.T) {
 // Goal: a large Multi makes nobody else wait for long. Method: no script takes more than a hundred members.
 func TestALargeMultiIsTakenInParts(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		_ = check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...).Lock(t.Context())).Unlock(t.Context())
+		_ = check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...)).Lock(t.Context())).Unlock(t.Context())
 		var names []string
 		for i := range 250 {
 			names = append(names, "m"+strconv.Itoa(i))
 		}
 		before := s.Driver.Trips.Load()
-		h := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, names...)...).Lock(t.Context()))
+		h := check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, names...)...)).Lock(t.Context()))
 		if n := s.Driver.Trips.Load() - before; n != 3 {
 			t.Errorf("250 members were taken in %d requests", n)
 		}

@@ -24,7 +24,7 @@ func awaitEnd(t *testing.T, h *redlatch.Hold) {
 
 func TestAMemberThatIsReleasedByItselfEndsTheWhole(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		h := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...).Lock(t.Context()))
+		h := check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...)).Lock(t.Context()))
 		_ = h.Members()[1].Unlock(t.Context())
 		select {
 		case <-h.Done():
@@ -44,7 +44,7 @@ func TestAMemberThatIsReleasedByItselfEndsTheWhole(t *testing.T) {
 func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		other := s.Other(redlatch.Config{})
-		m := redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...))
 		order := strings.Split(m.Name(), "+")
 		rival := check.Must(other.Mutex(order[2]).Lock(t.Context()))
 		got := make(chan *redlatch.Hold)
@@ -71,7 +71,7 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 	ctx, id := t.Context(), redistest.Name(t)
 	a, b := fixture.Open(t, "memory://"+id+"a", redlatch.Config{}), fixture.Open(t, "memory://"+id+"b", redlatch.Config{})
 	watch := fixture.Open(t, "memory://"+id+"b", redlatch.Config{})
-	m := redlatch.NewMulti(a.Mutex("x"), b.Mutex("y"))
+	m := check.Must(redlatch.NewMulti(a.Mutex("x"), b.Mutex("y")))
 	rival := check.Must(watch.Mutex("y").Lock(ctx))
 	failed := make(chan error)
 	go func() {

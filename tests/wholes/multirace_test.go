@@ -21,7 +21,7 @@ func TestLongAMultiBeginsAgainAsOftenAsItMust(t *testing.T) {
 		defer leave()
 		limited, cancel := context.WithTimeout(ctx, 10*time.Minute)
 		defer cancel()
-		_, err := redlatch.NewMulti(locks...).Lock(limited, redlatch.WithMaxHold(310*time.Millisecond))
+		_, err := check.Must(redlatch.NewMulti(locks...)).Lock(limited, redlatch.WithMaxHold(310*time.Millisecond))
 		check.Is(t, "Lock", err, context.DeadlineExceeded)
 	})
 }
@@ -36,7 +36,7 @@ func TestAMemberThatIsRefusedAtTheEndIsNamed(t *testing.T) {
 			time.Sleep(time.Millisecond)
 			return stage.FailAll(commands, &driver.ServerError{Message: "ERR out of order"})
 		})
-		_, err := redlatch.NewMulti(all[0].Client.Mutex("a{x}"), all[1].Client.Mutex("b{x}")).Lock(limited)
+		_, err := check.Must(redlatch.NewMulti(all[0].Client.Mutex("a{x}"), all[1].Client.Mutex("b{x}"))).Lock(limited)
 		var refused *driver.ServerError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), `lock "b{x}"`) {
 			t.Errorf("Lock is %v, want a ServerError that names the member", err)

@@ -31,7 +31,7 @@ func TestAfterAWaitInVainNoMemberIsHeld(t *testing.T) {
 			for _, name := range names {
 				rival := check.Must(other.Mutex(name).Lock(ctx))
 				err := fixture.InVain(func(wait redlatch.LockOption) error {
-					_, err := redlatch.NewMulti(fixture.Mutexes(client, names...)...).Lock(ctx, append(opts, wait)...)
+					_, err := check.Must(redlatch.NewMulti(fixture.Mutexes(client, names...)...)).Lock(ctx, append(opts, wait)...)
 					return err
 				})
 				check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
@@ -74,7 +74,7 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 					for _, i := range picked {
 						locks = append(locks, clients[all[i].server].Mutex(all[i].name))
 					}
-					h, err := redlatch.NewMulti(locks...).Lock(ctx)
+					h, err := check.Must(redlatch.NewMulti(locks...)).Lock(ctx)
 					if err != nil {
 						t.Error(err)
 						return
@@ -110,7 +110,7 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 // What was waited for the first member is not there for the second.
 func TestTheMembersOfAMultiShareOneWait(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m, other := redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...), s.Other(redlatch.Config{})
+		m, other := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...)), s.Other(redlatch.Config{})
 		order := strings.Split(m.Name(), "+")
 		first, second := check.Must(other.Mutex(order[0]).Lock(t.Context())), check.Must(other.Mutex(order[1]).Lock(t.Context()))
 		go func() {
@@ -128,7 +128,7 @@ func TestTheMembersOfAMultiShareOneWait(t *testing.T) {
 // Whoever waits for a member in this process came first.
 func TestAMultiStandsBehindTheWaitersOfItsProcess(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...)
+		m := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b")...))
 		last := strings.Split(m.Name(), "+")[1]
 		first := check.Must(s.Client.Mutex(last).Lock(t.Context()))
 		order := make(chan string, 2)
@@ -181,7 +181,7 @@ func TestAMultiThatLetsGoLeavesTimeForOthers(t *testing.T) {
 				}
 				return replies
 			})
-			_, err := redlatch.NewMulti(stage.LocksOf(all, "job")...).Lock(ctx, redlatch.WithWait(time.Minute))
+			_, err := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...)).Lock(ctx, redlatch.WithWait(time.Minute))
 			check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
 			_ = stranger.Unlock(ctx)
 		})
@@ -198,8 +198,8 @@ func TestMultisInDifferentOrdersDoNotWaitForEverForEachOther(t *testing.T) {
 		for _, p := range all {
 			p.Slow(10 * time.Millisecond)
 		}
-		one := redlatch.NewMulti(stage.LocksOf(all, "job")...)
-		two := redlatch.NewMulti(all[1].Rival(t, stage.Sure).Mutex("job"), all[0].Rival(t, stage.Sure).Mutex("job"))
+		one := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...))
+		two := check.Must(redlatch.NewMulti(all[1].Rival(t, stage.Sure).Mutex("job"), all[0].Rival(t, stage.Sure).Mutex("job")))
 		done := make(chan struct{}, 2)
 		for _, m := range []*redlatch.Multi{one, two} {
 			go func() {

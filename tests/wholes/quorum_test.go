@@ -44,7 +44,7 @@ func openQuorum(t *testing.T, all []*redistest.Server, name string, cfg redlatch
 		q.clients = append(q.clients, c)
 		locks = append(locks, c.Mutex(name))
 	}
-	q.Quorum = redlatch.NewQuorum(locks...)
+	q.Quorum = check.Must(redlatch.NewQuorum(locks...))
 	return q
 }
 
@@ -72,20 +72,20 @@ func TestQuorumsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
 	a, same, b := fixture.Open(t, "memory://"+id, redlatch.Config{}), fixture.Open(t, "memory://"+id, redlatch.Config{}), fixture.Open(t, "memory://"+id+"b", redlatch.Config{})
-	for what, q := range map[string]*redlatch.Quorum{
-		"nothing":          redlatch.NewQuorum(),
-		"nil":              redlatch.NewQuorum(nil),
-		"a multi":          redlatch.NewQuorum(redlatch.NewMulti(a.Mutex("x"))),
-		"one client twice": redlatch.NewQuorum(a.Mutex("x"), b.Mutex("x"), a.Mutex("y")),
-		"one server twice": redlatch.NewQuorum(a.Mutex("x"), b.Mutex("x"), same.Mutex("x")),
+	for what, locks := range map[string][]redlatch.Lock{
+		"nothing":          nil,
+		"nil":              {nil},
+		"a multi":          {check.Must(redlatch.NewMulti(a.Mutex("x")))},
+		"one client twice": {a.Mutex("x"), b.Mutex("x"), a.Mutex("y")},
+		"one server twice": {a.Mutex("x"), b.Mutex("x"), same.Mutex("x")},
 	} {
-		_, err := q.Lock(ctx)
+		_, err := redlatch.NewQuorum(locks...)
 		var config *redlatch.ConfigError
 		if !errors.As(err, &config) || config.Field != "NewQuorum" {
-			t.Errorf("%s: Lock is %v, want a ConfigError for NewQuorum", what, err)
+			t.Errorf("%s: %v, want a ConfigError for NewQuorum", what, err)
 		}
 	}
-	q := redlatch.NewQuorum(a.Mutex("x"), b.RWMutex("x"))
+	q := check.Must(redlatch.NewQuorum(a.Mutex("x"), b.RWMutex("x")))
 	_, err := q.Lock(ctx, redlatch.WithLease(time.Hour))
 	var config *redlatch.ConfigError
 	if !errors.As(err, &config) || config.Field != "WithLease" {
@@ -105,7 +105,7 @@ func TestAClosedClientIsAMissingMember(t *testing.T) {
 		c := fixture.Open(t, fmt.Sprintf("memory://%s%d", id, i), redlatch.Config{LeaseTime: time.Second})
 		clients, locks = append(clients, c), append(locks, c.Mutex("x"))
 	}
-	q := redlatch.NewQuorum(locks...)
+	q := check.Must(redlatch.NewQuorum(locks...))
 	h := check.Must(q.Lock(ctx))
 	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 3 }, "all have joined")
 	if err := clients[0].Close(ctx); err != nil {
@@ -131,23 +131,23 @@ func TestAClosedClientIsAMissingMember(t *testing.T) {
 func TestAQuorumThatGrowsByTwoServersIsRefused(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 5, stage.Sure)
-		small := redlatch.NewQuorum(stage.LocksOf(all[:3], "job")...)
+		small := check.Must(redlatch.NewQuorum(stage.LocksOf(all[:3], "job")...))
 		all[2].Set(stage.Dead)
 		h := check.Must(small.Lock(ctx))
 		all[2].Set(nil)
-		_, err := redlatch.NewQuorum(stage.LocksOf(all, "job")...).TryLock(ctx)
+		_, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).TryLock(ctx)
 		var config *redlatch.ConfigError
 		if !errors.As(err, &config) {
 			t.Errorf("five servers while three are in use: %v, want a ConfigError", err)
 		}
-		if _, err = redlatch.NewQuorum(stage.LocksOf(all[1:4], "job")...).TryLock(ctx); !errors.As(err, &config) {
+		if _, err = check.Must(redlatch.NewQuorum(stage.LocksOf(all[1:4], "job")...)).TryLock(ctx); !errors.As(err, &config) {
 			t.Errorf("one server for another while three are in use: %v, want a ConfigError", err)
 		}
-		if _, err = redlatch.NewQuorum(stage.LocksOf(all[:4], "job")...).TryLock(ctx); errors.As(err, &config) {
+		if _, err = check.Must(redlatch.NewQuorum(stage.LocksOf(all[:4], "job")...)).TryLock(ctx); errors.As(err, &config) {
 			t.Errorf("four servers while three are in use: %v", err)
 		}
 		_ = h.Unlock(ctx)
-		if err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx)).Unlock(ctx); err != nil {
+		if err := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx)).Unlock(ctx); err != nil {
 			t.Error("after the release:", err)
 		}
 	})

@@ -26,7 +26,7 @@ func TestHalfOfAnEvenNumberOfServersIsNoMajority(t *testing.T) {
 							_ = check.Must(p.Rival(t, stage.Sure).Mutex("job").Lock(ctx))
 						}
 					}
-					h, err := redlatch.NewQuorum(stage.LocksOf(all, "job")...).TryLock(ctx)
+					h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).TryLock(ctx)
 					if (err == nil) != (left > n/2) {
 						t.Errorf("with %d of %d servers (the others dead: %v): %v", left, n, gone, err)
 					}
@@ -64,9 +64,9 @@ func TestAWholeEndsWithTheMemberThatItCannotDoWithout(t *testing.T) {
 				}
 				var whole interface {
 					Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error)
-				} = redlatch.NewMulti(locks...)
+				} = check.Must(redlatch.NewMulti(locks...))
 				if c.whole == "quorum" {
-					whole = redlatch.NewQuorum(locks...)
+					whole = check.Must(redlatch.NewQuorum(locks...))
 				}
 				h := check.Must(whole.Lock(ctx))
 				synctest.Wait()

@@ -76,7 +76,7 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 		p.Delay(time.Second) // of each request; opening would have taken several
 	}
 	began := time.Now()
-	h := check.Must(redlatch.NewQuorum(locks...).Lock(ctx))
+	h := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx))
 	check.Within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
 	if n := len(h.Members()); n != 3 {
 		t.Errorf("%d members before the slow ones can have answered", n)
@@ -93,7 +93,7 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	for _, p := range proxies {
 		p.Delay(50 * time.Millisecond)
 	}
-	if err := check.Must(redlatch.NewQuorum(locks...).Lock(ctx)).Unlock(ctx); err != nil {
+	if err := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx)).Unlock(ctx); err != nil {
 		t.Error(err)
 	}
 	direct := openQuorum(t, all, name, impatient(20*time.Second))

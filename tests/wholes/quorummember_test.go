@@ -31,7 +31,7 @@ func TestAConfirmationThatFailsLateIsOfTheFormerHold(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		cfg := redlatch.Config{RestartDelay: -1, LeaseTime: 3 * time.Second, CommandTimeout: 10 * time.Second}
 		all := stage.Posts(t, 3, cfg)
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		_ = check.Must(q.Lock(ctx, redlatch.WithMaxHold(time.Minute))).Unlock(ctx)
 		synctest.Wait()
 		var delayed atomic.Bool
@@ -61,7 +61,7 @@ func TestAMemberOnItsWayBackIsAskedForOnce(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
 		ctx = all[2].Client.WithOwner(ctx)
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		_ = check.Must(q.Lock(ctx, redlatch.WithMaxHold(time.Hour))).Unlock(ctx)
 		synctest.Wait()
 		var refused atomic.Bool
@@ -96,7 +96,7 @@ func TestAMemberThatIsOnItsWayBackJoinsSoon(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
 		other := check.Must(all[2].Rival(t, stage.Sure).Mutex("job").Lock(ctx))
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		_ = other.Unlock(ctx)
 		time.Sleep(500 * time.Millisecond)
 		if n := len(h.Members()); n != 3 {
@@ -112,7 +112,7 @@ func TestAMissingMemberIsLeftAloneByAShutdown(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
 		other := check.Must(all[2].Rival(t, stage.Sure).Mutex("job").Lock(ctx))
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		time.Sleep(time.Second)
 		ended := make(chan error)
 		go func() { ended <- all[2].Client.Shutdown(ctx) }()
@@ -143,7 +143,7 @@ func TestAMissingMemberIsAskedForAsOftenAsAnyLock(t *testing.T) {
 			all, locks = append(all, c), append(locks, c.Mutex("x"))
 		}
 		check.Must(all[2].Mutex("x").Lock(ctx, redlatch.WithLease(time.Hour)))
-		h := check.Must(redlatch.NewQuorum(locks...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx))
 		time.Sleep(time.Minute) // the pauses have grown to their full length
 		before := last.Trips.Load()
 		time.Sleep(10 * time.Minute)

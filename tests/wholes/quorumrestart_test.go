@@ -28,7 +28,7 @@ func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 			p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
 			ctx = p.Client.WithOwner(ctx)
 		}
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		outer := check.Must(q.Lock(ctx))
 		synctest.Wait()
 		all[1].Memory.Miniredis().FlushAll()
@@ -44,8 +44,8 @@ func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 		if !outer.Valid() {
 			t.Error("the outer hold has ended:", outer.Err())
 		}
-		_, err = redlatch.NewQuorum(all[0].Rival(t, redlatch.Config{}).Mutex("job"), all[1].Rival(t, redlatch.Config{}).Mutex("job"),
-			all[2].Rival(t, redlatch.Config{}).Mutex("job")).TryLock(ctx)
+		_, err = check.Must(redlatch.NewQuorum(all[0].Rival(t, redlatch.Config{}).Mutex("job"), all[1].Rival(t, redlatch.Config{}).Mutex("job"),
+			all[2].Rival(t, redlatch.Config{}).Mutex("job"))).TryLock(ctx)
 		if err == nil {
 			t.Error("another got it as well")
 		}
@@ -61,7 +61,7 @@ func TestAClockThatWasAheadDelaysAQuorumForOneLeaseAtMost(t *testing.T) {
 		for i, p := range all {
 			p.Set(stage.Aged(fmt.Sprint("run", i), func() time.Duration { return time.Since(began) - time.Hour }))
 		}
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		check.Within(t, "the wait", time.Since(began), 30*time.Second, 36*time.Second)
 		_ = h.Unlock(ctx)
 	})
@@ -82,7 +82,7 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 		}
 		all[1].Set(stage.Dead)
 		all[2].Set(stage.Dead)
-		other := check.Must(redlatch.NewQuorum(locks...).Lock(ctx, redlatch.WithLease(20*time.Second)))
+		other := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx, redlatch.WithLease(20*time.Second)))
 		synctest.Wait()
 		for i := range 2 {
 			all[i].Memory.Miniredis().FlushAll()
@@ -92,7 +92,7 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 		for _, p := range all[3:] {
 			p.Slow(time.Second)
 		}
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -153,7 +153,7 @@ func TestAServerThatHidesItsAge(t *testing.T) {
 	defer d.Close()
 	c := check.Must(redlatch.New(&stage.Tap{Driver: d}, fixture.Quiet(redlatch.Config{})))
 	defer c.Close(ctx)
-	_, err := redlatch.NewQuorum(c.Mutex("x")).Lock(ctx)
+	_, err := check.Must(redlatch.NewQuorum(c.Mutex("x"))).Lock(ctx)
 	check.Is(t, "Lock", err, redlatch.ErrUnsupported)
 	if len(fixture.Locked(t, c, "x")) > 0 {
 		t.Error("it is locked")
@@ -186,7 +186,7 @@ func TestOneServerUnderTwoNamesIsNoMajority(t *testing.T) {
 		for i, p := range all {
 			p.Set(stage.Aged(fmt.Sprint("run", max(i, 1)), stage.Seconds(1000)))
 		}
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		h, err := q.Lock(ctx)
 		synctest.Wait()
 		if err == nil {
@@ -220,7 +220,7 @@ func TestTwoNamesOfOneServerDoNotKeepOthersFromComingBack(t *testing.T) {
 		for i, p := range all {
 			p.Set(stage.Aged(fmt.Sprint("run", min(i, 3)), stage.Seconds(1000)))
 		}
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		time.Sleep(time.Minute)
 		for i := range 3 {
 			all[i].Memory.Miniredis().FlushAll()
@@ -242,7 +242,7 @@ func TestAServerThatMayBeASecondYoungerDoesNotCountYet(t *testing.T) {
 			for i, p := range all {
 				p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(uptime)))
 			}
-			h, err := redlatch.NewQuorum(stage.LocksOf(all, "job")...).TryLock(ctx)
+			h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).TryLock(ctx)
 			if (err == nil) != counts {
 				t.Errorf("%d s after a restart, with a delay of 30 s: %v", uptime, err)
 			}

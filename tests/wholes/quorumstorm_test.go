@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
@@ -47,7 +48,7 @@ func storm(t *testing.T, ctx context.Context, seed uint64) {
 			c := p.Rival(t, cfg)
 			locks, below = append(locks, c.Mutex("job")), c.WithOwner(below)
 		}
-		q, random := redlatch.NewQuorum(locks...), rand.New(rand.NewPCG(seed, uint64(100+i)))
+		q, random := check.Must(redlatch.NewQuorum(locks...)), rand.New(rand.NewPCG(seed, uint64(100+i)))
 		work.Go(func() {
 			for time.Now().Before(end) {
 				run.visit(below, q, random)

@@ -23,7 +23,7 @@ import (
 func TestAVoteWaitsForAServerThatIsFar(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		all[0].Set(stage.Refusing("ERR out of order", func(driver.Command) bool { return true }))
 		_ = check.Must(q.Lock(ctx)).Unlock(ctx) // the servers that work both know the script from then on
 		for _, far := range []time.Duration{60 * time.Millisecond, time.Second} {
@@ -53,7 +53,7 @@ func TestLongAKeyOfADeadHolderDelaysNobody(t *testing.T) {
 			stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 				all := stage.Posts(t, 3, stage.Sure)
 				check.Must(all[dead].Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
-				q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+				q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 				began := time.Now()
 				_ = check.Must(q.Lock(ctx)).Unlock(ctx)
 				check.Within(t, "Lock with two of three free", time.Since(began), 0, 100*time.Millisecond)
@@ -81,7 +81,7 @@ func TestAVoteFollowsTheEndOfADeadHolder(t *testing.T) {
 			check.Must(all[i].Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(lease)))
 		}
 		began := time.Now()
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
 		check.Within(t, "the wait", time.Since(began), 2490*time.Millisecond, 3*time.Second)
 		_ = h.Unlock(ctx)
 	})
@@ -102,7 +102,7 @@ func TestWaitersOfAQuorumFollowOneAnother(t *testing.T) {
 			for _, p := range all {
 				locks = append(locks, p.Rival(t, stage.Sure).Mutex("job"))
 			}
-			q := redlatch.NewQuorum(locks...)
+			q := check.Must(redlatch.NewQuorum(locks...))
 			for range 2 {
 				go func() {
 					for range 2 {
@@ -138,7 +138,7 @@ func TestAQuorumThatWaitsKeepsOutOneThatCouldBeHeldBesideIt(t *testing.T) {
 		got := make(chan error, 2)
 		for _, n := range []int{5, 3} {
 			go func() {
-				h, err := redlatch.NewQuorum(stage.LocksOf(all[:n], "job")...).Lock(ctx, redlatch.WithWait(time.Minute))
+				h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all[:n], "job")...)).Lock(ctx, redlatch.WithWait(time.Minute))
 				if err == nil {
 					time.Sleep(5 * time.Minute)
 					_ = h.Unlock(ctx)
@@ -159,7 +159,7 @@ func TestAQuorumThatWaitsKeepsOutOneThatCouldBeHeldBesideIt(t *testing.T) {
 func TestServersThatWereToldToStopHaveNotFailed(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 5, stage.Sure)
-		q := redlatch.NewQuorum(stage.LocksOf(all, "job")...)
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		_ = check.Must(q.Lock(ctx)).Unlock(ctx)
 		synctest.Wait()
 		var others []*redlatch.Hold

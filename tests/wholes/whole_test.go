@@ -18,7 +18,7 @@ import (
 func TestTheEndOfAMultiCountsFromItsLastMember(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 2, stage.Sure)
-		m := redlatch.NewMulti(stage.LocksOf(all, "job")...)
+		m := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...))
 		last := check.Must(all[1].Rival(t, stage.Sure).Mutex("job").Lock(ctx))
 		go func() {
 			time.Sleep(100 * time.Second)
@@ -49,10 +49,10 @@ func TestAWholeEndsAlthoughItsOwnerHoldsOn(t *testing.T) {
 		for _, p := range all {
 			ctx = p.Client.WithOwner(ctx)
 		}
-		outer := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...).Lock(ctx))
+		outer := check.Must(check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...)).Lock(ctx))
 		for _, opt := range []redlatch.LockOption{redlatch.WithMaxHold(time.Minute), redlatch.WithLease(time.Minute)} {
 			began := time.Now()
-			inner := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...).Lock(ctx, opt))
+			inner := check.Must(check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...)).Lock(ctx, opt))
 			check.Within(t, "the deadline", time.Until(inner.Deadline()), 0, time.Minute)
 			awaitEnd(t, inner)
 			check.Within(t, "the inner hold", time.Since(began), 58*time.Second, 60*time.Second)
@@ -69,7 +69,7 @@ func TestARestoredMemberDoesNotMoveTheEndOfAQuorum(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
 		began := time.Now()
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(ctx, redlatch.WithMaxHold(10*time.Minute)))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx, redlatch.WithMaxHold(10*time.Minute)))
 		for i := 0; h.Valid() && time.Since(began) < time.Hour; i++ {
 			all[i%3].Memory.Miniredis().Del("job")
 			time.Sleep(45 * time.Second)
@@ -85,7 +85,7 @@ func TestMembersAreRestoredAfterTheContextOfLockHasEnded(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
 		limited, cancel := context.WithTimeout(ctx, time.Second)
-		h := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...).Lock(limited))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(limited))
 		cancel()
 		for i := range 9 {
 			all[i%3].Memory.Miniredis().FlushAll()
@@ -104,7 +104,7 @@ func TestMembersAreRestoredAfterTheContextOfLockHasEnded(t *testing.T) {
 func TestAFixedLeaseComesTogetherOnFarServers(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 6, stage.Sure)
-		m := redlatch.NewMulti(stage.LocksOf(all, "job")...)
+		m := check.Must(redlatch.NewMulti(stage.LocksOf(all, "job")...))
 		h := check.Must(m.Lock(ctx))
 		time.Sleep(15 * time.Second) // the scripts are loaded
 		_ = h.Unlock(ctx)
@@ -169,7 +169,7 @@ func TestReplicasConfirmTheLeaseOfTheWhole(t *testing.T) {
 			time.Sleep(100 * time.Second)
 			_ = last.Unlock(ctx)
 		}()
-		h := check.Must(redlatch.NewMulti(locks...).Lock(ctx, redlatch.WithLease(40*time.Second), redlatch.WithReplicas(1, time.Second)))
+		h := check.Must(check.Must(redlatch.NewMulti(locks...)).Lock(ctx, redlatch.WithLease(40*time.Second), redlatch.WithReplicas(1, time.Second)))
 		for i, d := range notes {
 			d.mu.Lock()
 			if !d.confirmed["job"] {
@@ -192,7 +192,7 @@ func TestServersThatAreFarAwayAreHeldTogetherForAShortLease(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		locks, leave := stage.FarLocks(ctx, 4)
 		defer leave()
-		multi, quorum := redlatch.NewMulti(locks...), redlatch.NewQuorum(locks...)
+		multi, quorum := check.Must(redlatch.NewMulti(locks...)), check.Must(redlatch.NewQuorum(locks...))
 		for _, lock := range []interface {
 			Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error)
 		}{multi, multi, quorum, quorum} {

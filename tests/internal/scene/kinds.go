@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
@@ -68,10 +69,10 @@ var (
 	permit  = Way{counted, first(stage.PermitOf)}
 	multi   = Way{plainly, first(stage.MultiOf)}
 	overlap = Way{plainly, first(func(c *redlatch.Client, _ string) redlatch.Lock {
-		return redlatch.NewMulti(c.Mutex("{job}:third"), c.Mutex("{job}:second"))
+		return check.Must(redlatch.NewMulti(c.Mutex("{job}:third"), c.Mutex("{job}:second")))
 	})}
-	multis = Way{plainly, func(cs []*redlatch.Client) redlatch.Lock { return redlatch.NewMulti(each(cs)...) }}
-	quorum = Way{plainly, func(cs []*redlatch.Client) redlatch.Lock { return redlatch.NewQuorum(each(cs)...) }}
+	multis = Way{plainly, func(cs []*redlatch.Client) redlatch.Lock { return check.Must(redlatch.NewMulti(each(cs)...)) }}
+	quorum = Way{plainly, func(cs []*redlatch.Client) redlatch.Lock { return check.Must(redlatch.NewQuorum(each(cs)...)) }}
 )
 
 // cohort is a way to take a lock that is passed on in memory.

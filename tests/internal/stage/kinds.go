@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/tests/internal/check"
 )
 
 // The locks of one key, for tests of what only those have: a TTL, tokens, owners of other libraries. What is true of
@@ -52,7 +53,7 @@ func ReadOf(c *redlatch.Client, name string) redlatch.Lock { return c.RWMutex(na
 func PermitOf(c *redlatch.Client, name string) redlatch.Lock { return c.PermitSemaphore(name).Locker() }
 
 func MultiOf(c *redlatch.Client, name string) redlatch.Lock {
-	return redlatch.NewMulti(c.Mutex(name), c.Mutex("{"+name+"}:second"))
+	return check.Must(redlatch.NewMulti(c.Mutex(name), c.Mutex("{"+name+"}:second")))
 }
 
 // EachKind tells a story of each kind of lock. All of them are called "job".
@@ -80,6 +81,6 @@ var Ways = map[string]struct {
 	"fenced": {Of: MutexOf, Opts: []redlatch.LockOption{redlatch.WithFencing()}},
 	"cohort": {Of: MutexOf, Opts: []redlatch.LockOption{redlatch.WithCohort(time.Minute)}},
 	"multi": {Of: func(c *redlatch.Client, name string) redlatch.Lock {
-		return redlatch.NewMulti(c.Mutex(name), c.Mutex(name+"{b}"))
+		return check.Must(redlatch.NewMulti(c.Mutex(name), c.Mutex(name+"{b}")))
 	}},
 }

@@ -11,7 +11,7 @@ import (
 // clock has left it.
 type gauge struct {
 	name  string
-	lock  *redlatch.FairMutex // which sees a mutex as a fair lock without a queue
+	lock  *redlatch.Mutex // which sees a mutex as a fair lock without a queue
 	lease time.Duration
 	sample
 	err      error // why the last attempt gave no sample
