@@ -112,7 +112,7 @@ func TestManyInventedNamesHideNobody(t *testing.T) {
 const maxPage = 2000
 
 // Goal: invented names are gone as fast as looks read them. Method: they are counted in looks, since a
-// busy machine takes fewer.
+// busy machine takes fewer. It also sees late that all are gone.
 func TestInventedNamesAreRemovedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -120,7 +120,7 @@ func TestInventedNamesAreRemovedAtOnce(t *testing.T) {
 	server.CLI(t, "EVAL", fill, "1", protocol.Sessions)
 	w := run(t, connect(t, server.Addr()), watchdog.Config{})
 	eventually(t, func() bool { s := w.Stats(); return s.Looks > 0 && s.Stalled == 0 }, "all are gone")
-	if s := w.Stats(); s.Looks > 2*100000/maxPage || s.Dead+s.LetGo != 100000 {
+	if s := w.Stats(); s.Looks > 4*100000/maxPage || s.Dead+s.LetGo != 100000 {
 		t.Errorf("counted were %+v", s)
 	}
 }

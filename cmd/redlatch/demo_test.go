@@ -277,7 +277,8 @@ func TestDemoReportsWhatFails(t *testing.T) {
 		patterns []string
 	}{
 		"Redis":    {func(server *redistest.Server, _ []int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
-		"a worker": {func(_ *redistest.Server, pids []int) { syscall.Kill(pids[1], syscall.SIGTERM) }, []string{`worker w2 \(pid \d+\) ended: signal: terminated`}},
+		// The demo itself kills w2.
+		"a worker": {func(_ *redistest.Server, pids []int) { syscall.Kill(pids[0], syscall.SIGTERM) }, []string{`worker w1 \(pid \d+\) ended: signal: terminated`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
