@@ -41,6 +41,12 @@ type Config struct {
 	// a failed renewal can be repeated in time.
 	RenewInterval time.Duration
 
+	// MaxHold ends each hold after this time, as WithMaxHold does, so that a forgotten Unlock or work that hangs keeps no
+	// lock for ever. An acquisition with WithMaxHold, WithLease or WithCohort ignores it. WithMinHold raises it if it is
+	// shorter. Of the members of a Multi or a Quorum the shortest one counts, and the confirmation costs one more round trip.
+	// It also ends a leadership, after which leader.Run stands again. Default: no limit. At least 10 ms.
+	MaxHold time.Duration
+
 	// FairWait is how long Java peers wait for a waiter for a fair lock before they take it
 	// for dead. It counts from the deadline of the waiter in front. Default: 5m, as
 	// Redisson's fairLockWaitTimeout. Set both to the same value. At least 10 s.
@@ -211,6 +217,7 @@ func (c Config) withDefaults() (Config, error) {
 	}{
 		{"LeaseTime", c.LeaseTime, leastLease, longest},
 		{"RenewInterval", c.RenewInterval, minRenewInterval, c.LeaseTime / 2},
+		{"MaxHold", cmp.Or(c.MaxHold, minLease), minLease, longest},
 		{"FairWait", c.FairWait, minFairWait, longest},
 		{"PollCap", c.PollCap, minPollCap, longest},
 		{"RestartDelay", c.RestartDelay, leastDelay, longest},
@@ -281,6 +288,7 @@ func (c Config) settings(id string, d driver.Driver) lock.Settings {
 		Messages:       protocol.MessagesFor(oldest, sharded != nil && sharded.ShardMessages()),
 		Lease:          c.LeaseTime,
 		RenewInterval:  c.RenewInterval,
+		MaxHold:        c.MaxHold,
 		FairWait:       c.FairWait,
 		PollCap:        c.PollCap,
 		Backoff:        lock.Backoff(c.Backoff),

@@ -55,8 +55,8 @@ func (c *Client) acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait 
 	return (*Hold)(h), err
 }
 
-// lockOptions are the options of an acquisition of a lock of that kind, with the default lease of m. The
-// delay is that of a Quorum's servers, 0 for any other lock.
+// lockOptions are the options of an acquisition of a lock of that kind, with the default lease and the default end of m.
+// The delay is that of a Quorum's servers, 0 for any other lock.
 func lockOptions(m *lock.Manager, kind lockKinds, delay, wait time.Duration, opts []LockOption) (*lock.Options, error) {
 	o := &lock.Options{Lease: m.Lease(), Wait: wait}
 	for _, opt := range opts {
@@ -74,6 +74,10 @@ func lockOptions(m *lock.Manager, kind lockKinds, delay, wait time.Duration, opt
 				return nil, &ConfigError{Field: row.name, Reason: why}
 			}
 		}
+	}
+	_, cohort := timeOf(cohortOption, opts)
+	if most := m.Plain(wait).MaxHold; most > 0 && o.MaxHold == 0 && !o.Fixed && !cohort {
+		o.MaxHold = max(most, o.MinHold)
 	}
 	return o, nil
 }

@@ -17,7 +17,7 @@ import (
 //
 // Lock l must be exclusive (redlatch.Exclusive): a Mutex, a FairMutex, the write side of an RWMutex, or a Multi or
 // Quorum, whose tokens are those of its members. Run takes it as an owner of its own, whatever owner ctx has
-// (redlatch.Client.WithOwner). WithLease and WithMaxHold limit each leadership. With WithWait, Run gives
+// (redlatch.Client.WithOwner). WithLease, WithMaxHold and Config.MaxHold limit each leadership. With WithWait, Run gives
 // up if it was not elected in time.
 //
 // When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then

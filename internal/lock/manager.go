@@ -30,6 +30,7 @@ type Settings struct {
 	Messages       protocol.Messages
 	Lease          time.Duration
 	RenewInterval  time.Duration // of that lease
+	MaxHold        time.Duration // of acquisitions that ask for no end; 0: no limit
 	FairWait       time.Duration
 	PollCap        time.Duration
 	Backoff        waitqueue.Backoff // of all waiters that ask for none; zero: they wait for messages
@@ -84,8 +85,8 @@ func New(s Settings) *Manager {
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
 		queues:   waitqueue.NewHub(listen(s.Driver, s.Messages), s.Logger),
-		waiting:  Options{Lease: s.Lease, Wait: Forever},
-		trying:   Options{Lease: s.Lease},
+		waiting:  Options{Lease: s.Lease, Wait: Forever, MaxHold: s.MaxHold},
+		trying:   Options{Lease: s.Lease, MaxHold: s.MaxHold},
 	}
 	m.queues.Backoff = s.Backoff
 	m.life.Start(m.held)

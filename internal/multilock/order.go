@@ -32,12 +32,18 @@ func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lo
 	if ctx.Err() != nil {
 		return o, o.timeUp(ctx, nil)
 	}
+	o.whole = opts[0] // the same for each but for the defaults of their clients
+	for _, other := range opts[1:] {
+		if most := other.MaxHold; most > 0 && (o.whole.MaxHold == 0 || most < o.whole.MaxHold) {
+			o.whole.MaxHold = most
+		}
+	}
 	for i, m := range s.Members {
 		if err := m.Ref.Deadlock(ctx); err != nil {
 			return o, err
 		}
-		o.whole = opts[i] // the same for each but for the default lease
-		o.each[i] = o.whole.OfMember(m.Locks.Lease())
+		opts[i].MaxHold = o.whole.MaxHold
+		o.each[i] = opts[i].OfMember(m.Locks.Lease())
 	}
 	if o.waits() && o.whole.Wait != lock.Forever {
 		o.until = time.Now().Add(o.whole.Wait)

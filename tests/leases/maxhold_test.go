@@ -1,12 +1,14 @@
 package leases_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/redlatchtest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
@@ -43,6 +45,71 @@ func TestAHoldWithAnEndIsNeverRenewedBeyondIt(t *testing.T) {
 		}
 	}
 }
+
+// Goal: Config.MaxHold ends what nobody releases, of every kind, and nothing that has a time of its own.
+func TestTheClientsMaximumEndsForgottenHolds(t *testing.T) {
+	t.Parallel()
+	const most = 5 * time.Minute
+	for _, c := range []struct {
+		what string
+		of   func(c *redlatch.Client, name string) redlatch.Lock
+		opts []redlatch.LockOption
+		held time.Duration
+	}{
+		{"mutex", stage.MutexOf, nil, most},
+		{"fair", stage.FairOf, nil, most},
+		{"write", stage.WriteOf, nil, most},
+		{"read", stage.ReadOf, nil, most},
+		{"multi", stage.MultiOf, nil, most},
+		{"permit", stage.PermitOf, nil, most},
+		{"fenced", stage.MutexOf, []redlatch.LockOption{redlatch.WithFencing()}, most},
+		{"with a shorter maximum", stage.MutexOf, []redlatch.LockOption{redlatch.WithMaxHold(time.Minute)}, time.Minute},
+		{"with a longer maximum", stage.MutexOf, []redlatch.LockOption{redlatch.WithMaxHold(time.Hour)}, time.Hour},
+		{"with a lease", stage.MutexOf, []redlatch.LockOption{redlatch.WithLease(time.Hour)}, time.Hour},
+		{"with a longer minimum", stage.MutexOf, []redlatch.LockOption{redlatch.WithMinHold(time.Hour)}, time.Hour},
+		{"cohort", stage.MutexOf, []redlatch.LockOption{redlatch.WithCohort(time.Second)}, endless},
+	} {
+		stage.Story(t, redlatch.Config{MaxHold: most}, func(t *testing.T, s *stage.Stage) {
+			if c.what == "permit" {
+				check.Must(s.Client.PermitSemaphore("job").TrySetPermits(t.Context(), 1))
+			}
+			h := heldFor(t, c.what, c.of(s.Client, "job"), c.held, c.opts...)
+			_ = h.Unlock(t.Context())
+			check.Must(c.of(s.Stranger(), "job").Lock(t.Context(), redlatch.WithWait(time.Minute)))
+		})
+	}
+}
+
+// Goal: of several clients' maxima the shortest one ends the whole.
+func TestTheShortestMaximumEndsAMultiAndAQuorum(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, _ context.Context) {
+		var multi, quorum []redlatch.Lock
+		for _, most := range []time.Duration{0, time.Hour, time.Minute} {
+			c := redlatchtest.NewServer(t).Client(redlatch.Config{MaxHold: most})
+			multi, quorum = append(multi, c.Mutex("m")), append(quorum, c.Mutex("q"))
+		}
+		for _, l := range []redlatch.Lock{redlatch.NewMulti(multi...), redlatch.NewQuorum(quorum...)} {
+			h := heldFor(t, l.Name(), l, time.Minute)
+			check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+		}
+	})
+}
+
+// heldFor takes a lock, and fails if the hold does not end by itself about then.
+func heldFor(t *testing.T, what string, l redlatch.Lock, want time.Duration, opts ...redlatch.LockOption) *redlatch.Hold {
+	t.Helper()
+	began := time.Now()
+	h := check.Must(l.Lock(t.Context(), opts...))
+	select {
+	case <-h.Done():
+	case <-time.After(endless):
+	}
+	check.Within(t, what+": time held", time.Since(began), want-want/20, want)
+	return h
+}
+
+// endless is longer than all times in these tests.
+const endless = 2 * time.Hour
 
 func TestTheEndsOfOneOwnersHoldsAreOne(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {

@@ -78,6 +78,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"Name":           {Name: "two words"},
 		"LeaseTime":      {LeaseTime: time.Millisecond},
 		"RenewInterval":  {LeaseTime: time.Second, RenewInterval: 501 * time.Millisecond},
+		"MaxHold":        {MaxHold: time.Millisecond},
 		"PollCap":        {PollCap: time.Millisecond},
 		"Backoff":        {Backoff: redlatch.Backoff{Max: time.Microsecond}},
 		"OldestPeer":     {OldestPeer: "3.16"},
