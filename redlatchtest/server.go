@@ -63,6 +63,11 @@ func (s *Server) Client(cfg redlatch.Config) *redlatch.Client {
 	return s.open(s.dialNetwork, cfg)
 }
 
+// Dial connects to the server, whatever address is asked for. It is the dialer of a client that the application makes
+// itself, such as redis.Options.Dialer of go-redis. All faults apply to its connections. It works in a bubble as well.
+// Close the client before the test ends.
+func (s *Server) Dial(context.Context, string, string) (net.Conn, error) { return s.dialNetwork() }
+
 // Miniredis returns the server itself. A test can read and change its keys.
 func (s *Server) Miniredis() *miniredis.Miniredis { return s.redis }
 

@@ -49,6 +49,10 @@ type node struct {
 	// client is what the source has returned, nil if that is closed.
 	client atomic.Pointer[clients]
 
+	// timers are timers for calls, which are used again: by this node alone, because a timer of a testing/synctest
+	// bubble is of no use in another one.
+	timers sync.Pool
+
 	// life ends when Close begins, under mu.
 	life context.Context
 	end  context.CancelFunc
@@ -73,6 +77,7 @@ type clients struct {
 func newNode(name string, o options, from source) *node {
 	n := &node{name: name, options: o, source: from, listeners: make(map[*listener]struct{}), backoff: call.Backoff(), aside: call.NewAside()}
 	n.life, n.end = context.WithCancel(context.Background())
+	n.timers.New = func() any { return time.NewTimer(time.Hour) }
 	return n
 }
 
@@ -102,16 +107,13 @@ func (n *node) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	}
 	s, began := newSending(ctx, commands), time.Now()
 	n.submit(s, began)
-	timeout := timers.Get().(*time.Timer)
+	timeout := n.timers.Get().(*time.Timer)
 	timeout.Reset(n.options.timeout)
 	replies := n.replies(ctx, timeout.C, s)
 	timeout.Stop()
-	timers.Put(timeout)
+	n.timers.Put(timeout)
 	return replies
 }
-
-// timers are timers for calls, which are used again.
-var timers = sync.Pool{New: func() any { return time.NewTimer(time.Hour) }}
 
 // check says why none of the commands can be sent.
 func (n *node) check(ctx context.Context, commands []driver.Command) error {
