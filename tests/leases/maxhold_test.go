@@ -88,7 +88,7 @@ func TestTheShortestMaximumEndsAMultiAndAQuorum(t *testing.T) {
 			c := redlatchtest.NewServer(t).Client(redlatch.Config{MaxHold: most})
 			multi, quorum = append(multi, c.Mutex("m")), append(quorum, c.Mutex("q"))
 		}
-		for _, l := range []redlatch.Lock{redlatch.NewMulti(multi...), redlatch.NewQuorum(quorum...)} {
+		for _, l := range []redlatch.Lock{check.Must(redlatch.NewMulti(multi...)), check.Must(redlatch.NewQuorum(quorum...))} {
 			h := heldFor(t, l.Name(), l, time.Minute)
 			check.Is(t, "Err", h.Err(), redlatch.ErrLost)
 		}
