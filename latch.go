@@ -41,7 +41,7 @@ func (l *Latch) TrySetCount(ctx context.Context, n int) (bool, error) {
 // context that has ended, and during Client.Shutdown: Config.ReleaseTimeout bounds it.
 //
 // Errors: those of TrySetCount, except the error of ctx. ErrUnknownOutcome means that no answer came in
-// time. The client then repeats the request aside for a minute at least: do not repeat the call.
+// time. The client then repeats the request aside for two minutes at least: do not repeat the call.
 //
 // Source: RCountDownLatch.countDown of Redisson; docs/wire-format.md, "Latch".
 func (l *Latch) CountDown(ctx context.Context) error { return l.count.CountDown(ctx) }

@@ -62,7 +62,7 @@ func (s *Semaphore) Drain(ctx context.Context) (int, error) { return s.count.Dra
 // order.
 //
 // A request whose reply is lost is repeated, and takes its permits once. This
-// needs a key with the prefix "redlatch:request", which lives for two minutes, or longer if the timeouts of
+// needs a key with the prefix "redlatch:request", which lives for four minutes, or longer if the timeouts of
 // Config are long.
 //
 // Errors:
@@ -95,7 +95,7 @@ func (s *Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
 // does not release: call Release before it.
 //
 // Errors: those of AddPermits. ErrUnknownOutcome means that no answer came in time. The client then repeats
-// the request aside for a minute at least, and it takes effect once: do not repeat the call.
+// the request aside for two minutes at least, and it takes effect once: do not repeat the call.
 //
 // Source: RSemaphore.release of Redisson; docs/wire-format.md, "Semaphore".
 func (s *Semaphore) Release(ctx context.Context, n int) error {

@@ -11,7 +11,7 @@
 //	the process dies         what it took stays taken: nobody knows that it had it
 //	the reply is lost        the same request is sent again, and finds its record
 //	the caller cancels       a cancellation follows. It puts back what the record says
-//	the process is paused    after a minute the record may have expired: ErrUnknownOutcome
+//	the process is paused    after four minutes the record may have expired: ErrUnknownOutcome
 //	a refusal is repeated    a cancellation follows as well: the request that was not answered may
 //	                         still be on its way
 //	the manager closes       waiters get ErrClosed. A request that was under way counts
@@ -30,6 +30,6 @@
 //
 // # Goroutines
 //
-// There is one for each cancellation. It repeats an unanswered one for a minute, or until Close, which
+// There is one for each cancellation. It repeats an unanswered one for two minutes, or until Close, which
 // waits for it.
 package counter

@@ -27,9 +27,13 @@ type Counters struct {
 	owed map[string]int // permits that were taken and not put back, by key
 }
 
+// repeated is for how long a request that ends work is repeated at least: it outlasts a failover, and a cut of a minute.
+// Records live for twice that time, and there may be one for each name.
+const repeated = 2 * time.Minute
+
 // New makes the counters of a manager. No request is repeated for longer than the bound.
 func New(m *lock.Manager, bound time.Duration) *Counters {
-	repeat := max(time.Minute, 2*bound)
+	repeat := max(repeated, 2*bound)
 	return &Counters{manager: m, repeat: repeat, keep: 2 * repeat, owed: make(map[string]int)}
 }
 

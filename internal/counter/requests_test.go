@@ -57,7 +57,7 @@ func TestARecordIsKeptForLongerThanARequestIsRepeated(t *testing.T) {
 	t.Parallel()
 	story(t, func(s *stage) {
 		for bound, keep := range map[time.Duration]time.Duration{
-			time.Millisecond: 2 * time.Minute, 30 * time.Second: 2 * time.Minute, 31 * time.Second: 124 * time.Second, time.Hour: 4 * time.Hour,
+			time.Millisecond: 4 * time.Minute, time.Minute: 4 * time.Minute, 61 * time.Second: 244 * time.Second, time.Hour: 4 * time.Hour,
 		} {
 			r := New(s.mine.manager, bound).begin("job")
 			if r.Keep != keep {

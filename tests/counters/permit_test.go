@@ -215,7 +215,7 @@ func TestASemaphoreLeavesNoTraceOfItsPermits(t *testing.T) {
 		if err := h.Unlock(ctx); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(2 * time.Minute)
+		time.Sleep(4 * time.Minute)
 		if keys := s.Memory.Miniredis().Keys(); len(keys) > 0 {
 			t.Errorf("left over: %v", strings.Join(keys, " "))
 		}
