@@ -44,8 +44,11 @@ type outcome struct {
 
 // run acquires the grant: it asks, unless others wait already, and waits unless it is not to.
 func (a *attempt) run(limited context.Context) (*Hold, error) {
-	var last outcome
-	if !a.mustWait(limited) { // whoever comes later stands behind them
+	last, here := outcome{}, false
+	if a.opts.Wait == 0 {
+		last, here = a.heldHere()
+	}
+	if !here && !a.mustWait(limited) { // whoever comes later stands behind them
 		last = a.ask(limited)
 	}
 	switch {
@@ -107,7 +110,8 @@ func (a *attempt) askWith(ctx context.Context, batch []*waitqueue.Waiter) outcom
 }
 
 // read takes the reply to a request. A grant that arrives when it can no longer be trusted is
-// none: the next request finds its own field and extends it.
+// none, nor is one of a lock that another owner of this process holds: the next request finds its
+// own field and extends it.
 func (a *attempt) read(lease time.Duration, result *script.Result, err error) outcome {
 	if err != nil {
 		_, unknown := errors.AsType[*script.UnknownError](err)
@@ -123,6 +127,10 @@ func (a *attempt) read(lease time.Duration, result *script.Result, err error) ou
 		a.unknown, a.queued = false, a.queues()
 		return outcome{ttl: got.TTL, holder: got.Holder}
 	}
+	if o, here := a.heldHere(); here {
+		a.unknown = true
+		return o
+	}
 	if time.Now().Before(renew.Trust(result.Asked, lease)) {
 		if h := a.add(acquisition{a.ctx, a.ref.read, a.opts, result.Asked, lease}, got.Token); h != nil {
 			a.unknown, a.queued = false, false
@@ -131,6 +139,16 @@ func (a *attempt) read(lease time.Duration, result *script.Result, err error) ou
 	}
 	a.unknown = true
 	return outcome{holder: a.owner}
+}
+
+// heldHere says that another owner of this process holds the lock, so that it is refused whatever Redis says.
+func (a *attempt) heldHere() (outcome, bool) {
+	other := a.manager.holders.rival(a.Grant, a.ref.read)
+	if other == nil {
+		return outcome{}, false
+	}
+	other.look()
+	return outcome{holder: other.owner, ttl: max(time.Until(other.Deadline()), 0)}, true
 }
 
 // queues says that a request which is not granted leaves a waiter in the queue in Redis.

@@ -24,6 +24,14 @@
 //	the manager shuts down   waiters get ErrClosed. A first request that was under way counts: it is
 //	                         waited for, and so is the hold that it grants
 //
+// # Holders
+//
+// Redis says who gets a lock. But a server may have lost what this process still holds, as after a failover. So
+// holders.go knows the grants that hold a lock here: one writer, or readers. While one of them lasts, no other
+// owner of the process enters, whatever a server says. A grant that is refused for that has Redis asked whether the
+// other one is still there. The answer ends that one, or leaves it. An owner that Redis has granted meanwhile stays there
+// and blocks other processes only. When it gives up, it is released as a grant that came too late.
+//
 // # An end
 //
 // A hold ends once, with one reason, and a grant ends with its last hold. The end has two halves:
@@ -34,7 +42,7 @@
 //	   └───────────────▶ ended ──▶ told     refused, cancelled, or granted when nobody waited
 //
 // In this process, finish ends a grant under its mutex. It ends the holds that are left, and takes the
-// grant out of the renewal engine and out of its owner's table. No other function does that. So an
+// grant out of the renewal engine, the holders of its lock and its owner's table. No other function does that. So an
 // owner's table has a grant from the first request to the end. Whoever ends a grant also sends the
 // request. No goroutine leaves that to another one.
 //

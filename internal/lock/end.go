@@ -25,6 +25,9 @@ func (g *Grant) end(h *Hold) (over bool, err error) {
 	case !limit.IsZero() && !time.Now().Before(limit):
 		g.lose(renew.ErrExpired)
 	default:
+		if g.counts().Writes == 0 {
+			g.manager.holders.reads(g)
+		}
 		g.replan()
 	}
 	h.End(lockerr.ErrReleased)
@@ -89,7 +92,7 @@ func (g *Grant) lose(why error) {
 }
 
 // finish ends the grant with all holds that are left, and takes it out of the books: the renewal
-// engine and its owner's table. The mutex is held.
+// engine, the holders of its lock and its owner's table. The mutex is held.
 func (g *Grant) finish(why error) {
 	g.ended = why
 	for _, h := range g.holds {
@@ -97,6 +100,7 @@ func (g *Grant) finish(why error) {
 	}
 	g.holds = nil
 	g.manager.engine.Remove(&g.Item)
+	g.manager.holders.leave(g)
 	if g.shared != nil {
 		g.shared.forget(g)
 	}

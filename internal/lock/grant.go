@@ -2,6 +2,7 @@ package lock
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/renew"
@@ -34,6 +35,12 @@ type Grant struct {
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
 	untold     bool      // Redis may keep the lock for longer than this process knows of
+
+	// Guarded by the mutex of the manager's holders.
+	entered, writes bool
+	earlier, later  *Grant
+
+	looking atomic.Bool // a question is under way whether Redis has it
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -116,12 +123,13 @@ func (g *Grant) counts() (n script.Counts) {
 	return n
 }
 
-// add makes one more hold of a grant that Redis confirmed, or returns nil if the grant has ended
-// meanwhile. It is in the renewal engine before anybody else knows of it.
+// add makes one more hold of a grant that Redis confirmed. It returns nil if the grant has ended meanwhile, or
+// if another one of this process holds the lock. The hold is in the renewal engine before anybody else knows of
+// it.
 func (g *Grant) add(a acquisition, token int64) *Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended != nil {
+	if g.ended != nil || !g.manager.holders.enter(g, a.read) {
 		return nil
 	}
 	h := &g.first

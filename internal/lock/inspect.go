@@ -91,6 +91,7 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 		return false, Failure(verb, r.Name, &script.UnknownError{Err: errRepeated})
 	}
 	if forced {
+		r.manager.holders.look(r)
 		e := r.event(EventForced)
 		e.Owner = owner
 		r.manager.observe(ctx, e)

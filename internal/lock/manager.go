@@ -54,6 +54,7 @@ type Manager struct {
 	releases  *script.Runner // for releases, with their own bound
 	engine    *renew.Engine
 	queues    *waitqueue.Hub
+	holders   holders
 	keepAlive *keepalive.KeepAlive
 	names     *names.Names
 	session   *session.Session // nil without Settings.Protect

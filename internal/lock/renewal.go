@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/renew"
@@ -37,6 +38,22 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 	}
 	m.observeRenewals(batch, answers)
 	return answers
+}
+
+// look asks Redis aside whether it still has a grant, which otherwise learns that it does not by a renewal, or not
+// before its time is over.
+func (g *Grant) look() {
+	m := g.manager
+	if g.looking.Swap(true) {
+		return
+	}
+	m.life.Go(func() {
+		defer g.looking.Store(false)
+		result, err := m.runner.Run(m.life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
+		if answer := readRenewed(result, err, 1)[0]; answer.Err == nil && !answer.Held {
+			g.Lost(renew.ErrGone)
+		}
+	})
 }
 
 // readRenewed is what one request for n renewals came to.

@@ -36,7 +36,7 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 
 func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opts *Options) (holds []*Hold, blocked int, err error) {
 	for i, r := range refs {
-		if opts.Wait != 0 && m.queues.MustWait(limited, r.queue) {
+		if opts.Wait != 0 && (m.queues.MustWait(limited, r.queue) || m.holders.has(r)) {
 			return nil, i, nil // who comes later stands behind those of this process
 		}
 	}

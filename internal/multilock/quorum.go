@@ -147,6 +147,7 @@ func (g *group) verdict() error {
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", m.where(), e.quarantine))
 		case errors.Is(e.why, lockerr.ErrNotAcquired):
 			refused = append(refused, m.at(e.why))
+		case e.why == lockerr.ErrReleased: // it was granted, and released while it was confirmed: no failure
 		case e.late && unknown:
 			stopped = append(stopped, m.at(e.why))
 		case e.why != nil:

@@ -2,6 +2,7 @@ package kinds_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -171,6 +172,65 @@ func TestUnlockAfterALossThatNobodyNoticedIsErrLost(t *testing.T) {
 		check.Is(s.T, "Unlock", h.Unlock(s.Context()), redlatch.ErrLost)
 		s.Holds("after Unlock", scene.Taken{Hold: next, Way: s.Rival})
 		other.Free(next)
+	})
+}
+
+// Goal: a process never grants to itself what it holds, whatever a server says. Method: the servers forget the
+// lock, as in a failover, and nobody notices. Another owner of the process tries to take it, and then waits for it.
+// It enters when the hold knows that it is lost, which the attempt has asked.
+func TestAProcessDoesNotGrantToItselfWhatItHolds(t *testing.T) {
+	owned := func(k scene.Kind) bool { return k.Lock.HasOwner() }
+	for _, lease := range []time.Duration{0, time.Hour} { // renewed, and fixed
+		var opts []redlatch.LockOption
+		if lease > 0 {
+			opts = append(opts, redlatch.WithLease(lease))
+		}
+		t.Run(fmt.Sprint(lease), func(t *testing.T) {
+			scene.EachThat(t, owned, redlatch.Config{RestartDelay: -1}, func(s *scene.Scene) {
+				if s.Sort == scene.Cohort && lease > 0 {
+					return // which is refused
+				}
+				p := s.Home
+				h := check.Must(p.Lock.Lock(s.Context(), opts...))
+				time.Sleep(time.Second)
+				left := s.Left()
+				_, err := p.Rival.TryLock(s.Context())
+				check.Is(s.T, "TryLock", err, redlatch.ErrNotAcquired)
+				if synctest.Wait(); !h.Valid() {
+					s.Fatal("a question cost the hold:", h.Err())
+				}
+				check.Within(s.T, "what is left", s.Left(), left, left)
+				s.Vanish()
+				_, err = p.Rival.TryLock(s.Context())
+				check.Is(s.T, "TryLock", err, redlatch.ErrNotAcquired)
+				next := make(chan *redlatch.Hold, 1)
+				go func() { next <- check.Must(p.Rival.Lock(s.Context())) }()
+				if s.Sort == scene.Majority { // which takes its lock again
+					time.Sleep(5 * time.Second)
+					_ = h.Unlock(s.Context())
+				}
+				asked := time.Now()
+				second := <-next
+				check.Within(s.T, "the wait", time.Since(asked), 0, 1100*time.Millisecond) // the next keep-alive of a fair waiter
+				if h.Valid() {
+					s.Error("two owners of a process hold the lock")
+				}
+				p.Free(second)
+				_ = h.Unlock(s.Context())
+			})
+		})
+	}
+}
+
+// Goal: who forces a lock of its own process learns at once that it is lost.
+func TestAProcessThatForcesItsOwnLockKnowsThatItIsLost(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		m, opts := s.Client.Mutex("job"), redlatch.WithLease(time.Hour)
+		h := check.Must(m.Lock(s.Limited(), opts))
+		check.Must(m.ForceUnlock(s.Limited()))
+		synctest.Wait()
+		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+		check.Must(m.TryLock(s.Limited(), opts))
 	})
 }
 
