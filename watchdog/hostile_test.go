@@ -170,6 +170,18 @@ func scripts(t *testing.T, server *redistest.Server) (n int) {
 	return n
 }
 
+// Goal: a client with a long lease costs few visits. Method: a lease of 40 s is renewed once in 3 s.
+func TestALongLeaseIsRenewedEveryQuarterOfIt(t *testing.T) {
+	t.Parallel()
+	d := connect(t, redistest.Start(t).Addr())
+	c := newClient(t, d)
+	c.hold("job", 40*time.Second)
+	c.heartbeat()
+	w := run(t, d, watchdog.Config{})
+	eventually(t, func() bool { return w.Stats().Renewals > 0 }, "it is renewed")
+	lasts(t, 3*time.Second, func() bool { return w.Stats().Renewals == 1 }, "it is renewed once")
+}
+
 // Goal: a watchdog that is late says so. Method: its replies take longer than the lease allows.
 func TestAWatchdogThatIsLateSaysSo(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -54,7 +55,7 @@ func (w *Watchdog) round(ctx context.Context, next <-chan time.Time) (due bool) 
 		}
 		w.schedule.change(one.Client, func(r *record) { r.underWay = true })
 		w.visits.Go(func() {
-			v := &visit{Watchdog: w, appointment: one, seen: seen, shortest: noLease}
+			v := &visit{Watchdog: w, appointment: one, seen: seen}
 			defer v.end()
 			v.serve(ctx)
 			if ctx.Err() == nil { // a visit that the end of Run interrupts has not failed
@@ -190,7 +191,7 @@ func (w *Watchdog) visited(v *visit) {
 	} else if v.failure == nil {
 		w.served.Store(true)
 	}
-	lease := max(v.shortest, minLease)
+	lease := max(cmp.Or(v.shortest, noLease), minLease)
 	w.counters.note(func(s *Stats) {
 		s.Skipped += int64(v.skipped)
 		if v.holds > 0 && time.Since(v.due) > lease/4 {

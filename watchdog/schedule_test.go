@@ -2,7 +2,9 @@ package watchdog
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,5 +149,28 @@ func TestWhoIsStalledAgainIsNew(t *testing.T) {
 	}
 	if got := names(s.plan(now, 10)); !slices.Equal(got, []string{"again"}) {
 		t.Errorf("to be visited are %v", got)
+	}
+}
+
+// Goal: the page says how many paused clients three watchdogs can serve. Method: the clients' next visits, by the
+// schedule, use up all visits that the looks may begin.
+func TestThePageSaysHowManyPausedClientsThereMayBe(t *testing.T) {
+	page, err := os.ReadFile("../docs/watchdog.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(string(page)), " ")
+	begins := maxVisits * time.Second / defaultLook // in a second
+	var most []any
+	for _, lease := range []time.Duration{10 * time.Second, 30 * time.Second} {
+		visits := 0.0 // to one client in a second, by the watchdog that serves it and two others
+		for _, mine := range []bool{true, false, false} {
+			r := record{kind: holding, lease: lease, mine: mine}
+			visits += float64(time.Second) / float64(r.at().Sub(r.last))
+		}
+		most = append(most, int(3*float64(begins)/visits)/1000, lease/time.Second)
+	}
+	if want := fmt.Sprintf("about %d,000 paused clients with leases of %d s, or %d,000 with leases of %d s", most...); !strings.Contains(text, want) {
+		t.Errorf("docs/watchdog.md does not say %q", want)
 	}
 }

@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -33,13 +34,13 @@ type visit struct {
 	appointment
 	seen view
 
-	pulse             string // as the session names it
-	keys              int    // of the requests so far
-	holds, skipped    int    // entries that were renewed, and entries that are never renewed
-	shortest, longest time.Duration
-	failure           error // the first error
-	over              bool  // the session was removed
-	large             bool  // it has a place in the lane instead of a slot
+	pulse             string        // as the session names it
+	keys              int           // of the requests so far
+	holds, skipped    int           // entries that were renewed, and entries that are never renewed
+	shortest, longest time.Duration // leases of these entries; 0 if there is none
+	failure           error         // the first error
+	over              bool          // the session was removed
+	large             bool          // it has a place in the lane instead of a slot
 }
 
 // serve renews the client's holds, or removes its session. Its first error is its failure.
@@ -143,7 +144,7 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 			gone = append(gone, e.Key())
 			continue
 		}
-		v.shortest, v.longest = min(v.shortest, e.Lease), max(v.longest, e.Lease)
+		v.shortest, v.longest = min(cmp.Or(v.shortest, e.Lease), e.Lease), max(v.longest, e.Lease)
 		keys, questions = append(keys, e.Key()), append(questions, question{e.Lock, call})
 	}
 	renewed := 0
