@@ -276,7 +276,7 @@ func TestDemoReportsWhatFails(t *testing.T) {
 		fail     func(server *redistest.Server, pids []int)
 		patterns []string
 	}{
-		"Redis":    {func(server *redistest.Server, _ []int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
+		"Redis": {func(server *redistest.Server, _ []int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
 		// The demo itself kills w2.
 		"a worker": {func(_ *redistest.Server, pids []int) { syscall.Kill(pids[0], syscall.SIGTERM) }, []string{`worker w1 \(pid \d+\) ended: signal: terminated`}},
 	} {
