@@ -26,7 +26,7 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.LeftBehind))
 	}
 	if end.Why == "" {
-		t.stay(client, hold, signals)
+		t.stay(hold, signals)
 	}
 	err := hold.Unlock(context.Background())
 	switch {
@@ -64,6 +64,13 @@ const unanswered = "Redis does not answer"
 func (t *task) holderNow(client *redlatch.Client) string {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
+	if t.kind.permits > 0 {
+		n, err := client.PermitSemaphore(t.name).Available(ctx)
+		if err != nil {
+			return unanswered
+		}
+		return fmt.Sprintf("permits that are available now: %d", n)
+	}
 	status, err := readStatus(ctx, client, t.name)
 	switch {
 	case err != nil:

@@ -103,7 +103,7 @@ func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 }
 
 // rivals are flags of which a command line has one at most.
-var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
+var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
 
 // rivalOf returns another flag that is on, or "".
 func rivalOf(flags *pflag.FlagSet, name string) string {

@@ -31,7 +31,7 @@ func newHold() *cobra.Command {
 		Long: `hold waits until it holds the lock NAME, prints its owner, and holds the lock
 until SIGINT, SIGTERM or SIGHUP. It renews the lock. Use it to keep others out
 while you work by hand. For a program use redlatch run, which stops the program
-if the lock is lost.
+if the lock is lost. With --permits it holds a permit of the semaphore NAME.
 
 Exit code:
   0   a signal ended it, and the lock is released
@@ -43,7 +43,10 @@ Exit code:
 		Args:              oneName,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := f.kind.check(cmd.Flags().Changed)
 			switch {
+			case err != nil:
+				return err
 			case f.wait < 0:
 				return exit(exitUsage, "--wait %v: it is negative", f.wait)
 			case f.config.LeaseTime < minLease || f.config.LeaseTime > longest:
@@ -99,8 +102,12 @@ func (f *holdFlags) acquire(ctx context.Context, p *patience, name string) (*red
 	if err != nil {
 		return nil, nil, err
 	}
-	defer p.tellOfWait(ctx, client, name)()
-	hold, err := p.lock(ctx, f.kind.lock(client, name), nil)
+	lock, err := f.kind.lock(ctx, client, name)
+	if err != nil {
+		return client, nil, err
+	}
+	defer p.tellOfWait(ctx, f.kind.waitsFor(client, name))()
+	hold, err := p.lock(ctx, lock, nil)
 	return client, hold, err
 }
 

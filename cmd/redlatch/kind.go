@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"math"
+
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
@@ -11,6 +15,7 @@ type kind struct {
 	shared    bool // the read side of a read-write lock
 	exclusive bool // its write side
 	fair      bool // the fair mutex
+	permits   int  // one permit of so many; 0: it takes a lock
 }
 
 func (k *kind) register(cmd *cobra.Command) {
@@ -18,17 +23,49 @@ func (k *kind) register(cmd *cobra.Command) {
 	flags.BoolVar(&k.shared, "shared", false, "take the read side of a read-write lock: many readers, or one writer")
 	flags.BoolVar(&k.exclusive, "exclusive", false, "take the write side of a read-write lock")
 	flags.BoolVar(&k.fair, "fair", false, "take a fair lock, which serves all machines in the order of arrival")
+	flags.IntVar(&k.permits, "permits", 0, "take one of `N` permits instead of a lock, so that at most N run at a time")
 }
 
-// lock is the lock called name.
-func (k *kind) lock(client *redlatch.Client, name string) redlatch.Lock {
-	switch {
-	case k.shared:
-		return client.RWMutex(name).RLocker()
-	case k.exclusive:
-		return client.RWMutex(name)
-	case k.fair:
-		return client.FairMutex(name)
+// check refuses a number of permits that cannot be.
+func (k *kind) check(set func(flag string) bool) error {
+	if set("permits") && (k.permits < 1 || k.permits > math.MaxInt32) {
+		return exit(exitUsage, "--permits %d: from 1 to %d", k.permits, math.MaxInt32)
 	}
-	return client.Mutex(name)
+	return nil
+}
+
+// lock is the lock called name. It asks Redis for the number of permits alone.
+func (k *kind) lock(ctx context.Context, client *redlatch.Client, name string) (redlatch.Lock, error) {
+	switch {
+	case k.permits > 0:
+		return client.PermitSemaphore(name).Locker(), k.agree(ctx, client, name)
+	case k.shared:
+		return client.RWMutex(name).RLocker(), nil
+	case k.exclusive:
+		return client.RWMutex(name), nil
+	case k.fair:
+		return client.FairMutex(name), nil
+	}
+	return client.Mutex(name), nil
+}
+
+// agree makes the semaphore, or reports that it has another number of permits.
+func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) error {
+	made, err := client.PermitSemaphore(name).TrySetPermits(ctx, k.permits)
+	if made || err != nil {
+		return err
+	}
+	size, err := sizeOf(ctx, client, name)
+	if err == nil && size != k.permits {
+		return exit(exitUsage, "semaphore %q has %d permits, and not %d: redlatch permits --set %d changes it", name, size, k.permits, k.permits)
+	}
+	return err
+}
+
+// waitsFor says what a wait is for, "" if nobody has it any more.
+func (k *kind) waitsFor(client *redlatch.Client, name string) func(context.Context) string {
+	if k.permits == 0 {
+		return heldFirst(client, name)
+	}
+	return func(context.Context) string { return fmt.Sprintf("a permit of %q: all %d are in use", name, k.permits) }
 }

@@ -108,9 +108,8 @@ func permanent(err error) bool {
 // untilTold is after how much of a wait a user at a terminal is told who holds the lock.
 const untilTold = time.Second
 
-// tellOfWait says who holds a lock, or the first of several, at a terminal and if the wait lasts.
-// The caller ends it with the wait.
-func (p *patience) tellOfWait(ctx context.Context, client *redlatch.Client, names ...string) (end func()) {
+// tellOfWait says at a terminal what a wait is for, if the wait lasts. The caller ends it with the wait.
+func (p *patience) tellOfWait(ctx context.Context, what func(context.Context) string) (end func()) {
 	if p.quiet || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return func() {}
 	}
@@ -119,8 +118,8 @@ func (p *patience) tellOfWait(ctx context.Context, client *redlatch.Client, name
 	go func() {
 		defer close(ended)
 		for pause.For(ctx, untilTold) == nil {
-			if statuses, held, err := lookAt(ctx, client, names); err == nil && held >= 0 {
-				tell(fmt.Errorf("waiting for lock %q: it is %s", names[held], describe(statuses[held])))
+			if text := what(ctx); text != "" {
+				tell(errors.New("waiting for " + text))
 				return
 			}
 		}

@@ -79,7 +79,7 @@ func newRoot(out io.Writer) *cobra.Command {
 		Args:                       noVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
+	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
 	root.SetOut(out)
 	root.SetVersionTemplate("redlatch {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))

@@ -26,6 +26,10 @@ the lock. It does so if the hold is lost, or if Redis does not confirm the hold
 in time. A second process, the switch, does it even if redlatch is killed or
 paused. ps shows the switch as rl-switch.
 
+With --permits N, at most N of these commands run at a time, on all machines.
+Each takes a permit of the semaphore NAME, which the first one makes. Redis has
+one number of permits: a command with another N is refused.
+
 The command has a process group of its own. redlatch passes SIGHUP, SIGINT,
 SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 on to that group. When the command ends,
 redlatch stops the rest of the group. The command's environment has
@@ -76,7 +80,7 @@ func newRun() *cobra.Command {
 		Use:               "run [flags] NAME [--] COMMAND [ARGUMENT…]",
 		Short:             "Run a command under a lock, and stop it if the lock is lost",
 		Long:              runHelp,
-		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab",
+		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab\n  redlatch run --permits 3 encoders -- ./encode.sh       # three at a time",
 		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := f.task(cmd, args)
@@ -163,7 +167,10 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		f.killAfter = supervise.KillAfter(span)
 	}
 	late := supervise.CheckKillAfter(f.killAfter, span)
+	wrong := f.kind.check(set)
 	switch {
+	case wrong != nil:
+		return nil, wrong
 	case cmd.ArgsLenAtDash() == 1 && len(args) < 2:
 		return nil, exit(exitUsage, "there is no command after --")
 	case cmd.ArgsLenAtDash() != 1 && (cmd.ArgsLenAtDash() >= 0 || len(args) < 2 || strings.HasPrefix(args[1], "-")):

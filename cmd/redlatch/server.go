@@ -86,6 +86,9 @@ func (s *server) tellDefault() {
 
 // failed gives an error of the library the exit code that it deserves.
 func failed(err error) error {
+	if known, is := errors.AsType[*exitError](err); is {
+		return known
+	}
 	var config *redlatch.ConfigError
 	if errors.As(err, &config) || errors.Is(err, redlatch.ErrInvalidName) {
 		return &exitError{exitUsage, err}

@@ -13,14 +13,14 @@ import (
 // what is missing. Both holds are then left to it, and this process is not needed any more. If
 // Redis would end the lock later, this process waits and releases: a TTL is never lowered. If it
 // is killed meanwhile, or told to end, the lock lasts longer than it has to, and never shorter.
-func (t *task) stay(client *redlatch.Client, hold *redlatch.Hold, signals <-chan os.Signal) {
+func (t *task) stay(hold *redlatch.Hold, signals <-chan os.Signal) {
 	end := t.acquired.Add(t.atLeast)
 	rest := time.Until(end)
 	if rest <= 0 || hold.Err() != nil {
 		return
 	}
 	if hold.Deadline().Before(end) {
-		more, err := t.kind.lock(client, t.name).Lock(t.owner, redlatch.WithLease(max(rest, minLease)), redlatch.WithWait(0))
+		more, err := t.lock.Lock(t.owner, redlatch.WithLease(max(rest, minLease)), redlatch.WithWait(0))
 		if err == nil {
 			more.Detach()
 			hold.Detach()

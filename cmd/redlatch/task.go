@@ -21,7 +21,8 @@ type task struct {
 	limits    supervise.Limits
 	config    redlatch.Config
 	options   []redlatch.LockOption
-	fixed     bool            // the lease is not renewed
+	fixed     bool // the lease is not renewed
+	lock      redlatch.Lock
 	owner     context.Context // with --at-least: the one under which the lock was taken
 	acquired  time.Time
 	// unanswered says that Redis did not answer at the end.
@@ -72,8 +73,7 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 	if err != nil {
 		return nil, nil, err
 	}
-	lock := t.kind.lock(client, t.name)
-	outer, deadline, err := t.inherited.find(ctx, client, t.name)
+	outer, deadline, err := t.outer(ctx, client)
 	switch {
 	case err != nil:
 		return client, nil, err
@@ -83,18 +83,30 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 	case outer != nil:
 		return client, nil, errNested(outer)
 	}
-	endTelling := t.patience.tellOfWait(ctx, client, t.name)
+	if t.lock, err = t.kind.lock(ctx, client, t.name); err != nil {
+		return client, nil, failed(err)
+	}
+	endTelling := t.patience.tellOfWait(ctx, t.kind.waitsFor(client, t.name))
 	if t.atLeast > 0 {
 		ctx = client.WithOwner(ctx)
 		t.owner = context.WithoutCancel(ctx)
 	}
-	hold, err := t.patience.lock(ctx, lock, t.options)
+	hold, err := t.patience.lock(ctx, t.lock, t.options)
 	endTelling()
 	if err != nil {
 		return client, nil, t.notAcquired(err)
 	}
 	t.acquired = time.Now()
 	return client, hold, nil
+}
+
+// outer is the hold of this lock under which this process runs already, or nil. Each command takes a permit of its
+// own.
+func (t *task) outer(ctx context.Context, client *redlatch.Client) (*inheritedHold, time.Time, error) {
+	if t.kind.permits > 0 {
+		return nil, time.Time{}, nil
+	}
+	return t.inherited.find(ctx, client, t.name)
 }
 
 // runUnder becomes the command, under an inherited hold. The redlatch that has the hold

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -89,7 +90,7 @@ func (f *waitFlags) run(ctx context.Context, out io.Writer, p *patience, names [
 
 // untilFree looks until all locks are free, or the patience is over. It returns what it saw last.
 func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *patience, names []string) ([]redlatch.Status, error) {
-	defer p.tellOfWait(ctx, client, names...)()
+	defer p.tellOfWait(ctx, heldFirst(client, names...))()
 	for {
 		statuses, held, err := lookAt(ctx, client, names)
 		switch {
@@ -123,6 +124,17 @@ func lookAt(ctx context.Context, client *redlatch.Client, names []string) (statu
 		}
 	}
 	return statuses, held, nil
+}
+
+// heldFirst says how the first of several locks that is held is held, "" if none is.
+func heldFirst(client *redlatch.Client, names ...string) func(context.Context) string {
+	return func(ctx context.Context) string {
+		statuses, held, err := lookAt(ctx, client, names)
+		if err != nil || held < 0 {
+			return ""
+		}
+		return fmt.Sprintf("lock %q: it is %s", names[held], describe(statuses[held]))
+	}
 }
 
 // The times between two requests: short enough for a script, and long enough for a

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/protocol"
+)
+
+// permitsFlags are the flags of permits.
+type permitsFlags struct {
+	server server
+	set    int
+	add    int
+}
+
+func newPermits() *cobra.Command {
+	var f permitsFlags
+	cmd := &cobra.Command{
+		Use:   "permits (--set N | --add N) NAME",
+		Short: "Change how many permits a semaphore has",
+		Long: `permits changes how many permits the semaphore NAME has, and prints how many are
+available then. Permits in use stay with their holders. If fewer are left than
+are in use, nobody gets one until enough have been released.
+
+--set is for permits with a lease, as of run --permits. It makes a semaphore
+that does not exist.
+
+--add adds permits, and removes them if N is negative. Use it for a semaphore
+without leases, to put back what a dead process had taken. Redis knows neither
+who that was nor how many they were. A latch looks the same: --add would change
+its count.
+
+Exit code:
+  0   the number was changed, or was so already
+  2   the command line is wrong
+  70  Redis failed, or the key is no semaphore`,
+		Example:           "  redlatch permits --set 5 encoders\n  redlatch permits --add 2 connections",
+		Args:              oneName,
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	f.server.register(cmd)
+	flags.IntVar(&f.set, "set", 0, "the semaphore has `N` permits from now on")
+	flags.IntVar(&f.add, "add", 0, "it has `N` more permits")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch set, add := flags.Changed("set"), flags.Changed("add"); {
+		case set == add:
+			return exit(exitUsage, "one of --set and --add: redlatch %s", cmd.Use)
+		case set && f.set < 0:
+			return exit(exitUsage, "--set %d: it is negative", f.set)
+		}
+		client, err := f.server.connect(cmd.Context(), redlatch.Config{})
+		if err != nil {
+			return err
+		}
+		defer closeClient(client)
+		if err := f.change(cmd.Context(), client, args[0], flags.Changed("set")); err != nil {
+			return failed(err)
+		}
+		n, err := client.PermitSemaphore(args[0]).Available(cmd.Context())
+		if err != nil {
+			return failed(err)
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: permits available: %d\n", protocol.Show(args[0]), n)
+		return err
+	}
+	return cmd
+}
+
+// change changes the number of permits. Two changes at a time add up.
+func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name string, set bool) error {
+	s, more := client.PermitSemaphore(name), f.add
+	if set {
+		made, err := s.TrySetPermits(ctx, f.set)
+		if made || err != nil {
+			return err
+		}
+		size, err := sizeOf(ctx, client, name)
+		if err != nil {
+			return err
+		}
+		more = f.set - size
+	}
+	if more == 0 {
+		return nil
+	}
+	return s.AddPermits(ctx, more)
+}
+
+// sizeOf is how many permits a semaphore has, available or in use.
+func sizeOf(ctx context.Context, client *redlatch.Client, name string) (int, error) {
+	i, err := inspect.New(client.Driver(), inspect.Config{})
+	if err != nil {
+		return 0, err
+	}
+	c, err := i.Counter(ctx, name)
+	return c.Size(), err
+}
