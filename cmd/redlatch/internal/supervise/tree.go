@@ -65,11 +65,12 @@ func (t *processTree) gone(where scope) bool {
 	return len(t.left(where)) == 0
 }
 
-// stop stops everybody for a while, as a process may be starting another just now.
+// stop stops everybody for a while, as a process may be starting another just now. A scan is not cut off: on a
+// busy machine each would end before the last ones.
 func (t *processTree) stop(within time.Duration) {
 	t.still = true
 	for limit := time.Now().Add(within); ; time.Sleep(pollTick) {
-		t.signal(anywhere, limit, unix.SIGSTOP)
+		t.signal(anywhere, limit.Add(patience), unix.SIGSTOP)
 		if !t.running() || passed(limit, time.Now()) {
 			return
 		}
