@@ -2,8 +2,9 @@ package supervise
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
-	"strconv"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -65,22 +66,100 @@ func TestLongALargeTreeIsGoneBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-// TestLongMargins prints the table of docs/decisions/0043-a-margin-grows-with-its-work.md.
+// crowd is one line of the table of margins.
+type crowd struct {
+	n     int
+	lease time.Duration
+}
+
+var (
+	crowds = []int{0, 100, 1000, 5000}
+	leases = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second}
+)
+
+// TestLongMargins writes the table of docs/decisions/0043-a-margin-grows-with-its-work.md: rounds in a random
+// order, for a time, with and without four processes beside them that take all the processor that they get.
 func TestLongMargins(t *testing.T) {
-	rounds, _ := strconv.Atoi(os.Getenv("REDLATCH_MARGINS"))
-	if rounds == 0 {
-		t.Skip("REDLATCH_MARGINS says how many rounds for each line")
+	limit, err := time.ParseDuration(os.Getenv("REDLATCH_MARGINS"))
+	if err != nil {
+		t.Skip("REDLATCH_MARGINS says for how long, such as 1h")
 	}
-	for _, n := range []int{0, 100, 1000, 5000} {
-		for _, lease := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 30 * time.Second} {
-			for _, protect := range []bool{false, true} {
-				least := lease
-				for range rounds {
-					least = min(least, marginOf(t, n, lease, protect))
-				}
-				fmt.Printf("| %d | %v | %v | %v |\n", n, lease, protect, least.Round(time.Millisecond))
+	found := make(map[crowd]*[4]margins)
+	for began := time.Now(); time.Since(began) < limit; {
+		for _, n := range rand.Perm(len(crowds) * len(leases) * 4) {
+			c, column := crowd{crowds[n/4%4], leases[n/16]}, n%4
+			if found[c] == nil {
+				found[c] = new([4]margins)
 			}
+			found[c][column].add(c.round(t, column >= 2, column%2 == 1))
+			fmt.Fprintln(os.Stderr, c, column, found[c][column].String(), time.Since(began).Round(time.Second))
 		}
+	}
+	fmt.Println("| Descendants | Lease | killed | killed, loaded | stopped | stopped, loaded |\n|--:|--:|--:|--:|--:|--:|")
+	rounds := 0
+	for _, n := range crowds {
+		for _, lease := range leases {
+			fmt.Printf("| %d | %v ", n, lease)
+			for _, m := range found[crowd{n, lease}] {
+				rounds += m.rounds
+				fmt.Printf("| %v ", &m)
+			}
+			fmt.Println("|")
+		}
+	}
+	fmt.Println(rounds, "rounds")
+}
+
+// margins are those of several rounds.
+type margins struct {
+	rounds int
+	least  time.Duration
+}
+
+func (m *margins) add(margin time.Duration) {
+	if m.rounds == 0 || margin < m.least {
+		m.least = margin
+	}
+	m.rounds++
+}
+
+func (m *margins) String() string { return m.least.Round(time.Millisecond).String() }
+
+// round is one round: the hold is not renewed any more, at some moment. Of a protected one the holder is
+// paused then, and the tree is to be stopped. It returns how long before the deadline that was.
+func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration) {
+	t.Helper()
+	t.Run("", func(t *testing.T) { // so that nothing of it is left
+		if loaded {
+			burn(t)
+		}
+		s := supervise(t, Limits{Lease: c.lease, KillAfter: KillAfter(c.lease), Protect: protect}, crowdOf(c.n))
+		s.awaitReady()
+		deadline := s.renewed(c.lease, after(time.Second+rand.N(min(c.lease, 4*time.Second))))
+		if !protect {
+			margin = deadline.Sub(s.tree.AwaitGone(c.lease + 20*time.Second))
+			return
+		}
+		s.command.Process.Signal(unix.SIGSTOP)
+		time.Sleep(time.Until(deadline) - c.lease*11/20)
+		awaitFrozen(t, s)
+		margin = time.Until(deadline)
+		s.command.Process.Kill()
+		s.tree.AwaitGone(20 * time.Second)
+		<-s.exited
+	})
+	return margin
+}
+
+// burn takes all the processor that it gets, until the end of the test.
+func burn(t *testing.T) {
+	t.Helper()
+	for range 4 {
+		loop := exec.Command("sh", "-c", "while :; do :; done")
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { loop.Process.Kill(); loop.Wait() })
 	}
 }
 

@@ -18,6 +18,7 @@ type process struct {
 	// stopped says that it stands still: by a signal, in the hands of a debugger, or in the kernel,
 	// where a signal to stop takes effect before it goes on.
 	stopped bool
+	threads int // 0 if that is not known
 	handle  int // a file that stands for this process alone, 0 if there is none
 }
 
@@ -55,35 +56,65 @@ func readProcesses() ([]process, error) {
 }
 
 // readChildren reads the numbers of a process's children. Each thread has its own.
-func readChildren(pid int) ([]int, error) {
-	folder := fmt.Sprintf("/proc/%d/task", pid)
-	threads, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, err
+func readChildren(p process) ([]int, error) {
+	threads := []string{strconv.Itoa(p.pid)}
+	folder := "/proc/" + threads[0] + "/task"
+	if p.threads != 1 {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return nil, err
+		}
+		threads = nil
+		for _, entry := range entries {
+			threads = append(threads, entry.Name())
+		}
 	}
 	var children []int
 	known := false // older kernels have no such lists
 	for _, thread := range threads {
-		text, err := os.ReadFile(folder + "/" + thread.Name() + "/children") // it may have ended
+		text, err := readText(folder + "/" + thread + "/children") // it may have ended
 		known = known || err == nil
-		for _, word := range strings.Fields(string(text)) {
+		for word := range strings.FieldsSeq(text) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				children = append(children, pid)
 			}
 		}
 	}
 	if !known {
-		return nil, fmt.Errorf("process %d: no list of its children", pid)
+		return nil, fmt.Errorf("process %d: no list of its children", p.pid)
 	}
 	return children, nil
 }
 
 func readProcess(pid int) (process, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := readText("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return process{}, err
 	}
-	return parseProcess(pid, string(text))
+	return parseProcess(pid, text)
+}
+
+// readText reads a file of /proc, of which there may be thousands to read and little time: os.ReadFile
+// takes several times as long.
+func readText(path string) (string, error) {
+	file, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(file)
+	var page [4096]byte
+	for text := []byte(nil); ; {
+		n, err := unix.Read(file, page[:])
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return "", err
+		case n == 0:
+			return string(text), nil
+		default:
+			text = append(text, page[:n]...)
+		}
+	}
 }
 
 // parseProcess reads the line that stands in /proc/PID/stat. The second field is a name
@@ -94,11 +125,14 @@ func parseProcess(pid int, line string) (process, error) {
 	if end < 0 || len(fields) < 20 {
 		return process{}, fmt.Errorf("process %d: its state is unreadable: %q", pid, line)
 	}
-	state, threads := fields[0], fields[17]
+	state := fields[0]
 	p := process{identity: identity{pid: pid}, stopped: strings.Contains("TtD", state)}
-	// Of a process whose first thread has ended, and others have not, the first line says Z.
-	p.ended = state == "X" || state == "Z" && threads == "1"
 	var err error
+	if p.threads, err = strconv.Atoi(fields[17]); err != nil {
+		return process{}, err
+	}
+	// Of a process whose first thread has ended, and others have not, the first line says Z.
+	p.ended = state == "X" || state == "Z" && p.threads == 1
 	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
 		return process{}, err
 	}

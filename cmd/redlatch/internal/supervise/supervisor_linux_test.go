@@ -110,7 +110,7 @@ func TestAProcessNameCannotLieAboutItsParent(t *testing.T) {
 	t.Parallel()
 	line := "42 (x) S 1 1 (y)) S 7 8 9 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 123456 1 1\n"
 	p, err := parseProcess(42, line)
-	if want := (process{identity: identity{42, 123456}, parent: 7, group: 8}); err != nil || p != want {
+	if want := (process{identity: identity{42, 123456}, parent: 7, group: 8, threads: 1}); err != nil || p != want {
 		t.Errorf("%+v, %v, want %+v", p, err, want)
 	}
 	for _, bad := range []string{"", "42 (x", "42 (x) S 1", strings.Replace(line, " 7 8 ", " x 8 ", 1), strings.Replace(line, "123456", "-1", 1)} {

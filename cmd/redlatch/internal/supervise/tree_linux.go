@@ -61,9 +61,9 @@ func (r root) descendants(all []process) []process {
 // walk visits the living descendants, parents first, until visit returns false. It reads no process
 // beside them. So it is quick, however many others there are, but may miss one while others come and go.
 func (r root) walk(visit func(process) bool) error {
-	for open := []int{r.self}; len(open) > 0; open = open[1:] {
-		parent := open[0]
-		children, err := readChildren(parent)
+	for open := []process{{identity: identity{pid: r.self}}}; len(open) > 0; open = open[1:] {
+		parent := open[0].pid
+		children, err := readChildren(open[0])
 		if err != nil && parent == r.self {
 			return err
 		}
@@ -77,7 +77,7 @@ func (r root) walk(visit func(process) bool) error {
 			if err != nil || r.others[p.identity] {
 				continue
 			}
-			open = append(open, pid)
+			open = append(open, p)
 			if !p.ended && !visit(p) {
 				return nil
 			}
