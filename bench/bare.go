@@ -209,8 +209,8 @@ func rawPermits(name string) (first []driver.Command, p pair) {
 func rawSemaphore(name string) (first []driver.Command, p pair) {
 	s, owner := script.NewSemaphore(name, protocol.Plain), "00000000-0000-4000-8000-000000000000"
 	r := script.Request{Record: protocol.RequestKey(name, owner, 1), Number: 1, Keep: time.Minute}
-	first, p = scripts(s.Acquire(1, r), s.Add(1, r))
-	p.number = 6 // EVALSHA digest 2 counter record permits number
+	first, p = scripts(s.Acquire(r, 1), s.Add(1, r))
+	p.number = 5 // EVALSHA digest 2 counter record number
 	return append(first, command(name, "SET", name, "1")), p
 }
 

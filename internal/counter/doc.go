@@ -24,8 +24,13 @@
 //
 // # Waiting
 //
-// Only the first waiter of a process for one semaphore asks (package waitqueue). The next one asks at
-// once if permits are left, and otherwise when a message comes, at a local release, or at the poll cap.
+// Only the first waiter of a process for one semaphore asks (package waitqueue), for itself and for those behind it. The
+// server serves them in their order, until one wants more than is left. The next one asks at once if all were served, and
+// otherwise when a message comes, at a local release, or at the poll cap. Between any two lines of it this can happen:
+//
+//	a waiter leaves          the one that asks puts its permits back, aside
+//	the one that asks fails  a cancellation puts the permits of all back. The others ask for themselves
+//
 // Waiters for a latch are asked for together: one answer serves all who waited when it was asked for.
 //
 // # Goroutines

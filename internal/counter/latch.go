@@ -58,7 +58,7 @@ func (l Latch) Wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return l.notAcquired(ctx, waiting)
 	}
-	w := l.manager.Queues().JoinShared(l.queue, seen(false), true)
+	w := l.manager.Queues().JoinShared(l.queue, seen(false), false)
 	w.Deadline, _ = ctx.Deadline()
 	defer w.Leave()
 	over, err := w.Wait(ctx, func(next waitqueue.Step) (over bool, err error) {

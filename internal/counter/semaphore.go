@@ -151,8 +151,8 @@ func (s Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
 	if ctx.Err() != nil {
 		return false, s.notAcquired(ctx, acquiring)
 	}
-	left, err := s.take(ctx, n)
-	return err == nil && left >= 0, err
+	have, err := s.take(ctx, n)
+	return have > 0, err
 }
 
 const acquiring = "acquire permits of"
@@ -167,28 +167,30 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 		return s.notAcquired(ctx, acquiring)
 	}
 	if !s.manager.Queues().MustWait(ctx, s.queue) {
-		if left, err := s.take(ctx, n); err != nil || left >= 0 {
+		if have, err := s.take(ctx, n); err != nil || have > 0 {
 			return err
 		}
 	}
-	w := s.manager.Queues().JoinShared(s.queue, nil, false)
+	own := &want{n, make(chan bool, 1)}
+	w := s.manager.Queues().JoinShared(s.queue, own, true)
 	w.Deadline, _ = ctx.Deadline()
-	over, err := w.Wait(ctx, func(waitqueue.Step) (over bool, _ error) {
-		left, err := s.take(ctx, n)
+	over, err := w.Wait(ctx, func(next waitqueue.Step) (over bool, err error) {
+		got, over := next.Result.(served)
+		if !over {
+			over, got.next, err = s.takeFor(ctx, n, w.Batch())
+		}
 		switch {
 		case err != nil:
 			return true, err
-		case left > 0:
-			w.Enter(time.Time{})
-		case left == 0:
-			w.Enter(s.nap())
+		case over:
+			w.Enter(got.next)
 		default:
-			w.Tried(s.nap())
+			w.Tried(got.next)
 		}
-		return left >= 0, nil
+		return over, nil
 	})
 	if !over {
-		err = s.unanswered(ctx, acquiring)
+		return s.leave(ctx, w, own)
 	}
 	if err != nil {
 		w.Leave() // the next one asks
@@ -196,25 +198,85 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 	return err
 }
 
-// take asks for n permits once. It returns how many are left, a negative number if it got none. After
-// an error nothing was taken, unless it is ErrUnknownOutcome.
-func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
+// want is what a waiter wants.
+type want struct {
+	n    int
+	back chan bool // tells a waiter that has left whether what was taken for it is put back
+}
+
+// served tells a waiter that another one has taken its permits as well, and when the next one is to ask.
+type served struct{ next time.Time }
+
+// takeFor takes permits for a waiter that wants n, and for those behind it. Next is when the first that has none is to ask.
+// After an error those behind it ask for themselves.
+func (s Semaphore) takeFor(ctx context.Context, n int, batch []*waitqueue.Waiter) (first bool, next time.Time, err error) {
+	wants := []int{n}
+	for _, w := range batch {
+		wants = append(wants, w.Value.(*want).n)
+	}
+	have, err := s.take(ctx, wants...)
+	if err == nil && have < len(wants) {
+		next = s.nap()
+	}
+	for i, w := range batch {
+		own := w.Value.(*want)
+		switch {
+		case i+1 < have:
+			if !w.Complete(served{next}, true) {
+				s.putBack(own)
+			}
+		case !w.Unclaim():
+			own.back <- !errors.Is(err, lockerr.ErrUnknownOutcome)
+		}
+	}
+	return have > 0, next, err
+}
+
+// putBack puts back, aside, what was taken for a waiter that has left.
+func (s Semaphore) putBack(w *want) {
 	r := s.begin(s.key)
-	result, err := s.manager.Runner().Run(ctx, s.calls.Acquire(n, r.Request))
+	s.insist(r, r.began, s.calls.Add(w.n, r.Request).Sourced(), func(_ script.Result, err error) {
+		s.gave(s.key, w.n)
+		s.manager.Queues().Wake(s.queue, nil)
+		w.back <- err == nil
+	})
+}
+
+// leave ends a wait, because ctx has ended or the client closes. What was taken by then counts.
+func (s Semaphore) leave(ctx context.Context, w *waitqueue.Waiter, own *want) error {
+	claimed := w.Leave()
+	if _, served := w.Next(time.Now()).Result.(served); served {
+		return nil
+	}
+	if claimed && !pause.Within(lock.Grace, own.back) {
+		return s.failure(ctx, acquiring, lockerr.ErrUnknownOutcome)
+	}
+	return s.unanswered(ctx, acquiring)
+}
+
+// take asks once for what each of several waiters wants. It returns how many of them, from the first on, have it. After
+// an error nobody has, unless it is ErrUnknownOutcome.
+func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error) {
+	r := s.begin(s.key)
+	result, err := s.manager.Runner().Run(ctx, s.calls.Acquire(r.Request, wants...))
+	taken := 0
 	if err == nil {
-		left, err = script.ReadTaken(result.Reply)
+		taken, err = script.ReadTaken(result.Reply)
 	}
 	_, unknown := errors.AsType[*script.UnknownError](err)
-	if err == nil && left >= 0 || !unknown && !result.Repeated {
+	if taken > 0 || !unknown && !result.Repeated {
 		s.end(r)
-		if err == nil && left >= 0 {
-			s.took(s.key, n)
+		if taken > 0 {
+			s.took(s.key, taken)
 		}
-		return left, s.refusal(ctx, err)
+		for ; taken > 0 && have < len(wants); have++ {
+			taken -= wants[have]
+		}
+		return have, s.refusal(ctx, err)
 	}
-	undone := s.cancel(n, r)
+	undone := s.cancel(r)
 	if err == nil || !unknown || pause.Within(lock.Grace, undone) {
-		return left, s.refusal(ctx, lock.Bare(err))
+		return 0, s.refusal(ctx, lock.Bare(err))
 	}
 	return 0, s.failure(ctx, acquiring, err)
 }
@@ -222,9 +284,9 @@ func (s Semaphore) take(ctx context.Context, n int) (left int, err error) {
 // cancel undoes, aside, a request that was given up, or that was sent more than once and refused. It
 // tells whether nothing is left of it. After a long pause of the process nobody knows that, because the
 // record may have expired.
-func (s Semaphore) cancel(n int, r request) <-chan bool {
+func (s Semaphore) cancel(r request) <-chan bool {
 	undone := make(chan bool, 1)
-	s.insist(r, time.Now(), s.calls.Cancel(n, r.Request).Sourced(), func(result script.Result, err error) {
+	s.insist(r, time.Now(), s.calls.Cancel(r.Request).Sourced(), func(result script.Result, err error) {
 		putBack := false
 		if err == nil {
 			putBack, err = script.ReadCancelled(result.Reply)

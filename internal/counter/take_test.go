@@ -19,16 +19,16 @@ func TestWhatBecomesOfARequestForPermits(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits   string
 		fates     []embedded.Fate
-		left      int   // 1, or negative for none
+		have      int   // waiters
 		err       error // nil: no error
 		cancelled int   // cancellations that were sent
 		after     string
 	}{
 		"granted":                                {"3", []embedded.Fate{arrives}, 1, nil, 0, "1"},
-		"refused":                                {"1", []embedded.Fate{arrives}, -1, nil, 0, "1"},
+		"refused":                                {"1", []embedded.Fate{arrives}, 0, nil, 0, "1"},
 		"granted, and the reply lost":            {"3", []embedded.Fate{embedded.Unanswered, arrives}, 1, nil, 0, "1"},
 		"lost, and then granted":                 {"3", []embedded.Fate{embedded.Lost, arrives}, 1, nil, 0, "1"},
-		"lost, and then refused":                 {"1", []embedded.Fate{embedded.Lost, arrives}, -1, nil, 1, "1"},
+		"lost, and then refused":                 {"1", []embedded.Fate{embedded.Lost, arrives}, 0, nil, 1, "1"},
 		"no counter":                             {"x", []embedded.Fate{arrives}, 0, lockerr.ErrWrongType, 0, "x"},
 		"lost, and then no counter":              {"x", []embedded.Fate{embedded.Lost, arrives}, 0, lockerr.ErrWrongType, 1, "x"},
 		"granted, and refused when it is sought": {"3", []embedded.Fate{embedded.Unanswered, answers("ERR no"), arrives}, 0, errors.ErrUnsupported, 1, "3"},
@@ -48,10 +48,10 @@ func TestWhatBecomesOfARequestForPermits(t *testing.T) {
 					sent++
 					return fate(ctx, words, send)
 				})
-				left, err := job.take(s.Context(), 2)
+				have, err := job.take(s.Context(), 2)
 				switch {
-				case c.err == nil && (err != nil || left != c.left):
-					t.Errorf("%d are left, %v; want %d", left, err, c.left)
+				case c.err == nil && (err != nil || have != c.have):
+					t.Errorf("%d have permits, %v; want %d", have, err, c.have)
 				case c.err == errors.ErrUnsupported && (err == nil || errors.Is(err, lockerr.ErrUnknownOutcome)):
 					t.Errorf("the error is %v, want that of the server", err)
 				case c.err != nil && c.err != errors.ErrUnsupported && !errors.Is(err, c.err):
@@ -72,7 +72,7 @@ func (s *stage) teach(job Semaphore) {
 	if _, err := job.take(s.Context(), 1); err != nil {
 		s.Fatal(err)
 	}
-	<-job.cancel(1, job.begin(job.key))
+	<-job.cancel(job.begin(job.key))
 }
 
 // Goal: a request without an answer is undone before its caller is told, if the server answers a
@@ -145,12 +145,12 @@ func TestACancellationKnowsWhetherNothingIsLeft(t *testing.T) {
 				s.with("job", "3")
 				r := job.begin("job")
 				if c.took {
-					if _, err := job.manager.Runner().Run(s.Context(), job.calls.Acquire(1, r.Request)); err != nil {
+					if _, err := job.manager.Runner().Run(s.Context(), job.calls.Acquire(r.Request, 1)); err != nil {
 						s.Fatal(err)
 					}
 				}
 				r.began = r.began.Add(-c.age)
-				if undone := <-job.cancel(1, r); undone != c.undone || s.number("job") != "3" {
+				if undone := <-job.cancel(r); undone != c.undone || s.number("job") != "3" {
 					t.Errorf("undone is %v with %s permits left, want %v and 3", undone, s.number("job"), c.undone)
 				}
 			})
@@ -165,7 +165,7 @@ func TestACancellationIsOneCommand(t *testing.T) {
 	story(t, func(s *stage) {
 		job := s.mine.Semaphore("job")
 		sent := s.then(arrives)
-		if undone := <-job.cancel(1, job.begin("job")); !undone || sent.Load() != 1 {
+		if undone := <-job.cancel(job.begin("job")); !undone || sent.Load() != 1 {
 			t.Errorf("undone is %v after %d commands, want one", undone, sent.Load())
 		}
 	})
@@ -183,7 +183,7 @@ func TestACancellationWithoutAnAnswerEnds(t *testing.T) {
 			story(t, func(s *stage) {
 				job := s.mine.Semaphore("job")
 				s.then(embedded.Frozen)
-				undone := job.cancel(1, job.begin("job"))
+				undone := job.cancel(job.begin("job"))
 				time.Sleep(10 * time.Second)
 				if len(undone) > 0 {
 					t.Error("it ended before")

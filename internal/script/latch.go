@@ -32,7 +32,7 @@ func (l Latch) CountDown(r Request) Call {
 }
 
 // ReadCountedDown reads the reply of CountDown: the count that is left.
-func ReadCountedDown(r driver.Reply) (int, error) { return readCount(latchCountDownScript, r, 0) }
+func ReadCountedDown(r driver.Reply) (int, error) { return readCount(latchCountDownScript, r) }
 
 // Read reads the count. ReadCounter reads the reply.
 func (l Latch) Read() Call { return counterReadScript.call(1, l.Key) }

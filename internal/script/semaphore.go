@@ -43,19 +43,23 @@ func NewSemaphore(name string, via protocol.Messages) Semaphore {
 	return Semaphore{Key: name, Channel: protocol.SemaphoreChannel(name), Via: via}
 }
 
-// Acquire takes n permits, or none. ReadTaken reads the reply.
-func (s Semaphore) Acquire(n int, r Request) Call {
-	return semaphoreAcquireScript.call(2, s.Key, r.Record, strconv.Itoa(n), r.number(), millis(r.Keep))
+// Acquire takes what each of several waiters wants, in their order, until it does not fit. ReadTaken reads the reply.
+func (s Semaphore) Acquire(r Request, wants ...int) Call {
+	words := []string{s.Key, r.Record, r.number(), millis(r.Keep)}
+	for _, n := range wants {
+		words = append(words, strconv.Itoa(n))
+	}
+	return semaphoreAcquireScript.call(2, words...)
 }
 
 // Cancel undoes an Acquire that was not answered. ReadCancelled reads the reply.
-func (s Semaphore) Cancel(n int, r Request) Call {
-	return semaphoreCancelScript.call(2, s.Key, r.Record, strconv.Itoa(n), r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked())
+func (s Semaphore) Cancel(r Request) Call {
+	return semaphoreCancelScript.call(2, s.Key, r.Record, r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked())
 }
 
 // Add puts n permits back, or changes by n how many there are. ReadAdded reads the reply.
 func (s Semaphore) Add(n int, r Request) Call {
-	return s.change(semaphoreAddScript, r, strconv.Itoa(n), r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked())
+	return s.change(semaphoreAddScript, r, r.number(), millis(r.Keep), strconv.Itoa(n), s.Channel, s.Via.Unlocked())
 }
 
 // Drain takes all permits that are available. ReadDrained reads the reply.
@@ -80,12 +84,11 @@ func (s Semaphore) change(script *source, r Request, words ...string) Call {
 // Read reads the counter. ReadCounter reads the reply.
 func (s Semaphore) Read() Call { return counterReadScript.call(1, s.Key) }
 
-// ReadTaken reads the reply of Acquire: how many permits are left. It is negative if fewer than asked
-// for were available.
-func ReadTaken(r driver.Reply) (int, error) { return readCount(semaphoreAcquireScript, r, -1) }
+// ReadTaken reads the reply of Acquire: how many permits were taken for all.
+func ReadTaken(r driver.Reply) (int, error) { return readCount(semaphoreAcquireScript, r) }
 
 // ReadDrained reads the reply of Drain: how many permits were taken.
-func ReadDrained(r driver.Reply) (int, error) { return readCount(semaphoreDrainScript, r, 0) }
+func ReadDrained(r driver.Reply) (int, error) { return readCount(semaphoreDrainScript, r) }
 
 // ReadCancelled reads the reply of Cancel: whether permits had been taken.
 func ReadCancelled(r driver.Reply) (bool, error) { return readFlag(semaphoreCancelScript, r) }
@@ -119,10 +122,10 @@ func ReadCounter(r driver.Reply) (int, error) {
 	return int(found[0].Int), err
 }
 
-// readCount reads a reply that is a number, of which least is the lowest.
-func readCount(s *source, r driver.Reply, least int64) (int, error) {
+// readCount reads a reply that is a number, and not a negative one.
+func readCount(s *source, r driver.Reply) (int, error) {
 	n := number(r)
-	if n < least {
+	if n < 0 {
 		return 0, unexpected(s, r)
 	}
 	return int(n), nil

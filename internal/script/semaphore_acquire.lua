@@ -1,23 +1,24 @@
--- semaphore_acquire: take permits, all or none.
+-- semaphore_acquire: take permits for several waiters, in their order, each all or none.
 --
 -- KEYS[1]  the counter of available permits
 -- KEYS[2]  the record of the request
--- ARGV[1]  how many, at least 1
--- ARGV[2]  the number of the request
--- ARGV[3]  how long the record is kept, in milliseconds
+-- ARGV[1]  the number of the request
+-- ARGV[2]  how long the record is kept, in milliseconds
+-- ARGV[3+] how many each waiter wants, at least 1
 --
 -- Replies
---   n >= 0           taken; n are left
---   -1               fewer are available; nothing changed
+--   n > 0            taken for the first waiters together; the next one wants more than are left
+--   0                fewer are available than the first one wants; nothing changed
 --   -9               a later request of the same slot was carried out; nothing changed
 --   error NOTLOCK    the key is no counter; nothing changed
 --   error WRONGTYPE  the key is no string; nothing changed
 --
--- Redisson: tryAcquireAsync of RedissonSemaphore, which takes once more when it is repeated.
+-- Redisson: tryAcquireAsync of RedissonSemaphore, for one waiter, which takes once more when it is
+-- repeated.
 
-local counter, take = KEYS[1], tonumber(ARGV[1])
+local counter = KEYS[1]
 
-local before = answered(KEYS[2], ARGV[2])
+local before = answered(KEYS[2], ARGV[1])
 if before then
   return before
 end
@@ -25,8 +26,14 @@ local permits, refused = count(counter)
 if refused then
   return refused
 end
-if (permits or 0) < take then
-  return -1
+local take = 0
+for i = 3, #ARGV do
+  if take + ARGV[i] > (permits or 0) then
+    break
+  end
+  take = take + ARGV[i]
 end
-write(counter, permits - take, KEYS[2], ARGV[2], permits - take, ARGV[3])
-return permits - take
+if take > 0 then
+  write(counter, permits - take, KEYS[2], ARGV[1], take, ARGV[2])
+end
+return take

@@ -3,9 +3,9 @@
 -- KEYS[1]  the counter of available permits
 -- KEYS[2]  the record of the request
 -- KEYS[3]  of leased permits: those in use
--- ARGV[1]  how many are added; a negative number takes permits away, also those that are in use
--- ARGV[2]  the number of the request
--- ARGV[3]  how long the record is kept, in milliseconds
+-- ARGV[1]  the number of the request
+-- ARGV[2]  how long the record is kept, in milliseconds
+-- ARGV[3]  how many are added; a negative number takes permits away, also those that are in use
 -- ARGV[4]  the channel on which waiters listen
 -- ARGV[5]  the plan that announces permits
 --
@@ -26,7 +26,7 @@
 
 local counter = KEYS[1]
 
-local before = answered(KEYS[2], ARGV[2])
+local before = answered(KEYS[2], ARGV[1])
 if before then
   return before
 end
@@ -34,10 +34,10 @@ local permits, refused = count(counter)
 if refused then
   return refused
 end
-local left = (permits or 0) + ARGV[1]
+local left = (permits or 0) + ARGV[3]
 if left > 2147483647 or left < -2147483648 then
-  return remember(KEYS[2], ARGV[2], -4, ARGV[3])
+  return remember(KEYS[2], ARGV[1], -4, ARGV[2])
 end
 forget(KEYS[3], permits)
-write(counter, left, KEYS[2], ARGV[2], 0, ARGV[3])
+write(counter, left, KEYS[2], ARGV[1], 0, ARGV[2])
 return announce_count(ARGV[4], ARGV[5], left)

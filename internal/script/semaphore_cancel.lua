@@ -3,11 +3,10 @@
 --
 -- KEYS[1]  the counter of available permits
 -- KEYS[2]  the record of the request
--- ARGV[1]  how many permits it asked for
--- ARGV[2]  its number
--- ARGV[3]  how long the record is kept, in milliseconds
--- ARGV[4]  the channel on which waiters listen
--- ARGV[5]  the plan that announces permits
+-- ARGV[1]  the number of the request
+-- ARGV[2]  how long the record is kept, in milliseconds
+-- ARGV[3]  the channel on which waiters listen
+-- ARGV[4]  the plan that announces permits
 --
 -- Replies
 --   1                the permits had been taken and were put back
@@ -15,14 +14,14 @@
 --   error NOTLOCK    the key is no counter; nothing changed
 --   error WRONGTYPE  the key is no string; nothing changed
 --
--- If the counter is gone, so are its permits. Announces by ARGV[5] on ARGV[4] how many are available
+-- If the counter is gone, so are its permits. Announces by ARGV[4] on ARGV[3] how many are available
 -- when permits were put back.
 --
 -- Redisson has no such thing.
 
 local counter = KEYS[1]
 
-local before = answered(KEYS[2], ARGV[2])
+local before = answered(KEYS[2], ARGV[1])
 if before == too_late then
   return 0
 end
@@ -30,11 +29,10 @@ local permits, refused = count(counter)
 if refused then
   return refused
 end
-if not before or before < 0 or not permits then
-  remember(KEYS[2], ARGV[2], -1, ARGV[3])
+if not before or before == 0 or not permits then
+  remember(KEYS[2], ARGV[1], 0, ARGV[2])
   return 0
 end
-local left = permits + ARGV[1]
-write(counter, left, KEYS[2], ARGV[2], -1, ARGV[3])
-announce_count(ARGV[4], ARGV[5], left)
+write(counter, permits + before, KEYS[2], ARGV[1], 0, ARGV[2])
+announce_count(ARGV[3], ARGV[4], permits + before)
 return 1

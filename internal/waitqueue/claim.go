@@ -7,9 +7,9 @@ import (
 )
 
 // Batch claims the readers right behind w, to be asked for in the same request as w. Complete
-// must be called for each of them. It returns nil if w is not a reader, or not the contender. Of those that
-// ask for one of several places, it claims twice as many after each request that was granted, and none after one that
-// was not.
+// must be called for each of them. It returns nil if w is not a reader, or not the contender. If the batch
+// grows, it claims twice as many after each request that was granted. After one that was not, it claims none of those that
+// ask for one of several places, and otherwise one: whether it is served says whether anything is left.
 func (w *Waiter) Batch() []*Waiter {
 	if !w.reader {
 		return nil
@@ -22,6 +22,8 @@ func (w *Waiter) Batch() []*Waiter {
 	most := maxBatch
 	if w.queue.places {
 		most = w.queue.batch
+	} else if w.queue.grows {
+		most = min(w.queue.batch+1, maxBatch)
 	}
 	var batch []*Waiter
 	for _, next := range w.queue.waiters[slices.Index(w.queue.waiters, w)+1:] {
@@ -60,7 +62,7 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 	if w.left {
 		return false
 	}
-	if granted && !q.places && q.front() != w {
+	if granted && !q.shared && q.front() != w {
 		// Those in front of w are readers too. If they were refused a moment before, no message
 		// will wake them, because w holds the lock now.
 		q.wake()
@@ -68,6 +70,16 @@ func (w *Waiter) Complete(result any, granted bool) bool {
 	w.result = result
 	signal.Send(w.woken)
 	return true
+}
+
+// Unclaim ends the claim of a waiter that the contender has asked for in vain. The waiter goes on as if nobody had asked,
+// and the next batch is smaller. It reports false if the waiter has left.
+func (w *Waiter) Unclaim() bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.claimed, w.told = false, false
+	w.queue.batch = max(w.queue.batch-1, 0)
+	return !w.left
 }
 
 // The hub's mutex is held in all that follows.

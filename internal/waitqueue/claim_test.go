@@ -214,7 +214,7 @@ func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
-		join := func(value string) *waitqueue.Waiter { return h.JoinShared(channel, value, true) }
+		join := func(value string) *waitqueue.Waiter { return h.Join(channel, value, true) }
 		first, second := join("first"), join("second")
 		for _, w := range []*waitqueue.Waiter{first, second} {
 			if w == first && h.Release(channel, nil, true) != first || w == second && len(first.Batch()) != 1 {
@@ -231,6 +231,54 @@ func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
 		}
 		if h.Release(channel, nil, true) != first || len(first.Batch()) != 1 {
 			t.Error("a waiter that goes on waiting is not claimed")
+		}
+	})
+}
+
+// Goal: a batch that grows is as large as what is served. It claims one waiter at least, twice as many after each request
+// that served all, and fewer after one that served a part. Method: rounds, each with the number of waiters that are served.
+func TestABatchGrowsWhileItIsServed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(t)
+		var ws []*waitqueue.Waiter
+		for i := range 100 {
+			ws = append(ws, h.JoinShared(channel, i, true))
+		}
+		for round, r := range []struct{ claims, served int }{{1, 0}, {1, 1}, {2, 2}, {2, 3}, {4, 5}, {8, 5}, {8, 1}, {2, 3}} {
+			if !ws[0].Next(time.Now()).Try {
+				t.Fatalf("round %d: the front does not ask", round)
+			}
+			batch := ws[0].Batch()
+			if len(batch) != r.claims {
+				t.Fatalf("round %d: %d were claimed, want %d", round, len(batch), r.claims)
+			}
+			for i, w := range batch {
+				if i+1 < r.served {
+					w.Complete("served", true)
+				} else if !w.Unclaim() {
+					t.Errorf("round %d: waiter %d has left", round, i)
+				}
+			}
+			if r.served == 0 {
+				ws[0].Tried(time.Now())
+				continue
+			}
+			for _, w := range ws[:r.served] {
+				w.Next(time.Now()) // of which the first has none
+				w.Enter(time.Time{})
+			}
+			ws = ws[r.served:]
+		}
+		if h.Release(channel, nil, true) != nil {
+			t.Error("a release hands over to one waiter")
+		}
+		claimed := ws[0].Batch()[0]
+		if !claimed.Leave() || claimed.Unclaim() {
+			t.Error("a waiter that has left goes on waiting")
+		}
+		for _, w := range ws {
+			w.Leave()
 		}
 	})
 }

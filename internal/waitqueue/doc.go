@@ -86,7 +86,9 @@
 //
 // The permits of a semaphore are different (Hub.JoinShared): there may be one left for a second
 // waiter of this process while the first one has a permit. So a message of another process wakes the
-// contender in any case. An echo does not, because the local release hands over or wakes by itself.
+// contender in any case. An echo does not, because the local release hands over or wakes by itself. One
+// request asks for the contender and for those behind it. It serves all of them (a latch), or the first of
+// them: then the number of those that it asks for follows the number of those that are served.
 //
 // # Waiters that poll
 //

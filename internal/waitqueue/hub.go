@@ -162,15 +162,16 @@ func (h *Hub) Join(key string, value any, reader bool) *Waiter {
 }
 
 // JoinShared is Join for what has several places, such as the permits of a semaphore: a holder does
-// not keep others out, so messages count while this process holds some.
-func (h *Hub) JoinShared(key string, value any, reader bool) *Waiter {
-	return h.join(key, value, reader, queue{shared: true}, Backoff{})
+// not keep others out, so messages count while this process holds some. The waiters are asked for in one request, which
+// serves all of them, or as many as it can if the batch grows.
+func (h *Hub) JoinShared(key string, value any, grows bool) *Waiter {
+	return h.join(key, value, true, queue{shared: true, grows: grows}, Backoff{})
 }
 
 // JoinPlaces is JoinShared for what each waiter asks for by a request of its own, such as a leased permit. Each release
 // is handed over to a waiter. While requests are granted, more and more waiters are asked for together (Waiter.Batch).
 func (h *Hub) JoinPlaces(key string, value any) *Waiter {
-	return h.join(key, value, true, queue{shared: true, places: true}, Backoff{})
+	return h.join(key, value, true, queue{shared: true, places: true, grows: true}, Backoff{})
 }
 
 // Watch adds a waiter that asks for nothing. It only wants to know when the lock may have changed.
@@ -185,7 +186,7 @@ func (h *Hub) join(key string, value any, reader bool, as queue, b Backoff) *Wai
 	if q == nil {
 		q = h.open(key)
 	}
-	q.shared, q.places = as.shared, as.places
+	q.shared, q.places, q.grows = as.shared, as.places, as.grows
 	w := &Waiter{Value: value, Backoff: b, reader: reader, hub: h, queue: q, woken: make(chan struct{}, 1), since: time.Now()}
 	if v, ok := value.(interface{ Joined(w *Waiter) }); ok {
 		v.Joined(w)

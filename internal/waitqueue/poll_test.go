@@ -39,7 +39,7 @@ func TestTheHubPollsForWaitersThatBringNoBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, s := open(t)
 		h.Backoff = spin.Backoff
-		for _, w := range []*waitqueue.Waiter{h.Join("a", 1, false), h.JoinShared("b", 1, true), h.Watch("c", waitqueue.Backoff{})} {
+		for _, w := range []*waitqueue.Waiter{h.Join("a", 1, false), h.JoinShared("b", 1, false), h.Watch("c", waitqueue.Backoff{})} {
 			tried(t, w, far())
 			if took := nextTurn(t, w); took > ms {
 				t.Errorf("the first pause is %v", took)

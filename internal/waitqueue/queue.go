@@ -14,7 +14,8 @@ type queue struct {
 	waiters    []*Waiter // [0] is the contender
 	shared     bool      // a holder does not keep others out (Hub.JoinShared)
 	places     bool      // several can hold, each by a request of its own (Hub.JoinPlaces)
-	batch      int       // with places: how many the contender asks for beside itself; 0: none is known to be free
+	grows      bool      // a request may serve a part of its batch
+	batch      int       // if it grows: for how many others the contender asks; 0: nothing is known to be free
 	missed     bool      // a reason to ask came while somebody else asked for all waiters
 	subscribed bool      // the contender was woken after the channel was subscribed
 
@@ -83,7 +84,7 @@ func (q *queue) wake() {
 	q.ignored = false
 	w := q.front()
 	if w == nil {
-		q.missed = true
+		q.missed = len(q.waiters) > 0
 		return
 	}
 	w.tryAt = time.Time{}
@@ -105,8 +106,11 @@ func (q *queue) front() *Waiter {
 // for does so by itself.
 func (q *queue) claimable() *Waiter {
 	most := 1
-	if q.places {
+	switch {
+	case q.places:
 		most = maxClaimed
+	case q.shared: // what a release puts back may be for several, or for none
+		return nil
 	}
 	front := q.front()
 	for _, w := range q.waiters[:min(most, len(q.waiters))] {

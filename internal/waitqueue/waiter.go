@@ -210,10 +210,10 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 	if granted {
 		w.startHolding()
 		q.granted()
-		if q.places && !w.asked.IsZero() { // by its own request
+		if q.grows && !w.asked.IsZero() { // by its own request
 			q.batch = min(2*q.batch+1, maxBatch)
 		}
-		if q.batch > 0 {
+		if q.places && q.batch > 0 {
 			until = time.Time{}
 		}
 	}

@@ -187,9 +187,9 @@ func (c *counters) request(i int, e effect) *request {
 	q, call, n := question{op: opCount, who: i, number: e.number}, script.Call{}, c.verbs[e.verb].n
 	switch v := c.verbs[e.verb].verb; {
 	case e.undoing:
-		q.op, call = opUndo, semaphore.Cancel(n, r)
+		q.op, call = opUndo, semaphore.Cancel(r)
 	case v == take:
-		call = semaphore.Acquire(n, r)
+		call = semaphore.Acquire(r, n)
 	case v == put:
 		call = semaphore.Add(n, r)
 	case v == drain:
@@ -229,7 +229,7 @@ func (c *counters) run(at *tally, r *request) (said int, fault string) {
 func (c *counters) read(s *tally, i int, said int) string {
 	one := &s.senders[i]
 	v, happened := c.verbs[one.last.verb], one.last.happened && !one.last.undone
-	granted := said >= 0 && (v.verb != drain && v.verb != set || said > 0)
+	granted := said > 0 || said == 0 && (v.verb == put || v.verb == countDown)
 	switch {
 	case one.last.undoing && happened:
 		return "what was cancelled stays taken"

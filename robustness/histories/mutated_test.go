@@ -51,7 +51,7 @@ func TestABrokenServerIsSeen(t *testing.T) {
 		{"a free mutex is refused", "mutex", mutation.In("acquire", "if not found and count", "if not found and "+often+" then\n  return {100, 'x:1'}\nend\nif not found and count")},
 		{"a free read-write lock is refused", "read-write lock", mutation.In("rw_acquire", "-- A reader without", "if not mode and "+often+" then\n  return {100, 'x:1'}\nend\n-- A")},
 		{"an available permit is refused", "permits", mutation.In("permit_acquire", "not score and left < 1", "not score and (left < 1 or "+often+")")},
-		{"available permits are refused", "permits that nobody owns", mutation.In("semaphore_acquire", "(permits or 0) < take", "(permits or 0) < take or "+often)},
+		{"available permits are refused", "permits that nobody owns", mutation.In("semaphore_acquire", "> (permits or 0)", "> (permits or 0) or "+often)},
 		{"a drain leaves a permit", "permits that nobody owns", mutation.In("semaphore_drain", "write(counter, 0, KEYS[2], ARGV[1], permits, ARGV[2])\nreturn permits", "write(counter, 1, KEYS[2], ARGV[1], permits - 1, ARGV[2])\nreturn permits - 1")},
 		{"more is drained than there is", "permits that nobody owns", mutation.In("semaphore_drain", "permits, ARGV[2])\nreturn permits", "permits + 1, ARGV[2])\nreturn permits + 1")},
 		{"an extra holder is shown", "mutex", mutation.In("status", "return reply", "reply[#reply + 1] = 'x:1'\nreply[#reply + 1] = '1'\nreturn reply")},

@@ -40,6 +40,7 @@ var numbers = []number{
 	{"docs/from-rueidislock.md", "`Config\\.LeaseTime`\\. Default: (\\w+)", "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/getting-started.md", `A lease lasts (\d+ seconds)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/shutdown.md", `ended. Default: (\w+)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
+	{"docs/semaphores.md", `permits in less than (\d+ ms)`, "tests/counters/manywaiters_test.go", `took > (.*) \{`},
 	{"docs/shutdown.md", `in the background for (two minutes) at least`, "internal/counter/*.go", `repeated = (.*)`},
 	{"docs/shutdown.md", `Default of either timeout: (\d+s)`, "*.go", `c\.ReleaseTimeout, (.*)\)`},
 
