@@ -86,8 +86,8 @@ func (m *Mutex) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 }
 
 // TryLock takes the mutex if it is free, and does not wait. It asks Redis once and
-// may overtake waiters. While another owner of this client holds the mutex, TryLock fails and asks
-// nothing. For errors and effects see Lock.
+// may overtake waiters. While another owner of this client holds the mutex, TryLock fails without an
+// answer from Redis. For errors and effects see Lock.
 func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return m.client.acquire(ctx, m.kind, &m.ref, 0, opts)
 }

@@ -96,11 +96,13 @@ func (h *holders) has(r *Ref) bool {
 	return h.latest[r.key.lock] != nil
 }
 
-// look has each holder of a lock look whether Redis still has it.
+// look has the holders of a lock look whether Redis still has it: so many readers at most. The others learn of a loss
+// by their renewals.
 func (h *holders) look(r *Ref) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for g := h.latest[r.key.lock]; g != nil; g = g.earlier {
+	g := h.latest[r.key.lock]
+	for n := 0; g != nil && n < 100; n, g = n+1, g.earlier {
 		g.look()
 	}
 }
