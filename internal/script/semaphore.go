@@ -45,7 +45,7 @@ func NewSemaphore(name string, via protocol.Messages) Semaphore {
 
 // Acquire takes what each of several waiters wants, in their order, until it does not fit. ReadTaken reads the reply.
 func (s Semaphore) Acquire(r Request, wants ...int) Call {
-	words := []string{s.Key, r.Record, r.number(), millis(r.Keep)}
+	words := append(make([]string, 0, 8), s.Key, r.Record, r.number(), millis(r.Keep)) // on the stack, for few waiters
 	for _, n := range wants {
 		words = append(words, strconv.Itoa(n))
 	}
