@@ -89,7 +89,7 @@ func (cb Callbacks) await(work context.Context, h *redlatch.Hold, returned chan 
 			case left > cb.StepDown:
 				soon.Reset(left - cb.StepDown)
 			case left > 0:
-				return fmt.Errorf("leader of %q steps down %v before its lease ends, which could not be renewed: %w", h.Name(), left, redlatch.ErrLost)
+				return fmt.Errorf("leader of %q steps down %v before its lease ends, which was not renewed: %w", h.Name(), left, redlatch.ErrLost)
 			default: // A watchdog may have kept a hold whose time is over here. The hold itself finds that out.
 				soon.Reset(cb.StepDown)
 			}

@@ -47,7 +47,7 @@ type Job struct {
 
 	// AtMost is how long a run may take. After that its context ends, with redlatch.ErrLost, and the lock
 	// is free (redlatch.WithMaxHold). It is not needed for machines that die, because their leases end. It
-	// must not be shorter than AtLeast. Default: no limit.
+	// must not be shorter than AtLeast. Default: redlatch.Config.MaxHold, or no limit.
 	AtMost time.Duration
 
 	// Observe gets every event. Run calls it in its own goroutine, so it must not block. Default: none.

@@ -252,17 +252,21 @@ func TestAJobThatOverruns(t *testing.T) {
 	})
 }
 
+// Goal: a run has a longest time. Method: one machine has it from its job, the other one from its client.
 func TestARunHasALongestTime(t *testing.T) {
 	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
 		f := newFleet(s, 2, time.Hour)
-		for _, m := range f.machines {
-			m.job.AtMost = 40 * time.Second
-		}
+		f.machines[0].job.AtMost = 40 * time.Second
+		f.machines[1].lock = s.Client(redlatch.Config{MaxHold: 40 * time.Second}).Mutex("job")
 		f.start(t)
 		time.Sleep(10*time.Minute + 50*time.Second)
 		f.once(t, 10)
-		for _, m := range f.machines {
-			for _, e := range m.seen(schedule.Ran) {
+		for i, m := range f.machines {
+			ran := m.seen(schedule.Ran)
+			if len(ran) == 0 {
+				t.Errorf("machine %d has run nothing", i)
+			}
+			for _, e := range ran {
 				if !errors.Is(e.Err, redlatch.ErrLost) || e.Took > 40*time.Second || e.Took < 39*time.Second {
 					t.Errorf("a run: %+v", e)
 				}
