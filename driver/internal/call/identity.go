@@ -49,10 +49,8 @@ func (i Identity) Known() bool { return i.known }
 // RunID is the server's run_id, "" if it does not tell.
 func (i Identity) RunID() string { return i.run }
 
-// Same says that two connections lead to one server process.
+// Same says that two connections lead to one server process. One that tells its run_id and one that does not
+// are two.
 func (i Identity) Same(other Identity) bool {
-	if i.run != "" && other.run != "" {
-		return i.run == other.run
-	}
-	return i.address == other.address
+	return i.run == other.run && (i.run != "" || i.address == other.address)
 }
