@@ -2,11 +2,15 @@ package call
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
 // maxAside is how many calls of foreign code may be under way at a time. Each may last for ever.
 const maxAside = 16
+
+// errGoexit is the result of foreign code that does not return.
+var errGoexit = errors.New("a dialer, or a function for credentials, has ended its goroutine")
 
 // Aside runs foreign code: a dialer, or a function for credentials. Nobody relies on its regard for a
 // context.
@@ -30,15 +34,18 @@ func Run[T any](ctx context.Context, a Aside, f func() (T, error), late func(T))
 	done, gone := make(chan result), make(chan struct{})
 	defer close(gone)
 	go func() {
-		made, err := f()
-		<-a.places
-		select {
-		case done <- result{made, err}:
-		case <-gone:
-			if err == nil {
-				late(made)
+		r := result{err: errGoexit}
+		defer func() {
+			<-a.places
+			select {
+			case done <- r:
+			case <-gone:
+				if r.err == nil {
+					late(r.made)
+				}
 			}
-		}
+		}()
+		r.made, r.err = f()
 	}()
 	select {
 	case r := <-done:
