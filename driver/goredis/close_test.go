@@ -1,13 +1,17 @@
 package goredis_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/goredis"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -62,11 +66,17 @@ func TestAClientThatIsClosedEndsItsDrivers(t *testing.T) {
 		t.Errorf("a call outlived the client by %v: %v", time.Since(began), err)
 	}
 	within(t, l.Done(), "the end of the listener")
-	for way, send := range ways(d) {
-		err := send(t.Context(), command("PING")).Err
-		if !errors.Is(err, driver.ErrNotSent) || !errors.Is(err, redis.ErrClosed) {
-			t.Errorf("%s: error %v, want that the client is closed", way, err)
+	began = time.Now()
+	for range 5 {
+		for way, send := range ways(d) {
+			err := send(t.Context(), command("PING")).Err
+			if !errors.Is(err, driver.ErrNotSent) || !errors.Is(err, redis.ErrClosed) {
+				t.Errorf("%s: error %v, want that the client is closed", way, err)
+			}
 		}
+	}
+	if took := time.Since(began); took > soon/3 {
+		t.Errorf("20 refusals took %v", took)
 	}
 	if _, err := d.Listen(t.Context(), driver.Events{}); !errors.Is(err, driver.ErrNotSent) {
 		t.Errorf("Listen: %v", err)
@@ -85,5 +95,29 @@ func TestAClusterClientThatIsClosedEndsItsDrivers(t *testing.T) {
 		err := send(t.Context(), command("INCR", key)).Err
 		wantNotSent(t, err)
 		t.Logf("%s: %v", way, err)
+	}
+}
+
+// Goal: Close answers the calls that wait for a connection. Method: the dialer hangs, and there is no other limit.
+func TestCloseAnswersTheCallsThatWait(t *testing.T) {
+	t.Parallel()
+	release, dials := make(chan struct{}), make(chan struct{}, 100)
+	t.Cleanup(func() { close(release) })
+	d, err := goredis.New(dial(t, &redis.Options{Addr: "name:1", Dialer: func(context.Context, string, string) (net.Conn, error) {
+		dials <- struct{}{}
+		<-release
+		return nil, errors.New("too late")
+	}}), goredis.WithCommandTimeout(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan error, 10)
+	for range cap(answers) {
+		go func() { answers <- d.Do(context.Background(), command("PING")).Err }()
+	}
+	<-dials
+	d.Close()
+	for range cap(answers) {
+		wantNotSent(t, drivercheck.Within(t, answers, "the answer to a call"))
 	}
 }

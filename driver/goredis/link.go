@@ -69,6 +69,9 @@ func (n *node) keep(l *link, wait time.Duration) {
 	}
 	n.link, n.wait = nil, 0
 	if !l.ready {
+		if errors.Is(err, redis.ErrClosed) { // it stays closed: a longer pause spares no server
+			n.backoff.Reset()
+		}
 		n.wait = n.backoff.Next()
 		for _, s := range n.queue {
 			s.finish(err)
