@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +70,17 @@ func TestAddressesThatOnlyTheClientKnows(t *testing.T) {
 	d := open(t, clusterClient(t, options))
 	for _, s := range c.Servers {
 		do(t, d, "INCR", c.KeyAt(t, s))
+	}
+}
+
+// Goal: a cluster whose servers do not tell their addresses is refused by an error that says so.
+func TestServersWithoutAddressesAreExplained(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 1, 0)
+	c.Servers[0].CLI(t, "CONFIG", "SET", "cluster-preferred-endpoint-type", "unknown-endpoint")
+	_, err := goredis.New(until(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})), goredis.WithCommandTimeout(time.Second))
+	if err == nil || !strings.Contains(err.Error(), "unknown-endpoint") || errors.Is(err, redis.Nil) {
+		t.Errorf("error %v, want one that names unknown-endpoint", err)
 	}
 }
 
