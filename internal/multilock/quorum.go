@@ -1,6 +1,7 @@
 package multilock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,15 +81,26 @@ func (g *group) vote(limited context.Context) bool {
 	return g.await(limited, granted, held)
 }
 
-// ask asks for one member. For how long its server does not count is asked after the grant, so
+// ask asks for one member, and once more if its link has moved meanwhile.
+func (g *group) ask(i int) {
+	joined, err := g.join(i)
+	if errors.Is(err, errMoved) {
+		joined, err = g.join(i)
+	}
+	if !joined {
+		g.miss(i, err)
+	}
+}
+
+// join takes a member in if it is granted. For how long its server does not count is asked after the grant, so
 // that a restart between the two shows. What a quarantined server grants is kept for a majority
 // that others make: then nobody else has one that it could have forgotten.
-func (g *group) ask(i int) {
+func (g *group) join(i int) (joined bool, err error) {
 	m := g.Set.Members[i]
+	before := m.runID()
 	h, err := m.Ref.Acquire(g.under, &g.each[i])
 	if err != nil {
-		g.miss(i, err)
-		return
+		return false, err
 	}
 	var quarantine time.Duration
 	err = g.inside(i, func() (err error) {
@@ -96,15 +108,15 @@ func (g *group) ask(i int) {
 		return err
 	})
 	if err == nil {
-		err = g.oneServer(i)
+		err = cmp.Or(m.moved(before), g.oneServer(i))
 	}
 	if quarantine > 0 && m.reenters(h) {
 		quarantine = 0
 	}
-	if err != nil || !g.add(i, h, quarantine) {
+	if joined = err == nil && g.add(i, h, quarantine); !joined {
 		_ = h.Unlock(g.caller)
-		g.miss(i, err)
 	}
+	return joined, err
 }
 
 // reenters says that the owner of a member holds a quorum that the member is part of. Nobody else

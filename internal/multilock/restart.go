@@ -59,14 +59,33 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	return max(m.Restart.Delay-m.age(infoField(reply.Str, "run_id"), uptime, asked), 0), nil
 }
 
+// runID is the run of the server that the member's link leads to, "" if its driver does not know.
+func (m Member) runID() (id string) {
+	if d, ok := m.Driver.(driver.Identified); ok {
+		id = d.RunID()
+	}
+	return id
+}
+
+var errMoved = errors.New("the connection led to another server meanwhile")
+
+// moved is the error of a grant after which the link does not lead to the same run of a server as before: nobody
+// knows whether that server gave it.
+func (m Member) moved(before string) error {
+	if before != "" && m.runID() != before {
+		return fmt.Errorf("redlatch: lock %q on %s: %w", m.Ref.Name, m.where(), errMoved)
+	}
+	return nil
+}
+
 // identified notes which run of a server it is, if its driver knows. A driver that does not is asked once by
 // INFO: it cannot say that its address leads elsewhere by now.
 func (m Member) identified() bool {
-	if d, ok := m.Driver.(driver.Identified); ok {
-		m.age(d.RunID(), 0, time.Now())
-		return true
+	_, knows := m.Driver.(driver.Identified)
+	if knows {
+		m.age(m.runID(), 0, time.Now())
 	}
-	return m.run.Load() != nil
+	return knows || m.run.Load() != nil
 }
 
 // information asks the member's server for what it says of itself, and says when. A connection that is cut is no

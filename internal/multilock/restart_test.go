@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,5 +139,44 @@ func TestOneRunIsOneServer(t *testing.T) {
 		if refused != one {
 			t.Errorf("member %d is one with another: %v", i, refused)
 		}
+	}
+}
+
+// onTheMove is a driver that knows which run of a server its link leads to.
+type onTheMove struct {
+	*site
+	run atomic.Int64
+}
+
+func (d *onTheMove) RunID() string { return fmt.Sprint("run", d.run.Load()) }
+
+// Goal: a grant does not count as one of another server than the one that gave it. Otherwise one server could count
+// twice. Method: the link of the only member moves after so many grants.
+func TestAGrantOfAFormerServerDoesNotCount(t *testing.T) {
+	t.Parallel()
+	for moves, want := range []error{nil, nil, errMoved} {
+		story(t, 1, func(s *stage) {
+			s.teach()
+			at, left, grants := s.sites[0], int64(moves), 0
+			d := &onTheMove{site: at}
+			at.Server.Driver, at.Restart.Delay = d, -1
+			at.Spoil(func(_ context.Context, _ []string, send func() driver.Reply) driver.Reply {
+				free := !at.holds("job")
+				reply := send()
+				if free && at.holds("job") {
+					if grants++; left > d.run.Load() {
+						d.run.Add(1)
+					}
+				}
+				return reply
+			})
+			h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+			if !errors.Is(err, want) || err == nil && want != nil || grants != min(moves+1, 2) {
+				t.Errorf("%d moves: %d grants and the error %v, want %v", moves, grants, err, want)
+			}
+			if err == nil {
+				s.unlock(h)
+			}
+		})
 	}
 }
