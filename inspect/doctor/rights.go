@@ -32,6 +32,7 @@ const (
 	forReplicas = "WithReplicas"
 	forProtect  = "Config.Protect"
 	forCohorts  = "WithCohort with WithFencing"
+	forPermits  = "semaphores and latches"
 	forCluster  = "a Cluster"
 )
 
@@ -44,6 +45,7 @@ const (
 		"lindex 0; llen; lpop; lpos x; lrange 0 0; lrem 0 x; ltrim 0 0; rpush x; " +
 		"zadd 0 x; zcard; zmscore x; zrangebyscore 0 0; zrem x; zrevrange 0 0; zscore x"
 	ofProtect = "hscan 0; hstrlen x; zcount 0 0; zrangebyscore 0 0"
+	ofPermits = "incrby 1; mset x; zcount 0 0; zrange 0 0; zremrangebyscore 0 0"
 	ofCluster = "asking; cluster|info; cluster|nodes; cluster|slots"
 )
 
@@ -65,6 +67,9 @@ func probes(cfg Config, sharded, shards bool) (all []probe) {
 	add(forMessages, "publish 0; subscribe; unsubscribe", protocol.LockChannel(name), "&redisson_*:{"+cfg.Prefix+"*")
 	add(forNames, "client|list", "", "")
 	add(forCohorts, "incrby 1", name, "~"+cfg.Prefix+"*")
+	add(forPermits, ofPermits, name, "~"+cfg.Prefix+"*")
+	add(forPermits, "pttl", protocol.RequestKey(name, "x", 1), "~redlatch:request:{"+cfg.Prefix+"*")
+	add(forPermits, "subscribe", protocol.LatchChannel(name), "&redisson_countdownlatch__channel__{"+cfg.Prefix+"*")
 	if cfg.Replicas > 0 {
 		add(forReplicas, "wait 0 0", "", "")
 	}
@@ -218,7 +223,7 @@ func rights(p *server, cfg Config) []Check {
 }
 
 // uses are the uses of rights in the order of their checks.
-var uses = []string{forLocks, forCluster, forReplicas, forMessages, forProtect, forNames, forCohorts}
+var uses = []string{forLocks, forCluster, forReplicas, forMessages, forProtect, forNames, forCohorts, forPermits}
 
 var consequences = map[string]struct {
 	severity Severity
@@ -231,6 +236,7 @@ var consequences = map[string]struct {
 	forProtect:  {Note, "with Config.Protect the client reports that it is not protected"},
 	forNames:    {Note, "the process behind an owner stays unknown"},
 	forCohorts:  {Note, "a cohort gets no fencing tokens"},
+	forPermits:  {Note, "requests for permits are refused, or no message wakes those who wait for a latch"},
 }
 
 // missing are the probes for one use that were refused. If all commands on a pattern were refused, it

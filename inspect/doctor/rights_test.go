@@ -78,6 +78,7 @@ func TestTheLineThatIsPrintedMendsTheRights(t *testing.T) {
 		"~* &* +@all -client":                           doctor.Note,
 		"~* &redisson_* +@all":                          doctor.Note,
 		"~* &* +@all -wait":                             doctor.Danger,
+		"~* &* +@all -mset":                             doctor.Note,
 		"+ping +info +eval +client|setname +acl|whoami": doctor.Danger,
 		"+ping +info +client|setname":                   doctor.Danger,
 	} {
