@@ -91,7 +91,9 @@ func TestLongMargins(t *testing.T) {
 			if found[c] == nil {
 				found[c] = new([4]margins)
 			}
-			found[c][column].add(c.round(t, column >= 2, column%2 == 1))
+			if margin, ok := c.round(t, column >= 2, column%2 == 1); ok {
+				found[c][column].add(margin)
+			}
 			fmt.Fprintln(os.Stderr, c, column, found[c][column].String(), time.Since(began).Round(time.Second))
 		}
 	}
@@ -123,13 +125,19 @@ func (m *margins) add(margin time.Duration) {
 	m.rounds++
 }
 
-func (m *margins) String() string { return m.least.Round(time.Millisecond).String() }
+func (m *margins) String() string {
+	if m.rounds == 0 {
+		return "–"
+	}
+	return m.least.Round(time.Millisecond).String()
+}
 
 // round is one round: the hold is not renewed any more, at some moment. Of a protected one the holder is
-// paused then, and the tree is to be stopped. It returns how long before the deadline that was.
-func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration) {
+// paused then, and the tree is to be stopped. It returns how long before the deadline that was,
+// unless the round failed.
+func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration, ok bool) {
 	t.Helper()
-	t.Run("", func(t *testing.T) { // so that nothing of it is left
+	ok = t.Run("", func(t *testing.T) { // so that nothing of it is left
 		if loaded {
 			burn(t)
 		}
@@ -148,7 +156,7 @@ func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration) 
 		s.tree.AwaitGone(20 * time.Second)
 		<-s.exited
 	})
-	return margin
+	return margin, ok
 }
 
 // burn takes all the processor that it gets, until the end of the test.
