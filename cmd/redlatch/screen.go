@@ -60,17 +60,17 @@ func (s *screen) close() {
 	}
 }
 
-// draw shows as much of a snapshot as fits.
-func (s *screen) draw(cmd *cobra.Command, snapshot inspect.Snapshot, failure error) error {
+// draw shows as much of a look as fits.
+func (s *screen) draw(cmd *cobra.Command, one frame, failure error) error {
 	width, height, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || width < 1 || height < 1 {
 		width, height = 80, 24
 	}
-	first := summary(snapshot)
+	first := one.title
 	if failure != nil {
 		first = "redlatch: " + protocol.Line(failure.Error())
 	}
-	lines := append([]string{first}, strings.Split(strings.TrimSuffix(table(snapshot.Locks), "\n"), "\n")...)
+	lines := append([]string{first}, strings.Split(strings.TrimSuffix(one.table, "\n"), "\n")...)
 	var text strings.Builder
 	text.WriteString(home)
 	for n, line := range lines[:min(len(lines), height)] {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 func newTop() *cobra.Command {
 	var f inspecting
+	var permits bool
 	cmd := &cobra.Command{
 		Use:   "top [PATTERN]",
 		Short: "Show the locks live",
@@ -28,9 +30,13 @@ look for new ones. If the known locks need all of the time, it looks for new
 ones for up to twice as long as it reads. On a server with many keys it shows
 the first locks soon. It says so while the list is not complete.
 
+With --permits top shows semaphores with leased permits instead of locks. Each
+look is a walk through all keys, as with ls, and begins --every after the one
+before it, or when that one has ended.
+
 If stdout is no terminal, top prints a table at each look. With --json it prints
 one object a line at each look: the time, the locks, and the events since the
-last look.
+last look. With --permits it has the time and the semaphores.
 
 Exit code:
   0   q, SIGINT, SIGTERM or --count ended it
@@ -42,19 +48,44 @@ Exit code:
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.live(cmd, func(ctx context.Context, i *inspect.Inspector) error {
-			return f.top(ctx, cmd, i, patternOf(args))
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if permits {
+				return f.top(cmd, cancel, f.permitFrames(ctx, i, patternOf(args)))
+			}
+			return f.top(cmd, cancel, f.lockFrames(ctx, i, patternOf(args)))
 		})
 	}
 	f.register(cmd)
+	permitsVar(cmd, &permits)
 	f.registerLive(cmd, "looks")
 	return cmd
 }
 
-// top shows snapshots until they end. A failure after the first one is shown: Redis may come back.
-func (f *inspecting) top(ctx context.Context, cmd *cobra.Command, i *inspect.Inspector, pattern string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	show := f.printSnapshot
+// frame is what top shows at one moment.
+type frame struct {
+	title, table string
+	whole        any // as JSON
+}
+
+// frames are what top shows, until ctx ends. An error concerns a part of the next one.
+type frames = iter.Seq2[frame, error]
+
+// lockFrames are looks at locks.
+func (f *inspecting) lockFrames(ctx context.Context, i *inspect.Inspector, pattern string) frames {
+	return func(yield func(frame, error) bool) {
+		for s, err := range i.Follow(ctx, pattern, f.every) {
+			slices.SortStableFunc(s.Locks, byUrgency)
+			if !yield(frame{summary(s), table(s.Locks), s}, err) {
+				return
+			}
+		}
+	}
+}
+
+// top shows looks until they end. A failure after the first one is shown: Redis may come back.
+func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, all frames) error {
+	show := f.printFrame
 	if term.IsTerminal(int(os.Stdout.Fd())) && !f.asJSON {
 		s := openScreen(cancel)
 		defer s.close()
@@ -62,7 +93,7 @@ func (f *inspecting) top(ctx context.Context, cmd *cobra.Command, i *inspect.Ins
 	}
 	var failure error
 	seen := 0
-	for s, err := range i.Follow(ctx, pattern, f.every) {
+	for one, err := range all {
 		switch {
 		case err != nil && (seen == 0 || isDenied(err)):
 			return failed(err)
@@ -70,8 +101,7 @@ func (f *inspecting) top(ctx context.Context, cmd *cobra.Command, i *inspect.Ins
 			failure = err
 			continue
 		}
-		slices.SortStableFunc(s.Locks, byUrgency)
-		if err := show(cmd, s, failure); err != nil {
+		if err := show(cmd, one, failure); err != nil {
 			return err
 		}
 		failure = nil
@@ -91,15 +121,15 @@ func byUrgency(a, b inspect.Lock) int {
 	)
 }
 
-// printSnapshot prints a snapshot where there is no terminal.
-func (f *inspecting) printSnapshot(cmd *cobra.Command, s inspect.Snapshot, failure error) error {
+// printFrame prints a look where there is no terminal.
+func (f *inspecting) printFrame(cmd *cobra.Command, one frame, failure error) error {
 	if failure != nil {
 		f.tellOnce(failure)
 	}
 	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), s)
+		return printJSON(cmd.OutOrStdout(), one.whole)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", summary(s), table(s.Locks))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", one.title, one.table)
 	return err
 }
 
