@@ -1,14 +1,18 @@
 package deploy_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,28 +35,32 @@ type manifest struct {
 // parseManifest reads a file strictly, as the types of Kubernetes' own API: a field that is
 // misspelt, of a wrong type or at a wrong place is an error.
 func parseManifest(text string) (m manifest, err error) {
-	into := map[string]any{
+	return m, parseKinds(text, map[string]any{
 		"apps/v1 Deployment": &m.deployment, "policy/v1 PodDisruptionBudget": &m.budget, "v1 Service": &m.service, "v1 Secret": &m.secret,
-	}
+	})
+}
+
+// parseKinds parses a file that has one of each kind.
+func parseKinds(text string, into map[string]any) error {
 	for document := range strings.SplitSeq(text, "\n---\n") {
 		var kind meta.TypeMeta
 		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
-			return m, err
+			return err
 		}
 		name := kind.APIVersion + " " + kind.Kind
 		target, is := into[name]
 		if !is {
-			return m, fmt.Errorf("%q is unknown, or stands there twice", name)
+			return fmt.Errorf("%q is unknown, or stands there twice", name)
 		}
 		delete(into, name)
 		if err := yaml.UnmarshalStrict([]byte(document), target, yaml.DisallowUnknownFields); err != nil {
-			return m, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	if len(into) > 0 {
-		return m, fmt.Errorf("of the four kinds, %d are missing", len(into))
+		return fmt.Errorf("%d kinds are missing", len(into))
 	}
-	return m, nil
+	return nil
 }
 
 // readManifest reads a file of the folder.
@@ -177,6 +185,53 @@ func TestTheManifestOfAServiceLeavesTimeForItsLocks(t *testing.T) {
 	}
 	if *pod.TerminationGracePeriodSeconds < 30 { // docs/shutdown.md: 15 s, and 10 s for Close
 		t.Errorf("it is killed after %d s", *pod.TerminationGracePeriodSeconds)
+	}
+}
+
+// Goal: a job is run once at a time, and has time to end before the kubelet kills it.
+func TestTheManifestOfAJob(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("kubernetes/cronjob.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	var job batch.CronJob
+	if err := parseKinds(string(text), map[string]any{"batch/v1 CronJob": &job, "v1 Secret": &m.secret}); err != nil {
+		t.Fatal(err)
+	}
+	pod := job.Spec.JobTemplate.Spec.Template.Spec
+	for _, problem := range m.containerProblems(pod) {
+		if !strings.Contains(problem, " probe asks no port") { // a job serves nothing
+			t.Error(problem)
+		}
+	}
+	if job.Spec.ConcurrencyPolicy != batch.ForbidConcurrent || pod.RestartPolicy != core.RestartPolicyNever || *pod.TerminationGracePeriodSeconds < 30 {
+		t.Errorf("%s, %s, killed after %d s", job.Spec.ConcurrencyPolicy, pod.RestartPolicy, *pod.TerminationGracePeriodSeconds)
+	}
+}
+
+// Goal: systemd understands each unit. Method: it verifies copies whose programs exist.
+func TestTheUnitsAreThoseOfSystemd(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("there is no systemd-analyze")
+	}
+	units, dir := []string{"redlatch-watchdog.service", "redlatch-job.service", "redlatch-job.timer"}, t.TempDir()
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = bytes.ReplaceAll(text, []byte("ExecStart=/usr/local/bin/redlatch"), []byte("ExecStart=/bin/true"))
+		if err := os.WriteFile(filepath.Join(dir, unit), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	verify := exec.CommandContext(t.Context(), "systemd-analyze", append([]string{"verify", "--man=no"}, units...)...)
+	verify.Dir = dir
+	if said, err := verify.CombinedOutput(); err != nil || bytes.Contains(said, []byte(dir)) || bytes.Contains(said, []byte("redlatch-")) {
+		t.Errorf("%v\n%s", err, said)
 	}
 }
 

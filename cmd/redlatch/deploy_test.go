@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The samples in deploy start the watchdog with flags that it knows.
+// The samples in deploy start the watchdog and a job with flags that redlatch knows.
 func TestTheSamplesOfDeployAreCommandLinesOfOurs(t *testing.T) {
 	t.Parallel()
 	unit := found(t, "../../deploy/redlatch-watchdog.service", `(?m)^ExecStart=/usr/local/bin/redlatch (.*)$`)
@@ -21,13 +21,22 @@ func TestTheSamplesOfDeployAreCommandLinesOfOurs(t *testing.T) {
 	if err := json.Unmarshal([]byte(found(t, "../../deploy/kubernetes/watchdog.yaml", `(?m)^ +args: (\[.*\])$`)), &pod); err != nil {
 		t.Fatal(err)
 	}
-	for name, line := range map[string][]string{"unit": strings.Fields(unit), "container": container, "pod": pod} {
+	job := strings.Fields(found(t, "../../deploy/redlatch-job.service", `(?m)^ExecStart=/usr/local/bin/redlatch (.*)$`))
+	var cron []string
+	if err := json.Unmarshal([]byte(found(t, "../../deploy/kubernetes/cronjob.yaml", `(?m)^ +args: (\[.*\])$`)), &cron); err != nil {
+		t.Fatal(err)
+	}
+	for name, line := range map[string][]string{"unit": strings.Fields(unit), "container": container, "pod": pod, "job": job, "cron job": cron} {
+		verb, arguments := "watchdog", 0
+		if strings.HasSuffix(name, "job") {
+			verb, arguments = "run", 2
+		}
 		cmd, flags, err := newRoot(io.Discard).Find(line)
-		if err != nil || cmd.Name() != "watchdog" {
+		if err != nil || cmd.Name() != verb {
 			t.Errorf("the %s runs %q: %v", name, line, err)
 			continue
 		}
-		if err := cmd.ParseFlags(flags); err != nil || cmd.Flags().NArg() > 0 {
+		if err := cmd.ParseFlags(flags); err != nil || cmd.Flags().NArg() != arguments {
 			t.Errorf("the %s runs %q: %v", name, line, err)
 		}
 	}
