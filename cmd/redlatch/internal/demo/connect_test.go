@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -38,5 +39,17 @@ func TestURLsThatGoRedisCannotRead(t *testing.T) {
 	_, _, err := connect(t.Context(), DriverGoRedis, "redis+cluster://:secret@127.0.0.1:1", redlatch.Config{})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "--driver") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Goal: a signal also ends a demonstration in order that has not connected yet. Method: its context has ended.
+func TestADemonstrationThatEndsBeforeItBeginsSaysSo(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	sound, err := Run(ctx, Settings{Lease: time.Second}, &out, "none")
+	if want := "interrupted before the first process was started\n"; !sound || err != nil || out.String() != want {
+		t.Errorf("sound %v, %v, %q", sound, err, out.String())
 	}
 }

@@ -70,6 +70,10 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 		r.address = u.Scheme + "://" + u.Host
 	}
 	client, end, err := connect(ctx, settings.Driver, r.url, redlatch.Config{LeaseTime: settings.Lease, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil && ctx.Err() != nil {
+		fmt.Fprintln(out, "interrupted before the first process was started")
+		return true, nil
+	}
 	if err != nil {
 		return true, err
 	}
