@@ -38,7 +38,7 @@ func (k *kind) check(set func(flag string) bool) error {
 func (k *kind) lock(ctx context.Context, client *redlatch.Client, name string) (redlatch.Lock, error) {
 	switch {
 	case k.permits > 0:
-		return client.PermitSemaphore(name).Locker(), k.agree(ctx, client, name)
+		return &permitLock{client.PermitSemaphore(name), k.permits}, k.agree(ctx, client, name)
 	case k.shared:
 		return client.RWMutex(name).RLocker(), nil
 	case k.exclusive:

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/pause"
+)
+
+// permitLock is the lock of one permit. While it waits, it makes the semaphore again if Redis has lost it: all
+// commands may be waiting then, and none would begin.
+type permitLock struct {
+	*redlatch.PermitSemaphore
+	permits int
+}
+
+// remake is how often a wait makes the semaphore, if there is none.
+const remake = 5 * time.Second
+
+func (l *permitLock) Lock(ctx context.Context, options ...redlatch.LockOption) (*redlatch.Hold, error) {
+	making, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for pause.For(making, remake) == nil {
+			_, _ = l.TrySetPermits(making, l.permits) // the wait reports what is wrong
+		}
+	}()
+	defer func() { end(); <-ended }()
+	return l.Acquire(ctx, options...)
+}
+
+func (l *permitLock) TryLock(ctx context.Context, options ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return l.TryAcquire(ctx, options...)
+}
