@@ -102,12 +102,8 @@ func (f *holdFlags) acquire(ctx context.Context, p *patience, name string) (*red
 	if err != nil {
 		return nil, nil, err
 	}
-	lock, err := f.kind.lock(ctx, client, name)
-	if err != nil {
-		return client, nil, err
-	}
 	defer p.tellOfWait(ctx, f.kind.waitsFor(client, name))()
-	hold, err := p.lock(ctx, lock, nil)
+	hold, err := p.lock(ctx, f.kind.lock(client, name), nil)
 	return client, hold, err
 }
 

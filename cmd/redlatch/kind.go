@@ -34,19 +34,20 @@ func (k *kind) check(set func(flag string) bool) error {
 	return nil
 }
 
-// lock is the lock called name. It asks Redis for the number of permits alone.
-func (k *kind) lock(ctx context.Context, client *redlatch.Client, name string) (redlatch.Lock, error) {
+// lock is the lock called name.
+func (k *kind) lock(client *redlatch.Client, name string) redlatch.Lock {
 	switch {
 	case k.permits > 0:
-		return &permitLock{client.PermitSemaphore(name), k.permits}, k.agree(ctx, client, name)
+		agree := func(ctx context.Context) error { return k.agree(ctx, client, name) }
+		return &permitLock{PermitSemaphore: client.PermitSemaphore(name), permits: k.permits, agree: agree}
 	case k.shared:
-		return client.RWMutex(name).RLocker(), nil
+		return client.RWMutex(name).RLocker()
 	case k.exclusive:
-		return client.RWMutex(name), nil
+		return client.RWMutex(name)
 	case k.fair:
-		return client.FairMutex(name), nil
+		return client.FairMutex(name)
 	}
-	return client.Mutex(name), nil
+	return client.Mutex(name)
 }
 
 // agree makes the semaphore, or reports that it has another number of permits.

@@ -13,12 +13,20 @@ import (
 type permitLock struct {
 	*redlatch.PermitSemaphore
 	permits int
+	agree   func(ctx context.Context) error // makes the semaphore, or reports that it has another number of permits
+	agreed  bool
 }
 
 // remake is how often a wait makes the semaphore, if there is none.
 const remake = 5 * time.Second
 
 func (l *permitLock) Lock(ctx context.Context, options ...redlatch.LockOption) (*redlatch.Hold, error) {
+	if !l.agreed {
+		if err := l.agree(ctx); err != nil {
+			return nil, failed(err)
+		}
+		l.agreed = true
+	}
 	making, end := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

@@ -83,9 +83,7 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 	case outer != nil:
 		return client, nil, errNested(outer)
 	}
-	if t.lock, err = t.kind.lock(ctx, client, t.name); err != nil {
-		return client, nil, failed(err)
-	}
+	t.lock = t.kind.lock(client, t.name)
 	endTelling := t.patience.tellOfWait(ctx, t.kind.waitsFor(client, t.name))
 	if t.atLeast > 0 {
 		ctx = client.WithOwner(ctx)
@@ -139,7 +137,10 @@ func cannotRun(name string, err error) error {
 
 // notAcquired is the end of a wait for the lock.
 func (t *task) notAcquired(err error) error {
+	_, known := errors.AsType[*exitError](err)
 	switch {
+	case known:
+		return err
 	case errors.Is(err, redlatch.ErrNotAcquired) && t.quiet:
 		return &exitError{code: t.conflictCode}
 	case errors.Is(err, redlatch.ErrNotAcquired) && t.nonblock:
