@@ -28,7 +28,8 @@ available then. Permits in use stay with their holders. If fewer are left than
 are in use, nobody gets one until enough have been released.
 
 --set is for permits with a lease, as of run --permits. It makes a semaphore
-that does not exist.
+that does not exist. One --set at a time reads the number and changes it, under
+the lock NAME:permits.
 
 --add adds permits, and removes them if N is negative. Use it for a semaphore
 without leases, to put back what a dead process had taken. Redis knows neither
@@ -72,24 +73,29 @@ Exit code:
 	return cmd
 }
 
-// change changes the number of permits. Two changes at a time add up.
+// change changes the number of permits. --set reads the number before, so only one at a time may do that.
 func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name string, set bool) error {
-	s, more := client.PermitSemaphore(name), f.add
-	if set {
-		made, err := s.TrySetPermits(ctx, f.set)
-		if made || err != nil {
-			return err
-		}
+	s := client.PermitSemaphore(name)
+	if !set {
+		return add(ctx, s, f.add)
+	}
+	if made, err := s.TrySetPermits(ctx, f.set); made || err != nil {
+		return err
+	}
+	return redlatch.Do(ctx, client.Mutex(name+":permits"), func(ctx context.Context, _ *redlatch.Hold) error {
 		size, err := sizeOf(ctx, client, name)
 		if err != nil {
 			return err
 		}
-		more = f.set - size
-	}
-	if more == 0 {
+		return add(ctx, s, f.set-size)
+	})
+}
+
+func add(ctx context.Context, s *redlatch.PermitSemaphore, n int) error {
+	if n == 0 {
 		return nil
 	}
-	return s.AddPermits(ctx, more)
+	return s.AddPermits(ctx, n)
 }
 
 // sizeOf is how many permits a semaphore has, available or in use.
