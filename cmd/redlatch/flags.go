@@ -62,6 +62,12 @@ func readFile(flag, path string) ([]byte, error) {
 // asked are the flags that a command line alone can set: what they do has to be meant each time.
 var asked = []string{"force", "yes", "allow-unlock", "help"}
 
+// hasVariable says whether a flag is set by its variable. REDLATCH_PERMITS is the number of run and hold, and not the
+// switch of ls and audit.
+func hasVariable(f *pflag.Flag) bool {
+	return !slices.Contains(asked, f.Name) && (f.Name != "permits" || f.Value.Type() == "int")
+}
+
 // variable is the environment variable of a flag.
 func variable(flag string) string {
 	return "REDLATCH_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -78,7 +84,7 @@ func readEnvironment(cmd *cobra.Command, _ []string) (wrong error) {
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		text := os.Getenv(variable(f.Name))
-		if text == "" || f.Changed || slices.Contains(asked, f.Name) || rivalOf(typed, f.Name) != "" {
+		if text == "" || f.Changed || !hasVariable(f) || rivalOf(typed, f.Name) != "" {
 			return
 		}
 		if err := flags.Set(f.Name, text); err != nil {

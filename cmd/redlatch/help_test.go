@@ -63,10 +63,29 @@ func TestEachFlagHasAVariable(t *testing.T) {
 			if err := fresh.PreRunE(fresh, nil); err != nil {
 				t.Errorf("%s: %v", variable(f.Name), err)
 			}
-			if changed := fresh.Flags().Changed(f.Name); changed == slices.Contains(asked, f.Name) {
+			if changed := fresh.Flags().Changed(f.Name); changed != hasVariable(f) {
 				t.Errorf("%s --%s: set by its variable: %v", name, f.Name, changed)
 			}
 			t.Setenv(variable(f.Name), "")
+		})
+	}
+}
+
+// Goal: a variable that is set for one verb is a value that the others take, or do not read.
+func TestEachVariableHasOneType(t *testing.T) {
+	t.Parallel()
+	types := map[string]string{}
+	for _, verb := range documented(newRoot(io.Discard)) {
+		if verb.PreRunE == nil {
+			continue // it reads no variable
+		}
+		verb.Flags().VisitAll(func(f *pflag.Flag) {
+			if first := types[f.Name]; first != "" && first != f.Value.Type() && hasVariable(f) {
+				t.Errorf("%s --%s is a %s, and that of another verb a %s", verb.Name(), f.Name, f.Value.Type(), first)
+			}
+			if hasVariable(f) {
+				types[f.Name] = f.Value.Type()
+			}
 		})
 	}
 }
