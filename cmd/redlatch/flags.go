@@ -60,7 +60,7 @@ func readFile(flag, path string) ([]byte, error) {
 }
 
 // asked are the flags that a command line alone can set: what they do has to be meant each time.
-var asked = []string{"force", "yes", "allow-unlock", "help"}
+var asked = []string{"force", "yes", "allow-unlock", "set", "add", "help"}
 
 // hasVariable says whether a flag is set by its variable. REDLATCH_PERMITS is the number of run and hold, and not the
 // switch of ls and audit.
