@@ -65,6 +65,32 @@ func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name 
 	return nil, time.Time{}, nil
 }
 
+// all reports that this process runs under all permits of a semaphore, as Redis knows them.
+func (h inheritedHolds) all(ctx context.Context, client *redlatch.Client, name string, permits int) error {
+	var own []string
+	for _, one := range h {
+		if one.Lock == name {
+			own = append(own, one.Owner)
+		}
+	}
+	if len(own) < permits {
+		return nil
+	}
+	c, err := counterOf(ctx, client, name)
+	if err != nil {
+		return failed(err)
+	}
+	for _, p := range c.Permits {
+		if slices.Contains(own, p.ID) {
+			permits--
+		}
+	}
+	if permits > 0 {
+		return nil
+	}
+	return exit(exitFailure, "semaphore %q: this command runs under all permits: waiting for one more would never end", name)
+}
+
 // trusted is for how long a TTL may be relied upon, by the rule of Hold.Deadline.
 func trusted(ttl time.Duration) time.Duration {
 	return max(ttl-ttl/100-2*time.Millisecond, 0)

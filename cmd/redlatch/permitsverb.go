@@ -100,10 +100,15 @@ func add(ctx context.Context, s *redlatch.PermitSemaphore, n int) error {
 
 // sizeOf is how many permits a semaphore has, available or in use.
 func sizeOf(ctx context.Context, client *redlatch.Client, name string) (int, error) {
+	c, err := counterOf(ctx, client, name)
+	return c.Size(), err
+}
+
+// counterOf reads a semaphore.
+func counterOf(ctx context.Context, client *redlatch.Client, name string) (inspect.Counter, error) {
 	i, err := inspect.New(client.Driver(), inspect.Config{})
 	if err != nil {
-		return 0, err
+		return inspect.Counter{}, err
 	}
-	c, err := i.Counter(ctx, name)
-	return c.Size(), err
+	return i.Counter(ctx, name)
 }
