@@ -58,18 +58,16 @@ func (s *Semaphore) Drain(ctx context.Context) (int, error) { return s.count.Dra
 // Acquire waits until it has taken n permits at once, or ctx ends. The number in Redis is then lower by n.
 // Nothing else bounds the wait. Acquire waits even for more permits than the semaphore has, because
 // somebody may add some. Waiters of one process are served in the order of arrival, however many permits
-// each wants. Between processes there is no
-// order.
+// each wants, and one of them asks for several. Between processes there is no order.
 //
-// A request whose reply is lost is repeated, and takes its permits once. This
-// needs a key with the prefix "redlatch:request", which lives for four minutes, or longer if the timeouts of
+// A request whose reply is lost is repeated, and takes its permits once. This needs a key with the prefix "redlatch:request", which lives for four minutes, or longer if the timeouts of
 // Config are long.
 //
 // Errors:
 //
 //   - ErrNotAcquired, joined with ctx's error. Nothing was taken.
 //   - ErrUnknownOutcome, if no reply came in time, neither to the request nor to its cancellation. The
-//     permits may stay taken.
+//     permits may stay taken. The request may be that of another waiter.
 //   - ErrWrongType, ErrInvalidName, ErrClosed, *ConfigError; errors of the network and the server.
 //
 // Source: RSemaphore.acquire and tryAcquire of Redisson; docs/wire-format.md, "Semaphore".

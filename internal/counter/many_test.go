@@ -1,6 +1,7 @@
 package counter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,7 +11,9 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // crowd are waiters for one semaphore, in their order.
@@ -82,6 +85,7 @@ func TestWhatBecomesOfARequestForSeveralWaiters(t *testing.T) {
 		"it is lost":                    {3, func(crowd) embedded.Fate { return embedded.Lost }, [2]error{}, "0"},
 		"the server refuses it":         {3, func(crowd) embedded.Fate { return answers("ERR no") }, [2]error{refused, nil}, "1"},
 		"the first leaves":              {3, func(c crowd) embedded.Fate { return meanwhile(c.leave[0]) }, [2]error{nil, nil}, "0"},
+		"the first leaves, and waits":   {3, func(c crowd) embedded.Fate { return slow(c.leave[0]) }, [2]error{nil, nil}, "0"},
 		"the first leaves, unanswered":  {3, func(c crowd) embedded.Fate { return unheard(c.leave[0]) }, [2]error{left, nil}, "1"},
 		"the second leaves":             {3, func(c crowd) embedded.Fate { return meanwhile(c.leave[1]) }, [2]error{nil, left}, "2"},
 		"the second leaves, unserved":   {2, func(c crowd) embedded.Fate { return meanwhile(c.leave[1]) }, [2]error{nil, left}, "1"},
@@ -129,6 +133,18 @@ func meanwhile(happens func()) embedded.Fate {
 	}
 }
 
+// slow has a command arrive, and its caller leave before the answer comes.
+func slow(leave context.CancelFunc) embedded.Fate {
+	return func(ctx context.Context, _ []string, send func() driver.Reply) driver.Reply {
+		reply := send()
+		leave()
+		if err := pause.For(ctx, lock.Grace/2-time.Millisecond); err != nil {
+			return driver.Reply{Err: err}
+		}
+		return reply
+	}
+}
+
 // unheard has a command arrive, and its callers leave before an answer that does not come.
 func unheard(leave ...context.CancelFunc) embedded.Fate {
 	return func(ctx context.Context, _ []string, send func() driver.Reply) driver.Reply {
@@ -136,11 +152,7 @@ func unheard(leave ...context.CancelFunc) embedded.Fate {
 		for _, one := range leave {
 			one()
 		}
-		time.Sleep(time.Millisecond)
-		if ctx.Err() != nil {
-			return driver.Reply{Err: ctx.Err()}
-		}
-		return driver.Reply{Err: embedded.ErrNoReply}
+		return driver.Reply{Err: cmp.Or(pause.For(ctx, lock.Grace/2+time.Millisecond), embedded.ErrNoReply)}
 	}
 }
 

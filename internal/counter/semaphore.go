@@ -257,8 +257,14 @@ func (s Semaphore) leave(ctx context.Context, w *waitqueue.Waiter, own *want) er
 // take asks once for what each of several waiters wants. It returns how many of them, from the first on, have it. After
 // an error nobody has, unless it is ErrUnknownOutcome.
 func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error) {
-	r := s.begin(s.key)
-	result, err := s.manager.Runner().Run(ctx, s.calls.Acquire(r.Request, wants...))
+	r, sending := s.begin(s.key), ctx
+	if len(wants) > 1 { // the waiter in front is the next whose time is over: that should not undo what others get
+		var end context.CancelFunc
+		sending, end = context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		defer context.AfterFunc(ctx, func() { time.AfterFunc(lock.Grace/2, end) })()
+	}
+	result, err := s.manager.Runner().Run(sending, s.calls.Acquire(r.Request, wants...))
 	taken := 0
 	if err == nil {
 		taken, err = script.ReadTaken(result.Reply)

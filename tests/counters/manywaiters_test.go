@@ -2,6 +2,7 @@ package counters_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,5 +86,49 @@ func manyWaiters(t *testing.T, kind string, use user, clients int) {
 		if n := check.Must(available(t.Context())); n != permits {
 			t.Errorf("%s: %d permits are left", kind, n)
 		}
+	}
+}
+
+// Goal: waiters that leave at any moment lose no permit, and take none beyond those that there are. Method: 600 waiters of
+// two processes, for one to three of twenty permits, at 5 ms from the server. Each has 60 ms at most, in fake time.
+func TestImpatientWaitersLoseNoPermit(t *testing.T) {
+	t.Parallel()
+	const permits = 20
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			s := redlatchtest.NewServer(t)
+			clients := []*redlatch.Client{s.Client(redlatch.Config{}), s.Client(redlatch.Config{})}
+			check.Must(clients[0].Semaphore("job").TrySetPermits(t.Context(), permits))
+			s.Delay(5 * time.Millisecond)
+			random := rand.New(rand.NewPCG(seed, 1))
+			var waiters sync.WaitGroup
+			var used, served atomic.Int64
+			for i := range 600 {
+				sem, n := clients[i%2].Semaphore("job"), 1+random.IntN(3)
+				patience, work := time.Duration(random.IntN(60_000))*time.Microsecond, time.Duration(random.IntN(5000))*time.Microsecond
+				time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
+				waiters.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					if err := sem.Acquire(ctx, n); err != nil {
+						check.Is(t, "Acquire", err, redlatch.ErrNotAcquired)
+						return
+					}
+					served.Add(1)
+					if in := used.Add(int64(n)); in > permits {
+						t.Errorf("seed %d: %d permits are in use", seed, in)
+					}
+					time.Sleep(work)
+					used.Add(-int64(n))
+					check.Is(t, "Release", sem.Release(ctx, n), nil)
+				})
+			}
+			waiters.Wait()
+			time.Sleep(time.Minute)
+			if n := check.Must(clients[0].Semaphore("job").Available(t.Context())); n != permits {
+				t.Errorf("seed %d: %d permits are left, and %d waiters were served", seed, n, served.Load())
+			}
+			t.Logf("seed %d: %d of 600 were served", seed, served.Load())
+		})
 	}
 }
