@@ -76,6 +76,7 @@ func TestQuorumsThatCannotBe(t *testing.T) {
 		"nothing":          nil,
 		"nil":              {nil},
 		"a multi":          {check.Must(redlatch.NewMulti(a.Mutex("x")))},
+		"a reader":         {a.RWMutex("x").RLocker(), b.Mutex("x")},
 		"one client twice": {a.Mutex("x"), b.Mutex("x"), a.Mutex("y")},
 		"one server twice": {a.Mutex("x"), b.Mutex("x"), same.Mutex("x")},
 	} {
