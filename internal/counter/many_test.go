@@ -158,3 +158,39 @@ func unheard(leave ...context.CancelFunc) embedded.Fate {
 
 // closes begins to close the client.
 func (c crowd) closes() { go func() { _ = c.job.manager.Close(context.Background()) }() }
+
+// Goal: whoever leaves while another waiter takes permits for it is told that nothing is left of that only if they are put
+// back. Method: the server refuses to put them back, or does.
+func TestWhoeverLeavesLearnsThatItsPermitIsNotPutBack(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]struct {
+		back  embedded.Fate
+		err   error
+		after string
+	}{
+		"put back": {arrives, lockerr.ErrNotAcquired, "1"},
+		"refused":  {answers("NOREPLICAS Not enough good replicas to write."), lockerr.ErrUnknownOutcome, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			story(t, func(s *stage) {
+				c := s.wait(1, 1)
+				s.Spoil(func(ctx context.Context, words []string, send func() driver.Reply) driver.Reply {
+					if cancels(words, c.job) {
+						return r.back(ctx, words, send)
+					}
+					return meanwhile(c.leave[1])(ctx, words, send)
+				})
+				if err := s.others.Semaphore("job").Add(s.Context(), 2); err != nil {
+					s.Fatal(err)
+				}
+				if first, second := <-c.errs[0], <-c.errs[1]; first != nil || !errors.Is(second, r.err) {
+					s.Errorf("%v and %v, want no error and %v", first, second, r.err)
+				}
+				time.Sleep(time.Minute)
+				if got := s.number("job"); got != r.after {
+					s.Errorf("%s permits are left, want %s", got, r.after)
+				}
+			})
+		})
+	}
+}

@@ -235,7 +235,10 @@ func (s Semaphore) takeFor(ctx context.Context, n int, batch []*waitqueue.Waiter
 // putBack puts back, aside, what was taken for a waiter that has left.
 func (s Semaphore) putBack(w *want) {
 	r := s.begin(s.key)
-	s.insist(r, r.began, s.calls.Add(w.n, r.Request).Sourced(), func(_ script.Result, err error) {
+	s.insist(r, r.began, s.calls.Add(w.n, r.Request).Sourced(), func(result script.Result, err error) {
+		if err == nil {
+			_, err = script.ReadAdded(result.Reply)
+		}
 		s.gave(s.key, w.n)
 		s.manager.Queues().Wake(s.queue, nil)
 		w.back <- err == nil
