@@ -204,3 +204,23 @@ func TestTheLastCountDownLetsTheOwnProcessPass(t *testing.T) {
 		}
 	})
 }
+
+// Goal: a waiter that polls learns of a permit of another process by its next poll, also behind one that was just served.
+// Method: a client without messages, whose waiters pause for 50 ms at most.
+func TestWhoeverPollsGoesOnPollingBehindOneThatIsServed(t *testing.T) {
+	t.Parallel()
+	story(t, func(s *stage) {
+		const most = 50 * time.Millisecond
+		s.mine.manager.Queues().Backoff = waitqueue.Backoff{First: most / 5, Max: most}
+		c := s.wait(1, 1, 1)
+		for i := range c.errs {
+			if err := s.others.Semaphore("job").Add(s.Context(), 1); err != nil {
+				s.Fatal(err)
+			}
+			began := time.Now()
+			if err := <-c.errs[i]; err != nil || time.Since(began) > most+time.Millisecond {
+				s.Errorf("waiter %d: %v after %v, want no error after %v at most", i, err, time.Since(began), most)
+			}
+		}
+	})
+}

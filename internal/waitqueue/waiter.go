@@ -216,6 +216,9 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 		if q.places && q.batch > 0 {
 			until = time.Time{}
 		}
+		if at := time.Now().Add(w.Backoff.pause(0)); q.shared && w.Backoff.Polls() && at.Before(until) {
+			until = at // another process may free a place meanwhile, and nobody says so
+		}
 	}
 	if w.tryAt.Before(until) {
 		// A message came during the attempt, or the next attempt was due sooner. The next
