@@ -80,6 +80,9 @@ func (r *Ref) addNames(ctx context.Context, status *Status, until time.Time) {
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
 	results, err := r.Ask(ctx, verb, r.lockMode().Force(owner))
+	if err != nil || results[0].Repeated { // a request without an answer may have done it
+		r.manager.holders.look(r)
+	}
 	if err != nil {
 		return false, err
 	}

@@ -222,16 +222,22 @@ func TestAProcessDoesNotGrantToItselfWhatItHolds(t *testing.T) {
 	}
 }
 
-// Goal: who forces a lock of its own process learns at once that it is lost.
+// Goal: who forces a lock of its own process learns at once that it is lost, also if the reply was.
 func TestAProcessThatForcesItsOwnLockKnowsThatItIsLost(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m, opts := s.Client.Mutex("job"), redlatch.WithLease(time.Hour)
-		h := check.Must(m.Lock(s.Limited(), opts))
-		check.Must(m.ForceUnlock(s.Limited()))
-		synctest.Wait()
-		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
-		check.Must(m.TryLock(s.Limited(), opts))
-	})
+	for _, what := range []stage.Fate{stage.Arrives, stage.AnswerLost} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			m, opts := s.Client.Mutex("job"), redlatch.WithLease(time.Hour)
+			h := check.Must(m.Lock(s.Limited(), opts))
+			check.ErrOf(s.Client.Mutex("other").ForceUnlock(s.Limited())) // the server knows the script
+			s.Driver.Spoil(stage.Once(what))
+			if _, err := m.ForceUnlock(s.Limited()); err != nil {
+				check.Is(t, "ForceUnlock", err, redlatch.ErrUnknownOutcome)
+			}
+			synctest.Wait()
+			check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+			check.Must(m.TryLock(s.Limited(), opts))
+		})
+	}
 }
 
 // hanging is a context of somebody's own type, to which nothing can be bound any more, or from which nothing can
