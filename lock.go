@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
 // Lock is what every kind of lock can do.
@@ -26,12 +27,12 @@ type Lock interface {
 // Exclusive reports whether l has one holder at a time. Mutex, FairMutex, RWMutex, Multi and Quorum state it by a
 // method Exclusive. The read side of an RWMutex and a PermitSemaphore have several holders. A Multi is exclusive if
 // one of its members is. A Lock of your own without that method counts as not exclusive: embed the lock
-// that it wraps, or write the method.
+// that it wraps, or write the method. A nil lock is not exclusive.
 //
 // What needs one holder, such as leader.Run and schedule.Run, refuses any other lock with a *ConfigError.
 func Exclusive(l Lock) bool {
 	states, does := l.(interface{ Exclusive() bool })
-	return does && states.Exclusive()
+	return does && lockerr.Missing("lock", l) == nil && states.Exclusive()
 }
 
 // forever is the wait of Lock, which ctx alone bounds.
