@@ -210,22 +210,22 @@ func TestWhoeverStartedASupervisorHasTheTerminalAfterwards(t *testing.T) {
 	}
 }
 
-// A shell under the lock has lent the terminal to one of its jobs, and all are killed.
+// A shell under the lock has lent the terminal to one of its jobs, and changed its modes, and all are killed.
 func TestWhoeverStartedASupervisorHasTheTerminalAfterAShellUnderIt(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"lost", "switch died"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			s, terminal := atShell(t, Limits{Lease: 30 * time.Second, KillAfter: 0}, `
-				echo leader $$ >&9; set -m; bash -c 'echo job $$ >&9; n=0; while [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done'`)
-			terminal.Type("sh -c '$S bash script; echo the code is $?; read x; echo the word is $x'\n")
+				stty -icanon -echo; echo leader $$ >&9; set -m; bash -c 'echo job $$ >&9; n=0; while [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done'`)
+			terminal.Type("sh -c '$S bash script; echo the code is $?; stty -a | tr \" \" \"\\n\" | grep icanon; read x; echo the word is $x'\n")
 			awaitState(t, s.tree.Pid("job"), "S+")
 			if how == "lost" {
 				s.tell("lost")
 			} else {
 				unix.Kill(parentOf(t, s.tree.Pid("leader")), unix.SIGKILL)
 			}
-			terminal.Await("the code is 137")
+			terminal.Await(`the code is 137\r?\nicanon`)
 			terminal.Type("hello\n")
 			terminal.Await("the word is hello")
 			terminal.Type("exit\n")

@@ -74,6 +74,9 @@ func (s *supervisor) run(c Command) (End, error) {
 		s.end.Signal = s.status.Signal()
 	}
 	s.terminal.takeBack()
+	if why != "" {
+		s.terminal.restore()
+	}
 	return s.end, nil
 }
 

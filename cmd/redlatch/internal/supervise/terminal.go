@@ -21,6 +21,7 @@ type terminal struct {
 	// wanted says that the command was stopped because it used the terminal without
 	// having the foreground.
 	wanted bool
+	before *term.State // its modes before the command was started, nil if unknown
 }
 
 // findTerminal returns the terminal at stdin, for a holder in that process group.
@@ -28,7 +29,8 @@ func findTerminal(ours int) *terminal {
 	if !term.IsTerminal(unix.Stdin) {
 		return nil
 	}
-	return &terminal{fd: unix.Stdin, ours: ours}
+	before, _ := term.GetState(unix.Stdin)
+	return &terminal{fd: unix.Stdin, ours: ours, before: before}
 }
 
 // lendable says whether the command gets the foreground from the start. Not if stdout is
@@ -75,5 +77,13 @@ func (t *terminal) recover(command int) {
 		t.command = command
 		signal.Ignore(unix.SIGTTOU)
 		t.takeBack()
+		t.restore()
+	}
+}
+
+// restore gives the terminal its modes back after the command was stopped, which may not have done so.
+func (t *terminal) restore() {
+	if t != nil && t.before != nil && t.has(t.ours) {
+		_ = term.Restore(t.fd, t.before)
 	}
 }
