@@ -132,6 +132,9 @@ func (w *world) hold(one *call) {
 	if alone {
 		work = min(one.longest(w.Cfg.LeaseTime), 2*w.unit.extend) + w.late() + w.unit.slack
 	}
+	if d, limited := one.option(maxHold); limited && one.End == "wait" {
+		work = max(work, d+w.unit.slack)
+	}
 	select {
 	case <-one.hold.Done():
 	case <-time.After(work):

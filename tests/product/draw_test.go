@@ -177,6 +177,9 @@ func (s setting) nest(random *rand.Rand, v *visit) {
 			inner.What = redistest.Pick(random, write, read)
 		}
 	}
+	if v.has(maxHold) && one(2) { // it may ask for more time than the outer one has
+		inner.What, inner.Opts = v.What, []option{{lease, s.time(random, lease)}}
+	}
 	if one(6) {
 		inner.Times, inner.Work = 40, below(random, time.Millisecond)
 	}
