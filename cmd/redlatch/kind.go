@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // kind is the kind of lock that run takes: the mutex, unless a flag says otherwise.
@@ -58,7 +59,7 @@ func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) 
 	}
 	size, err := sizeOf(ctx, client, name)
 	if err == nil && size != k.permits {
-		return exit(exitUsage, "semaphore %q has %d permits, and not %d: redlatch permits --set %d changes it", name, size, k.permits, k.permits)
+		return exit(exitUsage, "semaphore %q has %d permits, and not %d: redlatch permits --set %d %s changes it", name, size, k.permits, k.permits, protocol.ShellWord(name))
 	}
 	return err
 }
