@@ -136,8 +136,8 @@ func TestWhatACommandLeavesInItsGroupIsStopped(t *testing.T) {
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 300 * time.Millisecond}, `
 		sh -c 'trap "" TERM; echo deaf $$ >&9; while :; do sleep 1; done' &
 		sh -c 'trap "echo told >&9; exit" TERM; echo left $$ >&9; while :; do sleep 0.05; done' &
-		setsid sh -c 'echo daemon $$ >&9; exec 9>&-; exec sleep 1000' &
-		sleep 0.5; exit 5`)
+		sh -c 'sleep 0.4; exec setsid sh -c "echo daemon \$\$ >&9; exec 9>&-; : >\$TREE.left; exec sleep 1000"' &
+		until [ -e "$TREE.left" ]; do sleep 0.02; done; exit 5`)
 	s.tree.Await("deaf")
 	s.tree.Await("left")
 	daemon := s.tree.Pid("daemon")

@@ -171,6 +171,7 @@ func (t *processTree) signal(where scope, until time.Time, numbers ...unix.Signa
 		return
 	}
 	tell := func(p process) {
+		p.group, _ = unix.Getpgid(p.pid) // it may have left the group since it was read
 		if where == anywhere && !(asGroup && p.group == t.leader) || where == inGroup && p.group == t.leader {
 			p.signal(t.root.self, numbers)
 		}
