@@ -9,7 +9,7 @@ import (
 // The pause between two attempts to connect doubles from the first to the last.
 const (
 	FirstPause = 10 * time.Millisecond
-	LastPause  = 1500 * time.Millisecond // 1,000 clients that return make 150 connections in 100 ms at most
+	LastPause  = time.Second
 )
 
 // Backoff makes these pauses. The jitter keeps the clients of a server that restarts from returning
