@@ -10,12 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // processes are the actors that live.
@@ -105,18 +102,10 @@ func (p *process) live(started chan<- error, events io.Writer) {
 	err = p.command.Wait()
 	end := event{Kind: gone, Number: p.number, At: p.killedAt.Load()}
 	if end.At == 0 {
-		end.At = time.Now().UnixNano()
-		if slices.Contains(toGroups, fmt.Sprint(err)) {
-			pause.Within(time.Second, p.dismissed.Done())
-		}
-		end.Error = p.failure(err)
+		end.At, end.Error = time.Now().UnixNano(), p.failure(err)
 	}
 	_ = json.NewEncoder(events).Encode(end) // the pipe is open until all ends are heard
 }
-
-// toGroups are the ends by signals that a terminal or a person sends to a whole group. An actor that has just been
-// started is still in the group of its parent, which gets the signal as well, and dismisses it.
-var toGroups = []string{"signal: interrupt", "signal: terminated", "signal: hangup"}
 
 // failure says why the process ended without having been killed by its parent, or "" if it
 // was to end.
