@@ -304,7 +304,7 @@ func TestLongANeighbourProlongsLocksOfOthersAtMost(t *testing.T) {
 		"name orders:data", "exclusive 1 7200000 0")
 	do("ZADD", protocol.Sessions, strconv.FormatInt(time.Now().Add(-time.Second).UnixMilli(), 10), dead.id)
 	w := run(t, connectAs(t, server.Addr(), "watchdog", "password"), watchdog.Config{})
-	eventually(t, func() bool { return w.Stats().Renewals > 2 }, "it renews again and again")
+	eventually(t, func() bool { return w.Stats().Renewals > 0 }, "it renews")
 	if ttl := server.PTTL(t, "orders:job"); ttl > time.Hour || ttl < 59*time.Minute {
 		t.Errorf("the lock has a TTL of %v", ttl)
 	}
