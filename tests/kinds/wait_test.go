@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -28,6 +29,7 @@ func TestAWaitEndsAfterItsTimeAndLeavesNothing(t *testing.T) {
 					holder = s.Home
 				}
 				held := holder.Block()
+				synctest.Wait() // for a Quorum's last member, which may refuse the others before it joins
 				for what, e := range endings(s) {
 					began := time.Now()
 					h, err := e.lock(e.ctx(), s.Home.Lock)
