@@ -24,7 +24,7 @@ type Lock interface {
 	TryLock(ctx context.Context, opts ...LockOption) (*Hold, error)
 }
 
-// Exclusive reports whether l has one holder at a time. Mutex, FairMutex, RWMutex, Multi and Quorum state it by a
+// Exclusive reports whether l has one holder at a time. Mutex, RWMutex, Multi and Quorum state it by a
 // method Exclusive. The read side of an RWMutex and a PermitSemaphore have several holders. A Multi is exclusive if
 // one of its members is. A Lock of your own without that method counts as not exclusive: embed the lock
 // that it wraps, or write the method. A nil lock is not exclusive.

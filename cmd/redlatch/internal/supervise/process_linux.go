@@ -95,7 +95,7 @@ func readProcess(pid int) (process, error) {
 }
 
 // readText reads a file of /proc, of which there may be thousands to read and little time: os.ReadFile
-// takes several times as long.
+// makes more calls.
 func readText(path string) (string, error) {
 	file, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
