@@ -3,6 +3,7 @@ package goredis_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strconv"
 	"sync"
 	"testing"
@@ -63,13 +64,13 @@ func TestCallsEndInTime(t *testing.T) {
 // which is in use when the calls give up.
 func TestAWithdrawnCommandIsNeverSent(t *testing.T) {
 	t.Parallel()
-	server := redistest.Shared(t)
-	client := dial(t, inOnePool(redis.Options{Addr: server.Addr(), PoolSize: 1}))
+	server, name := redistest.Shared(t), redistest.Name(t)
+	client := dial(t, inOnePool(redis.Options{Addr: server.Addr(), PoolSize: 1, ClientName: name}))
 	d := open(t, client)
-	name := redistest.Name(t)
 	held := make(chan error, 1)
 	go func() { held <- client.BLPop(t.Context(), 0, name).Err() }() // the application's own
-	redistest.Eventually(t, soon, func() bool { return client.PoolStats().IdleConns == 0 }, "the connection is in use")
+	blocked := regexp.MustCompile(`name=` + name + ` .*cmd=blpop`)
+	redistest.Eventually(t, soon, func() bool { return blocked.MatchString(server.CLI(t, "CLIENT", "LIST").(string)) }, "the connection is in use")
 	var calls sync.WaitGroup
 	for i := range 100 {
 		calls.Go(func() {
