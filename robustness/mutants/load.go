@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,9 @@ import (
 // load reads the files of all rooms, and where their imports are compiled.
 func load(ctx context.Context, tree string) (loaded []*room, err error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles"}
+	if build, ok := debug.ReadBuildInfo(); ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race") // the tests beside this one have compiled all for the race detector
+	}
 	for _, r := range rooms {
 		args = append(args, "./"+r.folder)
 	}
