@@ -41,7 +41,8 @@ format:
 
 .PHONY: long
 long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
-	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' $(WORK)
+	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' \
+		$$(grep -rl --include='*_test.go' '^func TestLong' . | xargs -n 1 dirname | sort -ru)
 
 .PHONY: guests
 guests: need ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
@@ -163,7 +164,7 @@ REDLATCH_SEED  ?= 1000
 
 .PHONY: sim
 sim: ## explore the scripts and simulate the library for 10,000 hours: make sim REDLATCH_HOURS=9000000 REDLATCH_SIM=8h
-	go test -vet=off -run Interleaving ./robustness/explore # the race detector makes it go two moves less deep
+	go test -vet=off -run Interleaving ./robustness/explore # the race detector makes it go three moves less deep
 	REDLATCH_HOURS=$(REDLATCH_HOURS) REDLATCH_SIM=$(REDLATCH_SIM) REDLATCH_SEED=$(REDLATCH_SEED) \
 		go test -count=1 -v -run TestNoPromiseBreaksWhateverGoesWrong -timeout $(SOAK_LIMIT) ./robustness/sim
 
