@@ -96,7 +96,7 @@ func TestTimesAreAskedForInUTC(t *testing.T) {
 		f := newFleet(s, 1, 0)
 		f.machines[0].times = local{}
 		zone := time.FixedZone("", 2*60*60)
-		ctx, stop := context.WithTimeout(t.Context(), 50*time.Hour)
+		ctx, stop := context.WithTimeout(t.Context(), 28*time.Hour)
 		defer stop()
 		clock := func() time.Time { return time.Now().In(zone) }
 		_ = schedule.RunWithClock(ctx, clock, f.machines[0].lock, local{}, f.machines[0].job)

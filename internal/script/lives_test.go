@@ -16,7 +16,7 @@ import (
 func TestNoCallShortensALife(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
-		redistest.Plans(t, 100, drawCalls, func(plan []randomCall) error {
+		redistest.Plans(t, 50, drawCalls, func(plan []randomCall) error {
 			l := &lives{server: s, t: t, key: redistest.Name(t), counts: map[string]script.Counts{}}
 			defer s.clearRW(t, l.key)
 			return l.play(plan)

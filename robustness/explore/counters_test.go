@@ -55,7 +55,7 @@ func TestEveryInterleavingOfCountersKeepsThePromises(t *testing.T) {
 			t.Parallel()
 			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
 			if underRace || testing.Short() {
-				depth--
+				depth -= 2
 				bound.Depth = depth
 			} else if times := redistest.Stretch(1); times > 1 {
 				bound.Depth, bound.States = 1000, 500_000*times

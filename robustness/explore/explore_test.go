@@ -11,7 +11,7 @@ import (
 func TestMain(m *testing.M) { redistest.Main(m) }
 
 // Goal: nothing that may happen breaks a promise. Method: everything that may happen, up to a
-// depth; REDLATCH_STRETCH times half a million states if that is set; two moves less under the
+// depth; REDLATCH_STRETCH times half a million states if that is set; three moves less under the
 // race detector, which has little to see: a search has one goroutine.
 func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	t.Parallel()
@@ -20,7 +20,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			t.Parallel()
 			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
 			if underRace || testing.Short() {
-				depth -= 2
+				depth -= 3
 				bound.Depth = depth
 			} else if times := redistest.Stretch(1); times > 1 {
 				bound.Depth, bound.States = 1000, 500_000*times

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/redlatchtest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 )
@@ -35,8 +36,8 @@ var users = map[string]user{
 }
 
 // Goal: a process with many waiters has all permits in use, far from the server as well. Free permits are asked for
-// together. A release of a leased permit hands it over. Method: 1,500 waiters of one client, or of ten, for 100 permits,
-// at 10 ms from the server, whose clock is fake. A permit a round trip would take 15 s.
+// together. A release of a leased permit hands it over. Method: 600 waiters of one client, or of ten, for 100 permits,
+// at 10 ms from the server, whose clock is fake. A permit a round trip would take 6 s.
 func TestManyWaitersKeepAllPermitsInUse(t *testing.T) {
 	t.Parallel()
 	for kind, use := range users {
@@ -60,7 +61,7 @@ func manyWaiters(t *testing.T, kind string, use user, clients int) {
 	var work sync.WaitGroup
 	var used, mostUsed atomic.Int64
 	began := time.Now()
-	for i := range 1500 {
+	for i := range 600 {
 		work.Go(func() {
 			err := use(t.Context(), all[i%clients], func() {
 				if n := used.Add(1); n > mostUsed.Load() {
@@ -76,7 +77,7 @@ func manyWaiters(t *testing.T, kind string, use user, clients int) {
 	work.Wait()
 	took := time.Since(began)
 	t.Logf("%s, %d clients: %v", kind, clients, took)
-	if took > 600*time.Millisecond {
+	if took > 300*time.Millisecond {
 		t.Errorf("%s: %d clients took %v", kind, clients, took)
 	}
 	if mostUsed.Load() > permits {
@@ -89,12 +90,12 @@ func manyWaiters(t *testing.T, kind string, use user, clients int) {
 	}
 }
 
-// Goal: waiters that leave at any moment lose no permit, and take none beyond those that there are. Method: 600 waiters of
+// Goal: waiters that leave at any moment lose no permit, and take none beyond those that there are. Method: 300 waiters of
 // two processes, for one to three of twenty permits, at 5 ms from the server. Each has 60 ms at most, in fake time.
 func TestImpatientWaitersLoseNoPermit(t *testing.T) {
 	t.Parallel()
 	const permits = 20
-	for seed := range uint64(10) {
+	for seed := range uint64(redistest.Stretch(3)) {
 		synctest.Test(t, func(t *testing.T) {
 			s := redlatchtest.NewServer(t)
 			clients := []*redlatch.Client{s.Client(redlatch.Config{}), s.Client(redlatch.Config{})}
@@ -103,7 +104,7 @@ func TestImpatientWaitersLoseNoPermit(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			var waiters sync.WaitGroup
 			var used, served atomic.Int64
-			for i := range 600 {
+			for i := range 300 {
 				sem, n := clients[i%2].Semaphore("job"), 1+random.IntN(3)
 				patience, work := time.Duration(random.IntN(60_000))*time.Microsecond, time.Duration(random.IntN(5000))*time.Microsecond
 				time.Sleep(time.Duration(random.IntN(1000)) * time.Microsecond)
@@ -128,7 +129,7 @@ func TestImpatientWaitersLoseNoPermit(t *testing.T) {
 			if n := check.Must(clients[0].Semaphore("job").Available(t.Context())); n != permits {
 				t.Errorf("seed %d: %d permits are left, and %d waiters were served", seed, n, served.Load())
 			}
-			t.Logf("seed %d: %d of 600 were served", seed, served.Load())
+			t.Logf("seed %d: %d of 300 were served", seed, served.Load())
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Goal: the read holds of one owner cost the server a bounded time for each request, because the layout has
 // a key for each. Method: as many as there may be, and one more.
-func TestAReadHoldTooManyIsRefused(t *testing.T) {
+func TestLongAReadHoldTooManyIsRefused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := fixture.Open(t, server.URL(), redlatch.Config{})

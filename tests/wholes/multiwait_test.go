@@ -68,7 +68,7 @@ func TestMultisNeverWaitForEachOther(t *testing.T) {
 		clients := []*redlatch.Client{fixture.Open(t, urls[0], redlatch.Config{}), fixture.Open(t, urls[1], redlatch.Config{})}
 		for range 3 {
 			work.Go(func() {
-				for range redistest.Stretch(60) {
+				for range redistest.Stretch(30) {
 					picked := rand.Perm(len(all))[:1+rand.IntN(len(all))]
 					var locks []redlatch.Lock
 					for _, i := range picked {
