@@ -49,14 +49,11 @@ shows the queue in Redis.
 
 With --pause demo stops two holders with SIGSTOP for four leases. A watchdog
 protects one of them, which keeps its lock. The other loses its lock, and learns
-that when it goes on. Only --lease, --redis, --driver and --console apply to
---pause. The lease is 2s by default.
+that when it goes on. Only --lease, --redis and --console apply to --pause.
+The lease is 2s by default.
 
 With --console it also serves the page of redlatch console, prints its address,
 and runs for 10 minutes unless --for says otherwise.
-
-With --driver goredis the processes use their locks through a client of
-github.com/redis/go-redis, as an application does that has one.
 
 demo starts a server if there is no --redis. On a server of yours it uses one
 new name for the lock, and leaves nothing behind.
@@ -83,7 +80,6 @@ Exit code:
 	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")
 	flags.BoolVar(&settings.Pause, "pause", false, "show a paused holder without a watchdog and with one")
 	flags.BoolVar(&settings.Console, "console", false, "show the lock on a web page, too")
-	flags.StringVar(&settings.Driver, "driver", demo.DriverRueidis, "how to connect: `NAME` rueidis or goredis")
 	flags.StringVar(&settings.Redis, "redis", "", "`URL` of a server, such as redis://host:6379 (default: demo starts one)")
 	return cmd
 }

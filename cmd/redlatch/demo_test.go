@@ -192,7 +192,6 @@ func TestDemoTellsTheWholeStory(t *testing.T) {
 	}{
 		"on its own server": {nil, append([]string{`^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`}, wholeStory...)},
 		"on Redis":          {[]string{"--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
-		"by go-redis":       {[]string{"--driver", "goredis", "--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
 		"of a fair lock":    {[]string{"--fair", "--redis"}, []string{`; queue: w\d+ w\d+`, `overlaps +0 in \d+ visits`, `^sound: `}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,9 +3,7 @@ module github.com/redlatch/redlatch/cmd/redlatch
 go 1.26.0
 
 require (
-	github.com/redis/go-redis/v9 v9.7.3
 	github.com/redlatch/redlatch v0.2.0
-	github.com/redlatch/redlatch/driver/goredis v0.2.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
@@ -19,8 +17,6 @@ require github.com/redis/rueidis v1.0.79 // indirect
 
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
-	github.com/cespare/xxhash/v2 v2.2.0 // indirect
-	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	golang.org/x/tools v0.26.0 // indirect

@@ -47,13 +47,13 @@ func Act(ctx context.Context, in io.Reader, out io.Writer, makeLock MakeLock) (e
 			}
 		}
 	}()
-	client, end, err := connect(ctx, a.task.Driver, a.task.URL, redlatch.Config{
+	client, err := redlatch.Open(ctx, a.task.URL, redlatch.Config{
 		LeaseTime: a.task.Lease, Protect: a.task.Protect, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return dismissed(ctx, err)
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() { err = errors.Join(err, client.Close(context.Background())) }()
 	a.client = client
 	a.lock = makeLock(a.client, a.task.Lock, a.task.Fair)
 	file, err := os.OpenFile(a.task.Counter, os.O_RDWR, 0)

@@ -7,7 +7,6 @@ import "time"
 type task struct {
 	Number  int           `json:"number"`
 	URL     string        `json:"url"`
-	Driver  string        `json:"driver,omitempty"`
 	Lock    string        `json:"lock"`
 	Fair    bool          `json:"fair,omitempty"`
 	Protect bool          `json:"protect,omitempty"`

@@ -69,7 +69,7 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 	} else if u, err := url.Parse(r.url); err == nil {
 		r.address = u.Scheme + "://" + u.Host
 	}
-	client, end, err := connect(ctx, settings.Driver, r.url, redlatch.Config{LeaseTime: settings.Lease, Logger: slog.New(slog.DiscardHandler)})
+	client, err := redlatch.Open(ctx, r.url, redlatch.Config{LeaseTime: settings.Lease, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "interrupted before the first process was started")
 		return true, nil
@@ -77,7 +77,7 @@ func Run(ctx context.Context, settings Settings, out io.Writer, verb string) (so
 	if err != nil {
 		return true, err
 	}
-	defer end()
+	defer client.Close(context.Background())
 	r.client = client
 	program, err := os.Executable()
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *runner) play(ctx context.Context, look func(context.Context) error, hea
 
 // start starts an actor for a lock.
 func (r *runner) start(g *gauge, t task) (*process, error) {
-	t.URL, t.Driver, t.Lock, t.Lease, t.Counter = r.url, r.settings.Driver, g.name, r.settings.Lease, r.counter.Name()
+	t.URL, t.Lock, t.Lease, t.Counter = r.url, g.name, r.settings.Lease, r.counter.Name()
 	return r.processes.start(t)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Settings are what the user can choose.
 type Settings struct {
-	Pause   bool          // show a pause; of the other settings, Lease, Redis, Driver and Console count then
+	Pause   bool          // show a pause; of the other settings, Lease, Redis and Console count then
 	For     time.Duration // how long the workers run
 	Workers int           // how many processes
 	Lease   time.Duration // the lock's time to live, renewed every third of it
@@ -18,7 +18,6 @@ type Settings struct {
 	Fair    bool          // the fair lock instead of the mutex
 	Redis   string        // URL of a server; empty runs one inside the parent
 	Console bool          // serve the console, which shows the locks on a web page
-	Driver  string        // by which the processes connect; empty means DriverRueidis
 }
 
 // The limits. With a shorter lease the operating system's delays hide the lock's.
@@ -34,9 +33,6 @@ const (
 func (s Settings) Check() error {
 	if strings.HasPrefix(strings.ToLower(s.Redis), "memory:") {
 		return errors.New("--redis: a memory:// server lives inside one process; leave --redis out to run one that the workers can reach")
-	}
-	if s.Driver != "" && s.Driver != DriverRueidis && s.Driver != DriverGoRedis {
-		return fmt.Errorf("--driver %s: there are %s and %s", s.Driver, DriverRueidis, DriverGoRedis)
 	}
 	if s.Pause {
 		return within("lease", s.Lease, minPauseLease, maxPauseLease)

@@ -16,20 +16,19 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 	check(t, usual().Check())
 	check(t, Settings{Pause: true, Lease: 2 * time.Second}.Check())
 	for flag, spoil := range map[string]func(*Settings){
-		"--workers 1":     func(s *Settings) { s.Workers = 1 },
-		"--workers 65":    func(s *Settings) { s.Workers = 65 },
-		"--lease 199ms":   func(s *Settings) { s.Lease = 199 * time.Millisecond },
-		"--lease -3s":     func(s *Settings) { s.Lease = -3 * time.Second },
-		"--lease 16m0s":   func(s *Settings) { s.Lease = 16 * time.Minute },
-		"--for 11s":       func(s *Settings) { s.For = 11 * time.Second },
-		"--for 0s":        func(s *Settings) { s.For = 0 },
-		"--for 2h0m0s":    func(s *Settings) { s.For = 2 * time.Hour },
-		"--work -1ms":     func(s *Settings) { s.Work = -time.Millisecond },
-		"--work 3.1s":     func(s *Settings) { s.Work = 3100 * time.Millisecond },
-		"--redis":         func(s *Settings) { s.Redis = "memory://me" }, // not told: it may have a password
-		"--driver redigo": func(s *Settings) { s.Driver = "redigo" },
-		"--lease 999ms":   func(s *Settings) { s.Pause, s.Lease = true, 999*time.Millisecond },
-		"--lease 1h0m0s":  func(s *Settings) { s.Pause, s.Lease = true, time.Hour },
+		"--workers 1":    func(s *Settings) { s.Workers = 1 },
+		"--workers 65":   func(s *Settings) { s.Workers = 65 },
+		"--lease 199ms":  func(s *Settings) { s.Lease = 199 * time.Millisecond },
+		"--lease -3s":    func(s *Settings) { s.Lease = -3 * time.Second },
+		"--lease 16m0s":  func(s *Settings) { s.Lease = 16 * time.Minute },
+		"--for 11s":      func(s *Settings) { s.For = 11 * time.Second },
+		"--for 0s":       func(s *Settings) { s.For = 0 },
+		"--for 2h0m0s":   func(s *Settings) { s.For = 2 * time.Hour },
+		"--work -1ms":    func(s *Settings) { s.Work = -time.Millisecond },
+		"--work 3.1s":    func(s *Settings) { s.Work = 3100 * time.Millisecond },
+		"--redis":        func(s *Settings) { s.Redis = "memory://me" }, // not told: it may have a password
+		"--lease 999ms":  func(s *Settings) { s.Pause, s.Lease = true, 999*time.Millisecond },
+		"--lease 1h0m0s": func(s *Settings) { s.Pause, s.Lease = true, time.Hour },
 	} {
 		s := usual()
 		spoil(&s)
