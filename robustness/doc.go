@@ -13,17 +13,9 @@
 // ends are on the safe side. So if two spans of one lock intersect, there were certainly two holders
 // at one instant. Overlaps are such pairs.
 //
-// A register is what a lock protects. Each holder writes into it again and again. The first write
-// comes right after the grant and stands for reading the data. A write is stale if another holder
-// has begun after the writer did: the order of the first writes is the order of the holders. That
-// needs neither clocks nor tokens, so it can be used to check both.
-//
-// Every write goes into two columns. The open one takes all writes, the guarded one those that a
-// fence lets pass. The call of Valid and the write are one step under the register's mutex. Other
-// tests cover a process that is paused between the two.
-//
 // Tokens given again are those that two holds have in common, and those below the token of a hold
-// that was certainly earlier.
+// that was certainly earlier. Where there are none, a guard stops every stale holder: the tests of
+// package fence show that. Other tests cover a process that is paused between Valid and its effect.
 //
 // The longest time without service is the longest time after the first fault in which one of the
 // briefly held locks was granted to nobody.
@@ -37,10 +29,10 @@
 //
 //	plain                   nothing, in a failover
 //	fencing                 nothing: a counter is lost like a lock
-//	fencing by the clock    no stale write passes the guard (the clocks of a drill agree)
+//	fencing by the clock    no token is given again (the clocks of a drill agree)
 //	replicas                nothing for certain: the grant is confirmed, renewals are not
 //	replicas, fixed lease   no overlap: everything that is relied on is confirmed
-//	replicas and fencing    no stale write passes the guard, and no token is given again
+//	replicas and fencing    no token is given again
 //	one replica of two      nothing: the other one may be chosen
 //	quorum                  no overlap
 //

@@ -20,11 +20,10 @@ const confirm = 300 * time.Millisecond
 type level struct {
 	name    string
 	options []redlatch.LockOption
-	fenced  bool // its writes go through a guard
+	fenced  bool // its holds have tokens
 	clocked bool // its tokens follow the server's clock
 
 	exclusive bool // promised: two holders never overlap
-	guarded   bool // promised: no stale write is let through
 	growing   bool // promised: no token is given again
 }
 
@@ -32,7 +31,7 @@ type level struct {
 var plain = level{name: "plain"}
 
 // quorum is the level of independent servers.
-var quorum = level{name: "quorum", exclusive: true, guarded: true}
+var quorum = level{name: "quorum", exclusive: true}
 
 // levels are those of a primary with one or two replicas.
 func levels(replicas int) []level {
@@ -42,10 +41,10 @@ func levels(replicas int) []level {
 	list := []level{
 		plain,
 		{name: "fencing", options: options{fencing}, fenced: true},
-		{name: "fencing by the clock", options: options{fencing}, fenced: true, clocked: true, guarded: true, growing: true},
+		{name: "fencing by the clock", options: options{fencing}, fenced: true, clocked: true, growing: true},
 		{name: "replicas", options: options{all}},
-		{name: "replicas, fixed lease", options: options{all, fixed}, exclusive: true, guarded: true},
-		{name: "replicas and fencing", options: options{all, fencing}, fenced: true, guarded: true, growing: true},
+		{name: "replicas, fixed lease", options: options{all, fixed}, exclusive: true},
+		{name: "replicas and fencing", options: options{all, fencing}, fenced: true, growing: true},
 	}
 	if replicas > 1 {
 		list = append(list,

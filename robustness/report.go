@@ -14,8 +14,6 @@ type row struct {
 	over         time.Duration // of the traffic
 	overlaps     int
 	fenced       bool
-	stale        int // writes that were let through
-	refused      int // writes
 	reused       int // tokens
 	gap          time.Duration
 }
@@ -27,7 +25,6 @@ func (c *traffic) sum(drill string, firstFault, until time.Duration) row {
 		drill: drill, level: c.level.name, grants: len(spans), over: until, fenced: c.level.fenced,
 		overlaps: overlaps(spans), gap: longestGap(spans, c.brief(), firstFault, until),
 	}
-	r.stale, r.refused = c.stale()
 	if c.level.fenced {
 		r.reused = reusedTokens(spans)
 	}
@@ -51,8 +48,8 @@ func (r *report) add(rows []row) {
 	}
 }
 
-const heading = `| Drill | Level | Grants | Grants/s | Overlaps | Stale writes let through | Writes refused | Tokens given again | Longest without service |
-|---|---|---:|---:|---:|---:|---:|---:|---:|
+const heading = `| Drill | Level | Grants | Grants/s | Overlaps | Tokens given again | Longest without service |
+|---|---|---:|---:|---:|---:|---:|
 `
 
 // table is the report of these drills in Markdown.
@@ -70,10 +67,10 @@ func (r *report) table(drills ...string) string {
 }
 
 func (r row) line() string {
-	refused, reused := "–", "–"
+	reused := "–"
 	if r.fenced {
-		refused, reused = fmt.Sprint(r.refused), fmt.Sprint(r.reused)
+		reused = fmt.Sprint(r.reused)
 	}
-	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %d | %s | %s | %.1f s |\n",
-		r.drill, r.level, r.grants, float64(r.grants)/r.over.Seconds(), r.overlaps, r.stale, refused, reused, r.gap.Seconds())
+	return fmt.Sprintf("| %s | %s | %d | %.0f | %d | %s | %.1f s |\n",
+		r.drill, r.level, r.grants, float64(r.grants)/r.over.Seconds(), r.overlaps, reused, r.gap.Seconds())
 }

@@ -25,7 +25,6 @@ type traffic struct {
 // target is a lock of the traffic, and how long it is held each time.
 type target struct {
 	lock        string
-	register    *register
 	least, most time.Duration
 }
 
@@ -37,8 +36,8 @@ func newTraffic(l level, c clock, keys []string) *traffic {
 	label := strings.NewReplacer(" ", "-", ",", "").Replace(l.name)
 	for _, key := range keys {
 		t.targets = append(t.targets,
-			target{"brief-{" + key + "}-" + label, &register{clock: c}, 50 * time.Millisecond, 100 * time.Millisecond},
-			target{"long-{" + key + "}-" + label, &register{clock: c}, 200 * time.Millisecond, 2 * lease})
+			target{"brief-{" + key + "}-" + label, 50 * time.Millisecond, 100 * time.Millisecond},
+			target{"long-{" + key + "}-" + label, 200 * time.Millisecond, 2 * lease})
 	}
 	return t
 }
@@ -72,7 +71,7 @@ func (c *traffic) end() {
 // wait bounds one Lock, so that it is soon known again when it was asked for.
 const wait = 300 * time.Millisecond
 
-// holdOnce takes a lock once. It writes while the hold is valid and its time is not over.
+// holdOnce takes a lock once. It keeps it while the hold is valid and its time is not over.
 func (c *traffic) holdOnce(ctx context.Context, p target, lock redlatch.Lock, random *rand.Rand) {
 	s := span{lock: p.lock, asked: c.clock.now()}
 	hold, err := lock.Lock(ctx, c.level.with(redlatch.WithWait(wait))...)
@@ -80,8 +79,9 @@ func (c *traffic) holdOnce(ctx context.Context, p target, lock redlatch.Lock, ra
 		return
 	}
 	s.granted, s.token = c.clock.now(), hold.Token()
-	v := &writer{register: p.register, hold: hold, span: &s}
-	for end := s.granted + between(random, p.least, p.most); v.write() && c.clock.now() < end && ctx.Err() == nil; {
+	end := s.granted + between(random, p.least, p.most)
+	for now := c.clock.now(); hold.Valid() && s.sure < end && ctx.Err() == nil; now = c.clock.now() {
+		s.sure = now
 		_ = pause.For(ctx, between(random, 10*time.Millisecond, 20*time.Millisecond))
 	}
 	c.history.add(s)
@@ -96,19 +96,6 @@ func (c *traffic) brief() (names []string) {
 		}
 	}
 	return names
-}
-
-// stale returns the number of stale writes that were let through, and of refused writes.
-func (c *traffic) stale() (through, refused int) {
-	for _, p := range c.targets {
-		open, guarded, kept := p.register.counts()
-		if c.level.fenced {
-			through, refused = through+guarded, refused+kept
-		} else {
-			through += open
-		}
-	}
-	return through, refused
 }
 
 func between(random *rand.Rand, low, high time.Duration) time.Duration {
