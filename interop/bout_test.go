@@ -3,7 +3,6 @@
 package interop_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,11 +14,13 @@ type bout struct {
 	h      *history
 	random *rand.Rand
 	actor  actor
-	id     string
 	member int
 	name   string // of the lock
 	token  int64  // of its latest acquisition
 	died   bool
+
+	from time.Time // since when it is in a section; zero outside
+	n    int       // how much of the lock it has there
 }
 
 // do runs one command, and reports whether it did what it should.
@@ -27,18 +28,24 @@ func (b *bout) do(c command) bool {
 	if b.died {
 		return false
 	}
+	sent := time.Now()
 	got := b.h.ask(b.actor, c)
-	switch {
-	case got.Error == died:
+	if got.Error == died {
 		b.died = true
 		return false
+	}
+	if !b.from.IsZero() {
+		b.h.note(b.member, members(b.name), stay{b.actor, b.from, sent, b.n, b.token})
+		b.from = time.Time{}
+	}
+	switch {
 	case unheard(c, got), unanswered(c, got):
 		return false
 	case got.Error != "":
-		b.h.trouble("%s %s: %s of %s: %s (%s), from %v to %v", b.actor, b.id, c.Verb, c.Kind, got.Error, got.Why, got.from(), got.at())
+		b.h.trouble("%s: %s of %s: %s (%s), from %v to %v", b.actor, c.Verb, c.Kind, got.Error, got.Why, got.from(), got.at())
 		return false
 	case !got.OK && (c.Verb != "tryLock"):
-		b.h.trouble("%s %s: %s of %s is refused", b.actor, b.id, c.Verb, c.Kind)
+		b.h.trouble("%s: %s of %s is refused", b.actor, c.Verb, c.Kind)
 	case got.OK && c.Kind == "fenced" && c.Verb != "unlock":
 		b.token = got.Value
 	}
@@ -104,14 +111,12 @@ func (b *bout) stuck() bool {
 	return b.h.kind == "multi" && b.actor.number > bold
 }
 
-// section works inside the lock.
+// section works inside the lock, up to the next command.
 func (b *bout) section(shared bool) {
-	c := verb("section", "", b.name)
-	c.Work, c.Shared, c.Token = int64(b.random.IntN(4)), shared, b.token
-	c.Op = fmt.Sprint("op", b.h.ops.Add(1))
-	if b.do(c) {
-		b.h.count(b.member)
+	if b.from, b.n = time.Now(), whole; shared {
+		b.n = 1
 	}
+	time.Sleep(time.Duration(b.random.IntN(4)) * time.Millisecond)
 }
 
 // exclusive is a bout on a mutex, with a token or without, or on a fair lock.

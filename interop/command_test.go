@@ -27,13 +27,6 @@ type command struct {
 	FairWait   int64  `json:"fairWait,omitempty"`
 	TokenClock bool   `json:"tokenClock,omitempty"`
 
-	// For section: its length in milliseconds, whether others may be in it, its name, and
-	// the fencing token that it comes with, if any.
-	Work   int64  `json:"work,omitempty"`
-	Shared bool   `json:"shared,omitempty"`
-	Op     string `json:"op,omitempty"`
-	Token  int64  `json:"token,omitempty"`
-
 	// For contend: for how long to go on, and how long a section takes, in microseconds.
 	Span int64 `json:"span,omitempty"`
 	Each int64 `json:"each,omitempty"`

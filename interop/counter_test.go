@@ -198,13 +198,6 @@ func subscribers(t *testing.T, kind, name string) int64 {
 	return redistest.Shared(t).CLI(t, "PUBSUB", "NUMSUB", channel).([]any)[1].(int64)
 }
 
-// held is for how long an actor had permits, in microseconds of wall time.
-type heldFor struct {
-	from, to int64
-	n        int
-	by       actor
-}
-
 // Goal: in random mixed histories there are never more holders than permits, and in the end none is
 // lost. Method: threads of both sides take permits and put them back; some leave leased ones to their
 // end. What each had for certain lies between the return of one call and the beginning of the next.
@@ -222,7 +215,7 @@ func permitHistories(t *testing.T, r rig) {
 			second := newClient(t, r.latch, settings{watchdog: 30 * time.Second})
 			ours.must(t, verb("set", kind, name).of(permits))
 			var mu sync.Mutex
-			var all []heldFor
+			var all []stay
 			counts := map[string]int{}
 			enough := func() bool {
 				mu.Lock()
@@ -246,7 +239,7 @@ func permitHistories(t *testing.T, r rig) {
 				})
 			}
 			workers.Wait()
-			most := mostAtATime(all)
+			most, _ := overlaps(all, permits)
 			t.Logf("%s: %v times held, at most %d at a time", kind, counts, most)
 			if most > permits || most < permits {
 				t.Errorf("%d permits were held at a time, of %d", most, permits)
@@ -262,7 +255,7 @@ func permitHistories(t *testing.T, r rig) {
 }
 
 // historyStep takes permits, holds them for a moment, and puts them back.
-func historyStep(t *testing.T, by actor, kind, name string) (one heldFor, ok bool) {
+func historyStep(t *testing.T, by actor, kind, name string) (one stay, ok bool) {
 	c := tryLock(kind, name).waiting(time.Duration(rand.IntN(50)) * time.Millisecond)
 	c.Lease = 20_000
 	n := 1
@@ -273,6 +266,7 @@ func historyStep(t *testing.T, by actor, kind, name string) (one heldFor, ok boo
 	if abandon {
 		c.Lease = 300
 	}
+	sent := time.Now()
 	got := by.do(t, c.of(n))
 	if got.Error != "" && !strings.Contains(got.Error, redlatch.ErrUnknownOutcome.Error()) { // on a busy machine; it is undone
 		t.Errorf("%v: %+v: %+v", by, c, got)
@@ -280,37 +274,13 @@ func historyStep(t *testing.T, by actor, kind, name string) (one heldFor, ok boo
 	if !got.OK {
 		return one, false
 	}
-	one = heldFor{from: got.At, n: n, by: by}
+	one = stay{by: by, from: time.Now(), n: n}
 	time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
 	if abandon {
-		one.to = got.From + 1000*(c.Lease-10)
-		return one, one.to > one.from
+		one.to = sent.Add(time.Duration(c.Lease-10) * time.Millisecond)
+		return one, one.to.After(one.from)
 	}
-	back := by.must(t, unlock(kind, name).of(n))
-	one.to = back.From
-	return one, one.to > one.from
-}
-
-// mostAtATime is the greatest number of permits that were held at one moment.
-func mostAtATime(all []heldFor) (most int) {
-	type change struct {
-		at int64
-		n  int
-	}
-	var changes []change
-	for _, one := range all {
-		changes = append(changes, change{one.from, one.n}, change{one.to, -one.n})
-	}
-	slices.SortFunc(changes, func(a, b change) int {
-		if a.at != b.at {
-			return int(a.at - b.at)
-		}
-		return a.n - b.n // those that end at a moment end first
-	})
-	now := 0
-	for _, c := range changes {
-		now += c.n
-		most = max(most, now)
-	}
-	return most
+	one.to = time.Now()
+	by.must(t, unlock(kind, name).of(n))
+	return one, true
 }

@@ -62,7 +62,7 @@ func length(t testing.TB, r rig) time.Duration {
 
 // Goal: whatever both libraries do at the same time, and whoever is killed, nobody overlaps
 // and nothing is left. Method: two probes and two processes of ours with eight threads
-// each do random bouts of verbs on one lock, and write a journal inside.
+// each do random bouts of verbs on one lock, and note when they had it.
 func histories(t *testing.T, r rig) {
 	t.Parallel()
 	seed := seedOf(t)
@@ -73,7 +73,7 @@ func histories(t *testing.T, r rig) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i)}
+			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i), stays: map[string][]stay{}}
 			if kind == "multi" {
 				h.locks = append(members(triple(name)), name+":4", name+":5", name+":6")
 			}
@@ -103,8 +103,6 @@ type member struct {
 
 	mu    sync.Mutex
 	actor actor
-	id    string   // of the client, as owners begin with it
-	all   []string // the ids of this client and of those before it
 }
 
 func newMember(t *testing.T, language string, start func() *process) *member {
@@ -127,13 +125,13 @@ func (m *member) succeed(t testing.TB) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.actor, m.id, m.all = a, got.Owner, append(m.all, got.Owner)
+	m.actor = a
 }
 
-func (m *member) current() (actor, string) {
+func (m *member) current() actor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.actor, m.id
+	return m.actor
 }
 
 // history is one random history.
@@ -146,14 +144,14 @@ type history struct {
 	end    time.Time // and later if there was no contest by then, but not after latest
 	latest time.Time
 	over   chan struct{}
-	ops    atomic.Int64
 	kills  atomic.Int64
 	denied atomic.Int64
-	done   [4]atomic.Int64 // sections by member
-	last   atomic.Value    // the language of the last section
-	passed atomic.Int64    // sections after one of the other language
 
 	mu       sync.Mutex
+	stays    map[string][]stay // by lock
+	done     [4]int            // sections by member
+	last     string            // the language of the last section
+	passed   int               // sections after one of the other language
 	troubles []string
 	pending  map[actor]command // that have no answer yet
 }
@@ -190,8 +188,7 @@ func (h *history) run(t *testing.T, length time.Duration) {
 			h.trouble("%s is %s, for %v ms", lock, content(t, "hash", lock), redistest.Shared(t).CLI(t, "PTTL", lock))
 		}
 		for _, m := range h.team {
-			a, _ := m.current()
-			a.peer.(*process).kill()
+			m.current().peer.(*process).kill()
 		}
 		<-all
 	}
@@ -217,11 +214,7 @@ func (h *history) reap(t *testing.T, length time.Duration) {
 			mortal = slices.DeleteFunc(slices.Clone(h.team), func(m *member) bool { return (m.language == "Go") == (i == kills-1) })
 		}
 		m := mortal[random.IntN(len(mortal))]
-		a, id := m.current()
-		a.peer.(*process).kill()
-		for _, lock := range h.locks {
-			redistest.Shared(t).CLI(t, "RPUSH", lock+":journal", "killed "+id)
-		}
+		m.current().peer.(*process).kill()
 		h.kills.Add(1)
 		t.Logf("killed one of %s", m.language)
 		m.succeed(t)
@@ -232,8 +225,8 @@ func (h *history) reap(t *testing.T, length time.Duration) {
 func (h *history) play(m, thread int) {
 	random := rand.New(rand.NewPCG(h.seed, uint64(m*threads+thread)))
 	for n := 0; h.goesOn(); n++ {
-		a, id := h.team[m].current()
-		b := &bout{h: h, random: random, actor: a.thread(thread), id: id, member: m, name: h.name}
+		a := h.team[m].current()
+		b := &bout{h: h, random: random, actor: a.thread(thread), member: m, name: h.name}
 		switch h.kind {
 		case "rw":
 			b.readWrite()
@@ -243,7 +236,7 @@ func (h *history) play(m, thread int) {
 			b.exclusive(h.kind)
 		}
 		for b.died && h.goesOn() {
-			if next, _ := h.team[m].current(); next != a {
+			if h.team[m].current() != a {
 				break
 			}
 			time.Sleep(10 * time.Millisecond) // until the successor is there
@@ -254,16 +247,25 @@ func (h *history) play(m, thread int) {
 // goesOn says that it is not over yet. It goes on for longer until there was a contest: a JVM that
 // has just begun to run is slow.
 func (h *history) goesOn() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	now := time.Now()
-	return now.Before(h.end) || now.Before(h.latest) && h.passed.Load() < 2*contested
+	return now.Before(h.end) || now.Before(h.latest) && h.passed < contested
 }
 
-// count notes a section of a member.
-func (h *history) count(member int) {
-	h.done[member].Add(1)
-	language := h.team[member].language
-	if before := h.last.Swap(language); before != nil && before != language {
-		h.passed.Add(1)
+// note notes a section of a member.
+func (h *history) note(member int, locks []string, s stay) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, lock := range locks {
+		h.stays[lock] = append(h.stays[lock], s)
+	}
+	h.done[member]++
+	if language := h.team[member].language; language != h.last {
+		if h.last != "" {
+			h.passed++
+		}
+		h.last = language
 	}
 }
 
@@ -299,74 +301,36 @@ func (h *history) trouble(format string, args ...any) {
 	h.troubles = append(h.troubles, fmt.Sprintf(format, args...))
 }
 
-// check looks at the journal and at what is left in Redis.
+// check looks at who had the locks when, and at what is left in Redis.
 func (h *history) check(t *testing.T, r rig) {
 	t.Helper()
-	server, crossings := redistest.Shared(t), 0
-	for _, lock := range h.locks {
-		var lines []string
-		for _, line := range server.CLI(t, "LRANGE", lock+":journal", "0", "-1").([]any) {
-			lines = append(lines, line.(string))
-		}
-		j := readJournal(lines)
-		t.Logf("%d sections in %s", j.sections, lock)
-		crossings += j.crossings(h.sides())
-		for _, wrong := range j.wrong[:min(10, len(j.wrong))] {
-			t.Error("overlap:", wrong)
+	for lock, stays := range h.stays {
+		_, wrong := overlaps(stays, whole)
+		t.Logf("%d sections in %s", len(stays), lock)
+		wrong = append(wrong, wrongTokens(stays)...)
+		for _, one := range wrong[:min(10, len(wrong))] {
+			t.Errorf("%s: %s", lock, one)
 		}
 	}
 	t.Logf("seed %d: sections of %s %d and %d, of Go %d and %d, %d tries denied, %d kills",
-		h.seed, r.theirs.language(), h.done[0].Load(), h.done[1].Load(), h.done[2].Load(), h.done[3].Load(), h.denied.Load(), h.kills.Load())
+		h.seed, r.theirs.language(), h.done[0], h.done[1], h.done[2], h.done[3], h.denied.Load(), h.kills.Load())
 	for _, trouble := range h.troubles[:min(10, len(h.troubles))] {
 		t.Error(trouble)
 	}
-	for _, language := range []string{r.theirs.language(), r.latch.language()} {
-		if n := h.sections(language); n < contested {
-			t.Errorf("%s got in %d times only: that was no contest", language, n)
-		}
-	}
-	if crossings < contested {
-		t.Errorf("the lock went from one library to the other %d times only: that was no contest", crossings)
+	if h.passed < contested {
+		t.Errorf("one library got in after the other %d times only: that was no contest", h.passed)
 	}
 	h.awaitLeftovers(t, r)
 }
 
-// contested is how often each library has to get in, and how often one after the other. The
-// shortest histories of the slowest peers have three times as much.
-const contested = 2
-
-// sides are the languages of all clients that there were.
-func (h *history) sides() map[string]string {
-	sides := make(map[string]string)
-	for _, m := range h.team {
-		m.mu.Lock()
-		for _, id := range m.all {
-			sides[id] = m.language
-		}
-		m.mu.Unlock()
-	}
-	return sides
-}
-
-// sections is how often the members of one language got in.
-func (h *history) sections(language string) (n int64) {
-	for m := range h.done {
-		if h.team[m].language == language {
-			n += h.done[m].Load()
-		}
-	}
-	return n
-}
+// contested is how often one library has to get in after the other.
+const contested = 4
 
 // awaitLeftovers waits until what the killed have left is gone by itself: leases end, and whoever
 // asks for a fair lock removes the dead from its queue.
 func (h *history) awaitLeftovers(t *testing.T, r rig) {
 	t.Helper()
 	a := newClient(t, r.latch, settings{watchdog: historyWatchdog, fairWait: 10 * time.Second})
-	server := redistest.Shared(t)
-	for _, lock := range h.locks {
-		server.CLI(t, "DEL", lock+":journal", lock+":counter")
-	}
 	// A dead Java waiter blocks for 10 s when it comes to the head, one after the other.
 	for end := time.Now().Add(time.Minute + time.Duration(len(queue(t, h.name)))*10*time.Second); h.kind == "fair" && len(queue(t, h.name)) > 0; {
 		before := snapshot(t, h.name)

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -55,7 +53,7 @@ func (l *latches) dispatch(c command, a *answer) error {
 		return nil
 	case "close":
 		a.OK = true
-		return client.close()
+		return client.Close(context.Background())
 	case "parked":
 		stats := client.Stats()
 		a.OK = stats.Waiters > 0 && stats.Subscriptions > 0
@@ -71,7 +69,6 @@ func (l *latches) dispatch(c command, a *answer) error {
 // latchClient is one redlatch client, and contexts in the place of Java's threads.
 type latchClient struct {
 	*redlatch.Client
-	redis *rueidis.Driver // for the sections, which are played on one server
 
 	mu      sync.Mutex
 	threads map[int]*thread
@@ -81,16 +78,7 @@ type latchClient struct {
 const slow = 20 * time.Second
 
 func openLatchClient(c command) (*latchClient, error) {
-	ctx := context.Background()
-	l := &latchClient{threads: make(map[int]*thread)}
-	if address, ok := strings.CutPrefix(c.Address, "redis://"); ok {
-		redis, err := rueidis.Open(ctx, rueidis.Options{Address: address, CommandTimeout: slow})
-		if err != nil {
-			return nil, err
-		}
-		l.redis = redis
-	}
-	client, err := redlatch.Open(ctx, c.Address, redlatch.Config{
+	client, err := redlatch.Open(context.Background(), c.Address, redlatch.Config{
 		LeaseTime:  time.Duration(c.Watchdog) * time.Millisecond,
 		FairWait:   time.Duration(c.FairWait) * time.Millisecond,
 		TokenClock: c.TokenClock,
@@ -99,24 +87,7 @@ func openLatchClient(c command) (*latchClient, error) {
 		CommandTimeout: slow,
 		ReleaseTimeout: slow,
 	})
-	if err != nil {
-		l.closeRedis()
-		return nil, err
-	}
-	l.Client = client
-	return l, nil
-}
-
-func (l *latchClient) closeRedis() {
-	if l.redis != nil {
-		l.redis.Close()
-	}
-}
-
-func (l *latchClient) close() error {
-	err := l.Client.Close(context.Background())
-	l.closeRedis()
-	return err
+	return &latchClient{Client: client, threads: make(map[int]*thread)}, err
 }
 
 func (l *latchClient) thread(number int) *thread {
@@ -151,8 +122,6 @@ func (t *thread) apply(c command, a *answer) error {
 		return t.lock(c, a)
 	case "unlock":
 		return t.unlock(c, a)
-	case "section":
-		return t.section(c, a)
 	case "contend":
 		return t.contend(c, a)
 	case "forceUnlock":

@@ -67,8 +67,6 @@ class Worker {
         return;
       case 'contend':
         return this.contend(command, answer);
-      case 'section':
-        return this.section(command, answer.owner);
     }
     throw new Error(`no verb ${command.verb}`);
   }
@@ -86,18 +84,6 @@ class Worker {
       }
       await this.current.unlock();
     }
-  }
-
-  // section is what a lock is to guard: a counter that is read, slept on and written, between
-  // two entries in a journal.
-  async section(command, owner) {
-    const { redis } = this.redisson;
-    const [journal, counter] = [`${command.name}:journal`, `${command.name}:counter`];
-    await redis.rpush(journal, `enter X ${owner} ${command.op}`);
-    const before = Number(await redis.get(counter));
-    await timers.setTimeout(command.work);
-    await redis.set(counter, before + 1);
-    await redis.rpush(journal, `leave X ${owner} ${command.op} ${before} ${before + 1}`);
   }
 
   // parked says whether the thread waits for a message: it listens once it has subscribed.

@@ -29,12 +29,6 @@ final class Command {
     long watchdog;
     long fairWait;
 
-    /** section: how long it takes, whether others may be in it, its name, and its token if it has one. */
-    long work;
-    boolean shared;
-    String op;
-    long token;
-
     /** contend: for how long to go on, and how long a section takes, in microseconds. */
     long span;
     long each;

@@ -18,7 +18,6 @@ import org.redisson.api.RedissonClient;
 final class Worker {
     private final RedissonClient redisson;
     private final ExecutorService queue;
-    private final Section section;
     private final Counters counters;
 
     // One object for each lock, as a program would have it in a field.
@@ -28,7 +27,6 @@ final class Worker {
 
     Worker(RedissonClient redisson) {
         this.redisson = redisson;
-        this.section = new Section(redisson);
         this.counters = new Counters(redisson);
         this.queue = Executors.newSingleThreadExecutor(task -> {
             thread = new Thread(task);
@@ -65,10 +63,6 @@ final class Worker {
 
     private void apply(Command command, Answer answer) throws InterruptedException {
         answer.ok = true;
-        if (command.verb.equals("section")) {
-            section.run(command, answer.owner);
-            return;
-        }
         if (Counters.has(command.kind)) {
             counters.apply(command, answer);
             return;
