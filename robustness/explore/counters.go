@@ -9,7 +9,6 @@ import (
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
-	"github.com/redlatch/redlatch/robustness/internal/redisson"
 )
 
 // counters is what is explored of the numbered requests for a counter: a semaphore whose permits nobody
@@ -253,16 +252,16 @@ func (c *counters) read(s *tally, i int, said int) string {
 // redisson are the moves of a Redisson thread: it takes a permit, or puts it back. Or it closes and opens
 // a latch.
 func (c *counters) redisson(s tally, yield step) {
-	thread := redisson.Semaphore
+	thread := javaSemaphore
 	if c.latch {
-		thread = redisson.Latch
+		thread = javaLatch
 	}
-	for i, text := range []string{thread.Lock, thread.Unlock} {
+	for i, text := range []string{thread.lock, thread.unlock} {
 		n := int8(1 - 2*i)
 		if n < 0 && s.java == 0 && !c.latch {
 			continue
 		}
-		r := c.world.redis.enter(question{op: opPeer, who: firstPeer, number: 1}, text, redisson.Keys(lockName), thread.Arguments(lockName, "", 0, 0))
+		r := c.world.redis.enter(question{op: opPeer, who: firstPeer, number: 1}, text, javaKeys, thread.words(""))
 		done := c.world.redis.run(c.world.redis.all[s.keys], r)
 		to := s
 		if to.keys = done.keys.id; done.reply.Str != "refused" && !c.latch {

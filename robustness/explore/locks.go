@@ -209,7 +209,7 @@ func (w *world) check(s *state) string {
 		switch {
 		case p.count == 0 || w.start.permits > 0:
 			continue
-		case k.lock(lockName).field(owners[who][1]+w.peers[i].Field) == nil:
+		case k.lock(lockName).field(owners[who][1]+w.peers[i].field) == nil:
 			return name(who) + ": it believes to hold the lock, and is not in it"
 		}
 		if fault := addHolder(&sides, lockName, who, p.reads); fault != "" {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/robustness/internal/mutation"
-	"github.com/redlatch/redlatch/robustness/internal/redisson"
 )
 
 const second = 1000
@@ -38,7 +37,7 @@ var worlds = []struct {
 	peers   []thread
 }{
 	{"mutex, two clients", 14, mutexes, false, nil},
-	{"mutex, two clients and Redisson", 10, mutexes, false, []thread{{redisson.Mutex}}},
+	{"mutex, two clients and Redisson", 10, mutexes, false, []thread{javaMutex}},
 	{"fenced mutex, two clients", 10, world{
 		kinds: mutexes.kinds, wants: []want{{lease: 2 * second, tokens: 1}, {lease: second}},
 	}, false, nil},
@@ -51,7 +50,7 @@ var worlds = []struct {
 	{"read-write, two clients", 7, readWrites, false, nil},
 	{"read-write, one client and Redisson", 8, world{
 		kinds: readWrites.kinds[:1], wants: readWrites.wants,
-	}, false, []thread{{redisson.Reader}, {redisson.Writer}}},
+	}, false, []thread{javaReader, javaWriter}},
 	{"multi of two, twice", 8, world{
 		kinds: []kind{mutex(lockName), mutex("M"), mutex(lockName), mutex("M")},
 		wants: []want{{lease: 2 * second}}, maxHolds: 1, pair: true,
@@ -59,9 +58,9 @@ var worlds = []struct {
 	{"mutex, two clients, a watchdog", 9, mutexes, true, nil},
 	{"read-write, two clients, a watchdog", 6, readWrites, true, nil},
 	{"fair mutex, two clients", 8, fairs, false, nil},
-	{"fair mutex, two clients and Redisson", 7, fairs, false, []thread{{redisson.Fair}}},
+	{"fair mutex, two clients and Redisson", 7, fairs, false, []thread{javaFair}},
 	{"a permit, two clients", 12, onePermit, false, nil},
-	{"a permit, two clients and Redisson", 9, onePermit, false, []thread{{redisson.Permit}}},
+	{"a permit, two clients and Redisson", 9, onePermit, false, []thread{javaPermit}},
 	{"two permits, three clients", 7, world{
 		kinds: []kind{leased, leased, leased}, wants: onePermit.wants, maxHolds: 1, start: state{permits: 2},
 	}, false, nil},

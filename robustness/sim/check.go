@@ -11,7 +11,6 @@ import (
 // belief is a hold that an actor has, or had.
 type belief struct {
 	actor   *actor
-	java    *java // instead
 	lock    LockSpec
 	read    bool
 	hold    *redlatch.Hold
@@ -28,14 +27,6 @@ type belief struct {
 	lease    time.Duration // that is asked for
 	replicas int           // that confirmed it
 	safe     time.Time     // until when these have it
-}
-
-// name is who has it.
-func (b *belief) name() string {
-	if b.java != nil {
-		return b.java.name
-	}
-	return b.actor.name
 }
 
 // keys are the locks that must not be held by others.
@@ -58,9 +49,6 @@ func (b *belief) reported() bool {
 
 // believes says that the holder may use the hold now. It has no effect on the hold, unlike Valid.
 func (b *belief) believes(now time.Time) bool {
-	if b.java != nil {
-		return !b.ended && now.Before(b.java.until)
-	}
 	return !b.reported() && !b.actor.process.stopped() && now.Before(b.hold.Deadline())
 }
 
@@ -123,7 +111,7 @@ func (w *World) check() {
 	now := time.Now()
 	live := w.beliefs[:0]
 	for _, b := range w.beliefs {
-		if b.reported() || b.actor != nil && b.actor.process.dead.Load() {
+		if b.reported() || b.actor.process.dead.Load() {
 			w.checkLoss(b)
 			if !b.ended {
 				b.forget()
@@ -142,7 +130,7 @@ func (w *World) check() {
 		case !b.believes(now):
 		case !b.excused:
 			w.checkKey(b, now)
-		case b.java == nil && now.After(b.told):
+		case now.After(b.told):
 			w.checkTold(b)
 		}
 	}
@@ -152,7 +140,7 @@ func (w *World) check() {
 		}
 		for _, other := range live[:i] {
 			if conflict(b, other) && !other.excused && other.believes(now) {
-				w.violate("%s believes that it has %s, and so does %s", b.name(), b.lock.side(b.read), other.name())
+				w.violate("%s believes that it has %s, and so does %s", b.actor.name, b.lock.side(b.read), other.actor.name)
 			}
 		}
 	}
@@ -163,9 +151,6 @@ func (w *World) check() {
 // forget notes that Redis may have a hold for longer than its holder: it was detached, its release
 // has failed, or it has lapsed, which is a moment before Redis ends it.
 func (b *belief) forget() {
-	if b.hold == nil {
-		return
-	}
 	w := b.actor.process.world
 	for _, h := range singles(b.hold) {
 		w.forgotten[h.Owner()] = true
@@ -175,7 +160,7 @@ func (b *belief) forget() {
 
 // checkLoss complains about a loss without a reason.
 func (w *World) checkLoss(b *belief) {
-	if !b.ended && b.java == nil && b.renewed && !b.excused && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
+	if !b.ended && b.renewed && !b.excused && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
 		w.violate("%s loses %s though nothing goes wrong", b.actor.name, b.lock.side(b.read))
 	}
 }
@@ -185,11 +170,11 @@ func (w *World) checkLate(live []*belief, now time.Time) {
 	for i, b := range live {
 		for _, other := range live[:i] {
 			old, fresh := other, b
-			if !conflict(old, fresh) || old.excused || fresh.excused || old.java != nil || old.actor.process.stopped() || !fresh.believes(now) {
+			if !conflict(old, fresh) || old.excused || fresh.excused || old.actor.process.stopped() || !fresh.believes(now) {
 				continue
 			}
 			if now.Sub(old.actor.process.resumed) > old.actor.process.config.CommandTimeout+time.Second {
-				w.violate("%s has %s, and %s was not told that it is over", fresh.name(), fresh.lock.side(fresh.read), old.name())
+				w.violate("%s has %s, and %s was not told that it is over", fresh.actor.name, fresh.lock.side(fresh.read), old.actor.name)
 			}
 		}
 	}
@@ -197,7 +182,7 @@ func (w *World) checkLate(live []*belief, now time.Time) {
 
 // conflict says that two holds cannot be held at the same time.
 func conflict(a, b *belief) bool {
-	if a.actor == b.actor && a.java == b.java || a.read && b.read {
+	if a.actor == b.actor || a.read && b.read {
 		return false
 	}
 	mine := b.keys()
@@ -206,7 +191,7 @@ func conflict(a, b *belief) bool {
 
 // checkKey: what is believed stands in Redis, and stays there for as long.
 func (w *World) checkKey(b *belief, now time.Time) {
-	if b.lock.Kind == Quorum || b.java != nil {
+	if b.lock.Kind == Quorum {
 		return
 	}
 	for _, h := range singles(b.hold) {
@@ -225,7 +210,7 @@ func (w *World) checkKey(b *belief, now time.Time) {
 func (w *World) checkTold(b *belief) {
 	for _, h := range singles(b.hold) {
 		if b.lock.Kind != Quorum && w.left(b, h) == 0 {
-			w.violate("%s still trusts %s, which a fault took from it", b.name(), b.lock.side(b.read))
+			w.violate("%s still trusts %s, which a fault took from it", b.actor.name, b.lock.side(b.read))
 		}
 	}
 }
@@ -233,9 +218,7 @@ func (w *World) checkTold(b *belief) {
 // excuse excuses the holder, who learns of it before a renewal could have confirmed the hold again.
 func (b *belief) excuse() {
 	b.excused = true
-	if b.hold != nil {
-		b.told = later(b.told, later(b.hold.Deadline(), time.Now().Add(b.lease)))
-	}
+	b.told = later(b.told, later(b.hold.Deadline(), time.Now().Add(b.lease)))
 }
 
 // left is for how long Redis will have a hold, by the clock of the others.
@@ -283,11 +266,7 @@ func (w *World) excuse(s *redis) {
 	s.lost = now
 	s.tick()
 	for _, b := range w.beliefs {
-		if b.lock.Kind == Quorum || b.reported() || b.java != nil && b.excused {
-			continue
-		}
-		if b.java != nil {
-			b.excuse() // coarse: it is asked for its renewals only
+		if b.lock.Kind == Quorum || b.reported() {
 			continue
 		}
 		for _, h := range singles(b.hold) {

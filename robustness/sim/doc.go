@@ -2,8 +2,7 @@
 // sessions and watchdogs, over simulated drivers and servers, in one bubble of testing/synctest.
 // "make sim" runs it for as long as one likes. docs/simulation.md says what it is good for.
 //
-// A plan (plan.go) follows from a seed: processes with their operations, threads of Redisson, and
-// faults. A world (world.go) lets a plan happen. The real Lua runs in the embedded server, which is
+// A plan (plan.go) follows from a seed: processes with their operations, and faults. A world (world.go) lets a plan happen. The real Lua runs in the embedded server, which is
 // called without a network.
 //
 // # One thing at a time

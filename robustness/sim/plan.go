@@ -28,7 +28,6 @@ type Plan struct {
 	Cohort    time.Duration // for how long a lock may stay with a process, 0: no cohorts
 	Protect   bool
 	Watchdogs int
-	Java      []javaPlan
 	Mutations []mutation.Mutation
 }
 
@@ -118,9 +117,6 @@ func (p Plan) patience() time.Duration {
 			sum += time.Second
 		}
 	}
-	for _, j := range p.Java {
-		sum += time.Duration(j.Times) * 2 * (j.Keep + p.Lease)
-	}
 	return 4*longest + sum + time.Duration(len(p.Locks))*30*time.Second
 }
 
@@ -190,15 +186,6 @@ func (p Plan) gentle() bool {
 // brief says that a fault is a slot that does not stay open for long.
 func (p Plan) brief(f fault) bool { return f.Kind == "move" && f.For <= p.timeout()/4 }
 
-// javaPlan is a thread of a Redisson client.
-type javaPlan struct {
-	Kind  Kind
-	Lock  int
-	Read  bool
-	Times int
-	Keep  time.Duration
-}
-
 func (p *Plan) ops(r *rand.Rand) (ops []op) {
 	for range 6 + r.IntN(10) {
 		least := p.Delay
@@ -218,9 +205,6 @@ func (p *Plan) ops(r *rand.Rand) (ops []op) {
 		}
 		if r.IntN(4) == 0 {
 			o.Lease = between(r, p.Lease/10, 2*p.Lease)
-		}
-		if kind == RW && len(p.Java) > 0 { // the renewal of a reader of Java sets the TTL to its own lease
-			o.Lease = min(o.Lease, p.Lease)
 		}
 		if r.IntN(10) == 0 {
 			o.Limit = between(r, p.Lease/10, 2*p.Lease)

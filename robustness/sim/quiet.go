@@ -12,7 +12,7 @@ import (
 
 // quiet checks that, if nothing goes wrong in the whole plan.
 func (w *World) quiet(now time.Time) {
-	if len(w.plan.Faults) > 0 || w.plan.Servers > 1 && w.spare == nil || len(w.plan.Java) > 0 {
+	if len(w.plan.Faults) > 0 || w.plan.Servers > 1 && w.spare == nil {
 		return
 	}
 	if len(w.asking) == 0 && w.silent() && (w.plan.Cohort == 0 || now.Sub(w.ended) > linger) {

@@ -125,7 +125,7 @@ func (w *World) promote(f fault, s *redis) {
 		if sure := r == s.latest() || b.replicas == len(s.replicas); sure && b.replicas > 0 && time.Now().Before(b.safe) && !b.excused && !b.reported() {
 			for _, h := range singles(b.hold) {
 				if !has(kept, h.Name(), b.field(h)) {
-					w.violate("a replica takes over without %s of %s, which %d replicas had confirmed", b.lock.side(b.read), b.name(), b.replicas)
+					w.violate("a replica takes over without %s of %s, which %d replicas had confirmed", b.lock.side(b.read), b.actor.name, b.replicas)
 				}
 			}
 		}
@@ -164,7 +164,7 @@ func (w *World) checkReplicas(b *belief, now time.Time) {
 			}
 		}
 		if n < b.replicas {
-			w.violate("%s was told that %d replicas have %s, and %d have it", b.name(), b.replicas, b.lock.side(b.read), n)
+			w.violate("%s was told that %d replicas have %s, and %d have it", b.actor.name, b.replicas, b.lock.side(b.read), n)
 		}
 	}
 }

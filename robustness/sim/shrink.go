@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Shrink drops from a plan what is not needed for a violation: faults, threads of Java, actors,
-// operations. It runs the plan as often as tries says.
+// Shrink drops from a plan what is not needed for a violation: faults and operations. It runs the plan as
+// often as tries says.
 func Shrink(t *testing.T, plan Plan, tries int) (Plan, Result) {
 	t.Helper()
 	least := Run(t, plan)
@@ -29,12 +29,6 @@ func Shrink(t *testing.T, plan Plan, tries int) (Plan, Result) {
 				if smaller := plan.clone(); !attempt(smaller.withoutFaults(i, size)) {
 					i += size
 				}
-			}
-		}
-		for i := 0; i < len(plan.Java); {
-			smaller := plan.clone()
-			if smaller.Java = slices.Delete(smaller.Java, i, i+1); !attempt(smaller) {
-				i++
 			}
 		}
 		plan.shrinkActors(attempt, &plan)
@@ -74,7 +68,7 @@ func (p Plan) shrinkActors(attempt func(Plan) bool, now *Plan) {
 
 // size is how much is to happen.
 func (p Plan) size() int {
-	n := len(p.Faults) + len(p.Java)
+	n := len(p.Faults)
 	for _, process := range p.Actors {
 		for _, ops := range process {
 			n += len(ops)
@@ -85,7 +79,7 @@ func (p Plan) size() int {
 
 // clone is a plan that shares no list with this one.
 func (p Plan) clone() Plan {
-	p.Faults, p.Java = slices.Clone(p.Faults), slices.Clone(p.Java)
+	p.Faults = slices.Clone(p.Faults)
 	actors := make([][][]op, len(p.Actors))
 	for i, process := range p.Actors {
 		for _, ops := range process {

@@ -19,7 +19,6 @@ var themes = []struct {
 	{"multi", locks(LockSpec{Multi, "x"}, LockSpec{Mutex, "x1"}, LockSpec{Mutex, "x2"}), slices.Concat(connections, outages, stops, losses)},
 	{"quorum", quorum, slices.Concat(connections, connections, outages[:4], stops, losses[:2], losses[:2])},
 	{"protected", protected, slices.Concat(connections, outages, stops, losses)},
-	{"Java", withJava, slices.Concat(connections, outages, stops, losses[:2])},
 	{"hours", hours, slices.Concat(connections, outages, stops, losses)},
 	{"cohort", cohort, slices.Concat(connections, outages, stops, losses, []string{"close", "close"})},
 	{"cluster", inCluster, slices.Concat(connections, outages, stops, losses, moves)},
@@ -53,14 +52,6 @@ func protected(p *Plan, r *rand.Rand) {
 	p.Protect, p.Watchdogs = true, 1+r.IntN(2)
 }
 
-func withJava(p *Plan, r *rand.Rand) {
-	kind := []Kind{Mutex, RW, Fair}[r.IntN(3)]
-	p.Locks = []LockSpec{{kind, "j"}}
-	for range 1 + r.IntN(2) {
-		p.Java = append(p.Java, javaPlan{Kind: kind, Read: r.IntN(2) == 0, Times: 3 + r.IntN(5), Keep: between(r, p.Delay, 2*p.Lease)})
-	}
-}
-
 // inCluster are worlds with three servers that share the slots, and one that may take over.
 func inCluster(p *Plan, r *rand.Rand) {
 	p.Servers = 4
@@ -79,13 +70,8 @@ func withReplicas(p *Plan, r *rand.Rand) {
 func cohort(p *Plan, r *rand.Rand) {
 	p.Locks = [][]LockSpec{{{Mutex, "m"}}, {{RW, "r"}}, {{Fenced, "t"}}, {{Mutex, "m"}, {RW, "r"}, {Fenced, "t"}}}[r.IntN(4)]
 	p.Cohort = between(r, time.Millisecond, p.Lease)
-	switch kind := p.Locks[0].Kind; r.IntN(4) {
-	case 0:
+	if r.IntN(4) == 0 {
 		p.Protect, p.Watchdogs = true, 1
-	case 1:
-		if kind != Fenced {
-			p.Java = []javaPlan{{Kind: kind, Read: r.IntN(2) == 0, Times: 3 + r.IntN(5), Keep: between(r, p.Delay, p.Lease)}}
-		}
 	}
 }
 

@@ -21,7 +21,6 @@ type World struct {
 	servers     []*redis
 	processes   []*process // those that live, by index
 	lives       []*process // all that ever lived
-	javas       []*java
 	beliefs     []*belief
 	tokens      map[string]tokens
 	asking      map[*actor]*belief
@@ -97,9 +96,6 @@ func (w *World) live() Result {
 	}
 	for i := range w.plan.Watchdogs {
 		w.start(len(w.plan.Actors)+i, 0)
-	}
-	for i, p := range w.plan.Java {
-		w.startJava(i, p)
 	}
 	for _, f := range w.plan.Faults {
 		f.prepare(w)
@@ -178,7 +174,7 @@ func (w *World) allDone() bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(w.javas, func(j *java) bool { return !j.done })
+	return true
 }
 
 func (w *World) stuck() string {
@@ -188,11 +184,6 @@ func (w *World) stuck() string {
 			if !a.done {
 				all = append(all, fmt.Sprintf("%s after %d, %d to do", a.name, a.passed, len(a.ops)))
 			}
-		}
-	}
-	for _, j := range w.javas {
-		if !j.done {
-			all = append(all, fmt.Sprintf("%s, %d to do", j.name, j.left))
 		}
 	}
 	return strings.Join(all, "; ")

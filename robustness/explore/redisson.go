@@ -1,48 +1,35 @@
-// Package redisson plays threads of Redisson clients, for simulations. Its scripts have Redisson's
-// behaviour, without its keys for repeated requests.
-package redisson
+package explore
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// Thread is one way to take a lock. Its scripts are for Keys and Arguments. Each replies in one word:
-// granted, refused, gone, remains or freed.
-type Thread struct {
-	Lock, Unlock, Renew string
-	Leave               string // the queue; "" if there is none
-	Field               string // what follows the owner's name
-	Read, Once          bool   // of several holds Redisson adds the leases, or loses one: its own affair
-}
+// The scripts of Redisson's threads have its behaviour, without its keys for repeated requests. Each
+// replies in one word: granted, refused, gone, remains or freed.
 
-// Keys are the keys of a lock: itself, the two of its queue, and the permits in use of a semaphore.
-func Keys(lock string) []string {
-	return []string{lock, protocol.FairQueue(lock), protocol.FairDeadlines(lock), protocol.PermitsInUse(lock)}
-}
+// javaKeys are the lock, the two keys of its queue, and the permits in use of a semaphore.
+var javaKeys = []string{lockName, protocol.FairQueue(lockName), protocol.FairDeadlines(lockName), protocol.PermitsInUse(lockName)}
 
-// Arguments are the field, the lease, two channels, the prefix of the timeout keys, the slot of a
+// words are the field of an owner, the lease, two channels, the prefix of the timeout keys, the slot of a
 // waiter, and the channel of a semaphore.
-func (t Thread) Arguments(lock, owner string, lease, slot time.Duration) []string {
+func (t thread) words(owner string) []string {
 	return []string{
-		owner + t.Field, millis(lease), protocol.RWChannel(lock), protocol.LockChannel(lock),
-		protocol.ReadTimeoutPrefix(lock), millis(slot), protocol.SemaphoreChannel(lock),
+		owner + t.field, strconv.Itoa(lease), protocol.RWChannel(lockName), protocol.LockChannel(lockName),
+		protocol.ReadTimeoutPrefix(lockName), strconv.Itoa(slot), protocol.SemaphoreChannel(lockName),
 	}
 }
 
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
 // The threads that take a lock of each kind.
 var (
-	Mutex = Thread{Lock: `
+	javaMutex = thread{lock: `
 if redis.call('EXISTS', KEYS[1]) == 1 and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 'refused'
 end
 redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return 'granted'`, Unlock: `
+return 'granted'`, unlock: `
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 'gone'
 elseif redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
@@ -51,9 +38,9 @@ elseif redis.call('HINCRBY', KEYS[1], ARGV[1], -1) > 0 then
 end
 redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[4], 0)
-return 'freed'`, Renew: renew}
+return 'freed'`, renew: renew}
 
-	Writer = Thread{Field: ":write", Once: true, Lock: `
+	javaWriter = thread{field: ":write", once: true, lock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if not mode then
   redis.call('HSET', KEYS[1], 'mode', 'write', ARGV[1], 1)
@@ -64,7 +51,7 @@ elseif mode == 'write' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
 else
   return 'refused'
 end
-return 'granted'`, Unlock: `
+return 'granted'`, unlock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if not mode then
   redis.call('PUBLISH', ARGV[3], 1)
@@ -82,9 +69,9 @@ else
   redis.call('DEL', KEYS[1])
   redis.call('PUBLISH', ARGV[3], 1)
 end
-return 'freed'`, Renew: renew}
+return 'freed'`, renew: renew}
 
-	Reader = Thread{Read: true, Once: true, Lock: `
+	javaReader = thread{read: true, once: true, lock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if mode == 'write' then
   return 'refused'
@@ -93,7 +80,7 @@ redis.call('HSET', KEYS[1], 'mode', 'read')
 local hold = redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
 redis.call('SET', ARGV[5] .. ':' .. ARGV[1] .. ':rwlock_timeout:' .. hold, 1, 'PX', ARGV[2])
 redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2])))
-return 'granted'`, Unlock: `
+return 'granted'`, unlock: `
 local mode = redis.call('HGET', KEYS[1], 'mode')
 if not mode then
   redis.call('PUBLISH', ARGV[3], 0)
@@ -119,7 +106,7 @@ elseif mode ~= 'write' then
   redis.call('DEL', KEYS[1])
   redis.call('PUBLISH', ARGV[3], 0)
 end
-return left > 0 and 'remains' or 'freed'`, Renew: `
+return left > 0 and 'remains' or 'freed'`, renew: `
 local count = redis.call('HGET', KEYS[1], ARGV[1])
 local lives = false
 for hold = 1, tonumber(count) or 0 do
@@ -132,8 +119,8 @@ end
 return count and 'granted' or 'gone'`}
 )
 
-// Fair is a thread that waits in the queue of a fair lock. Its clock is that of the server.
-var Fair = Thread{Once: true, Lock: prune + `
+// javaFair is a thread that waits in the queue of a fair lock. Its clock is that of the server.
+var javaFair = thread{once: true, lock: prune + `
 local first = redis.call('LINDEX', queue, 0)
 if redis.call('EXISTS', lock) == 0 and (not first or first == owner) then
   redis.call('LPOP', queue)
@@ -154,7 +141,7 @@ if not redis.call('ZSCORE', deadlines, owner) then
   redis.call('ZADD', deadlines, string.format('%.0f', base + wait), owner)
   redis.call('RPUSH', queue, owner)
 end
-return 'refused'`, Unlock: prune + `
+return 'refused'`, unlock: prune + `
 local held = redis.call('HEXISTS', lock, owner) == 1
 if not held and redis.call('EXISTS', lock) == 1 then
   return 'gone'
@@ -164,7 +151,7 @@ local first = redis.call('LINDEX', queue, 0)
 if first then
   redis.call('PUBLISH', ARGV[4] .. ':' .. first, 0)
 end
-return 'freed'`, Renew: renew, Leave: `
+return 'freed'`, renew: renew, leave: `
 local queue, deadlines, owner, behind = KEYS[2], KEYS[3], ARGV[1], false
 for _, other in ipairs(redis.call('LRANGE', queue, 0, -1)) do
   if behind then
@@ -176,9 +163,9 @@ redis.call('ZREM', deadlines, owner)
 redis.call('LREM', queue, 0, owner)
 return 'freed'`}
 
-// Permit is a thread that takes a permit of a semaphore. Its field is the id of the permit, and its clock is
+// javaPermit is a thread that takes a permit of a semaphore. Its field is the id of the permit, and its clock is
 // that of the server.
-var Permit = Thread{Once: true, Lock: permit + `
+var javaPermit = thread{once: true, lock: inPermits + `
 local expired = redis.call('ZRANGEBYSCORE', inUse, 0, now, 'LIMIT', 0, 100)
 if #expired > 0 then
   redis.call('ZREM', inUse, unpack(expired))
@@ -192,14 +179,14 @@ if tonumber(redis.call('GET', counter) or 0) < 1 then
 end
 redis.call('INCRBY', counter, -1)
 redis.call('ZADD', inUse, string.format('%.0f', now + ARGV[2]), id)
-return 'granted'`, Unlock: permit + `
+return 'granted'`, unlock: inPermits + `
 local expiry = redis.call('ZSCORE', inUse, id)
 if not expiry then
   return 'gone'
 end
 redis.call('ZREM', inUse, id)
 redis.call('PUBLISH', channel, redis.call('INCRBY', counter, 1))
-return tonumber(expiry) > now and 'freed' or 'gone'`, Renew: permit + `
+return tonumber(expiry) > now and 'freed' or 'gone'`, renew: inPermits + `
 local expiry = redis.call('ZSCORE', inUse, id)
 if not expiry or tonumber(expiry) <= now then
   return 'gone'
@@ -207,29 +194,29 @@ end
 redis.call('ZADD', inUse, string.format('%.0f', now + ARGV[2]), id)
 return 'granted'`}
 
-// Semaphore is a thread that takes one permit that nobody owns.
-var Semaphore = Thread{Lock: `
+// javaSemaphore is a thread that takes one permit that nobody owns.
+var javaSemaphore = thread{lock: `
 if tonumber(redis.call('GET', KEYS[1]) or 0) < 1 then
   return 'refused'
 end
 redis.call('INCRBY', KEYS[1], -1)
-return 'granted'`, Unlock: `
+return 'granted'`, unlock: `
 redis.call('PUBLISH', ARGV[7], redis.call('INCRBY', KEYS[1], 1))
 return 'freed'`}
 
-// Latch is a thread that closes a latch with the count 1, and counts it down.
-var Latch = Thread{Lock: `
+// javaLatch is a thread that closes a latch with the count 1, and counts it down.
+var javaLatch = thread{lock: `
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 'refused'
 end
 redis.call('SET', KEYS[1], 1)
-return 'granted'`, Unlock: `
+return 'granted'`, unlock: `
 if redis.call('DECR', KEYS[1]) <= 0 then
   redis.call('DEL', KEYS[1])
 end
 return 'freed'`}
 
-const permit = `
+const inPermits = `
 local counter, inUse, id, channel = KEYS[1], KEYS[4], ARGV[1], ARGV[7]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`
