@@ -3,7 +3,6 @@
 package interop_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -187,57 +186,61 @@ func forced(t *testing.T, r rig) {
 	})
 }
 
-// Goal: what either side holds is renewed while the other does the same next to it, and a
-// read lock that both hold lives as long as one of them.
-func renewsSideBySide(t *testing.T, r rig) {
-	const watchdog = 6 * time.Second // longer than others can keep the machine busy
-	t.Parallel()
-	java := newClient(t, r.theirs, settings{watchdog: watchdog})
-	latch := newClient(t, r.latch, settings{watchdog: watchdog})
-	other := newClient(t, r.latch, settings{watchdog: watchdog})
-	server := redistest.Shared(t)
-	names := map[string]string{}
-	kinds := []string{"mutex", "fair", "write", "multi"}
-	if r.has(t, "fenced") {
-		kinds = append(kinds, "fenced")
+// renewedFor looks at the TTLs of locks for a while.
+func renewedFor(t *testing.T, span time.Duration, names ...string) {
+	t.Helper()
+	for end := time.Now().Add(span); time.Now().Before(end); {
+		for _, name := range names {
+			if left := redistest.Shared(t).PTTL(t, name); left < renewing/6 || left > renewing {
+				t.Fatalf("%s has a TTL of %v", name, left)
+			}
+		}
 	}
-	for _, kind := range kinds {
-		for _, a := range []actor{java, latch} {
+}
+
+const renewing = 6 * time.Second // longer than others can keep the machine busy
+
+// Goal: what either side holds is renewed while the other does the same next to it.
+func renewsSideBySide(t *testing.T, r rig) {
+	t.Parallel()
+	sides := []actor{newClient(t, r.theirs, settings{watchdog: renewing}), newClient(t, r.latch, settings{watchdog: renewing})}
+	var names []string
+	var unlocks []func()
+	for _, kind := range []string{"mutex", "fair", "write", "multi", "fenced"} {
+		for _, a := range sides {
 			name := redistest.Name(t)
 			if kind == "multi" {
 				name = triple(name)
 			}
-			names[fmt.Sprint(a.peer.language(), " ", kind)] = name
-			a.must(t, lock(kind, name))
-		}
-	}
-	shared := redistest.Name(t)
-	names["a shared read"] = shared
-	for _, a := range []actor{java, latch, java.thread(2)} {
-		a.must(t, lock("read", shared))
-	}
-
-	for end := time.Now().Add(3 * watchdog); time.Now().Before(end); {
-		for what, name := range names {
-			for _, key := range members(name) {
-				if left := server.PTTL(t, key); left < watchdog/6 || left > watchdog {
-					t.Fatalf("%s has a TTL of %v", what, left)
-				}
+			if r.has(t, kind) {
+				a.must(t, lock(kind, name))
+				names = append(names, members(name)...)
+				unlocks = append(unlocks, func() { a.must(t, unlock(kind, name)) })
 			}
 		}
-		other.mustNot(t, tryLock("write", shared))
 	}
-	java.must(t, unlock("read", shared))
-	latch.must(t, unlock("read", shared))
-	for end := time.Now().Add(2 * watchdog); time.Now().Before(end); {
-		other.mustNot(t, tryLock("write", shared))
+	renewedFor(t, 3*renewing, names...)
+	for _, unlock := range unlocks {
+		unlock()
 	}
-	java.thread(2).must(t, unlock("read", shared))
-	other.must(t, tryLock("write", shared))
-	other.must(t, unlock("write", shared))
-	for _, kind := range kinds {
-		for _, a := range []actor{java, latch} {
-			a.must(t, unlock(kind, names[fmt.Sprint(a.peer.language(), " ", kind)]))
-		}
+}
+
+// Goal: a read lock that both hold lives as long as one of them.
+func readsTogether(t *testing.T, r rig) {
+	t.Parallel()
+	s := settings{watchdog: renewing}
+	java, latch, other := newClient(t, r.theirs, s), newClient(t, r.latch, s), newClient(t, r.latch, s)
+	name := redistest.Name(t)
+	for _, a := range []actor{java, latch, java.thread(2)} {
+		a.must(t, lock("read", name))
 	}
+	renewedFor(t, 3*renewing, name)
+	other.mustNot(t, tryLock("write", name))
+	java.must(t, unlock("read", name))
+	latch.must(t, unlock("read", name))
+	renewedFor(t, 2*renewing, name)
+	other.mustNot(t, tryLock("write", name))
+	java.thread(2).must(t, unlock("read", name))
+	other.must(t, tryLock("write", name))
+	other.must(t, unlock("write", name))
 }

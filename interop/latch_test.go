@@ -128,8 +128,11 @@ func (t *thread) apply(c command, a *answer) error {
 		ok, err := t.client.forcible(c).ForceUnlock(t.ctx)
 		a.OK = ok
 		return err
+	case "holdCount":
+		a.Value = int64(len(t.holds[c.Kind+" "+c.Name]))
+		return nil
 	}
-	return t.ask(c, a)
+	return fmt.Errorf("no verb %q", c.Verb)
 }
 
 func (t *thread) lock(c command, a *answer) error {
@@ -201,40 +204,9 @@ func (t *thread) unlock(c command, a *answer) error {
 	return last.Unlock(t.ctx)
 }
 
-func (t *thread) ask(c command, a *answer) error {
-	if c.Verb == "holdCount" {
-		a.Value = int64(len(t.holds[c.Kind+" "+c.Name]))
-		return nil
-	}
-	status, err := t.client.status(t.ctx, c)
-	if err != nil {
-		return err
-	}
-	switch c.Verb {
-	case "isLocked":
-		switch c.Kind {
-		case "read", "write":
-			a.OK = string(status.Mode) == c.Kind
-		default:
-			a.OK = status.Locked
-		}
-	case "token":
-		a.Value = status.Token
-	case "remainTTL":
-		a.Value = status.TTL.Milliseconds()
-		if !status.Locked {
-			a.Value = -2
-		}
-	default:
-		return fmt.Errorf("no verb %q", c.Verb)
-	}
-	return nil
-}
-
 // forcible is what all kinds of locks can besides being locked.
 type forcible interface {
 	ForceUnlock(ctx context.Context) (bool, error)
-	Status(ctx context.Context) (redlatch.Status, error)
 }
 
 func (l *latchClient) forcible(c command) forcible {
@@ -245,10 +217,6 @@ func (l *latchClient) forcible(c command) forcible {
 		return l.FairMutex(c.Name)
 	}
 	return l.RWMutex(c.Name)
-}
-
-func (l *latchClient) status(ctx context.Context, c command) (redlatch.Status, error) {
-	return l.forcible(c).Status(ctx)
 }
 
 func (l *latchClient) lock(c command) redlatch.Lock {

@@ -32,7 +32,7 @@ func TestWithNodeRedisson(t *testing.T) {
 	t.Run("for long", func(t *testing.T) {
 		for _, c := range []trial{
 			{"a lease that ends lets the other in", leaseEnds},
-			{"both renew what they hold", renewsMutexes},
+			{"both renew side by side", renewsSideBySide},
 			{"random histories", histories},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, r) })
@@ -99,25 +99,4 @@ func showsNode(t *testing.T, r rig) {
 	}
 	node.lost(t, unlock("mutex", name))
 	empty(t, name)
-}
-
-// Goal: either side renews what it holds, for more than two TTLs, and keeps the other off.
-func renewsMutexes(t *testing.T, r rig) {
-	const watchdog = 6 * time.Second // longer than others can keep the machine busy
-	r.bothWays(t, func(t *testing.T, one, other peer) {
-		t.Parallel()
-		h := newClient(t, one, settings{watchdog: watchdog})
-		o := newClient(t, other, settings{watchdog: watchdog})
-		name := redistest.Name(t)
-		h.must(t, lock("mutex", name))
-		for end := time.Now().Add(5 * watchdog / 2); time.Now().Before(end); {
-			if left := redistest.Shared(t).PTTL(t, name); left < watchdog/6 || left > watchdog {
-				t.Fatalf("%s has a TTL of %v", one.language(), left)
-			}
-			o.mustNot(t, tryLock("mutex", name))
-		}
-		h.must(t, unlock("mutex", name))
-		o.must(t, tryLock("mutex", name))
-		o.must(t, unlock("mutex", name))
-	})
 }

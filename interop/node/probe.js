@@ -59,9 +59,6 @@ class Worker {
       case 'forceUnlock':
         answer.ok = await lock.forceUnlock();
         return;
-      case 'isLocked':
-        answer.ok = await lock.isLocked();
-        return;
       case 'holdCount': // node-redisson has none
         answer.value = Number(await this.redisson.redis.hget(command.name, answer.owner));
         return;

@@ -27,12 +27,6 @@ final class Fenced {
                 wait, command.lease, TimeUnit.MILLISECONDS);
     }
 
-    /** The last token of all, whoever got it. */
-    static long last(RLock lock) {
-        Long token = (Long) call(type(), lock, "getToken", of());
-        return token == null ? 0 : token;
-    }
-
     /** Whether somebody listens for the lock, in either way that there is. */
     static boolean awaited(RedissonClient redisson, String name) {
         String channel = "redisson_lock__channel:{" + name + "}";

@@ -73,10 +73,7 @@ final class Worker {
             case "unlock" -> lock.unlock();
             case "contend" -> contend(lock, command, answer);
             case "forceUnlock" -> answer.ok = lock.forceUnlock();
-            case "isLocked" -> answer.ok = lock.isLocked();
             case "holdCount" -> answer.value = countable(lock, command).getHoldCount();
-            case "remainTTL" -> answer.value = lock.remainTimeToLive();
-            case "token" -> answer.value = Fenced.last(lock);
             default -> throw new IllegalArgumentException("no verb " + command.verb);
         }
     }
