@@ -7,7 +7,6 @@
 //	go run . -quick -foreign        with Redisson and node-redisson too, in a few minutes
 //	go run . -only scale            a fair lock, by how many wait
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
-//	go run . -profile cpu.out       a CPU profile of redlatch alone
 //
 // Whoever is compared takes turns in short slices, and ratios are taken slice by
 // slice before their median is: what else the machine does hits all alike.
@@ -86,11 +85,6 @@ func mainErr(ctx context.Context) error {
 	flag.StringVar(&b.only, "only", "", "measure only this `part`: "+strings.Join(b.parts(), ", "))
 	foreign := flag.Bool("foreign", false, "with -quick, also measure what needs more than Go")
 	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
-	var p profiling
-	flag.StringVar(&p.cpu, "profile", "", "write a CPU profile of the first table's redlatch row to this `file`, and measure nothing else")
-	flag.StringVar(&p.allocs, "allocs", "", "write a profile of its allocations to this `file`")
-	flag.StringVar(&p.contestant, "entrant", nameRedlatch, "the `row` to profile")
-	flag.IntVar(&p.goroutines, "goroutines", mostGoroutines, "how `many` to profile it with")
 	flag.Parse()
 
 	if *quick {
@@ -104,9 +98,6 @@ func mainErr(ctx context.Context) error {
 		return err
 	}
 	defer b.close()
-	if p.wanted() {
-		return p.run(ctx, b, os.Stdout)
-	}
 	_, err := b.run(ctx, os.Stdout)
 	return err
 }
