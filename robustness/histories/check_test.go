@@ -1,7 +1,6 @@
 package histories
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -85,19 +84,12 @@ func TestTheCheckerKnowsRightFromWrong(t *testing.T) {
 		{"a holder in the wrong mode", false, []Operation{read(acquire(1, 0, 1)), look(2, Seen{Write: true, Holders: 1})}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := Check(c.history, time.Minute)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := Check(c.history, time.Minute)
 			if possible := len(v.Wrong) == 0; possible != c.possible || len(v.Open) > 0 {
 				t.Errorf("possible: %v, want %v", possible, c.possible)
 			}
-			if v.Picture == "" {
-				return
-			}
-			defer os.Remove(v.Picture)
-			if picture, err := os.ReadFile(v.Picture); err != nil || !strings.Contains(string(picture), "owner") {
-				t.Errorf("the picture does not show the history: %v", err)
+			if len(v.Wrong) > 0 && !strings.Contains(v.Story, "owner") {
+				t.Errorf("the story is %q", v.Story)
 			}
 		})
 	}

@@ -1,10 +1,5 @@
 package histories
 
-import (
-	"fmt"
-	"strings"
-)
-
 // state is a lock without faults, and what may still happen to it. It is a value, so that states can
 // be compared.
 type state struct {
@@ -242,21 +237,4 @@ func (h holder) fewer() (next []holder) {
 		next = append(next, less)
 	}
 	return next
-}
-
-func (s state) String() string {
-	var b strings.Builder
-	for _, h := range s.holders {
-		if h.owner != 0 {
-			fmt.Fprintf(&b, "owner %d: %d writes, %d reads. ", h.owner, h.writes, h.reads)
-		}
-	}
-	if b.Len() == 0 {
-		b.WriteString("free. ")
-	}
-	fmt.Fprintf(&b, "token %d", s.token)
-	if s.pool.made {
-		fmt.Fprintf(&b, ", %d available", s.available())
-	}
-	return b.String()
 }
