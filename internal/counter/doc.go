@@ -28,7 +28,7 @@
 // server serves them in their order, until one wants more than is left. The next one asks at once if all were served, and
 // otherwise when a message comes, at a local release, or at the poll cap. Between any two lines of it this can happen:
 //
-//	a waiter leaves          the one that asks puts its permits back, aside
+//	a waiter leaves          the one that asks puts its permits back, aside, if the semaphore is still there
 //	the one that asks fails  a cancellation puts the permits of all back. The others ask for themselves
 //
 // Waiters for a latch are asked for together: one answer serves all who waited when it was asked for.

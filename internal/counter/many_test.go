@@ -160,16 +160,18 @@ func unheard(leave ...context.CancelFunc) embedded.Fate {
 func (c crowd) closes() { go func() { _ = c.job.manager.Close(context.Background()) }() }
 
 // Goal: whoever leaves while another waiter takes permits for it is told that nothing is left of that only if they are put
-// back. Method: the server refuses to put them back, or does.
-func TestWhoeverLeavesLearnsThatItsPermitIsNotPutBack(t *testing.T) {
+// back, or gone with the semaphore. Method: a table of what putting them back meets.
+func TestWhoeverLeavesLearnsWhatBecomesOfItsPermit(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]struct {
 		back  embedded.Fate
+		gone  bool
 		err   error
 		after string
 	}{
-		"put back": {arrives, lockerr.ErrNotAcquired, "1"},
-		"refused":  {answers("NOREPLICAS Not enough good replicas to write."), lockerr.ErrUnknownOutcome, "0"},
+		"put back":              {arrives, false, lockerr.ErrNotAcquired, "1"},
+		"refused":               {answers("ERR no"), false, lockerr.ErrUnknownOutcome, "0"},
+		"the semaphore is gone": {arrives, true, lockerr.ErrNotAcquired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			story(t, func(s *stage) {
@@ -178,7 +180,12 @@ func TestWhoeverLeavesLearnsThatItsPermitIsNotPutBack(t *testing.T) {
 					if cancels(words, c.job) {
 						return r.back(ctx, words, send)
 					}
-					return meanwhile(c.leave[1])(ctx, words, send)
+					return meanwhile(func() {
+						c.leave[1]()
+						if r.gone {
+							s.Miniredis().Del("job")
+						}
+					})(ctx, words, send)
 				})
 				if err := s.others.Semaphore("job").Add(s.Context(), 2); err != nil {
 					s.Fatal(err)
@@ -188,7 +195,7 @@ func TestWhoeverLeavesLearnsThatItsPermitIsNotPutBack(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if got := s.number("job"); got != r.after {
-					s.Errorf("%s permits are left, want %s", got, r.after)
+					s.Errorf("%q permits are left, want %q", got, r.after)
 				}
 			})
 		})

@@ -201,7 +201,7 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 // want is what a waiter wants.
 type want struct {
 	n    int
-	back chan bool // tells a waiter that has left whether what was taken for it is put back
+	back chan bool // tells a waiter that has left whether nothing is left of what was taken for it
 }
 
 // served tells a waiter that another one has taken its permits as well, and when the next one is to ask.
@@ -223,26 +223,13 @@ func (s Semaphore) takeFor(ctx context.Context, n int, batch []*waitqueue.Waiter
 		switch {
 		case i+1 < have:
 			if !w.Complete(served{next}, true) {
-				s.putBack(own)
+				s.undo(s.begin(s.key), own.n, own.back)
 			}
 		case !w.Unclaim():
 			own.back <- !errors.Is(err, lockerr.ErrUnknownOutcome)
 		}
 	}
 	return have > 0, next, err
-}
-
-// putBack puts back, aside, what was taken for a waiter that has left.
-func (s Semaphore) putBack(w *want) {
-	r := s.begin(s.key)
-	s.insist(r, r.began, s.calls.Add(w.n, r.Request).Sourced(), func(result script.Result, err error) {
-		if err == nil {
-			_, err = script.ReadAdded(result.Reply)
-		}
-		s.gave(s.key, w.n)
-		s.manager.Queues().Wake(s.queue, nil)
-		w.back <- err == nil
-	})
 }
 
 // leave ends a wait, because ctx has ended or the client closes. What was taken by then counts.
@@ -283,27 +270,28 @@ func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error)
 		}
 		return have, s.refusal(ctx, err)
 	}
-	undone := s.cancel(r)
+	undone := make(chan bool, 1)
+	s.undo(r, 0, undone)
 	if err == nil || !unknown || pause.Within(lock.Grace, undone) {
 		return 0, s.refusal(ctx, lock.Bare(err))
 	}
 	return 0, s.failure(ctx, acquiring, err)
 }
 
-// cancel undoes, aside, a request that was given up, or that was sent more than once and refused. It
-// tells whether nothing is left of it. After a long pause of the process nobody knows that, because the
-// record may have expired.
-func (s Semaphore) cancel(r request) <-chan bool {
-	undone := make(chan bool, 1)
-	s.insist(r, time.Now(), s.calls.Cancel(r.Request).Sourced(), func(result script.Result, err error) {
+// undo undoes, aside, a request that was given up, or that was sent more than once and refused. With a fresh
+// request it puts n permits back that were taken for a waiter that has left, if there still is a semaphore. It tells
+// whether nothing is left of them. After a long pause of the process nobody knows that, because the record may have
+// expired.
+func (s Semaphore) undo(r request, n int, undone chan<- bool) {
+	s.insist(r, time.Now(), s.calls.Cancel(r.Request, n).Sourced(), func(result script.Result, err error) {
 		putBack := false
 		if err == nil {
 			putBack, err = script.ReadCancelled(result.Reply)
 		}
+		s.gave(s.key, n)
 		s.manager.Queues().Wake(s.queue, nil)
 		undone <- err == nil && (putBack || time.Since(r.began) < s.keep)
 	})
-	return undone
 }
 
 // refusal is the error of a request that has taken nothing.

@@ -72,7 +72,14 @@ func (s *stage) teach(job Semaphore) {
 	if _, err := job.take(s.Context(), 1); err != nil {
 		s.Fatal(err)
 	}
-	<-job.cancel(job.begin(job.key))
+	<-job.undone(job.begin(job.key))
+}
+
+// undone undoes a request.
+func (s Semaphore) undone(r request) <-chan bool {
+	undone := make(chan bool, 1)
+	s.undo(r, 0, undone)
+	return undone
 }
 
 // Goal: a request without an answer is undone before its caller is told, if the server answers a
@@ -150,7 +157,7 @@ func TestACancellationKnowsWhetherNothingIsLeft(t *testing.T) {
 					}
 				}
 				r.began = r.began.Add(-c.age)
-				if undone := <-job.cancel(r); undone != c.undone || s.number("job") != "3" {
+				if undone := <-job.undone(r); undone != c.undone || s.number("job") != "3" {
 					t.Errorf("undone is %v with %s permits left, want %v and 3", undone, s.number("job"), c.undone)
 				}
 			})
@@ -165,7 +172,7 @@ func TestACancellationIsOneCommand(t *testing.T) {
 	story(t, func(s *stage) {
 		job := s.mine.Semaphore("job")
 		sent := s.then(arrives)
-		if undone := <-job.cancel(job.begin("job")); !undone || sent.Load() != 1 {
+		if undone := <-job.undone(job.begin("job")); !undone || sent.Load() != 1 {
 			t.Errorf("undone is %v after %d commands, want one", undone, sent.Load())
 		}
 	})
@@ -183,7 +190,7 @@ func TestACancellationWithoutAnAnswerEnds(t *testing.T) {
 			story(t, func(s *stage) {
 				job := s.mine.Semaphore("job")
 				s.then(embedded.Frozen)
-				undone := job.cancel(job.begin("job"))
+				undone := job.undone(job.begin("job"))
 				time.Sleep(10 * time.Second)
 				if len(undone) > 0 {
 					t.Error("it ended before")

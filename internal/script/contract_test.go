@@ -168,7 +168,7 @@ func oneOfEach(key string) []script.Call {
 		script.SessionForget(key, "c:1 "+key), script.SessionTouch(key, second, "p"), script.SessionRead(key, "0"), script.SessionDrop(key),
 		script.SessionWaits(key, second), script.SessionsKnown(1),
 		script.SessionHeartbeat(key, second), script.SessionEnd(key), script.SessionsStalled(script.Cursor{}, 1), script.SessionsDue([]string{"c"}), script.WatchdogHeartbeat(key, second),
-		semaphore(key).Acquire(request(key), 1), semaphore(key).Cancel(request(key)), semaphore(key).Add(1, request(key)),
+		semaphore(key).Acquire(request(key), 1), semaphore(key).Cancel(request(key), 0), semaphore(key).Add(1, request(key)),
 		semaphore(key).Drain(request(key)), semaphore(key).Set(1, request(key)), script.NewLatch(key, protocol.Plain).CountDown(request(key)),
 		permits(key).Acquire(permit1, script.Counts{Writes: 1}, second, true), permits(key).Release(permit1, 0, script.Counts{}, second),
 		script.Renew([]script.Renewal{permits(key).Renewal(permit1, script.Counts{}, false, second)}), permits(key).Read(), script.InspectCounter(key, 9, false), script.Ran(key, time.Unix(1, 0), 7),

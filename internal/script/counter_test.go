@@ -49,7 +49,8 @@ func add(n int) func(string) script.Call {
 	return func(key string) script.Call { return semaphore(key).Add(n, numbered7(key)) }
 }
 
-func undo(key string) script.Call  { return semaphore(key).Cancel(numbered7(key)) }
+func undo(key string) script.Call  { return semaphore(key).Cancel(numbered7(key), 0) }
+func back(key string) script.Call  { return semaphore(key).Cancel(numbered7(key), 2) }
 func drain(key string) script.Call { return semaphore(key).Drain(numbered7(key)) }
 func set(key string) script.Call   { return semaphore(key).Set(5, numbered7(key)) }
 
@@ -111,6 +112,8 @@ var counterTable = []counterRow{
 	{"cancel what was refused", "1", undo, "0", "1 7:0", "", ""},
 	{"cancel after a later request", "1 8:0", undo, "0", "1 8:0", "", ""},
 	{"cancel what is gone", " 7:3", undo, "0", " 7:0", "", ""},
+	{"put back for one who left", "3 6:3", back, "1", "5 7:0", "5", "0"},
+	{"put back for one who left what is gone", "", back, "0", " 7:0", "", ""},
 	{"cancel in a hash", "x 7:3", undo, "error WRONGTYPE", "x 7:3", "", ""},
 	{"cancel in a text", "abc 7:3", undo, "error NOTLOCK", "abc 7:3", "", ""},
 

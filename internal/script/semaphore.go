@@ -52,9 +52,10 @@ func (s Semaphore) Acquire(r Request, wants ...int) Call {
 	return semaphoreAcquireScript.call(2, words...)
 }
 
-// Cancel undoes an Acquire that was not answered. ReadCancelled reads the reply.
-func (s Semaphore) Cancel(r Request) Call {
-	return semaphoreCancelScript.call(2, s.Key, r.Record, r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked())
+// Cancel undoes an Acquire that was not answered. With the request of no Acquire it puts n permits back, if there is
+// such a semaphore. ReadCancelled reads the reply.
+func (s Semaphore) Cancel(r Request, n int) Call {
+	return semaphoreCancelScript.call(2, s.Key, r.Record, r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked(), strconv.Itoa(n))
 }
 
 // Add puts n permits back, or changes by n how many there are. ReadAdded reads the reply.
@@ -90,7 +91,7 @@ func ReadTaken(r driver.Reply) (int, error) { return readCount(semaphoreAcquireS
 // ReadDrained reads the reply of Drain: how many permits were taken.
 func ReadDrained(r driver.Reply) (int, error) { return readCount(semaphoreDrainScript, r) }
 
-// ReadCancelled reads the reply of Cancel: whether permits had been taken.
+// ReadCancelled reads the reply of Cancel: whether permits were put back.
 func ReadCancelled(r driver.Reply) (bool, error) { return readFlag(semaphoreCancelScript, r) }
 
 // ReadSet reads the reply of Set: whether there was no counter.

@@ -1,5 +1,5 @@
 -- semaphore_cancel: undo a request for permits that was not answered, or keep it from being carried
--- out later.
+-- out later. Or put back what another request took, if the counter is still there.
 --
 -- KEYS[1]  the counter of available permits
 -- KEYS[2]  the record of the request
@@ -7,32 +7,34 @@
 -- ARGV[2]  how long the record is kept, in milliseconds
 -- ARGV[3]  the channel on which waiters listen
 -- ARGV[4]  the plan that announces permits
+-- ARGV[5]  how many permits to put back if this request has no record
 --
 -- Replies
---   1                the permits had been taken and were put back
---   0                nothing had been taken, and this request takes nothing any more
+--   1                the permits were put back
+--   0                there was nothing to put back, and this request takes nothing any more
 --   error NOTLOCK    the key is no counter; nothing changed
 --   error WRONGTYPE  the key is no string; nothing changed
 --
--- If the counter is gone, so are its permits. Announces by ARGV[4] on ARGV[3] how many are available
+-- If the counter is gone, so are its permits. A repeated request is answered with 0. Announces by ARGV[4] on ARGV[3] how many are available
 -- when permits were put back.
 --
 -- Redisson has no such thing.
 
 local counter = KEYS[1]
 
-local before = answered(KEYS[2], ARGV[1])
-if before == too_late then
+local taken = answered(KEYS[2], ARGV[1])
+if taken == too_late then
   return 0
 end
 local permits, refused = count(counter)
 if refused then
   return refused
 end
-if not before or before == 0 or not permits then
+taken = taken or tonumber(ARGV[5])
+if taken == 0 or not permits then
   remember(KEYS[2], ARGV[1], 0, ARGV[2])
   return 0
 end
-write(counter, permits + before, KEYS[2], ARGV[1], 0, ARGV[2])
-announce_count(ARGV[3], ARGV[4], permits + before)
+write(counter, permits + taken, KEYS[2], ARGV[1], 0, ARGV[2])
+announce_count(ARGV[3], ARGV[4], permits + taken)
 return 1

@@ -186,7 +186,7 @@ func (c *counters) request(i int, e effect) *request {
 	q, call, n := question{op: opCount, who: i, number: e.number}, script.Call{}, c.verbs[e.verb].n
 	switch v := c.verbs[e.verb].verb; {
 	case e.undoing:
-		q.op, call = opUndo, semaphore.Cancel(r)
+		q.op, call = opUndo, semaphore.Cancel(r, 0)
 	case v == take:
 		call = semaphore.Acquire(r, n)
 	case v == put:
