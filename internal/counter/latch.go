@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
@@ -58,6 +59,8 @@ func (l Latch) Wait(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return l.notAcquired(ctx, waiting)
 	}
+	ctx, end := pause.Bound(ctx)
+	defer end()
 	w := l.manager.Queues().JoinShared(l.queue, seen(false), false)
 	w.Deadline, _ = ctx.Deadline()
 	defer w.Leave()

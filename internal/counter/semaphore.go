@@ -171,6 +171,8 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 			return err
 		}
 	}
+	ctx, end := pause.Bound(ctx)
+	defer end()
 	own := &want{n, make(chan bool, 1)}
 	w := s.manager.Queues().JoinShared(s.queue, own, true)
 	w.Deadline, _ = ctx.Deadline()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Hold is one successful acquisition. Its methods may be called by any number of goroutines.
@@ -123,21 +125,20 @@ func (h *Hold) Context() context.Context {
 	return ctx
 }
 
-// bind makes the context. The parent may be of the caller's own type: to bind a child to it, and to unbind
-// it, calls code of that type, which may hang. So no mutex is held meanwhile, and whoever ends the hold
-// cancels only a child of that child.
+// bind makes the context. To bind a child to the parent runs code of the caller, which may hang. So no mutex is held
+// meanwhile, and whoever ends the hold cancels only a child of that child.
 func (h *Hold) bind() context.Context {
-	bound, unbind := context.WithCancel(h.parent)
+	bound, unbind := pause.Bound(h.parent)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx != nil { // another goroutine has made it
-		go unbind()
+		unbind()
 		return h.ctx
 	}
 	ctx, cancel := context.WithCancelCause(bound)
 	h.ctx, h.cancel = holdContext{ctx, h}, func(why error) {
 		cancel(why)
-		go unbind()
+		unbind()
 	}
 	if h.err != nil {
 		h.cancel(h.err)

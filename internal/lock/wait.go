@@ -16,6 +16,8 @@ import (
 // wait stands in the local wait queue until the lock is granted or the wait ends. Only the front
 // of the queue asks Redis. A release of this process may ask for it.
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
+	limited, end := pause.Bound(limited)
+	defer end()
 	a.join(limited, last)
 	if a.queues() {
 		defer a.manager.keepAlive.Remove(a.ref.Lock, a.owner)

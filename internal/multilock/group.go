@@ -27,7 +27,6 @@ import (
 type group struct {
 	order
 	hold   lock.Hold
-	caller context.Context // that was given to Lock
 	under  context.Context // under which members are held; it ends with the group
 	cancel context.CancelCauseFunc
 	news   chan struct{} // capacity one: something has changed
@@ -61,9 +60,10 @@ const (
 	missing              // not held
 )
 
-// group starts an attempt to carry out the order. Until it is formed it ends with ctx.
-func (o order) group(ctx context.Context) *group {
-	g := &group{order: o, caller: ctx, entries: make([]entry, len(o.Members)), watched: make([]bool, len(o.Members))}
+// group starts an attempt to carry out the order, for a hold below the caller's context. Until it is formed it ends with
+// ctx, which runs no code of the caller.
+func (o order) group(caller, ctx context.Context) *group {
+	g := &group{order: o, entries: make([]entry, len(o.Members)), watched: make([]bool, len(o.Members))}
 	g.backoff = pause.Backoff{First: firstRestore, Max: longestRestore(o.Members[0].Locks.RenewInterval(o.each[0].Lease))}
 	g.news = make(chan struct{}, 1)
 	under := context.WithoutCancel(ctx)
@@ -71,26 +71,21 @@ func (o order) group(ctx context.Context) *group {
 		under = lock.Below(under, g.alive)
 	}
 	g.under, g.cancel = context.WithCancelCause(under)
-	g.hold.Init(g, ctx)
+	g.hold.Init(g, caller)
 	for _, m := range g.Set.Members {
 		if g.kind == "Quorum" {
 			m.quorums.Store(g, nil)
 		}
 	}
-	bound, unbind := context.WithCancel(ctx) // calls code of ctx, so it is without the mutex, as in Hold.Context
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	stop := context.AfterFunc(bound, func() {
+	g.unbind = context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if !g.formed && g.hold.Ended() == nil {
-			g.finish(context.Cause(bound))
+			g.finish(context.Cause(ctx))
 		}
 	})
-	g.unbind = func() bool {
-		go unbind()
-		return stop()
-	}
 	return g
 }
 
@@ -212,7 +207,7 @@ func (g *group) confirm(i int, h *lock.Hold) {
 	}
 	g.mu.Unlock()
 	if err != nil {
-		_ = h.Unlock(g.caller)
+		_ = h.Unlock(g.under)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestWhichMembersCount(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.members, c.formed), func(t *testing.T) {
 			story(t, len(c.members), func(s *stage) {
-				g := s.quorum(lock.Options{Lease: lease}).group(s.limited())
+				g := s.quorum(lock.Options{Lease: lease}).group(s.Context(), s.limited())
 				g.mu.Lock()
 				for i, letter := range c.members {
 					lower := strings.ToLower(string(letter))
@@ -109,7 +109,7 @@ func TestTheDeadlineOfAGroup(t *testing.T) {
 		{[]int{9, 0, 0}, 8, 0},
 	} {
 		story(t, len(c.seconds), func(s *stage) {
-			g := s.quorum(lock.Options{Lease: lease}).group(s.limited())
+			g := s.quorum(lock.Options{Lease: lease}).group(s.Context(), s.limited())
 			began := time.Now()
 			for i, seconds := range c.seconds {
 				if seconds > 0 {
@@ -168,7 +168,7 @@ func TestTheEndOfAGroupCountsFromItsBeginning(t *testing.T) {
 		{lock.Options{Lease: lease, MaxHold: time.Second, Fixed: true}, time.Second},
 	} {
 		story(t, 1, func(s *stage) {
-			g := s.quorum(c.whole).group(s.limited())
+			g := s.quorum(c.whole).group(s.Context(), s.limited())
 			time.Sleep(5 * time.Second) // the wait for the members does not count
 			now := time.Now()
 			g.begin(now)
@@ -214,7 +214,7 @@ func TestTheVerdictOfAVote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			story(t, 5, func(s *stage) {
-				g := s.quorum(lock.Options{Lease: lease}).group(s.limited())
+				g := s.quorum(lock.Options{Lease: lease}).group(s.Context(), s.limited())
 				g.entries = c.entries
 				began := time.Now()
 				err := g.verdict()
@@ -250,7 +250,7 @@ func TestTheCallersContextEndsAnAttempt(t *testing.T) {
 				}
 				return
 			}
-			g = s.quorum(lock.Options{Lease: lease}).group(ctx)
+			g = s.quorum(lock.Options{Lease: lease}).group(ctx, ctx)
 			cancel(cause)
 			if g.await(s.limited(), held) || g.hold.Ended() != cause || context.Cause(g.under) != cause {
 				t.Errorf("it ended with %v, its context with %v", g.hold.Ended(), context.Cause(g.under))

@@ -114,7 +114,7 @@ func TestAGrantAfterTheEndIsReleased(t *testing.T) {
 	} {
 		t.Run(kind, func(t *testing.T) {
 			story(t, 1, func(s *stage) {
-				g := s.quorum(lock.Options{Lease: lease}).group(s.limited())
+				g := s.quorum(lock.Options{Lease: lease}).group(s.Context(), s.limited())
 				s.sites[0].late(time.Second)
 				go func() {
 					time.Sleep(time.Second / 2)
@@ -423,7 +423,7 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			story(t, 3, func(s *stage) {
 				o := s.quorum(lock.Options{Lease: lease, Wait: 10 * time.Second})
-				g := o.group(s.limited())
+				g := o.group(s.Context(), s.limited())
 				limited, cancel := o.limit(s.limited())
 				defer cancel()
 				for i, at := range s.sites {

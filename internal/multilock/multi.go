@@ -21,10 +21,13 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 	if err != nil {
 		return nil, err
 	}
+	caller := ctx
+	ctx, end := pause.Bound(caller)
+	defer end()
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	for patience := o.patience(); ; {
-		g := o.group(ctx)
+		g := o.group(caller, ctx)
 		err := (&ordered{g, patience.Next()}).take()
 		if err == nil && g.form(ctx) {
 			return &g.hold, nil
@@ -160,7 +163,7 @@ func (o *ordered) takeTogether(from, to int) (blocked int, err error) {
 // keep takes in a member that was granted, or says why the group has ended.
 func (o *ordered) keep(i int, h *lock.Hold) error {
 	if !o.add(i, h, 0) {
-		_ = h.Unlock(o.caller)
+		_ = h.Unlock(o.under)
 	}
 	return o.hold.Ended()
 }

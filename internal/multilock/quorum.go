@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // LockMajority takes a majority of the members. There are options for each.
@@ -21,12 +22,15 @@ func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, 
 	for i := range o.each {
 		o.each[i].Wait = 0
 	}
+	caller := ctx
+	ctx, end := pause.Bound(caller)
+	defer end()
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	l := newLookout(o)
 	defer l.leave()
 	for {
-		g := o.group(ctx)
+		g := o.group(caller, ctx)
 		if err := g.blocked(); err != nil {
 			_ = g.close()
 			return nil, err
@@ -114,7 +118,7 @@ func (g *group) join(i int) (joined bool, err error) {
 		quarantine = 0
 	}
 	if joined = err == nil && g.add(i, h, quarantine); !joined {
-		_ = h.Unlock(g.caller)
+		_ = h.Unlock(g.under)
 	}
 	return joined, err
 }

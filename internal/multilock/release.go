@@ -14,7 +14,7 @@ import (
 // members than the next holder can do without may stay locked for a lease.
 func (g *group) releaseAttempt() error {
 	_ = g.close()
-	if err := g.release(g.caller, lockerr.ErrReleased); err != nil {
+	if err := g.release(g.under, lockerr.ErrReleased); err != nil {
 		return g.failed(fmt.Errorf("%w: %w", lockerr.ErrUnknownOutcome, err))
 	}
 	return nil

@@ -21,6 +21,22 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Bound is a child of ctx, which may be of a caller's own type. Whoever asks the child whether it has ended, or when it
+// will, runs no code of ctx. Nor does the function that ends the child, and takes it off ctx aside. So nobody else has to
+// wait for that code.
+func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, _ := ctx.Deadline()
+	child, cancel := context.WithCancel(ctx)
+	return bound{child, end}, func() { go cancel() }
+}
+
+type bound struct {
+	context.Context
+	end time.Time
+}
+
+func (b bound) Deadline() (end time.Time, limited bool) { return b.end, !b.end.IsZero() }
+
 // Within waits for a value for a while. It is zero if none came.
 func Within[T any](d time.Duration, values <-chan T) (value T) {
 	select {

@@ -144,13 +144,13 @@ func (h *Hub) MustWait(ctx context.Context, key string) bool {
 	if h.idle.Load() {
 		return false
 	}
+	end, limited := ctx.Deadline() // which may be code of the caller
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	q := h.queues[key]
 	if q == nil || len(q.waiters) > 0 || !q.offers.heldBack(time.Now()) {
 		return q != nil && len(q.waiters) > 0
 	}
-	end, limited := ctx.Deadline()
 	return !limited || end.After(q.offers.until)
 }
 

@@ -1,0 +1,90 @@
+package kinds_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/scene"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// stuck is a context of somebody's own type, each method of which hangs from some moment on.
+type stuck struct {
+	context.Context
+	from *atomic.Bool
+	let  chan struct{}
+}
+
+func (c stuck) hang() {
+	if c.from.Load() {
+		<-c.let
+	}
+}
+
+func (c stuck) Done() <-chan struct{}       { c.hang(); return c.Context.Done() }
+func (c stuck) Err() error                  { c.hang(); return c.Context.Err() }
+func (c stuck) Deadline() (time.Time, bool) { c.hang(); return c.Context.Deadline() }
+
+// Goal: code of a waiter's context runs before the waiter stands where others wait, and not there.
+// Method: the context of the first waiter hangs from the moment at which it waits. All are served nevertheless.
+func TestAContextThatHangsHoldsUpNoOtherWaiter(t *testing.T) {
+	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+		holder := s.Stranger()
+		held := holder.Block()
+		behindStuck(s.T, func() { holder.Free(held.Hold) }, func(ctx context.Context) error {
+			h, err := s.Home.Lock.Lock(ctx)
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			return err
+		})
+	})
+	for name, c := range map[string]struct {
+		free func(ctx context.Context, c *redlatch.Client) error
+		wait func(ctx context.Context, c *redlatch.Client) error
+	}{
+		"semaphore": {
+			func(ctx context.Context, c *redlatch.Client) error { return c.Semaphore("job").AddPermits(ctx, 2) },
+			func(ctx context.Context, c *redlatch.Client) error { return c.Semaphore("job").Acquire(ctx, 1) },
+		},
+		"latch": {
+			func(ctx context.Context, c *redlatch.Client) error { return c.Latch("latch").CountDown(ctx) },
+			func(ctx context.Context, c *redlatch.Client) error { return c.Latch("latch").Wait(ctx) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				other := s.Stranger()
+				check.Must(other.Latch("latch").TrySetCount(t.Context(), 1))
+				free := func() { check.Must(0, c.free(t.Context(), other)) }
+				behindStuck(t, free, func(ctx context.Context) error { return c.wait(ctx, s.Client) })
+			})
+		})
+	}
+}
+
+func behindStuck(t *testing.T, free func(), wait func(ctx context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Hour)
+	defer cancel()
+	first, done := stuck{ctx, new(atomic.Bool), make(chan struct{})}, make(chan error, 2)
+	defer close(first.let)
+	go func() { done <- wait(first) }()
+	time.Sleep(time.Second)
+	first.from.Store(true)
+	go func() { done <- wait(ctx) }()
+	time.Sleep(time.Second)
+	free()
+	time.Sleep(time.Minute)
+	for i := range 2 {
+		select {
+		case err := <-done:
+			check.Is(t, "a wait", err, nil)
+		default:
+			t.Error(i, "of 2 were served")
+		}
+	}
+}
