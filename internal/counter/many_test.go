@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,6 +157,19 @@ func unheard(leave ...context.CancelFunc) embedded.Fate {
 	}
 }
 
+// forNow answers as answers does, for less than a minute.
+func forNow(message string) embedded.Fate {
+	var from sync.Once
+	var until time.Time
+	return func(ctx context.Context, words []string, send func() driver.Reply) driver.Reply {
+		from.Do(func() { until = time.Now().Add(30 * time.Second) })
+		if time.Now().Before(until) {
+			return answers(message)(ctx, words, send)
+		}
+		return send()
+	}
+}
+
 // closes begins to close the client.
 func (c crowd) closes() { go func() { _ = c.job.manager.Close(context.Background()) }() }
 
@@ -171,6 +185,7 @@ func TestWhoeverLeavesLearnsWhatBecomesOfItsPermit(t *testing.T) {
 	}{
 		"put back":              {arrives, false, lockerr.ErrNotAcquired, "1"},
 		"refused":               {answers("ERR no"), false, lockerr.ErrUnknownOutcome, "0"},
+		"refused for now":       {forNow("OOM no"), false, lockerr.ErrUnknownOutcome, "1"},
 		"the semaphore is gone": {arrives, true, lockerr.ErrNotAcquired, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

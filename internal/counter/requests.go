@@ -92,6 +92,7 @@ func (c *Counters) gave(key string, n int) {
 // the manager.
 func (n named) insist(r request, since time.Time, call script.Call, done func(script.Result, error)) {
 	n.manager.EnterRelease()
+	call = call.Ending().Sourced()
 	n.manager.Go(func() {
 		defer n.manager.Leave()
 		defer n.end(r)
@@ -159,14 +160,14 @@ func (n named) finish(ctx context.Context, verb string, call func(script.Request
 	}
 	defer n.manager.Leave()
 	r := n.begin(n.key)
-	sent := call(r.Request)
+	sent := call(r.Request).Ending()
 	result, err := n.manager.Releases().Run(context.WithoutCancel(ctx), sent)
 	if err == nil {
 		n.end(r)
 		over()
 		return result, n.outcome(ctx, verb, result, nil)
 	}
-	n.insist(r, r.began, sent.Sourced(), func(_ script.Result, err error) {
+	n.insist(r, r.began, sent, func(_ script.Result, err error) {
 		if err != nil {
 			n.manager.Logger().Warn("redlatch: given up: "+verb, "name", n.name, "error", err)
 		}

@@ -285,7 +285,7 @@ func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error)
 // whether nothing is left of them. After a long pause of the process nobody knows that, because the record may have
 // expired.
 func (s Semaphore) undo(r request, n int, undone chan<- bool) {
-	s.insist(r, time.Now(), s.calls.Cancel(r.Request, n).Sourced(), func(result script.Result, err error) {
+	s.insist(r, time.Now(), s.calls.Cancel(r.Request, n), func(result script.Result, err error) {
 		putBack := false
 		if err == nil {
 			putBack, err = script.ReadCancelled(result.Reply)

@@ -24,6 +24,9 @@ type ending struct {
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
 }
 
+// is makes it a request of one call.
+func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.Ending(), lease) }
+
 // ending makes the request. Some hold of that side has ended, or was never granted.
 func (g *Grant) ending(read bool) (e ending) {
 	g.mu.Lock()

@@ -20,6 +20,12 @@ func answered(err error) bool {
 	return ok && !passing[code(refused)] && !interrupted(refused)
 }
 
+// answered says that the call need not be repeated. What ends work is repeated until it is done, or its time is over.
+func (c Call) answered(err error) bool {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return answered(err) && !(ok && c.ends && noWrites[code(refused)])
+}
+
 // interrupted says that a script was stopped half-way: it used a key that is not there, and that
 // may be on another server of the cluster, because its slot is migrating. Every script can be
 // run again after any of its lines.
@@ -56,6 +62,10 @@ var passing = map[string]bool{
 	"CLUSTERDOWN": true,
 	"TRYAGAIN":    true,
 }
+
+// noWrites are the error replies of a server that takes no writes until somebody mends that: its disk or its memory
+// is full, or its replicas are gone. What begins work fails. The request was not carried out.
+var noWrites = map[string]bool{"MISCONF": true, "NOREPLICAS": true, "OOM": true}
 
 // mayHaveRun says that a request with this error, or with none, may have been carried out.
 func mayHaveRun(err error) bool {

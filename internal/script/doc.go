@@ -12,6 +12,7 @@
 //	the reply never came        It may have happened: send it again, and remember that it
 //	                            was sent before (Result.Repeated).
 //	LOADING, READONLY, BUSY …   It did not happen: send it again a little later.
+//	MISCONF, NOREPLICAS, OOM    The same, if the call ends work (Call.Ending).
 //	"non local key"             A slot is migrating, and the call happened in part: send it
 //	                            again, and remember that it was sent before.
 //	NOSCRIPT                    It did not happen: send it again with its source.

@@ -83,7 +83,7 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 	limited, cancel := r.limit(ctx, asked.Add(r.bound))
 	reply := r.driver.Do(limited, call.command)
 	cancel()
-	if answered(reply.Err) {
+	if call.answered(reply.Err) {
 		return Result{Reply: reply, Asked: asked}, nil
 	}
 	// The slow path is a function of its own, which keeps this one cheap.
@@ -126,7 +126,7 @@ func (r *Runner) RunTwo(ctx context.Context, one, two Call) (Result, Result) {
 		first, second = replies[0], replies[1]
 	}
 	cancel()
-	if answered(first.Err) && answered(second.Err) {
+	if one.answered(first.Err) && two.answered(second.Err) {
 		return Result{Reply: first, Asked: asked}, Result{Reply: second, Asked: asked}
 	}
 	results, _ := r.runAllOn(ctx, []Call{one, two}, []driver.Reply{first, second}, asked)

@@ -66,6 +66,13 @@ type Call struct {
 	script      *source
 	command     driver.Command
 	piggybacked bool
+	ends        bool
+}
+
+// Ending is the same call, which ends work: it is repeated also while the server takes no writes.
+func (c Call) Ending() Call {
+	c.ends = true
+	return c
 }
 
 // Piggybacked is the same call, sent along with others. It is repeated only together with them.

@@ -92,7 +92,7 @@ func (s sending) take(open []pending, replies []driver.Reply, asked time.Time) (
 func takeSequence(open []pending, replies []driver.Reply, asked time.Time) (again []pending) {
 	done := done(open, replies)
 	for i, p := range open {
-		if reply := replies[i]; i < done && answered(reply.Err) {
+		if reply := replies[i]; i < done && p.call.answered(reply.Err) {
 			p.result.Reply, p.result.Asked = reply, asked
 		} else {
 			p.result.Reply.Err = reason(p.result.Reply.Err, reply.Err)
@@ -109,7 +109,7 @@ func done(open []pending, replies []driver.Reply) int {
 	n := 0
 	for i, reply := range replies {
 		switch {
-		case answered(reply.Err):
+		case open[i].call.answered(reply.Err):
 			n = i + 1
 		case !open[i].call.piggybacked || isCode(reply.Err, "NOSCRIPT"):
 			return n

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
 	"github.com/redlatch/redlatch/tests/internal/stage"
@@ -63,18 +64,23 @@ func TestShutdownWaitsForItsOwnPermitsAlone(t *testing.T) {
 	})
 }
 
-// Goal: what ends work is answered in the end, once, also if the server was cut off for longer than the release
-// timeout, and also during Shutdown.
+// Goal: what ends work is answered in the end, once, also if the server was cut off, or took no writes, for longer than
+// the release timeout, and also during Shutdown.
 func TestAReleaseOutlastsACut(t *testing.T) {
 	for name, ends := range map[string]bool{"open": false, "during Shutdown": true} {
 		t.Run(name, func(t *testing.T) {
-			for _, lost := range []stage.Fate{stage.NotSent, stage.Lost, stage.AnswerLost} {
+			for what, around := range map[string]stage.Around{
+				"not sent":    stage.Spoiling(func([]string) stage.Fate { return stage.NotSent }),
+				"lost":        stage.Spoiling(func([]string) stage.Fate { return stage.Lost }),
+				"answer lost": stage.Spoiling(func([]string) stage.Fate { return stage.AnswerLost }),
+				"refused":     stage.Refusing("MISCONF Errors writing to the AOF file", func(driver.Command) bool { return true }),
+			} {
 				stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 					ctx, sem, latch := s.Limited(), s.Client.Semaphore("job"), s.Client.Latch("open")
 					check.Must(sem.TrySetPermits(ctx, 5))
 					check.Must(latch.TrySetCount(ctx, 3))
 					check.Must(0, errors.Join(sem.Acquire(ctx, 2), sem.Release(ctx, 1), latch.CountDown(ctx))) // the server knows the scripts
-					s.Driver.Spoil(func([]string) stage.Fate { return lost })
+					s.Driver.Set(around)
 					check.Is(t, "Release", sem.Release(ctx, 1), redlatch.ErrUnknownOutcome)
 					check.Is(t, "CountDown", latch.CountDown(ctx), redlatch.ErrUnknownOutcome)
 					var done <-chan error
@@ -82,14 +88,14 @@ func TestAReleaseOutlastsACut(t *testing.T) {
 						done = fixture.Shutting(t, s.Client, ctx)
 					}
 					time.Sleep(30 * time.Second)
-					s.Driver.Spoil(nil)
+					s.Driver.Set(nil)
 					time.Sleep(5 * time.Second)
 					far := s.Stranger()
 					if n := check.Must(far.Semaphore("job").Available(ctx)); n != 5 {
-						t.Errorf("%v: %d of 5 permits are available", lost, n)
+						t.Errorf("%s: %d of 5 permits are available", what, n)
 					}
 					if n := check.Must(far.Latch("open").Count(ctx)); n != 1 {
-						t.Errorf("%v: the count is %d, want 1", lost, n)
+						t.Errorf("%s: the count is %d, want 1", what, n)
 					}
 					if ends {
 						check.Is(t, "Shutdown", <-done, nil)

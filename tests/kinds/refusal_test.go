@@ -36,6 +36,27 @@ var refusals = []string{
 	"TRYAGAIN Multiple keys request during rehashing of slot",
 }
 
+// noWrites is what a server says to writes alone: its disk or its memory is full, or its replicas are gone.
+var noWrites = []string{
+	"MISCONF Errors writing to the AOF file: No space left on device",
+	"NOREPLICAS Not enough good replicas to write.",
+	"OOM command not allowed when used memory > 'maxmemory'.",
+}
+
+// Goal: what ends work outlasts a server that refuses for now, whatever it calls that.
+func TestAnUnlockOutlastsAServerThatRefusesForNow(t *testing.T) {
+	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+		for _, answer := range slices.Concat(refusals, noWrites) {
+			h := check.Must(s.Home.Lock.Lock(s.Context()))
+			s.Refuse(answer)
+			time.AfterFunc(2*time.Second, func() { s.Net(nil) })
+			check.Is(s.T, answer, h.Unlock(s.Context()), nil)
+			time.Sleep(4 * time.Second)
+			s.Holds("after " + answer)
+		}
+	})
+}
+
 // The last ones do not answer at all.
 func TestAServerThatRefusesIsNotALockThatIsHeld(t *testing.T) {
 	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
@@ -97,15 +118,16 @@ func TestAWaitThatEndsWhileTheServerRefusesSaysSo(t *testing.T) {
 
 // Goal: nobody is told that nothing was taken if something was. Method: the reply of a server to a request that
 // takes the lock is lost, and its repetition is refused for good: the server is full, or its replicas are gone. What
-// was taken is released at once, and does not stay for a lease, unless the release is refused, too.
+// was taken is released at once, and does not stay for a lease, unless the release is refused for long, too.
 func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
-	for name, forGood := range map[string]bool{"once": false, "for good": true} {
+	for name, span := range map[string]time.Duration{"once": 0, "for a second": time.Second, "for good": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
+				began := time.Now()
 				s.Net(func() stage.Around {
 					var n atomic.Int64
-					refuses := func(c driver.Command) bool { return stage.Changing(c) && (forGood || n.Load() == 2) }
-					refuse := stage.Refusing("NOREPLICAS Not enough good replicas to write.", refuses)
+					refuses := func(c driver.Command) bool { return stage.Changing(c) && (n.Load() == 2 || time.Since(began) < span) }
+					refuse := stage.Refusing(noWrites[1], refuses)
 					return func(commands []driver.Command, send stage.Sender) []driver.Reply {
 						if n.Add(1) == 1 {
 							return unanswered(commands, send)
@@ -116,10 +138,13 @@ func TestWhatWasTakenBeforeARefusalIsGivenBack(t *testing.T) {
 				_, err := s.Home.Lock.TryLock(s.Context())
 				wantServersError(s, "TryLock", err, "NOREPLICAS")
 				unknown := errors.Is(err, redlatch.ErrUnknownOutcome)
-				if unknown != forGood && !(unknown && s.Sort == scene.Majority) {
+				if unknown != (span > 0) && !(unknown && s.Sort == scene.Majority) {
 					s.Errorf("TryLock is %v, and Redis has %s", err, s.Redis())
 				}
-				if s.Net(nil); !forGood && s.Sort != scene.Majority { // whose lost vote may have had its release refused
+				if span == time.Second {
+					time.Sleep(2 * span)
+				}
+				if s.Net(nil); span < time.Hour {
 					s.Holds("after TryLock")
 				}
 			})
