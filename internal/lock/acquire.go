@@ -108,8 +108,10 @@ const maxHolds = 65536
 const maxReadHolds = 1024
 
 // reenter takes one more hold of a grant. A request whose outcome stays unknown needs no
-// compensation: every later request of the owner sets the counts anew.
+// compensation: every later request of the owner sets the counts anew. A release that could not wait for the request
+// slot may overtake the request: then Redis is told what is left, and asked once more.
 func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*Hold, error) {
+	ends := g.ends.Load()
 	switch n := g.held(); {
 	case !r.read && g.reads():
 		return nil, r.upgradeError()
@@ -128,8 +130,12 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		return nil, Failure("lock", r.Name, err)
 	}
 	if got.Granted {
-		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease}, got.Token); h != nil {
+		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease, ends}, got.Token); h != nil {
 			return h, nil
+		}
+		if !g.Expire() {
+			g.manager.compensate(g)
+			return g.reenter(ctx, limited, r, opts)
 		}
 		g.outlived() // the deadline passed while the request was under way
 	}
@@ -144,4 +150,5 @@ type acquisition struct {
 	opts  *Options
 	asked time.Time     // when the request left
 	lease time.Duration // that it asked for
+	ends  int64         // how many holds of the grant had ended before it was made
 }

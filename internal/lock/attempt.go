@@ -132,7 +132,7 @@ func (a *attempt) read(lease time.Duration, result *script.Result, err error) ou
 		return o
 	}
 	if time.Now().Before(renew.Trust(result.Asked, lease)) {
-		if h := a.add(acquisition{a.ctx, a.ref.read, a.opts, result.Asked, lease}, got.Token); h != nil {
+		if h := a.add(acquisition{a.ctx, a.ref.read, a.opts, result.Asked, lease, 0}, got.Token); h != nil {
 			a.unknown, a.queued = false, false
 			return outcome{hold: h}
 		}

@@ -18,6 +18,7 @@ func (g *Grant) end(h *Hold) (over bool, err error) {
 	if h.err != nil {
 		return false, h.err
 	}
+	g.ends.Add(1)
 	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
 	switch limit := g.term().Until; {
 	case len(g.holds) == 0:

@@ -40,7 +40,8 @@ type Grant struct {
 	entered, writes bool
 	earlier, later  *Grant
 
-	looking atomic.Bool // a question is under way whether Redis has it
+	ends    atomic.Int64 // how many holds have been released or detached
+	looking atomic.Bool  // a question is under way whether Redis has it
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -123,13 +124,13 @@ func (g *Grant) counts() (n script.Counts) {
 	return n
 }
 
-// add makes one more hold of a grant that Redis confirmed. It returns nil if the grant has ended meanwhile, or
-// if another one of this process holds the lock. The hold is in the renewal engine before anybody else knows of
+// add makes one more hold of a grant that Redis confirmed. It returns nil if the grant has ended meanwhile, if another
+// one of this process holds the lock, or if a release may have taken back what Redis confirmed. The hold is in the renewal engine before anybody else knows of
 // it.
 func (g *Grant) add(a acquisition, token int64) *Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ended != nil || !g.manager.holders.enter(g, a.read) {
+	if g.ended != nil || a.ends != g.ends.Load() || !g.manager.holders.enter(g, a.read) {
 		return nil
 	}
 	h := &g.first

@@ -1,0 +1,55 @@
+package faults_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Goal: a re-entry that a release overtakes is no hold beside what others are granted, costs no other hold, and leaves
+// nothing. Method: an owner that writes and reads asks to write once more, and the answer takes two seconds. Meanwhile it
+// releases its first write hold, which does not wait for so long. That arrives, or is refused.
+func TestAReentryThatAReleaseOvertakesIsNoHold(t *testing.T) {
+	for name, c := range map[string]struct{ refused, here bool }{
+		"released": {false, false}, "released, and another reads here": {false, true}, "not released": {true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) { overtaken(t, s, c.refused, c.here) })
+		})
+	}
+}
+
+func overtaken(t *testing.T, s *stage.Stage, refused, here bool) {
+	s.Teach(stage.LockKinds[3])
+	rw, owned := s.Client.RWMutex("job"), s.Client.WithOwner(s.Limited())
+	fixed := redlatch.WithLease(time.Hour) // no renewal mends anything
+	w, r := check.Must(rw.Lock(owned, fixed)), check.Must(rw.RLock(owned, fixed))
+	var sent atomic.Int64
+	s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		if sent.Add(1) == 1 {
+			defer time.Sleep(2 * time.Second)
+		} else if refused && sent.Load() == 2 {
+			return stage.FailAll(commands, &driver.ServerError{Message: "ERR no"})
+		}
+		return send(commands...)
+	})
+	again := make(chan error, 1)
+	go func() { again <- check.ErrOf(rw.Lock(owned, fixed)) }()
+	time.Sleep(time.Millisecond)
+	if err := w.Unlock(context.Background()); (err != nil) != refused {
+		t.Error("Unlock:", err)
+	}
+	if here {
+		defer check.Must(rw.TryRLock(s.Limited())).Detach()
+	}
+	check.Is(t, "the re-entry", <-again, redlatch.ErrUpgrade)
+	check.Is(t, "the hold that is left", r.Err(), nil)
+	check.Must(0, check.Must(s.Stranger().RWMutex("job").TryRLock(s.Limited())).Unlock(s.Limited()))
+	check.Is(t, "Unlock of what is left", r.Unlock(s.Limited()), nil)
+}
