@@ -114,9 +114,9 @@ func (k *KeepAlive) Remove(lock, owner string) {
 	}
 }
 
-// Released wakes, after a release by this process, the oldest waiter that polls: it may be the
-// head of the queue.
-func (k *KeepAlive) Released(name string) {
+// Wake wakes the oldest waiter for a lock that this process has released or lost: it may be the head of the queue. After
+// a release that is one that polls. The others are told.
+func (k *KeepAlive) Wake(name string, released bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	lock := k.locks[name]
@@ -125,7 +125,7 @@ func (k *KeepAlive) Released(name string) {
 	}
 	var oldest *waitqueue.Waiter
 	for _, w := range lock.waiters {
-		if w.Backoff.Polls() && (oldest == nil || w.Since().Before(oldest.Since())) {
+		if (!released || w.Backoff.Polls()) && (oldest == nil || w.Since().Before(oldest.Since())) {
 			oldest = w.Waiter
 		}
 	}

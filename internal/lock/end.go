@@ -69,6 +69,7 @@ func (g *Grant) Lost(why error) {
 func (g *Grant) forget() {
 	g.unprotect()
 	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
+	g.manager.keepAlive.Wake(g.ref.Lock, false)
 }
 
 // lose ends the grant with ErrLost. The mutex is held.

@@ -171,7 +171,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		told := released.Told
 		if e.ref.fair {
 			told = 0 // the head of the queue, who needs no offer
-			m.keepAlive.Released(e.ref.Lock)
+			m.keepAlive.Wake(e.ref.Lock, true)
 		}
 		m.queues.Released(queue, e.next != nil, told, time.Since(result.Asked))
 	case !e.remain && err == nil && !released.Held && !result.Repeated && e.attempt.waiter == nil: // nothing has changed
