@@ -40,6 +40,9 @@ const forever = lock.Forever
 
 // acquire takes a single lock of that kind.
 func (c *Client) acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait time.Duration, opts []LockOption) (*Hold, error) {
+	if err := r.Usable(); err != nil {
+		return nil, err
+	}
 	if len(opts) == 0 {
 		h, err := r.Acquire(ctx, c.locks.Plain(wait))
 		return (*Hold)(h), err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/multilock"
 )
 
@@ -12,10 +13,13 @@ import (
 // about the first lock that cannot be one.
 func membersOf(maker string, locks []Lock) (members []multilock.Member, err error) {
 	for i, l := range locks {
+		if lockerr.Missing("", l) != nil {
+			return nil, multilock.Refuse(maker, "lock %d is nil", i+1)
+		}
 		inner, isMulti := l.(*Multi)
 		client, ref, single := refOf(l)
 		switch {
-		case isMulti && inner != nil && len(inner.set.Members) > 0 && maker == "NewMulti":
+		case isMulti && len(inner.set.Members) > 0 && maker == "NewMulti":
 			members = append(members, inner.set.Members...)
 		case isPermit(l):
 			return nil, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1)
@@ -34,26 +38,18 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 
 func isPermit(l Lock) bool { _, is := l.(*permitLock); return is }
 
-// refOf is what a lock refers to, with a nil client if none made it. It reports false if it is no
-// single lock.
+// refOf is what a lock, which is not nil, refers to, with a nil client if none made it. It reports false if it is
+// no single lock.
 func refOf(l Lock) (c *Client, r *lock.Ref, single bool) {
 	switch l := l.(type) {
 	case *Mutex:
-		if l != nil {
-			c, r = l.client, &l.ref
-		}
+		return l.client, &l.ref, true
 	case *RWMutex:
-		if l != nil {
-			c, r = l.client, &l.ref
-		}
+		return l.client, &l.ref, true
 	case *readLocker:
-		if l != nil {
-			c, r = l.client, &l.ref
-		}
-	default:
-		return nil, nil, false
+		return l.client, &l.ref, true
 	}
-	return c, r, true
+	return nil, nil, false
 }
 
 func init() {

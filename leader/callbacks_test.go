@@ -159,6 +159,7 @@ func TestErrorsOfTheElection(t *testing.T) {
 			{client.PermitSemaphore("m").Locker(), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{readers, leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{(*redlatch.Mutex)(nil), leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
+			{&redlatch.Mutex{}, leader.Callbacks{Started: started}, nil, &redlatch.ConfigError{Field: "lock"}},
 			{client.Mutex("m"), leader.Callbacks{Started: started, StepDown: -1}, nil, &redlatch.ConfigError{Field: "StepDown"}},
 			{client.Mutex("m"), leader.Callbacks{Started: started, StopTimeout: -1}, nil, &redlatch.ConfigError{Field: "StopTimeout"}},
 			{client.Mutex("m"), leader.Callbacks{Started: started}, []redlatch.LockOption{{}}, &redlatch.ConfigError{Field: "LockOption"}},

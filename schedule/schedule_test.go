@@ -411,6 +411,7 @@ func TestWhatCannotWorkIsRefused(t *testing.T) {
 			{client.Mutex("job"), minute, schedule.Job{Do: do, AtMost: -1}, "AtMost"},
 			{client.Mutex("job"), minute, schedule.Job{Do: do, AtLeast: 2, AtMost: 1}, "AtMost"},
 			{(*redlatch.Mutex)(nil), minute, schedule.Job{Do: do}, "lock"},
+			{&redlatch.RWMutex{}, minute, schedule.Job{Do: do}, "lock"},
 			{client.RWMutex("job"), minute, schedule.Job{Do: do}, "WithMinHold"},
 			{client.RWMutex("job").RLocker(), minute, schedule.Job{Do: do}, "lock"},
 			{client.PermitSemaphore("job").Locker(), minute, schedule.Job{Do: do}, "lock"},

@@ -33,9 +33,6 @@ var _ lock.Backend = (*turn)(nil)
 // has granted it.
 func (s *Set) Acquire(ctx context.Context, r *lock.Ref, opts *lock.Options, stay time.Duration) (*lock.Hold, error) {
 	began := time.Now()
-	if r.Err != nil {
-		return nil, r.Err
-	}
 	if r.Manager().Owned(ctx) {
 		return nil, &lockerr.ConfigError{Field: "WithCohort", Reason: "its hold serves one goroutine after another: it cannot be combined with Client.WithOwner"}
 	}

@@ -3,6 +3,7 @@ package counter
 import (
 	"context"
 
+	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -52,7 +53,7 @@ const waiting = "wait for"
 
 // Wait waits until the latch is open, or ctx ends.
 func (l Latch) Wait(ctx context.Context) error {
-	if err := l.enter(waiting, l.manager.Enter); err != nil {
+	if err := l.enter(waiting, (*lock.Manager).Enter); err != nil {
 		return err
 	}
 	defer l.manager.Leave()

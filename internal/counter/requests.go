@@ -123,7 +123,7 @@ func (c *Counters) named(name, key, channel, queue string, derived ...string) na
 
 // read runs a call that changes nothing.
 func (n named) read(ctx context.Context, verb string, call script.Call) (driver.Reply, error) {
-	if err := n.enter(verb, n.manager.Enter); err != nil {
+	if err := n.enter(verb, (*lock.Manager).Enter); err != nil {
 		return driver.Reply{}, err
 	}
 	defer n.manager.Leave()
@@ -136,7 +136,7 @@ func (n named) read(ctx context.Context, verb string, call script.Call) (driver.
 
 // change runs a call that changes the counter.
 func (n named) change(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
-	if err := n.enter(verb, n.manager.Enter); err != nil {
+	if err := n.enter(verb, (*lock.Manager).Enter); err != nil {
 		return script.Result{}, err
 	}
 	defer n.manager.Leave()
@@ -154,7 +154,7 @@ func (n named) send(ctx context.Context, verb string, call func(script.Request) 
 // within the release timeout, it is repeated aside, and the error is ErrUnknownOutcome. Over is called once, when the
 // outcome is known or given up.
 func (n named) finish(ctx context.Context, verb string, call func(script.Request) script.Call, over func()) (script.Result, error) {
-	if err := n.enter(verb, n.manager.EnterRelease); err != nil {
+	if err := n.enter(verb, (*lock.Manager).EnterRelease); err != nil {
 		over()
 		return script.Result{}, err
 	}
@@ -191,12 +191,20 @@ func (n named) outcome(ctx context.Context, verb string, result script.Result, e
 	return n.failure(ctx, verb, err)
 }
 
-// enter admits an operation.
-func (n named) enter(verb string, admit func() bool) error {
-	if n.err != nil {
-		return n.err
+// usable says why the counter cannot be used, or nil: nobody made it, or its name is wrong.
+func (n named) usable() error {
+	if n.Counters == nil {
+		return lockerr.ErrUnmade
 	}
-	if !admit() {
+	return n.err
+}
+
+// enter admits an operation.
+func (n named) enter(verb string, admit func(*lock.Manager) bool) error {
+	if err := n.usable(); err != nil {
+		return err
+	}
+	if !admit(n.manager) {
 		return fmt.Errorf("redlatch: %s %q: %w", verb, n.name, lockerr.ErrClosed)
 	}
 	return nil

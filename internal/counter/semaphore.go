@@ -101,7 +101,7 @@ func (s Semaphore) Drain(ctx context.Context) (int, error) {
 // Add changes by n how many permits there are.
 func (s Semaphore) Add(ctx context.Context, n int) error {
 	const verb = "add permits to"
-	if err := s.enter(verb, s.manager.Enter); err != nil {
+	if err := s.enter(verb, (*lock.Manager).Enter); err != nil {
 		return err
 	}
 	defer s.manager.Leave()
@@ -120,6 +120,9 @@ func (s Semaphore) add(
 	ctx context.Context, verb string, n int,
 	send func(context.Context, string, func(script.Request) script.Call) (script.Result, error),
 ) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
 	queues := s.manager.Queues()
 	queues.Freeing(s.queue)
 	began := time.Now()
@@ -144,7 +147,7 @@ func (s Semaphore) add(
 
 // TryAcquire takes n permits, if they are available.
 func (s Semaphore) TryAcquire(ctx context.Context, n int) (bool, error) {
-	if err := s.enter(acquiring, s.manager.Enter); err != nil {
+	if err := s.enter(acquiring, (*lock.Manager).Enter); err != nil {
 		return false, err
 	}
 	defer s.manager.Leave()
@@ -159,7 +162,7 @@ const acquiring = "acquire permits of"
 
 // Acquire waits until it has taken n permits, or ctx ends.
 func (s Semaphore) Acquire(ctx context.Context, n int) error {
-	if err := s.enter(acquiring, s.manager.Enter); err != nil {
+	if err := s.enter(acquiring, (*lock.Manager).Enter); err != nil {
 		return err
 	}
 	defer s.manager.Leave()

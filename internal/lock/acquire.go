@@ -10,12 +10,9 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// Acquire takes the lock as the context and the options ask for it, and tells the observer. What replicas
+// Acquire takes the lock, which is Usable, as the context and the options ask for it, and tells the observer. What replicas
 // have not confirmed is released outside of the operation, because the observer of that may close the client.
 func (r *Ref) Acquire(ctx context.Context, opts *Options) (*Hold, error) {
-	if r.Err != nil {
-		return nil, r.Err
-	}
 	began := time.Now()
 	h, err := r.take(ctx, opts)
 	if h != nil && err != nil {

@@ -79,6 +79,9 @@ func (r *Ref) addNames(ctx context.Context, status *Status, until time.Time) {
 // ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
+	if err := r.Usable(); err != nil {
+		return false, err
+	}
 	results, err := r.Ask(ctx, verb, r.lockMode().Force(owner))
 	if err != nil || results[0].Repeated { // a request without an answer may have done it
 		r.manager.holders.look(r)
@@ -109,8 +112,8 @@ func (r *Ref) lockMode() script.LockMode { return r.calls().(script.LockMode) }
 
 // Ask runs calls that acquire nothing, in one request.
 func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]script.Result, error) {
-	if r.Err != nil {
-		return nil, r.Err
+	if err := r.Usable(); err != nil {
+		return nil, err
 	}
 	m := r.manager
 	if !m.life.Enter() {

@@ -116,6 +116,14 @@ func (r *Ref) calls() script.Mode {
 	return r.mode
 }
 
+// Usable says why the lock cannot be used, or nil: nobody made it, or its name is wrong.
+func (r *Ref) Usable() error {
+	if r.manager == nil {
+		return lockerr.ErrUnmade
+	}
+	return r.Err
+}
+
 // Manager is the one whose lock it is, nil for the zero value.
 func (r *Ref) Manager() *Manager { return r.manager }
 

@@ -60,18 +60,37 @@ func TestNewRefusesToWorkWithoutADriver(t *testing.T) {
 	}
 }
 
-// A lock that is nil is an error and no panic, also if it is a nil pointer.
+// A lock that is nil, or that no client made, is an error and no panic, also if it is a nil pointer.
 func TestDoRefusesALockThatIsNil(t *testing.T) {
 	for _, l := range []redlatch.Lock{
 		nil, (*redlatch.Mutex)(nil), (*redlatch.RWMutex)(nil), (*redlatch.Multi)(nil), (*redlatch.Quorum)(nil),
 		(*redlatch.RWMutex)(nil).RLocker(), (*redlatch.PermitSemaphore)(nil).Locker(),
+		&redlatch.Mutex{}, &redlatch.RWMutex{}, (&redlatch.RWMutex{}).RLocker(), (&redlatch.PermitSemaphore{}).Locker(),
 	} {
 		_, err := redlatch.DoValue(t.Context(), l, func(context.Context, *redlatch.Hold) (int, error) {
 			t.Error("it ran")
 			return 0, nil
 		})
-		if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "lock" || !strings.Contains(wrong.Reason, "nil") {
+		if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "lock" || !strings.Contains(wrong.Reason, "nil") && !strings.Contains(wrong.Reason, "by a Client") {
 			t.Errorf("%T: the error is %v, want a ConfigError", l, err)
+		}
+	}
+}
+
+// Goal: the zero value of what a client makes is an error of each method, and no panic.
+func TestWhatNoClientMadeIsAnErrorOfEachMethod(t *testing.T) {
+	ctx := t.Context()
+	m, rw, p, s, l := &redlatch.Mutex{}, &redlatch.RWMutex{}, &redlatch.PermitSemaphore{}, &redlatch.Semaphore{}, &redlatch.Latch{}
+	for what, err := range map[string]error{
+		"TryLock": check.ErrOf(m.TryLock(ctx)), "Status": check.ErrOf(m.Status(ctx)), "ForceUnlock": check.ErrOf(m.ForceUnlock(ctx)),
+		"ForceUnlockIf": check.ErrOf(m.ForceUnlockIf(ctx, "a:1")), "RLock": check.ErrOf(rw.RLock(ctx, redlatch.WithLease(time.Second))),
+		"StatusOf": check.ErrOf(rw.StatusOf(ctx, "a:1")), "AddPermits of leases": p.AddPermits(ctx, 1), "TryAcquire of leases": check.ErrOf(p.TryAcquire(ctx)),
+		"Available": check.ErrOf(p.Available(ctx)), "TrySetPermits": check.ErrOf(s.TrySetPermits(ctx, 1)), "AddPermits": s.AddPermits(ctx, 1),
+		"Acquire": s.Acquire(ctx, 1), "TryAcquire": check.ErrOf(s.TryAcquire(ctx, 1)), "Release": s.Release(ctx, 1), "Drain": check.ErrOf(s.Drain(ctx)),
+		"TrySetCount": check.ErrOf(l.TrySetCount(ctx, 1)), "CountDown": l.CountDown(ctx), "Count": check.ErrOf(l.Count(ctx)), "Wait": l.Wait(ctx),
+	} {
+		if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || !strings.Contains(wrong.Reason, "by a Client") {
+			t.Errorf("%s: the error is %v, want a ConfigError", what, err)
 		}
 	}
 }

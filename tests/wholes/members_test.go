@@ -40,7 +40,7 @@ func TestWhatCannotBeAMemberIsSaidAtOnce(t *testing.T) {
 		} {
 			for maker, of := range makers {
 				var wrong *redlatch.ConfigError
-				if err := of(good, bad); !errors.As(err, &wrong) || wrong.Field != maker || !strings.Contains(wrong.Reason, "lock 2") {
+				if err := of(good, bad); !errors.As(err, &wrong) || wrong.Field != maker || !strings.Contains(wrong.Reason, "lock 2") || strings.Contains(name, "nil") != strings.Contains(wrong.Reason, " is nil") {
 					t.Errorf("%s of a %s: %v, want a ConfigError about lock 2", maker, name, err)
 				}
 			}
