@@ -3,6 +3,7 @@ package leader_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,7 +46,8 @@ func TestLeadersTakeTurns(t *testing.T) {
 	})
 }
 
-// Goal: two elections under one owner (Client.WithOwner) elect one leader. Re-entry would make two.
+// Goal: two elections under one owner (Client.WithOwner) elect one leader. Re-entry would make two. An election inside
+// the leadership fails, and its error does not advise what cannot help.
 func TestOneOwnerLeadsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
 		client := s.Client(redlatch.Config{})
@@ -58,6 +60,12 @@ func TestOneOwnerLeadsOnce(t *testing.T) {
 			all.Go(func() {
 				_ = leader.Run(ctx, client.Mutex("leader"), leader.Callbacks{Started: func(ctx context.Context, h *redlatch.Hold) {
 					started <- h
+					err := leader.Run(client.WithOwner(ctx), client.Mutex("leader"), leader.Callbacks{Started: func(context.Context, *redlatch.Hold) {
+						t.Error("a leader leads twice")
+					}})
+					if !errors.Is(err, redlatch.ErrReentry) || strings.Contains(err.Error(), "WithOwner") {
+						t.Error("an election inside:", err)
+					}
 					<-ctx.Done()
 				}})
 			})

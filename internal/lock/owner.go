@@ -159,7 +159,7 @@ func (r *Ref) deadlock(ctx context.Context, shared *owner) error {
 	case !r.read && g.reads():
 		return r.upgradeError()
 	}
-	advice := "; use Client.WithOwner to re-enter"
+	advice := "; to re-enter, take both below one context of Client.WithOwner"
 	if ctx.Value(ownerlessKey{}) != nil || g.first.forOthers {
 		advice = "" // it would not help
 	}
