@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +42,9 @@ Exit code:
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {
 			if permits {
-				return f.auditPermits(cmd, i.Permits(ctx, patternOf(args)))
+				return audit(&f, cmd, i.Permits(ctx, patternOf(args)), aboutCounter)
 			}
-			return f.audit(cmd, i.Audit(ctx, patternOf(args)))
+			return audit(&f, cmd, i.Audit(ctx, patternOf(args)), aboutLock)
 		})
 	}
 	f.register(cmd)
@@ -52,15 +53,19 @@ Exit code:
 }
 
 // audit prints findings. An error is worse than a finding: it decides the exit code.
-func (f *inspecting) audit(cmd *cobra.Command, found func(yield func(inspect.Lock, error) bool)) error {
+func audit[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], about func(T) (string, []inspect.Finding)) error {
 	any := false
-	for l, err := range found {
-		any = any || len(l.Findings) > 0
-		if err != nil && len(l.Findings) == 0 {
+	for one, err := range found {
+		name, findings := about(one)
+		switch {
+		case err != nil && len(findings) == 0:
 			f.fail(err)
 			continue
+		case len(findings) == 0:
+			continue
 		}
-		if err := f.printFindings(cmd, l.Name, l.Findings, l); err != nil {
+		any = true
+		if err := f.printFindings(cmd, name, findings, one); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func lossOf(info string, held time.Duration) string {
 	case up < held || infoField(info, "second_repl_offset") != "-1":
 		return "it was forced, or Redis lost it"
 	}
-	return "somebody freed it (unlock --force, DEL or FLUSHALL)"
+	return "somebody freed it"
 }
 
 // infoField is one field of the reply to INFO, "" if it is not there.

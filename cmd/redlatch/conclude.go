@@ -18,12 +18,12 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	case len(end.Left) > 0:
 		// They may still work under the lock. They keep it until its lease ends.
 		hold.Detach()
-		return exit(exitLost, "lock %q: processes %v could not be killed; the lock is left to them until its lease ends", t.name, end.Left)
+		return exit(exitLost, "%s: processes %v could not be killed; it is left to them until its lease ends", t.kind.of(t.name), end.Left)
 	case end.Why != "" && end.Why != supervise.SwitchDied:
 		return t.stopped(client, hold, end)
 	}
 	if end.LeftBehind > 0 && !t.quiet {
-		tell(fmt.Errorf("lock %q: the command left processes behind, which were stopped: %d", t.name, end.LeftBehind))
+		tell(fmt.Errorf("%s: the command left processes behind, which were stopped: %d", t.kind.of(t.name), end.LeftBehind))
 	}
 	if end.Why == "" {
 		t.stay(hold, signals)
@@ -31,13 +31,13 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	err := hold.Unlock(context.Background())
 	switch {
 	case end.Why == supervise.SwitchDied:
-		return exit(exitFailure, "lock %q: the process that stops the command in time was killed: the command was killed as well", t.name)
+		return exit(exitFailure, "%s: the process that stops the command in time was killed: the command was killed as well", t.kind.of(t.name))
 	case errors.Is(err, renew.ErrExpired):
 		// The switch saw the command end before the deadline, and this process was paused then.
 	case errors.Is(err, redlatch.ErrLost):
 		return exit(exitLost, "%w; the command had ended by then; %s", err, t.holderNow(client))
 	case err != nil:
-		tell(fmt.Errorf("%w; the lock ends with its lease, within %v", err, t.config.LeaseTime))
+		tell(fmt.Errorf("%w; the hold ends with its lease, within %v", err, t.config.LeaseTime))
 	}
 	return asCommandEnded(end)
 }
@@ -52,10 +52,10 @@ func (t *task) stopped(client *redlatch.Client, hold *redlatch.Hold, end supervi
 	} else if hold.Err() == nil && hold.Unlock(context.Background()) == nil {
 		now = t.holderNow(client)
 	}
-	if planned {
-		return exit(exitLost, "lock %q: %s", t.name, why)
+	if !planned {
+		why += "; " + now
 	}
-	return exit(exitLost, "lock %q: %s; %s", t.name, why, now)
+	return exit(exitLost, "%s: %s", t.kind.of(t.name), why)
 }
 
 const unanswered = "Redis does not answer"

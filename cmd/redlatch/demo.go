@@ -74,7 +74,7 @@ Exit code:
 	}
 	flags := cmd.Flags()
 	durationVar(flags, &settings.For, "for", "", 15*time.Second, "how long it runs")
-	flags.IntVar(&settings.Workers, "workers", 4, "number of processes")
+	intVar(flags, &settings.Workers, "workers", "", 4, "number of processes")
 	durationVar(flags, &settings.Lease, "lease", "", 3*time.Second, "time to live of the lock, renewed every third of this time")
 	durationVar(flags, &settings.Work, "work", "", 30*time.Millisecond, "time inside the critical section")
 	flags.BoolVar(&settings.Fair, "fair", false, "use the fair lock, and show its queue")

@@ -70,7 +70,7 @@ Exit code:
 	f.server.register(cmd)
 	flags := cmd.Flags()
 	durationVar(flags, &f.config.LeaseTime, "lease-time", "", 30*time.Second, "the lease of the clients (Config.LeaseTime)")
-	flags.IntVar(&f.config.Replicas, "replicas", 0, "how many replicas WithReplicas waits for (default 0: it is not used)")
+	intVar(flags, &f.config.Replicas, "replicas", "", 0, "how many replicas WithReplicas waits for (default 0: it is not used)")
 	flags.StringVar(&f.config.Prefix, "prefix", "", "with which the names of the locks begin, to examine the rights on them")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 1 for warnings, too")
 	flags.BoolVar(&f.all, "all", false, "print what is ok, too")

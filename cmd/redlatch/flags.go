@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,23 @@ func (f durationFlag) Set(text string) (err error) {
 		text += "s"
 	}
 	*f.Duration, err = time.ParseDuration(text)
+	return err
+}
+
+// intVar adds a flag that is a decimal number. That of pflag takes 010 for 8.
+func intVar(flags *pflag.FlagSet, n *int, name, short string, usual int, usage string) {
+	*n = usual
+	flags.VarP((*intFlag)(n), name, short, usage)
+}
+
+type intFlag int
+
+func (f *intFlag) Type() string   { return "int" }
+func (f *intFlag) String() string { return strconv.Itoa(int(*f)) }
+
+func (f *intFlag) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	*f = intFlag(n)
 	return err
 }
 

@@ -8,10 +8,10 @@ lock or redlatch. The line on stderr that begins with "redlatch:" says why.
 
 EXIT CODES
   0     No error.
-  1     Another holds the lock, and the wait is over. unlock: the lock was not
-        changed. audit: there are findings, each with what to do. doctor:
-        something is dangerous. deadlocks: there is a cycle.
-        See who holds it:      redlatch status NAME
+  1     Others hold the lock or all permits, and the wait is over. unlock: the
+        lock was not changed. audit: there are findings, each with what to do.
+        doctor: something is dangerous. deadlocks: there is a cycle.
+        See who holds it:      redlatch status NAME, for permits show NAME
         Wait longer:           redlatch run -w 10m NAME -- COMMAND
         If the command exits with 1, too, choose another code: -E CODE
   2     The command line, a REDLATCH_ variable or a file that it names is wrong.
@@ -81,9 +81,9 @@ MESSAGES
         latch, see redlatch show NAME.
   under which this command runs
         The command asks for the lock that it runs under. Use --reentrant.
-  the lock may be taken until its lease ends
-        The server did not answer, so the lock may be taken. Wait until the
-        lease ends, or check with redlatch status NAME.
+  it may be taken until its lease ends
+        The server did not answer, so the lock or permit may be taken. Wait
+        until the lease ends, or check with redlatch show NAME.
   the key has no expiry, so it may be no lock
         It may be other data, or another client's lock without a lease. If you
         are sure it is a lock: redlatch unlock --force --if-owner OWNER NAME

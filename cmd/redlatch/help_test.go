@@ -22,6 +22,13 @@ func TestTheHelpOnErrorsHasEveryExitCode(t *testing.T) {
 	}
 }
 
+func TestAWaitForAPermitSaysHowManyThereAre(t *testing.T) {
+	t.Parallel()
+	if text := (&kind{permits: 1}).waitsFor(nil, "a")(t.Context()); text != `a permit of "a": 1 of 1 in use` {
+		t.Error(text)
+	}
+}
+
 // Goal: the help is readable at a terminal of 80 columns.
 func TestTheHelpFitsTheTerminal(t *testing.T) {
 	t.Parallel()

@@ -35,9 +35,9 @@ if the lock is lost. With --permits it holds a permit of the semaphore NAME.
 
 Exit code:
   0   a signal ended it, and the lock is released
-  1   another holds the lock, and the wait is over
+  1   others hold the lock or all permits, and the wait is over
   2   the command line is wrong
-  70  redlatch failed: Redis cannot be reached, or the key is no lock
+  70  redlatch failed: Redis cannot be reached, or the key has other data
   75  the hold was lost`,
 		Example:           "  redlatch hold nightly-report\n  redlatch hold -n --name maintenance nightly-report",
 		Args:              oneName,
@@ -66,7 +66,7 @@ Exit code:
 	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
 	durationVar(flags, &f.config.LeaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
 	flags.BoolVar(&f.config.Protect, "protect", false, "let a redlatch watchdog keep the lock while redlatch is paused")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that another holds, or a wait for the server")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that others hold, or a wait for the server")
 	return cmd
 }
 
@@ -102,8 +102,7 @@ func (f *holdFlags) acquire(ctx context.Context, p *patience, name string) (*red
 	if err != nil {
 		return nil, nil, err
 	}
-	defer p.tellOfWait(ctx, f.kind.waitsFor(client, name))()
-	hold, err := p.lock(ctx, f.kind.lock(client, name), nil)
+	hold, err := p.take(ctx, client, &f.kind, f.kind.lock(client, name), nil)
 	return client, hold, err
 }
 

@@ -36,14 +36,14 @@ const maxRate = 1_000_000
 // register adds the flags of all these verbs.
 func (f *inspecting) register(cmd *cobra.Command) {
 	f.server.register(cmd)
-	cmd.Flags().IntVar(&f.config.Rate, "rate", 1000, "send at most this many commands a second; a SCAN of 1,000 keys counts as 10")
+	intVar(cmd.Flags(), &f.config.Rate, "rate", "", 1000, "send at most this many commands a second; a SCAN of 1,000 keys counts as 10")
 	jsonVar(cmd, &f.asJSON)
 }
 
 // registerLive adds the flags of those that go on.
 func (f *inspecting) registerLive(cmd *cobra.Command, what string) {
 	durationVar(cmd.Flags(), &f.every, "every", "", time.Second, "look this often")
-	cmd.Flags().IntVar(&f.count, "count", 0, "end after this many "+what+" (default: no end)")
+	intVar(cmd.Flags(), &f.count, "count", "", 0, "end after this many "+what+" (default: no end)")
 }
 
 // run connects, and gives an inspector to a verb. At the end it says what could not be read.

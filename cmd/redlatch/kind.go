@@ -24,7 +24,7 @@ func (k *kind) register(cmd *cobra.Command) {
 	flags.BoolVar(&k.shared, "shared", false, "take the read side of a read-write lock: many readers, or one writer")
 	flags.BoolVar(&k.exclusive, "exclusive", false, "take the write side of a read-write lock")
 	flags.BoolVar(&k.fair, "fair", false, "take a fair lock, which serves all machines in the order of arrival")
-	flags.IntVar(&k.permits, "permits", 0, "take one of `N` permits instead of a lock, so that at most N run at a time")
+	intVar(flags, &k.permits, "permits", "", 0, "take one of `N` permits instead of a lock, so that at most N run at a time")
 }
 
 // check refuses a number of permits that cannot be.
@@ -51,6 +51,14 @@ func (k *kind) lock(client *redlatch.Client, name string) redlatch.Lock {
 	return client.Mutex(name)
 }
 
+// of is the lock or the semaphore called name, for messages.
+func (k *kind) of(name string) string {
+	if k.permits > 0 {
+		return fmt.Sprintf("semaphore %q", name)
+	}
+	return fmt.Sprintf("lock %q", name)
+}
+
 // agree makes the semaphore, or reports that it has another number of permits.
 func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) error {
 	made, err := client.PermitSemaphore(name).TrySetPermits(ctx, k.permits)
@@ -59,7 +67,7 @@ func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) 
 	}
 	size, err := sizeOf(ctx, client, name)
 	if err == nil && size != k.permits {
-		return exit(exitUsage, "semaphore %q has %d permits, and not %d: redlatch permits --set %d %s changes it", name, size, k.permits, k.permits, protocol.ShellWord(name))
+		return exit(exitUsage, "%s has %d permits, and not %d: redlatch permits --set %d %s changes it", k.of(name), size, k.permits, k.permits, protocol.ShellWord(name))
 	}
 	return err
 }
@@ -69,5 +77,7 @@ func (k *kind) waitsFor(client *redlatch.Client, name string) func(context.Conte
 	if k.permits == 0 {
 		return heldFirst(client, name)
 	}
-	return func(context.Context) string { return fmt.Sprintf("a permit of %q: all %d are in use", name, k.permits) }
+	return func(context.Context) string {
+		return fmt.Sprintf("a permit of %q: %d of %d in use", name, k.permits, k.permits)
+	}
 }

@@ -3,13 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/inspect"
 )
 
@@ -49,9 +48,9 @@ Exit code:
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {
 			if permits {
-				return f.listPermits(cmd, i.Permits(ctx, patternOf(args)))
+				return list(&f, cmd, i.Permits(ctx, patternOf(args)), aboutCounter, permitTable, "no permits in use\n")
 			}
-			return f.list(cmd, i.Locks(ctx, patternOf(args)))
+			return list(&f, cmd, i.Locks(ctx, patternOf(args)), aboutLock, table, "no locks\n")
 		})
 	}
 	f.register(cmd)
@@ -59,34 +58,39 @@ Exit code:
 	return cmd
 }
 
-// list prints locks as they are found, or all of them as a table.
-func (f *inspecting) list(cmd *cobra.Command, found func(yield func(inspect.Lock, error) bool)) error {
-	var all []inspect.Lock
-	for l, err := range found {
-		if errors.Is(err, redlatch.ErrWrongType) {
-			err = fmt.Errorf("%w; redlatch show says what it has", err)
-		}
+// list prints what a walk finds as it is found, or all of it as a table.
+func list[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], about func(T) (string, []inspect.Finding), table func([]T) string, none string) error {
+	var all []T
+	for one, err := range found {
+		name, _ := about(one)
 		if err != nil {
-			f.fail(err)
+			f.fail(ofKind(cmd.Context(), f.driver, name, err))
 			continue
 		}
 		if !f.asJSON {
-			all = append(all, l)
-		} else if err := printJSON(cmd.OutOrStdout(), l); err != nil {
+			all = append(all, one)
+		} else if err := printJSON(cmd.OutOrStdout(), one); err != nil {
 			return err
 		}
 	}
-	if f.asJSON {
+	if f.asJSON || len(all) == 0 && f.failure != nil { // nobody knows
 		return nil
 	}
-	slices.SortFunc(all, func(a, b inspect.Lock) int { return cmp.Compare(a.Name, b.Name) })
-	text := table(all)
-	switch {
-	case len(all) == 0 && f.failure != nil:
-		return nil // nobody knows
-	case len(all) == 0:
-		text = "no locks\n"
+	slices.SortFunc(all, func(a, b T) int {
+		first, _ := about(a)
+		second, _ := about(b)
+		return cmp.Compare(first, second)
+	})
+	text := none
+	if len(all) > 0 {
+		text = table(all)
 	}
 	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 	return err
+}
+
+func aboutLock(l inspect.Lock) (name string, findings []inspect.Finding) { return l.Name, l.Findings }
+
+func aboutCounter(c inspect.Counter) (name string, findings []inspect.Finding) {
+	return c.Name, c.Findings
 }

@@ -62,6 +62,13 @@ func (p *patience) connect(ctx context.Context, s *server, cfg redlatch.Config) 
 	}
 }
 
+// take acquires what a verb wants, and says at a terminal what it waits for.
+func (p *patience) take(ctx context.Context, client *redlatch.Client, k *kind, l redlatch.Lock, options []redlatch.LockOption) (*redlatch.Hold, error) {
+	defer p.tellOfWait(ctx, k.waitsFor(client, l.Name()))()
+	hold, err := p.lock(ctx, l, options)
+	return hold, ofKind(ctx, client.Driver(), l.Name(), err)
+}
+
 // lock acquires a lock. It asks again after a failure of the server. If the lock may be taken by an
 // attempt of unknown outcome, that attempt is waited for, for one lease at most.
 func (p *patience) lock(ctx context.Context, l redlatch.Lock, options []redlatch.LockOption) (*redlatch.Hold, error) {

@@ -23,35 +23,6 @@ func permitsVar(cmd *cobra.Command, permits *bool) {
 	cmd.Flags().BoolVar(permits, "permits", false, "instead of locks: semaphores whose leased permits are in use")
 }
 
-// listPermits prints semaphores as they are found, or all of them as a table.
-func (f *inspecting) listPermits(cmd *cobra.Command, found func(yield func(inspect.Counter, error) bool)) error {
-	var all []inspect.Counter
-	for c, err := range found {
-		if err != nil {
-			f.fail(err)
-			continue
-		}
-		if !f.asJSON {
-			all = append(all, c)
-		} else if err := printJSON(cmd.OutOrStdout(), c); err != nil {
-			return err
-		}
-	}
-	if f.asJSON {
-		return nil
-	}
-	slices.SortFunc(all, func(a, b inspect.Counter) int { return cmp.Compare(a.Name, b.Name) })
-	text := permitTable(all)
-	switch {
-	case len(all) == 0 && f.failure != nil:
-		return nil // nobody knows
-	case len(all) == 0:
-		text = "no permits in use\n"
-	}
-	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
-	return err
-}
-
 // permitFrames are looks of top at semaphores. Each is a walk.
 func (f *inspecting) permitFrames(ctx context.Context, i *inspect.Inspector, pattern string) frames {
 	return func(yield func(frame, error) bool) {
@@ -113,28 +84,6 @@ func permitTable(all []inspect.Counter) string {
 		rows = append(rows, []string{short(protocol.Show(c.Name)), strconv.Itoa(c.Available), used, size, ttl, waiting, cmp.Or(codesOf(c.Findings), "-")})
 	}
 	return aligned(rows)
-}
-
-// auditPermits prints findings, as audit does.
-func (f *inspecting) auditPermits(cmd *cobra.Command, found func(yield func(inspect.Counter, error) bool)) error {
-	any := false
-	for c, err := range found {
-		switch {
-		case err != nil:
-			f.fail(err)
-			continue
-		case len(c.Findings) == 0:
-			continue
-		}
-		any = true
-		if err := f.printFindings(cmd, c.Name, c.Findings, c); err != nil {
-			return err
-		}
-	}
-	if any && f.failure == nil {
-		return &exitError{code: exitFindings}
-	}
-	return nil
 }
 
 // everythingOf is a semaphore or a latch in words, a line for each thing.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -46,14 +47,16 @@ Exit code:
 	}
 	flags := cmd.Flags()
 	f.server.register(cmd)
-	flags.IntVar(&f.set, "set", 0, "the semaphore has `N` permits from now on")
-	flags.IntVar(&f.add, "add", 0, "it has `N` more permits")
+	intVar(flags, &f.set, "set", "", 0, "the semaphore has `N` permits from now on")
+	intVar(flags, &f.add, "add", "", 0, "it has `N` more permits")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch set, add := flags.Changed("set"), flags.Changed("add"); {
 		case set == add:
 			return exit(exitUsage, "one of --set and --add: redlatch %s", cmd.Use)
-		case set && f.set < 0:
-			return exit(exitUsage, "--set %d: it is negative", f.set)
+		case set && (f.set < 0 || f.set > math.MaxInt32):
+			return exit(exitUsage, "--set %d: from 0 to %d", f.set, math.MaxInt32)
+		case f.add < -math.MaxInt32 || f.add > math.MaxInt32:
+			return exit(exitUsage, "--add %d: from -%d to %[2]d", f.add, math.MaxInt32)
 		}
 		client, err := f.server.connect(cmd.Context(), redlatch.Config{})
 		if err != nil {
@@ -61,7 +64,7 @@ Exit code:
 		}
 		defer closeClient(client)
 		if err := f.change(cmd.Context(), client, args[0], flags.Changed("set")); err != nil {
-			return failed(err)
+			return failed(ofKind(cmd.Context(), client.Driver(), args[0], err))
 		}
 		n, err := client.PermitSemaphore(args[0]).Available(cmd.Context())
 		if err != nil {

@@ -43,10 +43,11 @@ redlatch stops the rest of the group. The command's environment has
 
 Exit code:
   the command's own, or 128+n if signal n ended it
-  1      another holds the lock, and the wait is over (-E: another code)
+  1      others hold the lock or all permits, and the wait is over
+         (-E: another code)
   2      the command line is wrong
-  70     redlatch failed: Redis cannot be reached, the key is no lock, or the
-         switch was killed
+  70     redlatch failed: Redis cannot be reached, the key has other data, or
+         the switch was killed
   75     the hold was lost while the command ran. The command was stopped, or
          had just ended by itself
   126    the command cannot be run
@@ -98,7 +99,7 @@ func newRun() *cobra.Command {
 	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
 	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
 	durationVar(flags, &f.leaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
-	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code if another holds the lock")
+	intVar(flags, &f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code if the wait for the lock is over")
 	durationVar(flags, &f.killAfter, "kill-after", "", 0, "time from SIGTERM to SIGKILL (default: a sixth of the lease, at most 10s)")
 	flags.BoolVar(&f.reentrant, "reentrant", false, "inside a redlatch run of the same lock, use its hold")
 	flags.BoolVar(&f.fencing, "fencing", false, "take a fencing token with the hold, so that a store can refuse late writes")
@@ -107,7 +108,7 @@ func newRun() *cobra.Command {
 	durationVar(flags, &f.atLeast, "at-least", "", 0, "keep the lock for at least this long, also if the command ends earlier")
 	durationVar(flags, &f.backoff, "backoff", "", 0, "ask again after at most this long instead of waiting for messages, where these are not allowed or a Java spin lock holds the lock (default: wait for messages)")
 	flags.BoolVar(&f.passURL, "pass-url", false, "tell the command how to reach the server, password included: $"+serverVariable+" and the variables of the other flags")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that another holds, a wait for the server, or processes left behind")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that others hold, a wait for the server, or processes left behind")
 	return cmd
 }
 

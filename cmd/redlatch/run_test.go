@@ -112,7 +112,7 @@ func TestALockThatIsForcedOpen(t *testing.T) {
 			if took := r.tree.AwaitGone(20 * time.Second).Sub(forced); took > 2500*time.Millisecond {
 				t.Errorf("it took %v", took)
 			}
-			r.end(exitLost, `lock "job": hold lost: somebody freed it (unlock --force, DEL or FLUSHALL)`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
+			r.end(exitLost, `lock "job": hold lost: somebody freed it`, "it is held by 00000000-0000-4000-8000-000000000000:7 now")
 			if holder := server.CLI(t, "HGET", "job", "00000000-0000-4000-8000-000000000000:7"); holder != "1" {
 				t.Errorf("the new holder's count is %v", holder)
 			}
@@ -160,7 +160,7 @@ func TestALockThatCannotBeGivenBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.end(6, `unlock "job"`, "the lock ends with its lease, within 30s")
+	r.end(6, `unlock "job"`, "the hold ends with its lease, within 30s")
 }
 
 func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {

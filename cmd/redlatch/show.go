@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,31 +58,65 @@ Exit code:
 }
 
 func (f *inspecting) show(ctx context.Context, cmd *cobra.Command, i *inspect.Inspector, name string) error {
-	l, err := i.Lock(ctx, name)
-	other := errors.Is(err, redlatch.ErrWrongType)
-	if err != nil && !other {
-		return failed(err)
-	}
-	if l.Mode == "" {
-		c, failure := i.Counter(ctx, name)
-		var answer *driver.ServerError
-		switch {
-		case failure == nil && c.Kind != "":
-			return f.print(cmd, c, everythingOf(c))
-		case other && failure != nil && !errors.Is(failure, redlatch.ErrWrongType):
-			return failed(failure)
-		case other && errors.As(failure, &answer) && answer.Code() == "NOTLOCK":
-			_, why, _ := strings.Cut(answer.Message, " ")
-			err = fmt.Errorf("%w; it is no semaphore or latch either: %s", err, why)
+	l, c, err := find(ctx, i, name)
+	switch {
+	case c.Kind != "":
+		return f.print(cmd, c, everythingOf(c))
+	case err == nil:
+		return f.print(cmd, l, everything(l))
+	case len(l.Findings) > 0:
+		if err := f.print(cmd, l, everything(l)); err != nil {
+			return err
 		}
 	}
-	if err := f.print(cmd, l, everything(l)); err != nil {
+	return failed(err)
+}
+
+// find reads what a name stands for: a lock, or else a semaphore or a latch.
+func find(ctx context.Context, i *inspect.Inspector, name string) (l inspect.Lock, c inspect.Counter, err error) {
+	l, err = i.Lock(ctx, name)
+	other := errors.Is(err, redlatch.ErrWrongType)
+	if err != nil && !other || l.Mode != "" {
+		return l, c, err
+	}
+	c, failure := i.Counter(ctx, name)
+	var answer *driver.ServerError
+	switch {
+	case failure == nil:
+		return l, c, err
+	case other && !errors.Is(failure, redlatch.ErrWrongType):
+		return inspect.Lock{}, c, failure
+	case other && errors.As(failure, &answer) && answer.Code() == "NOTLOCK":
+		_, why, _ := strings.Cut(answer.Message, " ")
+		err = fmt.Errorf("%w; it is no semaphore or latch either: %s", err, why)
+	}
+	return l, c, err
+}
+
+// kinds are what may stand under a name, and the verb that prints it.
+var kinds = map[inspect.Kind][2]string{
+	inspect.KindMutex:     {"a mutex", "status"},
+	inspect.KindFair:      {"a fair lock", "status"},
+	inspect.KindReadWrite: {"a read-write lock", "status"},
+	inspect.KindPermits:   {"a semaphore with leased permits", "show"},
+	inspect.KindCounter:   {"the number of a semaphore or a latch", "show"},
+}
+
+// ofKind is an error of any verb. If the key is of another kind than the verb wants, it names that kind.
+func ofKind(ctx context.Context, d driver.Driver, name string, err error) error {
+	if !errors.Is(err, redlatch.ErrWrongType) {
 		return err
 	}
-	if err != nil {
-		return failed(err)
+	i, failure := inspect.New(d, inspect.Config{})
+	if failure != nil {
+		return err
 	}
-	return nil
+	l, c, _ := find(ctx, i, name)
+	kind, known := kinds[cmp.Or(c.Kind, l.Kind)]
+	if !known {
+		return err
+	}
+	return fmt.Errorf("%q: %w: it is %s, which redlatch %s %s prints", name, redlatch.ErrWrongType, kind[0], kind[1], protocol.ShellWord(name))
 }
 
 // print prints an object, or a text instead.

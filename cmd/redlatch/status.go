@@ -117,7 +117,7 @@ func readStatusOf(ctx context.Context, client *redlatch.Client, name, owner stri
 			return other, nil
 		}
 	}
-	return status, err
+	return status, ofKind(ctx, client.Driver(), name, err)
 }
 
 // describe is a status in words, on one line.

@@ -84,13 +84,11 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 		return client, nil, errNested(outer)
 	}
 	t.lock = t.kind.lock(client, t.name)
-	endTelling := t.patience.tellOfWait(ctx, t.kind.waitsFor(client, t.name))
 	if t.atLeast > 0 {
 		ctx = client.WithOwner(ctx)
 		t.owner = context.WithoutCancel(ctx)
 	}
-	hold, err := t.patience.lock(ctx, t.lock, t.options)
-	endTelling()
+	hold, err := t.patience.take(ctx, client, &t.kind, t.lock, t.options)
 	if err != nil {
 		return client, nil, t.notAcquired(err)
 	}
@@ -144,11 +142,11 @@ func (t *task) notAcquired(err error) error {
 	case errors.Is(err, redlatch.ErrNotAcquired) && t.quiet:
 		return &exitError{code: t.conflictCode}
 	case errors.Is(err, redlatch.ErrNotAcquired) && t.nonblock:
-		return exit(t.conflictCode, "%w; the command was not run (--wait waits for the lock)", err)
+		return exit(t.conflictCode, "%w; the command was not run (--wait waits)", err)
 	case errors.Is(err, redlatch.ErrNotAcquired):
 		return exit(t.conflictCode, "%w; the command was not run", err)
 	case errors.Is(err, redlatch.ErrUnknownOutcome):
-		return exit(exitFailure, "%w; the command was not run, and the lock may be taken until its lease of %v ends", err, t.config.LeaseTime)
+		return exit(exitFailure, "%w; the command was not run, and it may be taken until its lease of %v ends", err, t.config.LeaseTime)
 	}
 	return failed(err)
 }

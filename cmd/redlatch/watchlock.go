@@ -51,7 +51,7 @@ func (f *inspecting) watch(cmd *cobra.Command, i *inspect.Inspector, snapshots f
 	for s, err := range snapshots {
 		switch {
 		case err != nil && (!begun || errors.Is(err, redlatch.ErrWrongType)):
-			return failed(err)
+			return failed(ofKind(cmd.Context(), f.driver, cmd.Flags().Arg(0), err))
 		case err != nil:
 			f.tellOnce(err)
 			continue

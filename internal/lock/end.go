@@ -83,7 +83,7 @@ func (g *Grant) lose(why error) {
 	case event.Loss == LossEnded:
 		why = errFixedLease
 	}
-	err := g.ref.lostError("lock", why)
+	err := g.ref.lostError(g.ref.noun(), why)
 	event.Err = err
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.finish(err)

@@ -42,7 +42,7 @@ func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
 	case !refused && !unknown && limited.Err() != nil && !errors.Is(o.err, driver.ErrNoConnection):
 		return r.notAcquired(ctx, o)
 	}
-	return lockerr.WithCause(Failure("lock", r.Name, o.err), ctx)
+	return lockerr.WithCause(Failure(r.noun(), r.Name, o.err), ctx)
 }
 
 // notAcquired is the error of a wait that ended, with what is known of the holder.
@@ -88,8 +88,18 @@ func Failure(verb, name string, err error) error {
 	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
 }
 
-// lockError is an error of a lock.
-func (r *Ref) lockError(why error) error { return fmt.Errorf("redlatch: lock %q: %w", r.Name, why) }
+// lockError is an error of a lock, or of a semaphore.
+func (r *Ref) lockError(why error) error {
+	return fmt.Errorf("redlatch: %s %q: %w", r.noun(), r.Name, why)
+}
+
+// noun is what an error calls it.
+func (r *Ref) noun() string {
+	if r.permits {
+		return "semaphore"
+	}
+	return "lock"
+}
 
 // lostError is ErrLost with its reason.
 func (r *Ref) lostError(verb string, why error) error {
