@@ -101,7 +101,7 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // ForceUnlockIf frees it.
 //
 // Errors: ErrWrongType, if the key is or may be something else; ErrUnknownOutcome;
-// ErrInvalidName; ErrClosed.
+// ErrInvalidName, as for Status; ErrClosed.
 //
 // Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {

@@ -63,7 +63,8 @@ func (s Status) HeldBy(owner string) (count int, held bool) {
 // the owner is a Java peer, has no connection to this server any more, or if this user may
 // not list. No error follows from that.
 //
-// Errors: ErrWrongType if the key is something else; ErrInvalidName; ErrClosed.
+// Errors: ErrWrongType if the key is something else; ErrInvalidName for an empty name; ErrClosed. Any other name can be
+// read: others may have made the lock.
 func (m *Mutex) Status(ctx context.Context) (Status, error) {
 	return status(ctx, &m.ref, "")
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // durationVar adds a flag that is a number of seconds, as flock(1) has it, or a duration such
@@ -92,8 +94,13 @@ func variable(flag string) string {
 }
 
 // readEnvironment sets the flags that the command line does not set, from their variables. A
-// flag of the command line is stronger than the variable of a rival.
-func readEnvironment(cmd *cobra.Command, _ []string) (wrong error) {
+// flag of the command line is stronger than the variable of a rival. It also reads the names of locks.
+func readEnvironment(cmd *cobra.Command, args []string) (wrong error) {
+	for n, arg := range args {
+		if n == 0 || cmd.Name() != "run" { // whose other arguments are the command's
+			args[n] = protocol.ParseWord(arg)
+		}
+	}
 	flags := cmd.Flags()
 	typed := pflag.NewFlagSet("", pflag.ContinueOnError) // the flags of the command line
 	flags.Visit(typed.AddFlag)

@@ -50,7 +50,7 @@ Exit code:
 			if permits {
 				return list(&f, cmd, i.Permits(ctx, patternOf(args)), aboutCounter, permitTable, "no permits in use\n")
 			}
-			return list(&f, cmd, i.Locks(ctx, patternOf(args)), aboutLock, table, "no locks\n")
+			return list(&f, cmd, i.Locks(ctx, patternOf(args)), aboutLock, lockTable, "no locks\n")
 		})
 	}
 	f.register(cmd)
@@ -59,7 +59,7 @@ Exit code:
 }
 
 // list prints what a walk finds as it is found, or all of it as a table.
-func list[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], about func(T) (string, []inspect.Finding), table func([]T) string, none string) error {
+func list[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], about func(T) (string, []inspect.Finding), table func(all []T, shown func(name string) string) string, none string) error {
 	var all []T
 	for one, err := range found {
 		name, _ := about(one)
@@ -83,7 +83,7 @@ func list[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], a
 	})
 	text := none
 	if len(all) > 0 {
-		text = table(all)
+		text = table(all, whole)
 	}
 	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
 	return err

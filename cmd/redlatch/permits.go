@@ -60,7 +60,7 @@ func permitFrame(all []inspect.Counter, complete bool) frame {
 	if !complete {
 		title += "  (a part could not be read)"
 	}
-	return frame{title, permitTable(all), struct {
+	return frame{title, permitTable(all, brief), struct {
 		At         time.Time         `json:"at"`
 		Complete   bool              `json:"complete"`
 		Semaphores []inspect.Counter `json:"semaphores"`
@@ -68,7 +68,7 @@ func permitFrame(all []inspect.Counter, complete bool) frame {
 }
 
 // permitTable is a table of semaphores.
-func permitTable(all []inspect.Counter) string {
+func permitTable(all []inspect.Counter, shown func(name string) string) string {
 	rows := [][]string{{"NAME", "AVAILABLE", "USED", "SIZE", "TTL", "WAITING", "FINDINGS"}}
 	for _, c := range all {
 		used, size, ttl, waiting := "-", "-", "-", "?"
@@ -81,7 +81,7 @@ func permitTable(all []inspect.Counter) string {
 		if c.Waiting >= 0 {
 			waiting = strconv.Itoa(c.Waiting)
 		}
-		rows = append(rows, []string{short(protocol.Show(c.Name)), strconv.Itoa(c.Available), used, size, ttl, waiting, cmp.Or(codesOf(c.Findings), "-")})
+		rows = append(rows, []string{shown(c.Name), strconv.Itoa(c.Available), used, size, ttl, waiting, cmp.Or(codesOf(c.Findings), "-")})
 	}
 	return aligned(rows)
 }

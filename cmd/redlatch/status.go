@@ -112,6 +112,9 @@ func readStatus(ctx context.Context, client *redlatch.Client, name string) (redl
 // does not say whether one owner holds the lock.
 func readStatusOf(ctx context.Context, client *redlatch.Client, name, owner string) (redlatch.Status, error) {
 	status, err := client.FairMutex(name).Status(ctx)
+	if errors.Is(err, redlatch.ErrInvalidName) { // the queue of {x} is that of x
+		status, err = client.Mutex(name).Status(ctx)
+	}
 	if errors.Is(err, redlatch.ErrWrongType) {
 		if other, err := client.RWMutex(name).StatusOf(ctx, owner); err == nil {
 			return other, nil

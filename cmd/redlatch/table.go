@@ -15,12 +15,23 @@ import (
 // widest is how many characters a cell of a table may have.
 const widest = 48
 
-// table is a table of locks: a title, and a line for each.
-func table(locks []inspect.Lock) string {
+// whole is a name in a list: an argument for any verb. A longer one cannot be an argument.
+func whole(name string) string {
+	if len(name) > 1<<14 {
+		return protocol.Show(name)
+	}
+	return protocol.Word(name)
+}
+
+// brief is a name on a screen.
+func brief(name string) string { return short(protocol.Show(name)) }
+
+// lockTable is a table of locks: a title, and a line for each.
+func lockTable(locks []inspect.Lock, shown func(name string) string) string {
 	rows := [][]string{{"NAME", "KIND", "MODE", "HOLDER", "TTL", "WAITING", "FINDINGS"}}
 	for _, l := range locks {
 		rows = append(rows, []string{
-			short(protocol.Show(l.Name)), cmp.Or(string(l.Kind), "-"), cmp.Or(string(l.Mode), "free"),
+			shown(l.Name), cmp.Or(string(l.Kind), "-"), cmp.Or(string(l.Mode), "free"),
 			short(holderOf(l)), ttlOf(l), waitingOf(l), cmp.Or(codesOf(l.Findings), "-"),
 		})
 	}
@@ -32,7 +43,7 @@ func aligned(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for n, cell := range row {
-			widths[n] = max(widths[n], utf8.RuneCountInString(cell))
+			widths[n] = max(widths[n], min(utf8.RuneCountInString(cell), widest))
 		}
 	}
 	var text strings.Builder
@@ -40,7 +51,7 @@ func aligned(rows [][]string) string {
 		for n, cell := range row {
 			text.WriteString(cell)
 			if n < len(row)-1 {
-				text.WriteString(strings.Repeat(" ", widths[n]-utf8.RuneCountInString(cell)+2))
+				text.WriteString(strings.Repeat(" ", max(widths[n]-utf8.RuneCountInString(cell), 0)+2))
 			}
 		}
 		text.WriteString("\n")

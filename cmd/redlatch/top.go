@@ -76,7 +76,7 @@ func (f *inspecting) lockFrames(ctx context.Context, i *inspect.Inspector, patte
 	return func(yield func(frame, error) bool) {
 		for s, err := range i.Follow(ctx, pattern, f.every) {
 			slices.SortStableFunc(s.Locks, byUrgency)
-			if !yield(frame{summary(s), table(s.Locks), s}, err) {
+			if !yield(frame{summary(s), lockTable(s.Locks, brief), s}, err) {
 				return
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,13 +86,9 @@ func (f *unlockFlags) run(cmd *cobra.Command, name string) error {
 		return err
 	}
 	defer closeClient(client)
+	f.owner = protocol.ParseWord(f.owner)
 	status, err := readStatusOf(ctx, client, name, f.owner)
 	_, held := status.HeldBy(f.owner)
-	if as, wrong := strconv.Unquote(f.owner); wrong == nil && err == nil && !held {
-		f.owner = as // status quotes a name that is no printable word
-		status, err = readStatusOf(ctx, client, name, as)
-		_, held = status.HeldBy(as)
-	}
 	if err != nil {
 		return failed(err)
 	}

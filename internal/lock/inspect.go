@@ -112,7 +112,7 @@ func (r *Ref) lockMode() script.LockMode { return r.calls().(script.LockMode) }
 
 // Ask runs calls that acquire nothing, in one request.
 func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]script.Result, error) {
-	if err := r.Usable(); err != nil {
+	if err := r.unreadable(); err != nil {
 		return nil, err
 	}
 	m := r.manager

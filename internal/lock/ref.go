@@ -149,6 +149,10 @@ func (m *Manager) checkName(name, key string, derived []string) error {
 	if err := protocol.CheckName(key); err != nil {
 		return fmt.Errorf("behind its prefix, %w", err)
 	}
+	return m.checkSlots(key, derived...)
+}
+
+func (m *Manager) checkSlots(key string, derived ...string) error {
 	if m.sharded == nil {
 		return nil
 	}
@@ -159,6 +163,19 @@ func (m *Manager) checkName(name, key string, derived []string) error {
 				"what stands between the first { and the next } decides, and Redisson adds braces to a name without {; "+
 				"leave braces out of the name, or put a part of it between { and }", key, slot, derived, driver.Slot(derived))
 		}
+	}
+	return nil
+}
+
+// unreadable says why a lock cannot be read or freed, or nil. Others may have made one with a name that no client of
+// ours locks.
+func (r *Ref) unreadable() error {
+	m, wrong := r.manager, r.Usable()
+	if m == nil || wrong == nil || r.Name == "" || m.checkSlots(r.Lock, r.mutex.Channel, protocol.ReadTimeoutKey(r.Lock, "", 1)) != nil {
+		return wrong
+	}
+	if r.fair {
+		return m.CheckUnbraced(r.Name)
 	}
 	return nil
 }

@@ -16,12 +16,14 @@ func UnlockCommand(owner, name string) string {
 	return "redlatch unlock --force --if-owner " + ShellWord(owner) + " " + end + ShellWord(name)
 }
 
-// ShellWord is a text as one word of a command line. Nothing in it is carried out. A text that cannot be
-// pasted is a placeholder.
+// ShellWord is a text as one word of a command line of redlatch, which reads it by ParseWord. Nothing in it is
+// carried out. A long text is a placeholder.
 func ShellWord(text string) string {
 	switch {
-	case len(text) > maxShown || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }):
+	case len(text) > maxShown:
 		return "…"
+	case ParseWord(text) != text || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }):
+		text = Word(text)
 	case text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:._/-") == "" && text[0] != '-':
 		return text
 	}

@@ -49,10 +49,11 @@ func TestShellWord(t *testing.T) {
 		"-n":                     "'-n'",
 		"größe":                  "'größe'",
 		"":                       "''",
-		"a\nb":                   "…",
-		"\x1b[2J":                "…",
-		"a\x9b2J":                "…", // a terminal may obey the lone byte
-		"a\u202eb":               "…",
+		"a\nb":                   `'"a\nb"'`,
+		"\x1b[2J":                `'"\x1b[2J"'`,
+		"a\x9b2J":                `'"a\x9b2J"'`, // a terminal may obey the lone byte
+		"a\u202eb":               `'"a\u202eb"'`,
+		`"a b"`:                  `'"\"a b\""'`, // as it stands it is the name of another
 		strings.Repeat("x", 201): "…",
 	} {
 		if got := protocol.ShellWord(text); got != want {

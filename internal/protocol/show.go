@@ -23,10 +23,23 @@ func Show(text string) string {
 	if len(text) > maxShown {
 		return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(cut(text, maxShown)), len(text))
 	}
+	return Word(text)
+}
+
+// Word writes a text as one printable word, from which ParseWord reads it again.
+func Word(text string) string {
 	if word(text) {
 		return text
 	}
 	return strconv.Quote(text)
+}
+
+// ParseWord reads a text as Word has written it. Any other text is returned as it is.
+func ParseWord(text string) string {
+	if read, err := strconv.Unquote(text); err == nil && Word(read) == text {
+		return read
+	}
+	return text
 }
 
 // Line writes a whole message as one printable line, for example a message made of several

@@ -37,6 +37,20 @@ func TestShowQuotesWhatIsNoPrintableWord(t *testing.T) {
 	}
 }
 
+func TestAWordIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "job", "a b", `"a b"`, `"job"`, "`a b`", "'a'", `\x`, "a\nb", "\xff", "\x00", "é"} {
+		if word := protocol.Word(text); protocol.ParseWord(word) != text || protocol.Line(word) != word {
+			t.Errorf("%q is written as %s and read as %q", text, word, protocol.ParseWord(word))
+		}
+	}
+	for _, text := range []string{`"job"`, "`a b`", "'a'", `"a b`, `"a` + "\x7f" + `"`} {
+		if got := protocol.ParseWord(text); got != text {
+			t.Errorf("%q is read as %q", text, got)
+		}
+	}
+}
+
 func TestLineIsOnePrintableLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

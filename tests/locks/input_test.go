@@ -21,10 +21,11 @@ func TestNamesThatCannotNameALock(t *testing.T) {
 	} {
 		_, err := c.Mutex(name).Lock(t.Context())
 		check.Is(t, what+": Lock", err, redlatch.ErrInvalidName)
+		want := map[bool]error{true: redlatch.ErrInvalidName}[name == ""] // others may have made the rest
 		_, err = c.Mutex(name).ForceUnlock(t.Context())
-		check.Is(t, what+": ForceUnlock", err, redlatch.ErrInvalidName)
-		_, err = c.Mutex(name).Status(t.Context())
-		check.Is(t, what+": Status", err, redlatch.ErrInvalidName)
+		check.Is(t, what+": ForceUnlock", err, want)
+		_, err = c.FairMutex(name).Status(t.Context())
+		check.Is(t, what+": Status", err, want)
 	}
 	for _, name := range []string{"a", "order:1001", "größe 1", strings.Repeat("x", 1024), "{a", "a{b}c"} {
 		h, err := c.Mutex(name).Lock(t.Context())
