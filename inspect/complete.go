@@ -74,7 +74,7 @@ func (i *Inspector) askAll(ctx context.Context, servers []driver.Server, command
 	replies := make([][]driver.Reply, len(servers))
 	var asking sync.WaitGroup
 	for n, s := range servers {
-		asking.Go(func() { replies[n] = s.Pipeline(ctx, commands...) })
+		asking.Go(func() { replies[n] = i.send(ctx, s.Pipeline, commands) })
 	}
 	asking.Wait()
 	if ctx.Err() != nil {

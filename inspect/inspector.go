@@ -18,6 +18,7 @@ type Inspector struct {
 	masters   masters
 	processes processes
 	notices   notices
+	refusals  refusals
 	own       ownChannels
 }
 

@@ -14,13 +14,12 @@ import (
 // processes are the clients of redlatch that have a connection. A connection's name has the client's
 // UUID (decision 0021). Java processes do not say who they are.
 type processes struct {
-	mu      sync.Mutex
-	listed  time.Time           // when the servers were last asked
-	all     bool                // and every server has answered
-	now     map[string]*Process // who had a connection then, by the client
-	known   map[string]*Process // who ever had one
-	absent  map[string]bool     // who was looked for in vain since the list was read
-	refused bool                // a server does not list its connections
+	mu     sync.Mutex
+	listed time.Time           // when the servers were last asked
+	all    bool                // and every server has answered
+	now    map[string]*Process // who had a connection then, by the client
+	known  map[string]*Process // who ever had one
+	absent map[string]bool     // who was looked for in vain since the list was read
 }
 
 const (
@@ -61,8 +60,6 @@ func (p *processes) outdated(clients []string) bool {
 	defer p.mu.Unlock()
 	isNew := slices.ContainsFunc(clients, func(client string) bool { return p.now[client] == nil && !p.absent[client] })
 	switch age := time.Since(p.listed); {
-	case p.refused:
-		return false
 	case p.listed.IsZero() || age >= listAgain:
 		return true
 	default:
@@ -88,11 +85,11 @@ func (i *Inspector) listProcesses(ctx context.Context, servers []driver.Server) 
 	if answers == nil {
 		return
 	}
-	now, all, refused := make(map[string]*Process), true, false
+	now, all := make(map[string]*Process), true
 	for _, replies := range answers {
 		if err := replies[0].Err; err != nil {
 			all = false
-			refused = i.notices.unread(err, "+client|list", "The processes of owners are") || refused
+			i.notices.unread(err, "+client|list", "The processes of owners are")
 			continue
 		}
 		readProcesses(replies[0].Str, now)
@@ -101,7 +98,7 @@ func (i *Inspector) listProcesses(ctx context.Context, servers []driver.Server) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.absent = make(map[string]bool)
-	p.listed, p.all, p.now, p.refused = time.Now(), all, now, refused
+	p.listed, p.all, p.now = time.Now(), all, now
 	if p.known == nil || len(p.known) > maxKnown {
 		p.known = make(map[string]*Process)
 	}
@@ -133,7 +130,7 @@ func (i *Inspector) findLost(locks []Lock) {
 	p := &i.processes
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.all || p.refused {
+	if !p.all {
 		return
 	}
 	for n := range locks {

@@ -195,7 +195,7 @@ func (i *Inspector) ask(ctx context.Context, commands ...driver.Command) []drive
 	if len(commands) == 0 || i.pace.take(ctx, len(commands)) != nil {
 		return nil
 	}
-	replies := i.driver.Pipeline(ctx, commands...)
+	replies := i.send(ctx, i.driver.Pipeline, commands)
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,6 +67,54 @@ func missingRight(err error, usual string) string {
 	return usual
 }
 
+// refusals are the commands that a server has refused to this user, by their first two words.
+type refusals struct {
+	mu  sync.Mutex
+	all map[string]error
+}
+
+const maxRefusals = 1000
+
+func firstWords(c driver.Command) string { return strings.Join(c.Words[:min(2, len(c.Words))], " ") }
+
+func (r *refusals) of(c driver.Command) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[firstWords(c)]
+}
+
+func (r *refusals) note(c driver.Command, err error) {
+	command, key := forbidden(err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = make(map[string]error)
+	}
+	if (command || key) && len(r.all) < maxRefusals {
+		r.all[firstWords(c)] = err
+	}
+}
+
+// send sends commands. One that was refused before is not sent again: each refusal is a line of the server's ACL LOG.
+func (i *Inspector) send(ctx context.Context, pipeline func(context.Context, ...driver.Command) []driver.Reply, commands []driver.Command) []driver.Reply {
+	replies := make([]driver.Reply, len(commands))
+	var rest []driver.Command
+	var places []int
+	for n, c := range commands {
+		if replies[n].Err = i.refusals.of(c); replies[n].Err == nil {
+			rest, places = append(rest, c), append(places, n)
+		}
+	}
+	if len(rest) == 0 {
+		return replies
+	}
+	for n, r := range pipeline(ctx, rest...) {
+		replies[places[n]] = r
+		i.refusals.note(rest[n], r.Err)
+	}
+	return replies
+}
+
 // notices are sentences about what could not be read, each once.
 type notices struct {
 	mu  sync.Mutex
@@ -86,18 +135,17 @@ func (n *notices) list() []string {
 	return slices.Clone(n.all)
 }
 
-// unread notes that a command was refused, or is not known, and what is unknown therefore. It reports
-// false for any other error, such as that of a network.
-func (n *notices) unread(err error, name, what string) bool {
+// unread notes that a command was refused, or is not known, and what is unknown therefore. Any other
+// error, such as that of a network, is none of it.
+func (n *notices) unread(err error, name, what string) {
 	if _, refused := errors.AsType[*driver.ServerError](err); !refused || errors.Is(err, driver.ErrNotSent) {
-		return false
+		return
 	}
 	if command, _ := forbidden(err); command {
 		n.add(what + " unknown: this user lacks the right " + missingRight(err, name))
 	} else {
 		n.add(what + " unknown: the server refuses " + strings.TrimPrefix(name, "+") + ": " + firstLine(err))
 	}
-	return true
 }
 
 func firstLine(err error) string {

@@ -66,7 +66,8 @@ func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name 
 }
 
 // all reports that this process runs under all permits of a semaphore, as Redis knows them.
-func (h inheritedHolds) all(ctx context.Context, client *redlatch.Client, name string, permits int) error {
+func (h inheritedHolds) all(ctx context.Context, client *redlatch.Client, name string, k *kind) error {
+	permits := k.permits
 	var own []string
 	for _, one := range h {
 		if one.Lock == name {
@@ -76,7 +77,7 @@ func (h inheritedHolds) all(ctx context.Context, client *redlatch.Client, name s
 	if len(own) < permits {
 		return nil
 	}
-	c, err := counterOf(ctx, client, name)
+	c, err := k.counter(ctx, client, name)
 	if err != nil {
 		return failed(err)
 	}

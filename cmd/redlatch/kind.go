@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -17,6 +18,7 @@ type kind struct {
 	exclusive bool // its write side
 	fair      bool // the fair mutex
 	permits   int  // one permit of so many; 0: it takes a lock
+	inspector *inspect.Inspector
 }
 
 func (k *kind) register(cmd *cobra.Command) {
@@ -65,11 +67,21 @@ func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) 
 	if made || err != nil {
 		return err
 	}
-	size, err := sizeOf(ctx, client, name)
-	if err == nil && size != k.permits {
-		return exit(exitUsage, "%s has %d permits, and not %d: redlatch permits --set %d %s changes it", k.of(name), size, k.permits, k.permits, protocol.ShellWord(name))
+	c, err := k.counter(ctx, client, name)
+	if err == nil && c.Size() != k.permits {
+		return exit(exitUsage, "%s has %d permits, and not %d: redlatch permits --set %d %s changes it", k.of(name), c.Size(), k.permits, k.permits, protocol.ShellWord(name))
 	}
 	return err
+}
+
+// counter reads a semaphore. One inspector reads it each time: it asks once for what this user may not read.
+func (k *kind) counter(ctx context.Context, client *redlatch.Client, name string) (c inspect.Counter, err error) {
+	if k.inspector == nil {
+		if k.inspector, err = inspect.New(client.Driver(), inspect.Config{}); err != nil {
+			return c, err
+		}
+	}
+	return k.inspector.Counter(ctx, name)
 }
 
 // waitsFor says what a wait is for, "" if nobody has it any more.

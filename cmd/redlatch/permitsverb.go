@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -86,11 +85,11 @@ func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name
 		return err
 	}
 	return redlatch.Do(ctx, client.Mutex(name+":permits"), func(ctx context.Context, _ *redlatch.Hold) error {
-		size, err := sizeOf(ctx, client, name)
+		c, err := new(kind).counter(ctx, client, name)
 		if err != nil {
 			return err
 		}
-		return add(ctx, s, f.set-size)
+		return add(ctx, s, f.set-c.Size())
 	})
 }
 
@@ -99,19 +98,4 @@ func add(ctx context.Context, s *redlatch.PermitSemaphore, n int) error {
 		return nil
 	}
 	return s.AddPermits(ctx, n)
-}
-
-// sizeOf is how many permits a semaphore has, available or in use.
-func sizeOf(ctx context.Context, client *redlatch.Client, name string) (int, error) {
-	c, err := counterOf(ctx, client, name)
-	return c.Size(), err
-}
-
-// counterOf reads a semaphore.
-func counterOf(ctx context.Context, client *redlatch.Client, name string) (inspect.Counter, error) {
-	i, err := inspect.New(client.Driver(), inspect.Config{})
-	if err != nil {
-		return inspect.Counter{}, err
-	}
-	return i.Counter(ctx, name)
 }

@@ -100,7 +100,7 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 // own. The error is that of a wait that would not end.
 func (t *task) outer(ctx context.Context, client *redlatch.Client) (*inheritedHold, time.Time, error) {
 	if t.kind.permits > 0 {
-		return nil, time.Time{}, t.inherited.all(ctx, client, t.name, t.kind.permits)
+		return nil, time.Time{}, t.inherited.all(ctx, client, t.name, &t.kind)
 	}
 	return t.inherited.find(ctx, client, t.name)
 }
