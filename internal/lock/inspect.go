@@ -79,7 +79,7 @@ func (r *Ref) addNames(ctx context.Context, status *Status, until time.Time) {
 // ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
-	if err := r.Usable(); err != nil {
+	if err := r.unreadable(); err != nil {
 		return false, err
 	}
 	results, err := r.Ask(ctx, verb, r.lockMode().Force(owner))
