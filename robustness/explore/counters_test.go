@@ -92,8 +92,8 @@ func TestLongDefectsOfCountersAreFound(t *testing.T) {
 		{"a late copy of a refused release puts back", full, nil, mutation.In("semaphore_add", "return remember(KEYS[2], ARGV[1], -4, ARGV[2])", "return -4")},
 		{"a late copy closes a latch", latch, nil, mutation.In("counter_set", "return remember(KEYS[2], ARGV[2], 0, ARGV[3])", "return 0")},
 		{"a late copy counts a closed latch down", latch, nil, mutation.In("latch_count_down", "return remember(KEYS[2], ARGV[1], 0, ARGV[2])", "return 0")},
-		{"a cancellation puts nothing back", semaphore, nil, mutation.In("semaphore_cancel", "write(counter, permits + before", "write(counter, permits")},
-		{"a cancellation puts back what nobody took", semaphore, nil, mutation.In("semaphore_cancel", "if not before or before == 0 or not permits", "before = before or 1\nif not permits")},
+		{"a cancellation puts nothing back", semaphore, nil, mutation.In("semaphore_cancel", "write(counter, permits + taken", "write(counter, permits")},
+		{"a cancellation puts back what nobody took", semaphore, nil, mutation.In("semaphore_cancel", "if taken == 0 or not permits", "taken = math.max(taken, 1)\nif not permits")},
 		{"a cancellation leaves no record", semaphore, nil, mutation.In("semaphore_cancel", "  remember(KEYS[2], ARGV[1], 0, ARGV[2])\n", "")},
 	} {
 		t.Run(m.what, func(t *testing.T) {
