@@ -96,7 +96,9 @@ func (w *world) acquire(p *process, v *visit, outer *call, end chan<- func()) {
 	if v.Try {
 		lock = p.lock(v).TryLock
 	}
+	rested := p.flight.rested()
 	h, err := lock(one.limited, opts...)
+	w.prompt(one, p.flight.rested()-rested)
 	w.judge(one, err, time.Since(one.since))
 	if err != nil {
 		w.ended(one, w.afterFailure(one))
@@ -172,6 +174,9 @@ func (w *world) release(one *call) {
 	var beside sync.WaitGroup
 	if one.Beside {
 		beside.Go(func() { w.extend(one) })
+	}
+	if one.Stops {
+		beside.Go(func() { w.replace(&visit{Actor: one.Actor, What: shutdown}) })
 	}
 	if one.End == "detach" {
 		until := w.afterDetach(one)

@@ -97,6 +97,13 @@ func draw(random *rand.Rand, u scale) setting {
 		}
 		s.Pool = append(s.Pool, set)
 	}
+	if s.Dense && random.IntN(2) == 0 { // a crowd that asks for one thing
+		only := redistest.Pick(random, random.IntN(optionCount), cohort)
+		s.Pool, s.Owners = [][]option{{{only, s.time(random, only)}}}, []string{""}
+		if only == cohort {
+			s.Pool[0][0].D = max(u.stay/10, time.Millisecond)
+		}
+	}
 	for _, w := range some(random, int(quorum)+1) {
 		s.Whats = append(s.Whats, what(w), what(w))
 	}
@@ -160,6 +167,7 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 	if (v.has(lease) || v.has(maxHold)) && one(4) {
 		v.End = "wait"
 	}
+	v.Stops = slices.Contains(s.Whats, shutdown) && one(20)
 	if v.What.isLock() && !inside && one(3) {
 		s.nest(random, v)
 	}

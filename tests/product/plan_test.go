@@ -97,6 +97,7 @@ type visit struct {
 	Times  int    // an inner one: taken so often, one after another; 0: once
 	Extend time.Duration
 	Beside bool   // Extend and Unlock at once
+	Stops  bool   // Shutdown of its process and Unlock at once
 	End    string // "": Unlock; "detach"; "wait" for the end of the hold
 }
 

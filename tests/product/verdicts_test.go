@@ -98,6 +98,14 @@ func (b *books) patience(one *call) time.Duration {
 	return d + 5*b.unit.timeout + b.unit.slack
 }
 
+// prompt fails if a call that only tries has waited while no answer was awaited: for somebody else's hold.
+func (b *books) prompt(one *call, rested time.Duration) {
+	_, waits := one.waits()
+	if delayed := b.Weather == queued || b.Weather == pooled; delayed && !b.unit.real && !waits && !one.has(replicas) && rested > time.Millisecond {
+		b.fail("a call that only tries has waited for %v beside its answers: %v", rested, one.visit)
+	}
+}
+
 // told fails if a hold has ended and its holder has not been told.
 func (b *books) told(one *call) {
 	h, slack := one.hold, b.unit.slack

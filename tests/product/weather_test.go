@@ -30,6 +30,8 @@ func (n *network) Do(ctx context.Context, c driver.Command) driver.Reply {
 
 func (n *network) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	n.sent.Add(1)
+	n.flight.add(1)
+	defer n.flight.add(-1)
 	send := func(commands ...driver.Command) []driver.Reply {
 		return n.Driver.Pipeline(context.WithoutCancel(ctx), commands...)
 	}
@@ -51,6 +53,31 @@ func (n *network) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 		return n.slow(ctx, commands, send, n.delay(now))
 	}
 	return n.Driver.Pipeline(ctx, commands...)
+}
+
+// flight is the requests of a process that are under way.
+type flight struct {
+	mu    sync.Mutex
+	n     int
+	rest  time.Duration // for how long there were none
+	since time.Time     // there are none
+}
+
+func (f *flight) add(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == 0 {
+		f.rest += time.Since(f.since)
+	}
+	f.n += n
+	f.since = time.Now()
+}
+
+func (f *flight) rested() time.Duration {
+	f.add(0)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rest
 }
 
 // Listen has some connections on which no message arrives.

@@ -53,6 +53,7 @@ type process struct {
 	stopping atomic.Bool        // it has begun to end
 	dead     atomic.Bool        // nothing that it sends arrives
 	born     time.Time
+	flight   flight
 
 	mu     sync.Mutex
 	owners map[int]context.Context // by actor
@@ -99,7 +100,7 @@ func (w *world) do(s server, words ...string) driver.Reply {
 
 // begin starts a process.
 func (w *world) begin() *process {
-	p := &process{world: w, shared: w.ctx, owners: map[int]context.Context{}, born: time.Now(), last: time.Now()}
+	p := &process{world: w, shared: w.ctx, owners: map[int]context.Context{}, born: time.Now(), last: time.Now(), flight: flight{since: time.Now()}}
 	for _, s := range w.servers {
 		var c *redlatch.Client
 		var err error
