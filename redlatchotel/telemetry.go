@@ -63,7 +63,9 @@ func New(o Options) (*Telemetry, error) {
 }
 
 // Watch exports the Stats of a client, until it is closed. Those of several clients are added up, also those of
-// several observers with one MeterProvider and the same Attributes. They are zero without it.
+// several observers with one MeterProvider and the same Attributes. Two are gauges, which cannot be added up:
+// redlatch.hold.oldest and redlatch.watchdogs are those of one of the observers. Use one for all clients, or Attributes
+// that differ. They are zero without it.
 func (t *Telemetry) Watch(c *redlatch.Client) { t.clients.Add(c) }
 
 // The attributes. Those of databases are as the semantic conventions name them.
