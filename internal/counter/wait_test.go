@@ -95,58 +95,6 @@ func TestAddedPermitsWakeAWaiterOfTheSameProcess(t *testing.T) {
 	}
 }
 
-// Whoever comes later stands behind those who wait, also if there are enough permits for it alone.
-// Whoever leaves lets the next one ask.
-func TestALaterRequestStandsBehindAnEarlierOne(t *testing.T) {
-	t.Parallel()
-	story(t, func(s *stage) {
-		s.with("job", "1")
-		job := s.mine.Semaphore("job")
-		ctx, cancel := context.WithTimeout(s.limited(), 10*time.Second)
-		defer cancel()
-		first, second := make(chan error, 1), make(chan error, 1)
-		began := time.Now()
-		go func() { first <- job.Acquire(ctx, 2) }()
-		synctest.Wait()
-		go func() { second <- job.Acquire(s.limited(), 1) }()
-		time.Sleep(9 * time.Second)
-		if len(first)+len(second) > 0 {
-			t.Error("one of them waits no longer")
-		}
-		if err := <-first; !errors.Is(err, lockerr.ErrNotAcquired) {
-			t.Error(err)
-		}
-		if err := <-second; err != nil || time.Since(began) != 10*time.Second {
-			t.Errorf("the second one: %v after %v", err, time.Since(began))
-		}
-	})
-}
-
-// Permits are put back also by those whose context has ended.
-func TestAReleaseOutlivesItsContext(t *testing.T) {
-	t.Parallel()
-	story(t, func(s *stage) {
-		s.with("job", "1")
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		if err := s.mine.Semaphore("job").Release(ended, 2); err != nil || s.number("job") != "3" {
-			t.Errorf("%v, and the counter is %s", err, s.number("job"))
-		}
-	})
-}
-
-// A count that Java could not read is refused, and nothing changes.
-func TestPermitsBeyondWhatJavaCanCountAreRefused(t *testing.T) {
-	t.Parallel()
-	story(t, func(s *stage) {
-		job := s.mine.Semaphore("job")
-		s.with("job", "2147483647")
-		if err := job.Add(s.Context(), 1); !errors.Is(err, lockerr.ErrUnsupported) || s.number("job") != "2147483647" {
-			t.Errorf("%v, and the counter is %s", err, s.number("job"))
-		}
-	})
-}
-
 // Goal: a latch is open at zero, below it, and where there is none. Method: the answers to one question,
 // which all hear who wait already.
 func TestALatchIsOpenAtZeroForAllWhoWait(t *testing.T) {
@@ -179,30 +127,6 @@ func TestALatchIsOpenAtZeroForAllWhoWait(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Whoever counts a latch down to zero lets those pass at once who wait in its process.
-func TestTheLastCountDownLetsTheOwnProcessPass(t *testing.T) {
-	t.Parallel()
-	story(t, func(s *stage) {
-		s.with("job", "2")
-		job, passed := s.mine.Latch("job"), make(chan error, 2)
-		ctx := s.limited()
-		for range 2 {
-			go func() { passed <- job.Wait(ctx) }()
-		}
-		synctest.Wait()
-		for left := 1; left >= 0; left-- {
-			began := time.Now()
-			if err := job.CountDown(ctx); err != nil {
-				s.Fatal(err)
-			}
-			synctest.Wait()
-			if want := 2 - 2*left; len(passed) != want || time.Since(began) > 0 {
-				t.Errorf("%d passed at %d, want %d at once", len(passed), left, want)
-			}
-		}
-	})
 }
 
 // Goal: a waiter that polls learns of a permit of another process by its next poll, also behind one that was just served.

@@ -2,13 +2,9 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"testing"
 	"testing/synctest"
-	"time"
-
-	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
 // Goal: a group of several locks may end at any time, also while the client of one of its members
@@ -58,47 +54,6 @@ func TestCloseWaitsForWork(t *testing.T) {
 			close(work)
 		}
 		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// Goal: Close ends all waits at once, and not only when the contender would look for itself.
-func TestCloseWakesAllWaiters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d, manager := inProcess(t)
-		defer d.Close()
-		m, other := manager(), manager()
-		mine, its := m.Mutex("job"), other.Mutex("job")
-		held, err := its.Acquire(t.Context(), other.Plain(Forever))
-		if err != nil {
-			t.Fatal(err)
-		}
-		const waiters = 3
-		ends := make(chan error, waiters)
-		for range waiters {
-			go func() {
-				_, err := mine.Acquire(context.Background(), m.Plain(Forever))
-				ends <- err
-			}()
-		}
-		synctest.Wait()
-		if got := m.Stats().Waiters; got != waiters {
-			t.Fatalf("%d wait", got)
-		}
-		began := time.Now()
-		if err := m.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		for range waiters {
-			if err := <-ends; !errors.Is(err, lockerr.ErrClosed) {
-				t.Errorf("a wait ended with %v", err)
-			}
-		}
-		if took := time.Since(began); took > 0 {
-			t.Errorf("that took %v", took)
-		}
-		if err := errors.Join(held.Unlock(t.Context()), other.Close(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

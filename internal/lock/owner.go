@@ -129,19 +129,19 @@ func (g *Grant) takeSlot(ctx, limited context.Context, wait bool) error {
 // takeSlotToRelease waits for the request slot. It returns how to leave it, and a context that bounds
 // what follows, so that the release timeout is enough for both. If the owner's other request
 // hangs, the release goes on without: the hold has to end, and each request sets the counts anew.
-func (g *Grant) takeSlotToRelease(ctx context.Context) (limited context.Context, leave func(), inSlot bool) {
+func (g *Grant) takeSlotToRelease(ctx context.Context) (limited context.Context, leave func()) {
 	select {
 	case g.requestSlot <- struct{}{}:
-		return ctx, func() { <-g.requestSlot }, true
+		return ctx, func() { <-g.requestSlot }
 	default:
 	}
 	timeout := g.manager.settings.ReleaseTimeout
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	select {
 	case g.requestSlot <- struct{}{}:
-		return limited, func() { cancel(); <-g.requestSlot }, true
+		return limited, func() { cancel(); <-g.requestSlot }
 	case <-time.After(timeout / 2):
-		return limited, cancel, false
+		return limited, cancel
 	}
 }
 

@@ -21,15 +21,10 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 	g.manager.life.EnterEnd()
 	defer g.manager.life.Leave()
 	if g.requestSlot != nil && !g.Expire() {
-		limited, leave, _ := g.takeSlotToRelease(ctx)
+		limited, leave := g.takeSlotToRelease(ctx)
 		defer leave()
 		ctx = limited
 	}
-	return g.releaseInSlot(ctx, h)
-}
-
-// releaseInSlot is release for who has the owner's request slot.
-func (g *Grant) releaseInSlot(ctx context.Context, h *Hold) (released bool, err error) {
 	e, err := g.endHold(h)
 	switch {
 	case errors.Is(err, lockerr.ErrReleased):

@@ -35,29 +35,6 @@ func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
 	})
 }
 
-func TestWaitersAreServedInTheOrderOfTheirComing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
-		ws := asleep(t, h, 50)
-		for i, w := range ws {
-			if i > 0 && !woken(w) {
-				t.Fatalf("waiter %d was not told that it is the first now", i)
-			}
-			if i+1 < len(ws) && ws[i+1].Next(time.Now()).Front {
-				t.Fatalf("waiter %d came before %d", i+1, i)
-			}
-			if i > 0 {
-				tried(t, w, far())
-			}
-			w.Leave()
-		}
-		if h.Waiting() != 0 || h.MustWait(context.Background(), channel) {
-			t.Errorf("%d wait, with waiters: %v", h.Waiting(), h.MustWait(context.Background(), channel))
-		}
-	})
-}
-
 func TestWhoLeavesFromTheMiddleHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	for leaver := range 4 {

@@ -3,9 +3,7 @@ package counters_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -18,56 +16,6 @@ import (
 )
 
 // What can go wrong between two requests on semaphores and latches.
-
-// A process that adds permits wakes its own waiters.
-func TestAddedPermitsWakeLocalWaiters(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), fixture.PermitsOf(t, s.Client, "job", 0)
-		var all sync.WaitGroup
-		for range 3 {
-			all.Go(func() {
-				limited, cancel := context.WithTimeout(ctx, time.Minute)
-				defer cancel()
-				if _, err := sem.Acquire(limited); err != nil {
-					t.Error("Acquire:", err)
-				}
-			})
-			synctest.Wait()
-		}
-		time.Sleep(time.Second)
-		began := time.Now()
-		if err := sem.AddPermits(ctx, 3); err != nil {
-			t.Fatal(err)
-		}
-		all.Wait()
-		check.Within(t, "the wait for added permits", time.Since(began), 0, 100*time.Millisecond)
-	})
-}
-
-// A process that was stopped for longer than a record lives does not say that nothing was taken.
-func TestAPauseLongerThanARecordLeavesTheOutcomeUnknown(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), s.Client.Semaphore("job")
-		check.Must(sem.TrySetPermits(ctx, 5))
-		check.Must(sem.TryAcquire(ctx, 1)) // the server knows the script
-		net, stopped := s.Tap(), false
-		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			replies := send(commands...)
-			if !stopped {
-				stopped = true
-				time.Sleep(2 * time.Minute)
-				return stage.FailAll(commands, stage.ErrCut)
-			}
-			return replies
-		})
-		limited, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		err := sem.Acquire(limited, 2)
-		if left := check.Must(sem.Available(ctx)); left != 4 && !errors.Is(err, redlatch.ErrUnknownOutcome) {
-			t.Errorf("%d of 4 permits are left, and the error is %v", left, err)
-		}
-	})
-}
 
 // A server that stands still carries out an acquisition and its cancellation when it goes on: also if
 // their connection is closed by then, and if their process has ended. It cannot ask for a script.

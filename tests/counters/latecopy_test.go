@@ -5,25 +5,20 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/tests/internal/check"
-	"github.com/redlatch/redlatch/tests/internal/fixture"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
 // loseFirst has the connection break that the next request is on. arrive sends that request once more.
-func loseFirst(ctx context.Context, s *stage.Stage, reply error) (arrive func()) {
+func loseFirst(ctx context.Context, s *stage.Stage) (arrive func()) {
 	var copies []func()
 	s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 		copies = append(copies, func() { s.Memory.Pipeline(ctx, commands...) })
-		switch {
-		case len(copies) == 1:
+		if len(copies) == 1 {
 			return stage.FailAll(commands, stage.ErrCut)
-		case reply != nil && len(copies) == 2:
-			return stage.FailAll(commands, reply)
 		}
 		return send(commands...)
 	})
@@ -76,7 +71,7 @@ func TestALateCopyOfARefusedRequestChangesNothing(t *testing.T) {
 				check.Must(far.sem.TrySetPermits(ctx, permits))
 				check.Must(far.latch.TrySetCount(ctx, 1))
 				check.Must(0, verb.ask(ctx, c)) // the server knows the script
-				arrive := loseFirst(ctx, s, nil)
+				arrive := loseFirst(ctx, s)
 				check.Must(0, verb.ask(ctx, c))
 				check.Must(0, verb.admit(ctx, far))
 				want := check.Must(verb.count(ctx, far))
@@ -87,20 +82,4 @@ func TestALateCopyOfARefusedRequestChangesNothing(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A server that refuses a repeated request says nothing about the copy that was not answered.
-func TestAnErrorAfterALostRequestLeavesTheOutcomeUnknown(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), s.Client.Semaphore("job")
-		check.Must(sem.TrySetPermits(ctx, 1))
-		check.Must(0, sem.Release(ctx, 1))
-		arrive := loseFirst(ctx, s, &driver.ServerError{Message: "NOPERM not now"})
-		if err := sem.Release(ctx, 1); !errors.Is(err, redlatch.ErrUnknownOutcome) {
-			t.Errorf("Release: %v", err)
-		}
-		time.Sleep(time.Second)
-		arrive()
-		fixture.Available(t, sem, 3)
-	})
 }

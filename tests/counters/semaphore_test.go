@@ -218,23 +218,6 @@ func TestACancelledAcquisitionTakesNothing(t *testing.T) {
 	}
 }
 
-// If nobody answers, the outcome is unknown, and is resolved when somebody does.
-func TestAnUnknownAcquisitionIsUndoneInTheEnd(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, sem := s.Limited(), s.Client.Semaphore("job")
-		check.Must(sem.TrySetPermits(ctx, 5))
-		check.Must(sem.TryAcquire(ctx, 1))
-		s.Driver.Spoil(func([]string) stage.Fate { return stage.AnswerLost })
-		err := sem.Acquire(ctx, 2)
-		if !errors.Is(err, redlatch.ErrUnknownOutcome) {
-			t.Errorf("Acquire: %v", err)
-		}
-		s.Driver.Spoil(nil)
-		time.Sleep(5 * time.Second)
-		fixture.Available(t, sem, 4)
-	})
-}
-
 // Waiters are served in the order of arrival, whatever they ask for; who leaves wakes the next.
 func TestWaitersForASemaphoreAreServedInTheOrderOfArrival(t *testing.T) {
 	stage.Story(t, redlatch.Config{PollCap: time.Hour / 2}, func(t *testing.T, s *stage.Stage) {

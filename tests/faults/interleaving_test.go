@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -57,29 +56,6 @@ func TestAReentryWithAShortLeaseDoesNotPutOffTheRenewal(t *testing.T) {
 			})
 		}
 	}
-}
-
-// Config.ReleaseTimeout bounds Unlock.
-func TestUnlockIsBoundedByReleaseTimeoutWhileTheOwnerReenters(t *testing.T) {
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		s.Teach(stage.LockKinds[0])
-		net := s.Tap()
-		ctx, m := s.Client.WithOwner(s.Limited()), s.Client.Mutex("job")
-		h := check.Must(m.Lock(ctx))
-		net.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply { // frozen server
-			time.Sleep(time.Second)
-			return stage.FailAll(commands, stage.ErrCut)
-		})
-		go func() { _, _ = m.Lock(ctx) }()
-		synctest.Wait()
-		began := time.Now()
-		err := h.Unlock(ctx)
-		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("Unlock blocked for %v (%v); ReleaseTimeout is 3s", took, err)
-		}
-		net.Set(nil)
-		time.Sleep(10 * time.Second)
-	})
 }
 
 // A local waiter looks when a local release has been answered, messages or not.

@@ -241,24 +241,6 @@ func TestAProcessThatForcesItsOwnLockKnowsThatItIsLost(t *testing.T) {
 	}
 }
 
-// hanging is a context of somebody's own type, to which nothing can be bound any more, or from which nothing can
-// be unbound, until it is let go.
-type hanging struct {
-	context.Context
-	from            *atomic.Bool // it hangs
-	done, bind, end chan struct{}
-}
-
-func (h hanging) Done() <-chan struct{} { return h.done }
-
-func (h hanging) AfterFunc(func()) (stop func() bool) {
-	if !h.from.Load() {
-		return func() bool { return true }
-	}
-	<-h.bind
-	return func() bool { <-h.end; return true }
-}
-
 // Goal: code of a caller's context runs on no goroutine that serves others.
 // Method: a hold is lost whose context cannot be bound to its parent, or not be unbound. Another hold of the same
 // clients is renewed nevertheless.
@@ -266,26 +248,22 @@ func TestAContextThatHangsStopsNoRenewal(t *testing.T) {
 	for _, what := range []string{"binding", "unbinding"} {
 		t.Run(what, func(t *testing.T) {
 			scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
-				ctx := hanging{context.WithoutCancel(s.Context()), new(atomic.Bool), make(chan struct{}), make(chan struct{}), make(chan struct{})}
+				inner, cancel := context.WithCancel(s.Context())
+				defer cancel()
+				ctx, got := stuck{inner, new(atomic.Bool), make(chan struct{})}, make(chan context.Context, 1)
 				h := check.Must(s.Home.Lock.Lock(ctx))
-				ctx.from.Store(true)
-				if what == "unbinding" {
-					close(ctx.bind)
-				}
-				got := make(chan context.Context, 1)
+				ctx.from.Store(what == "binding")
 				go func() { got <- h.Context() }()
 				time.Sleep(time.Second)
+				ctx.from.Store(true)
 				s.Lose()
 				other := check.Must(s.Home.Clients[0].Mutex("other").Lock(s.Context()))
 				time.Sleep(time.Minute)
 				check.Is(s.T, "Err of the other hold", other.Err(), nil)
 				check.Is(s.T, "Unlock of the other hold", other.Unlock(s.Context()), nil)
 				check.Is(s.T, "Err", h.Err(), redlatch.ErrLost)
-				if what == "binding" {
-					close(ctx.bind)
-				}
+				close(ctx.let)
 				check.Is(s.T, "the cause", context.Cause(<-got), redlatch.ErrLost)
-				close(ctx.end)
 				check.Is(s.T, "Unlock", h.Unlock(s.Context()), redlatch.ErrLost)
 			})
 		})
