@@ -82,15 +82,14 @@ func (r *Ref) acquireShared(ctx, limited context.Context, shared *owner, opts *O
 		}
 		var h *Hold
 		var err error
-		ended := g.Expire()
 		switch {
 		case made:
 			h, err = g.attempt.run(limited)
-		case !ended:
+		case !g.Expire():
 			h, err = g.reenter(ctx, limited, r, opts)
 		}
 		<-g.requestSlot
-		if !ended {
+		if h != nil || err != nil {
 			return h, err
 		}
 	}
@@ -106,7 +105,8 @@ const maxReadHolds = 1024
 
 // reenter takes one more hold of a grant. A request whose outcome stays unknown needs no
 // compensation: every later request of the owner sets the counts anew. A release that could not wait for the request
-// slot may overtake the request: then Redis is told what is left, and asked once more.
+// slot may overtake the request: then Redis is told what is left. It returns no hold and no error if the caller is to ask
+// once more.
 func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*Hold, error) {
 	ends := g.ends.Load()
 	switch n := g.held(); {
@@ -130,9 +130,12 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease, ends}, got.Token); h != nil {
 			return h, nil
 		}
-		if !g.Expire() {
-			g.manager.compensate(g)
-			return g.reenter(ctx, limited, r, opts)
+		switch {
+		case g.Expire(): // see below
+		case !g.manager.compensate(g): // which may arrive behind another request
+			return nil, r.lockError(lockerr.ErrUnknownOutcome)
+		default:
+			return nil, nil
 		}
 		g.outlived() // the deadline passed while the request was under way
 	}
