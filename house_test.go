@@ -64,7 +64,7 @@ var houseOnly = map[string][]string{
 		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
 	},
 	// A cohort is a user of one lock.
-	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/signal"},
+	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/pause", "internal/signal"},
 	// It knows processes and a deadline, and nothing of Redis.
 	"cmd/redlatch/internal/supervise": {"internal/pause"},
 	"cmd/redlatch/internal/serve":     {}, // any handler

@@ -94,6 +94,7 @@ type entry int
 
 const (
 	again   entry = iota // the cohort is dead, and there is another one
+	binds                // it asks or waits, so it has to bind its context before
 	in                   // the turn is held
 	asks                 // it asks for a base
 	waits                // it stands in line
@@ -102,8 +103,9 @@ const (
 	alone                // it does not wait, and asks Redis without the cohort
 )
 
-// enter lets a turn in at once, makes it ask for a base, or puts it in line if it waits.
-func (c *cohort) enter(t *turn, wait bool) entry {
+// enter lets a turn in at once, makes it ask for a base, or puts it in line if it waits. For the latter its context
+// must be bound.
+func (c *cohort) enter(t *turn, wait, bound bool) entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch first := len(c.line) == 0 && !c.asking; {
@@ -111,6 +113,8 @@ func (c *cohort) enter(t *turn, wait bool) entry {
 		return again
 	case first && c.letIn(t):
 		return in
+	case !bound && (wait || first && c.mayAsk()):
+		return binds
 	case first && c.mayAsk():
 		c.ask(t)
 		return asks

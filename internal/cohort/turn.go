@@ -7,6 +7,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // turn is the hold of one goroutine of a cohort. It is the backend of its own Hold. It asks its base,
@@ -36,11 +37,8 @@ func (s *Set) Acquire(ctx context.Context, r *lock.Ref, opts *lock.Options, stay
 	if r.Manager().Owned(ctx) {
 		return nil, &lockerr.ConfigError{Field: "WithCohort", Reason: "its hold serves one goroutine after another: it cannot be combined with Client.WithOwner"}
 	}
-	limited, cancel := opts.Limit(ctx)
-	if cancel != nil {
-		defer cancel()
-	}
-	c := call{ctx: ctx, limited: limited, ref: r, opts: opts, began: began}
+	c := call{caller: ctx, ctx: ctx, limited: ctx, ref: r, opts: opts, began: began}
+	defer c.unbind()
 	h, err := c.acquire(s, stay)
 	if err == errAlone {
 		return r.Acquire(ctx, opts)
@@ -54,11 +52,28 @@ var errAlone = errors.New("the caller asks Redis itself, once")
 
 // call is one acquisition.
 type call struct {
-	ctx     context.Context // of the caller
+	caller  context.Context
+	ctx     context.Context // the caller's, or a child that runs no code of the caller, for who waits or asks
 	limited context.Context // the same, until the wait is over
+	ends    []context.CancelFunc
 	ref     *lock.Ref
 	opts    *lock.Options
 	began   time.Time
+}
+
+// bind makes the contexts of a call for which others of the cohort may have to wait.
+func (c *call) bind() {
+	bound, end := pause.Bound(c.caller)
+	c.ctx, c.limited, c.ends = bound, bound, append(c.ends, end)
+	if limited, cancel := c.opts.Limit(bound); cancel != nil {
+		c.limited, c.ends = limited, append(c.ends, cancel)
+	}
+}
+
+func (c *call) unbind() {
+	for _, end := range c.ends {
+		end()
+	}
 }
 
 // acquire waits for a turn. If the turn ends before its caller has it, acquire waits for another one.
@@ -69,7 +84,7 @@ func (c *call) acquire(s *Set, stay time.Duration) (*lock.Hold, error) {
 			return nil, err
 		}
 		t := &turn{cohort: s.of(c.ref, c.opts, stay), looked: looked}
-		t.Init(t, c.ctx)
+		t.Init(t, c.caller)
 		if h, err := c.take(t); h != nil || err != nil {
 			return h, err
 		}
@@ -90,7 +105,12 @@ func (c *call) mayBegin() error {
 
 // take takes the turn. It returns nil and no error if the caller has to take another one.
 func (c *call) take(t *turn) (*lock.Hold, error) {
-	switch t.cohort.enter(t, c.opts.Wait != 0) {
+	entered := t.cohort.enter(t, c.opts.Wait != 0, c.ends != nil)
+	if entered == binds {
+		c.bind()
+		entered = t.cohort.enter(t, c.opts.Wait != 0, true)
+	}
+	switch entered {
 	case looks:
 		select {
 		case <-t.looked:

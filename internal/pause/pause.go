@@ -1,5 +1,5 @@
-// Package pause waits for a time or the end of a context, whichever comes first, and makes the
-// pauses between repeated attempts.
+// Package pause waits for a time or the end of a context, whichever comes first, makes the pauses between repeated
+// attempts, and keeps the code of callers' contexts from those who wait behind them.
 package pause
 
 import (

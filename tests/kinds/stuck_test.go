@@ -30,7 +30,7 @@ func (c stuck) Err() error                  { c.hang(); return c.Context.Err() }
 func (c stuck) Deadline() (time.Time, bool) { c.hang(); return c.Context.Deadline() }
 
 // Goal: code of a waiter's context runs before the waiter stands where others wait, and not there.
-// Method: the context of the first waiter hangs from the moment at which it waits. All are served nevertheless.
+// Method: the contexts of the first two waiters hang from the moment at which they wait. All are served nevertheless.
 func TestAContextThatHangsHoldsUpNoOtherWaiter(t *testing.T) {
 	scene.Each(t, redlatch.Config{}, func(s *scene.Scene) {
 		holder := s.Stranger()
@@ -48,7 +48,7 @@ func TestAContextThatHangsHoldsUpNoOtherWaiter(t *testing.T) {
 		wait func(ctx context.Context, c *redlatch.Client) error
 	}{
 		"semaphore": {
-			func(ctx context.Context, c *redlatch.Client) error { return c.Semaphore("job").AddPermits(ctx, 2) },
+			func(ctx context.Context, c *redlatch.Client) error { return c.Semaphore("job").AddPermits(ctx, 3) },
 			func(ctx context.Context, c *redlatch.Client) error { return c.Semaphore("job").Acquire(ctx, 1) },
 		},
 		"latch": {
@@ -70,21 +70,21 @@ func TestAContextThatHangsHoldsUpNoOtherWaiter(t *testing.T) {
 func behindStuck(t *testing.T, free func(), wait func(ctx context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Hour)
 	defer cancel()
-	first, done := stuck{ctx, new(atomic.Bool), make(chan struct{})}, make(chan error, 2)
-	defer close(first.let)
-	go func() { done <- wait(first) }()
-	time.Sleep(time.Second)
-	first.from.Store(true)
-	go func() { done <- wait(ctx) }()
-	time.Sleep(time.Second)
+	hangs, done := stuck{ctx, new(atomic.Bool), make(chan struct{})}, make(chan error, 3)
+	defer close(hangs.let)
+	for _, one := range []context.Context{hangs, hangs, ctx} {
+		go func() { done <- wait(one) }()
+		time.Sleep(time.Second)
+	}
+	hangs.from.Store(true)
 	free()
 	time.Sleep(time.Minute)
-	for i := range 2 {
+	for i := range cap(done) {
 		select {
 		case err := <-done:
 			check.Is(t, "a wait", err, nil)
 		default:
-			t.Error(i, "of 2 were served")
+			t.Error("served:", i, "of 3")
 		}
 	}
 }
