@@ -53,9 +53,10 @@ var errAlone = errors.New("the caller asks Redis itself, once")
 // call is one acquisition.
 type call struct {
 	caller  context.Context
-	ctx     context.Context // the caller's, or a child that runs no code of the caller, for who waits or asks
-	limited context.Context // the same, until the wait is over
-	ends    []context.CancelFunc
+	ctx     context.Context    // the caller's, or a child that runs no code of the caller, for who waits or asks
+	limited context.Context    // the same, until the wait is over
+	end     context.CancelFunc // of the child, and of what limits it; nil if there is none
+	cancel  context.CancelFunc
 	ref     *lock.Ref
 	opts    *lock.Options
 	began   time.Time
@@ -63,16 +64,16 @@ type call struct {
 
 // bind makes the contexts of a call for which others of the cohort may have to wait.
 func (c *call) bind() {
-	bound, end := pause.Bound(c.caller)
-	c.ctx, c.limited, c.ends = bound, bound, append(c.ends, end)
-	if limited, cancel := c.opts.Limit(bound); cancel != nil {
-		c.limited, c.ends = limited, append(c.ends, cancel)
-	}
+	c.ctx, c.end = pause.Bound(c.caller)
+	c.limited, c.cancel = c.opts.Limit(c.ctx)
 }
 
 func (c *call) unbind() {
-	for _, end := range c.ends {
-		end()
+	if c.cancel != nil {
+		c.cancel()
+	}
+	if c.end != nil {
+		c.end()
 	}
 }
 
@@ -105,7 +106,7 @@ func (c *call) mayBegin() error {
 
 // take takes the turn. It returns nil and no error if the caller has to take another one.
 func (c *call) take(t *turn) (*lock.Hold, error) {
-	entered := t.cohort.enter(t, c.opts.Wait != 0, c.ends != nil)
+	entered := t.cohort.enter(t, c.opts.Wait != 0, c.end != nil)
 	if entered == binds {
 		c.bind()
 		entered = t.cohort.enter(t, c.opts.Wait != 0, true)

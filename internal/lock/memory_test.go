@@ -12,7 +12,7 @@ import (
 
 // TestAWaiterTakesLittleMemory is not parallel: it measures the whole process.
 func TestAWaiterTakesLittleMemory(t *testing.T) {
-	const waiters, most = 1000, 6500 // bytes; a stack of 4096 is among them
+	const waiters, most = 1000, 6200 // bytes; a stack of 4096 is among them
 	d, manager := inProcess(t)
 	defer d.Close()
 	m, other := manager(), manager()

@@ -4,6 +4,7 @@ package pause
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/random"
@@ -21,14 +22,42 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Bound is a child of ctx, which may be of a caller's own type. Whoever asks the child whether it has ended, or when it
-// will, runs no code of ctx. Nor does the function that ends the child, and takes it off ctx aside. So nobody else has to
-// wait for that code.
+// Bound is ctx, or a child of it if ctx is of a caller's own type. Whoever asks it whether it has ended, or when it
+// will, runs no code of the caller. Nor does the function that ends the child, and takes it off ctx aside. So nobody else
+// has to wait for that code.
 func Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, _ := ctx.Deadline()
+	if answersItself(ctx) {
+		return bound{ctx, end}, func() {}
+	}
 	child, cancel := context.WithCancel(ctx)
 	return bound{child, end}, func() { go cancel() }
 }
+
+// answersItself says that a context of package context, maybe below values, knows by itself whether it has ended. Of
+// contexts that it does not know it says no.
+func answersItself(ctx context.Context) bool {
+	for reflect.TypeOf(ctx) == withValue {
+		parent := reflect.ValueOf(ctx).Elem().Field(0)
+		if !parent.CanInterface() {
+			return false
+		}
+		ctx, _ = parent.Interface().(context.Context)
+	}
+	return knowing[reflect.TypeOf(ctx)]
+}
+
+// The types of contexts that package context makes.
+var withValue, knowing = func() (reflect.Type, map[reflect.Type]bool) {
+	timed, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	cancelled, cancel := context.WithCancel(timed)
+	defer cancel()
+	valued := context.WithValue(timed, bound{}, nil)
+	return reflect.TypeOf(valued), map[reflect.Type]bool{
+		reflect.TypeOf(context.Background()): true, reflect.TypeOf(timed): true, reflect.TypeOf(cancelled): true,
+	}
+}()
 
 type bound struct {
 	context.Context

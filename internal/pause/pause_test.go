@@ -97,3 +97,23 @@ func TestEdgesOfPauses(t *testing.T) {
 		t.Errorf("behind the end of its context: %v", err)
 	}
 }
+
+// Goal: a context of package context needs no child to answer by itself, and any other one does, also below values.
+func TestContextsOfOthersAreBound(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	type theirs struct{ context.Context }
+	for _, parent := range []context.Context{context.Background(), t.Context()} {
+		own, cancel := context.WithTimeout(context.WithValue(parent, key{}, 1), time.Hour)
+		defer cancel()
+		valued := context.WithValue(own, key{}, 2)
+		for ctx, same := range map[context.Context]bool{own: true, valued: true, theirs{valued}: false, context.WithValue(theirs{own}, key{}, 3): false} {
+			bound, end := pause.Bound(ctx)
+			until, _ := ctx.Deadline()
+			if got, limited := bound.Deadline(); (bound.Done() == ctx.Done()) != same || got != until || !limited || bound.Value(key{}) != ctx.Value(key{}) {
+				t.Errorf("%T: bound to %v, until %v", ctx, bound, got)
+			}
+			end()
+		}
+	}
+}
