@@ -11,7 +11,8 @@ import (
 // Config has the settings of an Inspector. The zero value of each field means its default.
 type Config struct {
 	// Rate limits the commands that the Inspector sends in a second, to all servers together. A SCAN
-	// counts as one command for every hundred keys of Step. From 1 to 1,000,000. Default: 1000.
+	// counts as one command for every hundred keys of Step, and so do the questions whether a hash is a lock at
+	// all: three for each. From 1 to 1,000,000. Default: 1000.
 	Rate int
 
 	// Step is how many keys a server examines in one SCAN. Meanwhile the server answers no other

@@ -73,12 +73,16 @@ const (
 )
 
 // round reads all known locks, and walks on until then at the most. If that leaves little time, it walks for
-// twice as long as it has read, so that a new lock is found in time.
+// twice as long as it has read, so that a new lock is found in time. The first walk has longer, because each of its
+// rounds reads again what the walk has found.
 func (f *follower) round(ctx context.Context, until time.Time) (Snapshot, []error) {
 	prev, began := f.locks, time.Now()
 	next, errs := f.reread(ctx)
 	now := time.Now()
-	share := min(2*now.Sub(began), time.Duration(commandsPerLock*len(f.locks))*f.pace.each) // a server that is down takes time, too
+	share := time.Duration(commandsPerLock*len(f.locks)) * f.pace.each
+	if f.walked {
+		share = min(share, 2*now.Sub(began))
+	}
 	if until.Before(now.Add(share)) {
 		until = now.Add(share)
 	}

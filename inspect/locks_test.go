@@ -3,12 +3,14 @@ package inspect_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // Goal: every kind of lock is found without its name, and is described as its client knows it.
@@ -232,4 +234,30 @@ func TestALockInBracesIsOneLock(t *testing.T) {
 			t.Errorf("%+v", all)
 		}
 	})
+}
+
+// Goal: a walk reads those hashes alone by script that may be locks. Method: ten locks among data, and the server
+// counts.
+func TestAWalkReadsFewHashesWhole(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	d := connectTo(t, s)
+	const data, locks = 3000, 10
+	for n := range data {
+		do(t, d, "HSET", fmt.Sprintf("user:%d", n), "name", "x", "visits", "1")
+	}
+	for n := range locks {
+		do(t, d, "HSET", fmt.Sprintf("lock:%d", n), java(1, n), "1")
+	}
+	do(t, d, "HSET", "rw", "mode", "read", java(1, 1), "1")
+	do(t, d, "HSET", "writes", "mode", "write", java(1, 1)+":write", "1")
+	s.CLI(t, "CONFIG", "RESETSTAT")
+	began := time.Now()
+	if all := walked(t, inspector(t, d, inspect.Config{Rate: 1000}), ""); len(all) != locks+2 {
+		t.Errorf("found %d locks", len(all))
+	}
+	calls, _ := commandsOf(s.CLI(t, "INFO", "commandstats").(string))
+	if calls > 10*locks {
+		t.Errorf("it took %d commands beside one field of each hash, and %v", calls, time.Since(began))
+	}
 }

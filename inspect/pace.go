@@ -21,21 +21,24 @@ type pace struct {
 func newPace(rate int) *pace { return &pace{each: time.Second / time.Duration(rate)} }
 
 // take waits until n commands may be sent at once. Those behind them wait for longer.
-func (p *pace) take(ctx context.Context, n int) error {
+func (p *pace) take(ctx context.Context, n int) error { return p.takePart(ctx, n, 1) }
+
+// takePart is take for commands of which so many count as one.
+func (p *pace) takePart(ctx context.Context, n, asOne int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return pause.For(ctx, time.Until(p.reserve(n)))
+	return pause.For(ctx, time.Until(p.reserve(n, asOne)))
 }
 
-// reserve says when n commands may be sent.
-func (p *pace) reserve(n int) (at time.Time) {
+// reserve says when n commands may be sent, of which so many count as one.
+func (p *pace) reserve(n, asOne int) (at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if at = time.Now(); p.next.After(at) {
 		at = p.next
 	}
-	p.next = at.Add(time.Duration(n) * p.each)
+	p.next = at.Add(time.Duration(n) * p.each / time.Duration(asOne))
 	return at
 }
 
@@ -57,7 +60,7 @@ func newPrepaid(d driver.Driver, p *pace, n int) *prepaid {
 func (p *prepaid) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	n := int64(len(commands))
 	if over := -p.left.Add(-n); over > 0 {
-		p.pace.reserve(int(min(over, n)))
+		p.pace.reserve(int(min(over, n)), 1)
 	}
 	return p.Driver.Pipeline(ctx, commands...)
 }

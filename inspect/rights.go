@@ -67,7 +67,8 @@ func missingRight(err error, usual string) string {
 	return usual
 }
 
-// refusals are the commands that a server has refused to this user, by their first two words.
+// refusals are the commands that a server has refused to this user: by their name, and by their first two words if
+// it was the subcommand or the key that was refused.
 type refusals struct {
 	mu  sync.Mutex
 	all map[string]error
@@ -80,6 +81,9 @@ func firstWords(c driver.Command) string { return strings.Join(c.Words[:min(2, l
 func (r *refusals) of(c driver.Command) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.all[c.Words[0]]; err != nil {
+		return err
+	}
 	return r.all[firstWords(c)]
 }
 
@@ -90,8 +94,12 @@ func (r *refusals) note(c driver.Command, err error) {
 	if r.all == nil {
 		r.all = make(map[string]error)
 	}
-	if (command || key) && len(r.all) < maxRefusals {
+	switch {
+	case len(r.all) == maxRefusals:
+	case key || command && strings.Contains(missingRight(err, ""), "|"):
 		r.all[firstWords(c)] = err
+	case command:
+		r.all[c.Words[0]] = err
 	}
 }
 

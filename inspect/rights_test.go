@@ -75,7 +75,8 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
 	s.CLI(t, "HSET", "a", java(1, 1), "1")
-	for _, right := range []string{"-client|list", "-pubsub|numsub", "-zmscore"} {
+	s.CLI(t, "HSET", "b", java(1, 1), "1")
+	for _, right := range []string{"-client|list", "-pubsub|numsub", "-zmscore", "-hrandfield"} {
 		i := limited(t, s, right)
 		for range 3 {
 			walked(t, i, "*")

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
@@ -64,6 +65,7 @@ type walk struct {
 	seen    map[string]bool
 	layout  layout // when it began
 	second  bool   // it has begun once more
+	probed  bool   // it has asked for the fields of a key
 }
 
 // scan is the way through the keys of one type on one server.
@@ -111,7 +113,7 @@ func (i *Inspector) advance(ctx context.Context, w *walk) ([]Lock, error) {
 	}
 	var locks []Lock
 	if err == nil {
-		if locks, err = i.readStep(ctx, w, s.kind == "list", keys); len(locks) > 0 {
+		if locks, err = i.readStep(ctx, w, s, keys); len(locks) > 0 {
 			i.complete(ctx, locks)
 		}
 	}
@@ -169,13 +171,72 @@ func (i *Inspector) step(ctx context.Context, s *scan) ([]string, error) {
 	return keys, nil
 }
 
+// likely are those of some hashes that may be locks. A lock is a hash that has a mode, or one whose field is an owner. So
+// data is not read by script, which would take a command for each hash.
+func (i *Inspector) likely(ctx context.Context, w *walk, server driver.Server, keys []string) (some []string, err error) {
+	for len(keys) > 0 && err == nil {
+		n := 1000
+		if !w.probed { // a command that is refused is sent once
+			n, w.probed = 1, true
+		}
+		part := keys[:min(n, len(keys))]
+		keys = keys[len(part):]
+		var modes, sizes, fields []driver.Reply
+		if modes, err = i.light(ctx, server, part, "HEXISTS", "mode"); err != nil {
+			return nil, err
+		}
+		if sizes, err = i.light(ctx, server, part, "MEMORY USAGE"); err != nil {
+			return nil, err
+		}
+		var small []string
+		for n, key := range part {
+			if modes[n].Err != nil || modes[n].Int == 1 {
+				some = append(some, key)
+			} else if sizes[n].Int <= maxOneField { // or the server does not say
+				small = append(small, key)
+			}
+		}
+		if fields, err = i.light(ctx, server, small, "HRANDFIELD"); err != nil {
+			return nil, err
+		}
+		for n, r := range fields {
+			if r.Err != nil || isOwner(r.Str) {
+				some = append(some, small[n])
+			}
+		}
+	}
+	return some, nil
+}
+
+// maxOneField is how much memory a lock of one owner takes, as its scripts have it.
+const maxOneField = 16384
+
+// light sends one command for each key that tells little of it. A hundred of them count as one command, as in a SCAN.
+func (i *Inspector) light(ctx context.Context, server driver.Server, keys []string, verb string, rest ...string) ([]driver.Reply, error) {
+	if err := i.pace.takePart(ctx, len(keys), 100); err != nil {
+		return nil, err
+	}
+	var commands []driver.Command
+	for _, key := range keys {
+		commands = append(commands, command(key, slices.Concat(strings.Fields(verb), []string{key}, rest)...))
+	}
+	replies := i.send(ctx, server.Pipeline, commands)
+	return replies, ctx.Err()
+}
+
 // readStep reads the keys of one step that may be locks, and returns those that are.
-func (i *Inspector) readStep(ctx context.Context, w *walk, queues bool, keys []string) (locks []Lock, failure error) {
+func (i *Inspector) readStep(ctx context.Context, w *walk, s *scan, keys []string) (locks []Lock, failure error) {
+	queues := s.kind == "list"
 	if queues {
 		keys = w.queued(keys)
 	}
 	slices.Sort(keys) // a SCAN may name a key twice
 	keys = slices.DeleteFunc(slices.Compact(keys), func(name string) bool { return w.seen[name] })
+	if !queues {
+		if keys, failure = i.likely(ctx, w, s.server, keys); failure != nil {
+			return nil, failure
+		}
+	}
 	found, err := i.readAll(ctx, keys)
 	if err != nil {
 		return nil, err
