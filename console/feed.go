@@ -150,7 +150,7 @@ const restartAfter = time.Second
 
 // run reads until ctx ends.
 func (f *feed) run(ctx context.Context, number int) {
-	waits := waits{read: f.options.Waits, every: f.options.Every}
+	waits := waits{read: f.options.Waits, every: f.options.Every, aside: f.readers.Go}
 	for ctx.Err() == nil {
 		for snapshot, err := range f.source.Follow(ctx, f.options.Pattern, f.options.Every) {
 			if err == nil {

@@ -113,6 +113,17 @@ func TestWaitsThatCannotBeReadStay(t *testing.T) {
 	}
 }
 
+// Goal: the page shows the locks while the waits of very many clients are read.
+func TestLocksDoNotWaitForTheWaits(t *testing.T) {
+	t.Parallel()
+	src := newSource(held("a", "owner:1", time.Minute))
+	s := serve(t, src, Options{Every: minEvery, Waits: func(ctx context.Context) ([]Wait, error) { <-ctx.Done(); return nil, ctx.Err() }})
+	w := s.watch()
+	w.begin(1)
+	src.set(reading(held("b", "owner:1", time.Minute)), nil)
+	w.until("change")
+}
+
 // Goal: a client that asks for the headers of the stream alone gets them, and can go on.
 func TestHeadersAloneEnd(t *testing.T) {
 	t.Parallel()

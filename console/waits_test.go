@@ -92,3 +92,21 @@ func TestWaitsThatMayNotBeReadAreNone(t *testing.T) {
 		t.Errorf("got %v, %v", waits, err)
 	}
 }
+
+// Goal: the waits of very many clients are no burst of commands. Method: two commands for each of 1,000 clients take
+// two seconds.
+func TestWaitsAreReadAtARate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{})
+	must(t, client, err)
+	t.Cleanup(func() { _ = client.Close(context.Background()) })
+	server.CLI(t, "EVAL", "for i = 1, 1000 do redis.call('ZADD', 'redlatch:sessions', 9e15, string.format('%08d-0000-4000-8000-000000000000', i)) end", "0")
+	began := time.Now()
+	if _, err := ReportedWaits(client.Driver())(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < 1500*time.Millisecond {
+		t.Errorf("the waits of 1000 clients took %v", took)
+	}
+}

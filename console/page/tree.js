@@ -9,6 +9,8 @@ import { kindOf, mark } from "./table.js";
 const maxTrees = 100;
 const maxWaiters = 50;
 const maxDepth = 40; // of locks below one another
+const maxLines = 400; // of waiters on the page
+let left = 0; // of those lines
 
 export class TreeView {
   constructor(root) {
@@ -17,6 +19,7 @@ export class TreeView {
 
   draw() {
     const trees = forest(store.shown);
+    left = maxLines;
     const focused = document.activeElement?.closest("#view-blocks a")?.getAttribute("href");
     this.root.replaceChildren(...[
       el("p", { class: "lead", text: trees.length ? `${plural(trees.length, "root blocker")}, the one that most wait behind first.` : "" }),
@@ -36,6 +39,8 @@ function cycleMark(cycle) {
 function lock(node, depth) {
   const row = node.row;
   const root = depth === 0;
+  const some = node.waiters.slice(0, Math.min(maxWaiters, left));
+  left -= some.length;
   return el("div", { class: "node" },
     el("div", { class: "node-head" },
       el("a", { href: "#/lock/" + row.id, class: "name", text: row.name, title: row.name }),
@@ -44,8 +49,8 @@ function lock(node, depth) {
       row.stopped && mark("warn", "paused"),
       root && cycleMark(node.cycle),
       root && el("span", { class: "weight num", text: `blocks ${count(node.total)}` })),
-    el("ol", {}, ...node.waiters.slice(0, maxWaiters).map((b, i) => waiter(b, i, depth)),
-      node.waiters.length > maxWaiters && el("li", { class: "rest", text: `and ${count(node.waiters.length - maxWaiters)} more` }),
+    el("ol", {}, ...some.map((b, i) => waiter(b, i, depth)),
+      node.waiters.length > some.length && el("li", { class: "rest", text: `and ${count(node.waiters.length - some.length)} more` }),
       node.unnamed > 0 && el("li", { class: "rest", text: `${plural(node.unnamed, "process listens", "processes listen")} for its release, in no order` })));
 }
 
@@ -55,5 +60,5 @@ function waiter(branch, i, depth) {
     el("div", { class: "waiter" }, el("span", { class: "turn num", text: i + 1 }), el("b", { text: label(w), title: w.owner }), w.name && el("code", { class: "owner", text: shortOwner(w.owner) }),
       branch.locks.length > 0 && el("span", { class: "via", text: branch.process ? "its process holds" : "holds" }),
       branch.cycle && el("span", { class: "via" }, "holds ", el("a", { href: "#/lock/" + branch.cycle.id, text: branch.cycle.name }), " above: a " + (branch.certain ? "cycle" : "possible cycle"))),
-    ...branch.locks.map((l) => (depth < maxDepth ? lock(l, depth + 1) : el("p", { class: "rest" }, el("a", { href: "#/lock/" + l.row.id, text: l.row.name }), ` blocks ${count(l.total)} more`))));
+    ...branch.locks.map((l) => (depth < maxDepth && left > 0 ? lock(l, depth + 1) : el("p", { class: "rest" }, el("a", { href: "#/lock/" + l.row.id, text: l.row.name }), ` blocks ${count(l.total)} more`))));
 }
