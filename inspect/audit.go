@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -17,7 +16,10 @@ import (
 func (i *Inspector) Audit(ctx context.Context, pattern string) iter.Seq2[Lock, error] {
 	return func(yield func(Lock, error) bool) {
 		found := make(map[string]*orphaned)
-		for err := range i.findOrphans(ctx, pattern, found) {
+		check := func(ctx context.Context, w *walk, _ *scan, keys []string) ([]Lock, error) {
+			return nil, i.checkOrphans(ctx, w, keys, found)
+		}
+		for _, err := range walkAll(ctx, i, pattern, []scan{{kind: "string", match: "*" + timeoutInfix + "*"}}, check) {
 			if !yield(Lock{}, err) || ctx.Err() != nil {
 				return
 			}
@@ -49,51 +51,14 @@ type orphaned struct {
 // maxOrphaned bounds the memory of an audit: so many names with orphaned keys are kept.
 const maxOrphaned = 10_000
 
-// findOrphans walks through the timeout keys of readers. It yields errors.
-func (i *Inspector) findOrphans(ctx context.Context, pattern string, found map[string]*orphaned) iter.Seq[error] {
-	return func(yield func(error) bool) {
-		servers, err := i.currentServers(ctx)
-		if err != nil {
-			yield(err)
-			return
-		}
-		before, err := i.layoutOf(ctx, servers)
-		if err != nil {
-			yield(err)
-			return
-		}
-		for _, server := range servers {
-			s := &scan{server: server, cursor: "0", kind: "string", match: "*" + timeoutInfix + "*"}
-			for begun := false; !begun || s.cursor != "0"; begun = true {
-				keys, err := i.step(ctx, s)
-				if err == nil {
-					err = i.checkOrphans(ctx, pattern, keys, found)
-				}
-				if err != nil {
-					if !yield(err) {
-						return
-					}
-					break
-				}
-			}
-		}
-		if now, err := i.layoutOf(ctx, servers); err != nil || now.moved(before) || now.migrating() {
-			yield(cmp.Or(err, errOrphansMissed))
-		}
-	}
-}
-
-// errOrphansMissed is the error of a walk for timeout keys that may have missed some.
-var errOrphansMissed = errors.New("inspect: servers were replaced, or slots moved, during the walk: orphaned timeout keys may be missing. Try again")
-
 // timeout is one timeout key.
 type timeout struct{ key, name, owner string }
 
 // checkOrphans adds those of the keys whose reader does not hold the lock.
-func (i *Inspector) checkOrphans(ctx context.Context, pattern string, keys []string, found map[string]*orphaned) error {
+func (i *Inspector) checkOrphans(ctx context.Context, w *walk, keys []string, found map[string]*orphaned) error {
 	var some []timeout
 	for _, key := range keys {
-		if name, owner, _, ok := parseTimeout(key); ok && match(pattern, name) {
+		if name, owner, _, ok := parseTimeout(key); ok && match(w.pattern, name) && !w.seen[key] {
 			some = append(some, timeout{key, name, owner})
 		}
 	}
@@ -118,6 +83,7 @@ func (i *Inspector) checkOrphans(ctx context.Context, pattern string, keys []str
 				return right("+hexists", err)
 			}
 			if ttl := some[2]; ttl.Err == nil && ttl.Int != -2 && notHeld(some[0]) && notHeld(some[1]) && notHeld(some[3]) && notHeld(some[4]) {
+				w.seen[t.key] = true // the walk may begin once more
 				i.addOrphan(found, t)
 			}
 		}

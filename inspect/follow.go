@@ -147,7 +147,7 @@ func (f *follower) discover(ctx context.Context, until time.Time, known map[stri
 	found := make(map[string]Lock)
 	if f.walk == nil {
 		var err error
-		if f.walk, err = f.newWalk(ctx, f.pattern, forLocks(f.pattern)...); err != nil {
+		if f.walk, err = f.newWalk(ctx, f.pattern, forLocks(f.pattern)); err != nil {
 			return found, []error{err}
 		}
 	}
@@ -155,7 +155,7 @@ func (f *follower) discover(ctx context.Context, until time.Time, known map[stri
 		f.walk.seen[name] = true
 	}
 	for begun := false; !f.walk.over() && (!begun || time.Now().Before(until)) && ctx.Err() == nil; begun = true {
-		locks, err := f.advance(ctx, f.walk)
+		locks, err := advance(ctx, f.Inspector, f.walk, f.readStep)
 		for _, l := range locks {
 			found[l.Name] = l
 		}

@@ -26,42 +26,12 @@ func (i *Inspector) Permits(ctx context.Context, pattern string) iter.Seq2[Count
 			}
 			return
 		}
-		w, err := i.newWalk(ctx, pattern, scan{kind: "zset", match: "*" + permitsSuffix})
-		if err != nil {
-			yield(Counter{}, err)
-			return
-		}
-		for !w.over() {
-			counters, err := i.advancePermits(ctx, w)
-			for _, c := range counters {
-				if !yield(c, nil) {
-					return
-				}
-			}
-			if err != nil && !yield(Counter{}, err) {
-				return
-			}
-		}
+		walkAll(ctx, i, pattern, []scan{{kind: "zset", match: "*" + permitsSuffix}}, i.readPermits)(yield)
 	}
-}
-
-// advancePermits takes one step of such a walk.
-func (i *Inspector) advancePermits(ctx context.Context, w *walk) ([]Counter, error) {
-	s := w.scans[0]
-	keys, err := i.step(ctx, s)
-	if err != nil || s.cursor == "0" {
-		w.scans = w.scans[1:]
-	}
-	var counters []Counter
-	if err == nil {
-		counters, err = i.readPermits(ctx, w, keys)
-		i.countWaiters(ctx, counters)
-	}
-	return counters, i.after(ctx, w, err)
 }
 
 // readPermits reads the semaphores to which the keys of one step may belong.
-func (i *Inspector) readPermits(ctx context.Context, w *walk, keys []string) (counters []Counter, failure error) {
+func (i *Inspector) readPermits(ctx context.Context, w *walk, _ *scan, keys []string) (counters []Counter, failure error) {
 	var names, all []string
 	for _, key := range keys {
 		if name, ok := parsePermits(key); ok && !w.seen[key] {
@@ -92,6 +62,7 @@ func (i *Inspector) readPermits(ctx context.Context, w *walk, keys []string) (co
 			counters = append(counters, one.Counter)
 		}
 	}
+	i.countWaiters(ctx, counters)
 	return counters, failure
 }
 

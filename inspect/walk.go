@@ -29,22 +29,7 @@ func (i *Inspector) Locks(ctx context.Context, pattern string) iter.Seq2[Lock, e
 			}
 			return
 		}
-		w, err := i.newWalk(ctx, pattern, forLocks(pattern)...)
-		if err != nil {
-			yield(Lock{}, err)
-			return
-		}
-		for !w.over() {
-			locks, err := i.advance(ctx, w)
-			for _, l := range locks {
-				if !yield(l, nil) {
-					return
-				}
-			}
-			if err != nil && !yield(Lock{}, err) {
-				return
-			}
-		}
+		walkAll(ctx, i, pattern, forLocks(pattern), i.readStep)(yield)
 	}
 }
 
@@ -80,7 +65,30 @@ func forLocks(pattern string) []scan {
 	return []scan{{kind: "hash", match: pattern}, {kind: "list", match: queuePrefix + "*"}}
 }
 
-func (i *Inspector) newWalk(ctx context.Context, pattern string, plan ...scan) (*walk, error) {
+// walkAll yields what a walk finds. Read reads the keys of one step.
+func walkAll[T any](ctx context.Context, i *Inspector, pattern string, plan []scan, read func(context.Context, *walk, *scan, []string) ([]T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		w, err := i.newWalk(ctx, pattern, plan)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for !w.over() {
+			all, err := advance(ctx, i, w, read)
+			for _, one := range all {
+				if !yield(one, nil) {
+					return
+				}
+			}
+			if err != nil && !yield(none, err) {
+				return
+			}
+		}
+	}
+}
+
+func (i *Inspector) newWalk(ctx context.Context, pattern string, plan []scan) (*walk, error) {
 	w := &walk{pattern: pattern, plan: plan, seen: make(map[string]bool)}
 	return w, i.begin(ctx, w)
 }
@@ -104,20 +112,17 @@ func (i *Inspector) begin(ctx context.Context, w *walk) error {
 
 func (w *walk) over() bool { return len(w.scans) == 0 }
 
-// advance takes one step of a walk. It returns the locks that it has found there.
-func (i *Inspector) advance(ctx context.Context, w *walk) ([]Lock, error) {
+// advance takes one step of a walk. It returns what it has found there.
+func advance[T any](ctx context.Context, i *Inspector, w *walk, read func(context.Context, *walk, *scan, []string) ([]T, error)) (found []T, err error) {
 	s := w.scans[0]
 	keys, err := i.step(ctx, s)
 	if err != nil || s.cursor == "0" {
 		w.scans = w.scans[1:]
 	}
-	var locks []Lock
 	if err == nil {
-		if locks, err = i.readStep(ctx, w, s, keys); len(locks) > 0 {
-			i.complete(ctx, locks)
-		}
+		found, err = read(ctx, w, s, keys)
 	}
-	return locks, i.after(ctx, w, err)
+	return found, i.after(ctx, w, err)
 }
 
 // after returns the error of a step, and ends the walk if nothing more can come.
@@ -252,6 +257,7 @@ func (i *Inspector) readStep(ctx context.Context, w *walk, s *scan, keys []strin
 			locks = append(locks, one.lock)
 		}
 	}
+	i.complete(ctx, locks)
 	return locks, failure
 }
 

@@ -94,7 +94,7 @@ func (f *inspecting) tellNotices(i *inspect.Inspector) {
 // fail takes an error that does not end the verb. The last one becomes its exit code, and those before
 // it are told.
 func (f *inspecting) fail(err error) {
-	if f.failure != nil {
+	if f.failure != nil && f.failure.Error() != err.Error() {
 		f.tellOnce(f.failure)
 	}
 	f.failure = failed(err)
