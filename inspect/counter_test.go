@@ -36,17 +36,7 @@ func counterAt(t *testing.T, i *inspect.Inspector, name string) inspect.Counter 
 // walkedPermits are all semaphores that match, by their names. Each may come once.
 func walkedPermits(t *testing.T, i *inspect.Inspector, pattern string) map[string]inspect.Counter {
 	t.Helper()
-	all := make(map[string]inspect.Counter)
-	for c, err := range i.Permits(t.Context(), pattern) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, twice := all[c.Name]; twice {
-			t.Errorf("%q was yielded twice", c.Name)
-		}
-		all[c.Name] = c
-	}
-	return all
+	return byName(t, i.Permits(t.Context(), pattern), func(c inspect.Counter) string { return c.Name })
 }
 
 // Goal: a semaphore with leased permits is described as its clients know it, by its name and by a walk.

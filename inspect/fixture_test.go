@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -72,15 +73,18 @@ func do(t testing.TB, d driver.Driver, words ...string) driver.Reply {
 // walked are all locks that match, by their names. Each may come once.
 func walked(t testing.TB, i *inspect.Inspector, pattern string) map[string]inspect.Lock {
 	t.Helper()
-	all := make(map[string]inspect.Lock)
-	for l, err := range i.Locks(t.Context(), pattern) {
-		if err != nil {
-			t.Fatal(err)
+	return byName(t, i.Locks(t.Context(), pattern), func(l inspect.Lock) string { return l.Name })
+}
+
+func byName[T any](t testing.TB, found iter.Seq2[T, error], name func(T) string) map[string]T {
+	t.Helper()
+	all := make(map[string]T)
+	for one, err := range found {
+		must(t, one, err)
+		if _, twice := all[name(one)]; twice {
+			t.Errorf("%q was yielded twice", name(one))
 		}
-		if _, twice := all[l.Name]; twice {
-			t.Errorf("%q was yielded twice", l.Name)
-		}
-		all[l.Name] = l
+		all[name(one)] = one
 	}
 	return all
 }

@@ -35,9 +35,8 @@ Exit code:
   1   there are findings
   2   the command line is wrong
   70  Redis failed, or refused a part. audit prints what it has found`,
-		Example:           "  redlatch audit\n  redlatch audit --json 'orders:*'",
-		Args:              onePattern,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch audit\n  redlatch audit --json 'orders:*'",
+		Args:    onePattern,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {

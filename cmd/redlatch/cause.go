@@ -18,7 +18,7 @@ import (
 // does not matter who has the lock now.
 func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) (why string, planned bool) {
 	expired := end.Why == supervise.OutOfTime || errors.Is(hold.Err(), renew.ErrExpired)
-	outlived := t.protect && end.Paused > t.config.LeaseTime // the watchdog did not keep it for so long
+	outlived := t.config.Protect && end.Paused > t.config.LeaseTime // the watchdog did not keep it for so long
 	switch {
 	case expired && t.fixed:
 		return fmt.Sprintf("its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.config.LeaseTime), true

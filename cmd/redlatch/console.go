@@ -48,9 +48,8 @@ Exit code:
   2   the command line is wrong
   70  Redis cannot be reached at the start, or the address of --listen cannot
       be used`,
-		Example:           "  redlatch console\n  redlatch console --allow-unlock 'orders:*'",
-		Args:              onePattern,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch console\n  redlatch console --allow-unlock 'orders:*'",
+		Args:    onePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.pattern = patternOf(args)
 			return c.run(cmd)

@@ -55,9 +55,8 @@ Exit code:
   2   the command line is wrong
   70  not all was read: Redis failed, refused a part, or there is too much.
       deadlocks prints what it has found`,
-		Example:           "  redlatch deadlocks --tree\n  redlatch deadlocks '*'\n  redlatch deadlocks --json | jq 'select(.kind == \"cycle\")'",
-		Args:              namesOrPatterns,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch deadlocks --tree\n  redlatch deadlocks '*'\n  redlatch deadlocks --json | jq 'select(.kind == \"cycle\")'",
+		Args:    namesOrPatterns,
 	}
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {

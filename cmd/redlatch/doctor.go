@@ -51,9 +51,8 @@ Exit code:
   1   something is dangerous; with --strict also a warning
   2   the command line is wrong
   70  a server cannot be reached. doctor examines the others`,
-		Example:           "  redlatch doctor --redis redis://redis.example.org\n  redlatch doctor --json | jq 'select(.severity == \"danger\")'",
-		Args:              fullURLs,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch doctor --redis redis://redis.example.org\n  redlatch doctor --json | jq 'select(.severity == \"danger\")'",
+		Args:    fullURLs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			switch {
 			case f.config.LeaseTime < time.Second/100:

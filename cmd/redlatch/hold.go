@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,14 +13,7 @@ import (
 )
 
 // holdFlags are the flags of hold.
-type holdFlags struct {
-	server   server
-	kind     kind
-	nonblock bool
-	wait     time.Duration
-	config   redlatch.Config
-	quiet    bool
-}
+type holdFlags struct{ acquiring }
 
 func newHold() *cobra.Command {
 	var f holdFlags
@@ -39,9 +31,8 @@ Exit code:
   2   the command line is wrong
   70  redlatch failed: Redis cannot be reached, or the key has other data
   75  the hold was lost`,
-		Example:           "  redlatch hold nightly-report\n  redlatch hold -n --name maintenance nightly-report",
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch hold nightly-report\n  redlatch hold -n --name maintenance nightly-report",
+		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := f.kind.check(cmd.Flags().Changed)
 			switch {
@@ -58,15 +49,7 @@ Exit code:
 			return f.run(cmd, args[0])
 		},
 	}
-	flags := cmd.Flags()
-	f.server.register(cmd)
-	f.kind.register(cmd)
-	nameVar(flags, &f.config.Name)
-	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait for the lock")
-	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
-	durationVar(flags, &f.config.LeaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
-	flags.BoolVar(&f.config.Protect, "protect", false, "let a redlatch watchdog keep the lock while redlatch is paused")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that others hold, or a wait for the server")
+	f.register(cmd, "a lock that others hold, or a wait for the server")
 	return cmd
 }
 
@@ -74,8 +57,8 @@ func (f *holdFlags) run(cmd *cobra.Command, name string) error {
 	signals, stop := listen()
 	defer stop()
 	waiting, stopListening := untilSignal(cmd.Context(), signals)
-	p := &patience{limited: f.nonblock || cmd.Flags().Changed("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
-	client, hold, err := f.acquire(waiting, p, name)
+	p := f.patience(cmd.Flags().Changed)
+	client, hold, err := f.acquire(waiting, &p, name)
 	if client != nil {
 		defer closeClient(client) // which releases a lock that came together with a signal
 	}

@@ -41,9 +41,8 @@ Exit code:
   0   the list is complete, apart from keys that this user may not read
   2   the command line is wrong
   70  Redis failed, or refused a part. ls prints what it has found`,
-		Example:           "  redlatch ls\n  redlatch ls --json 'orders:*' | jq -r .lock",
-		Args:              onePattern,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch ls\n  redlatch ls --json 'orders:*' | jq -r .lock",
+		Args:    onePattern,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error {

@@ -11,11 +11,10 @@ import (
 // newMan returns the verb that prints the manual page. make man writes it to deploy/redlatch.1.
 func newMan() *cobra.Command {
 	return &cobra.Command{
-		Use:               "man",
-		Short:             "Print the manual page, as redlatch.1",
-		Hidden:            true,
-		Args:              cobra.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Use:    "man",
+		Short:  "Print the manual page, as redlatch.1",
+		Hidden: true,
+		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return writeMan(cmd.OutOrStdout(), cmd.Root())
 		},

@@ -40,9 +40,8 @@ Exit code:
   0   the number was changed, or was so already
   2   the command line is wrong
   70  Redis failed, or the key is no semaphore`,
-		Example:           "  redlatch permits --set 5 encoders\n  redlatch permits --add 2 connections",
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch permits --set 5 encoders\n  redlatch permits --add 2 connections",
+		Args:    oneName,
 	}
 	flags := cmd.Flags()
 	f.server.register(cmd)

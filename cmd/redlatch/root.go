@@ -80,6 +80,11 @@ func newRoot(out io.Writer) *cobra.Command {
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
+	for _, verb := range root.Commands() {
+		if verb.ValidArgsFunction == nil {
+			verb.ValidArgsFunction = cobra.NoFileCompletions // it names no files
+		}
+	}
 	root.SetOut(out)
 	root.SetVersionTemplate("redlatch {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))

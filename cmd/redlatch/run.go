@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
@@ -56,23 +55,16 @@ Exit code:
 
 // runFlags are the flags of run.
 type runFlags struct {
-	server       server
-	kind         kind
-	nonblock     bool
-	wait         time.Duration
+	acquiring
 	lease        time.Duration
-	leaseTime    time.Duration
 	conflictCode int
 	killAfter    time.Duration
 	reentrant    bool
 	fencing      bool
-	protect      bool
 	maxHold      time.Duration
 	atLeast      time.Duration
 	backoff      time.Duration
 	passURL      bool
-	quiet        bool
-	jobName      string
 }
 
 func newRun() *cobra.Command {
@@ -92,29 +84,17 @@ func newRun() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	f.server.register(cmd)
-	f.kind.register(cmd)
-	nameVar(flags, &f.jobName)
-	flags.BoolVarP(&f.nonblock, "nonblock", "n", false, "do not wait for the lock")
-	durationVar(flags, &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
+	f.register(cmd, "a lock that others hold, a wait for the server, or processes left behind")
 	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
-	durationVar(flags, &f.leaseTime, "lease-time", "", 30*time.Second, "time to live of the lock in Redis; redlatch renews it every third of this time")
 	intVar(flags, &f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code if the wait for the lock is over")
 	durationVar(flags, &f.killAfter, "kill-after", "", 0, "time from SIGTERM to SIGKILL (default: a sixth of the lease, at most 10s)")
 	flags.BoolVar(&f.reentrant, "reentrant", false, "inside a redlatch run of the same lock, use its hold")
 	flags.BoolVar(&f.fencing, "fencing", false, "take a fencing token with the hold, so that a store can refuse late writes")
-	flags.BoolVar(&f.protect, "protect", false, "let a redlatch watchdog keep the lock while redlatch is paused")
 	durationVar(flags, &f.maxHold, "max-hold", "", 0, "renew the lock for at most this long, and stop the command before that (default: no limit)")
 	durationVar(flags, &f.atLeast, "at-least", "", 0, "keep the lock for at least this long, also if the command ends earlier")
 	durationVar(flags, &f.backoff, "backoff", "", 0, "ask again after at most this long instead of waiting for messages, where these are not allowed or a Java spin lock holds the lock (default: wait for messages)")
 	flags.BoolVar(&f.passURL, "pass-url", false, "tell the command how to reach the server, password included: $"+serverVariable+" and the variables of the other flags")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that others hold, a wait for the server, or processes left behind")
 	return cmd
-}
-
-// nameVar adds the flag that names a client.
-func nameVar(flags *pflag.FlagSet, name *string) {
-	flags.StringVar(name, "name", "", "`NAME` of this job in status, ls and the console (default: the program, the host and the process)")
 }
 
 // asFlock lets the flags of run end at the lock's name if there is no --, as flock(1) does: those behind it
@@ -145,7 +125,7 @@ func (f *runFlags) tooLong() string {
 	for _, one := range []struct {
 		flag string
 		d    time.Duration
-	}{{"lease-time", f.leaseTime}, {"lease", f.lease}, {"max-hold", f.maxHold}, {"at-least", f.atLeast}, {"backoff", f.backoff}} {
+	}{{"lease-time", f.config.LeaseTime}, {"lease", f.lease}, {"max-hold", f.maxHold}, {"at-least", f.atLeast}, {"backoff", f.backoff}} {
 		if one.d > longest {
 			return fmt.Sprintf("%s %v", one.flag, one.d)
 		}
@@ -156,7 +136,7 @@ func (f *runFlags) tooLong() string {
 // task checks a command line, and finds the command.
 func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	set := cmd.Flags().Changed
-	lease := f.leaseTime
+	lease := f.config.LeaseTime
 	if set("lease") {
 		lease = f.lease
 	}
@@ -204,10 +184,10 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	t := &task{
 		runFlags: f, name: args[0], inherited: inherited,
 		command: supervise.Command{Path: path, Args: args[1:]},
-		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.protect},
+		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.config.Protect},
 	}
-	t.config.LeaseTime, t.config.Protect, t.config.Backoff.Max, t.config.Name = lease, f.protect, f.backoff, f.jobName
-	t.patience = patience{limited: f.nonblock || set("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
+	t.config.LeaseTime, t.config.Backoff.Max = lease, f.backoff
+	t.patience = f.patience(set)
 	t.setOptions(set)
 	return t, nil
 }

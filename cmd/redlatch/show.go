@@ -46,9 +46,8 @@ Exit code:
   0   the lock is held or free, or NAME is a semaphore or a latch
   2   the command line is wrong
   70  Redis failed, or the key has other data`,
-		Example:           "  redlatch show nightly-report\n  redlatch show --json encoders | jq .available",
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch show nightly-report\n  redlatch show --json encoders | jq .available",
+		Args:    oneName,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.run(cmd, func(ctx context.Context, i *inspect.Inspector) error { return f.show(ctx, cmd, i, args[0]) })

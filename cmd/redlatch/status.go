@@ -33,9 +33,8 @@ Exit code:
   1   with --exit-code: a lock is held
   2   the command line is wrong
   70  Redis failed, or a key is no lock. The other locks are printed`,
-		Example:           "  redlatch status nightly-report\n  redlatch status --json nightly-report | jq .locked",
-		Args:              someNames,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch status nightly-report\n  redlatch status --json nightly-report | jq .locked",
+		Args:    someNames,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if err := checkStdout(); err != nil {
 				return err

@@ -19,7 +19,6 @@ type task struct {
 	inherited inheritedHolds
 	command   supervise.Command
 	limits    supervise.Limits
-	config    redlatch.Config
 	options   []redlatch.LockOption
 	fixed     bool // the lease is not renewed
 	lock      redlatch.Lock

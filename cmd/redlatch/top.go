@@ -42,9 +42,8 @@ Exit code:
   0   q, SIGINT, SIGTERM or --count ended it
   2   the command line is wrong
   70  Redis failed before the first look, or refused a right`,
-		Example:           "  redlatch top\n  redlatch top --json --count 1 'orders:*'",
-		Args:              onePattern,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch top\n  redlatch top --json --count 1 'orders:*'",
+		Args:    onePattern,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.live(cmd, func(ctx context.Context, i *inspect.Inspector) error {

@@ -57,9 +57,8 @@ Exit code:
       does not hold it
   2   the command line is wrong
   70  Redis failed, or the key is no lock`,
-		Example:           "  redlatch status nightly-report\n  redlatch unlock --force --if-owner 2f9c…:1 nightly-report",
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch status nightly-report\n  redlatch unlock --force --if-owner 2f9c…:1 nightly-report",
+		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.force:

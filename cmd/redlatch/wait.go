@@ -39,9 +39,8 @@ Exit code:
   2      the command line is wrong
   70     Redis failed, or a key is no lock
   128+n  signal n ended the wait`,
-		Example:           "  redlatch wait -w 10m nightly-report && ./deploy.sh",
-		Args:              someNames,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch wait -w 10m nightly-report && ./deploy.sh",
+		Args:    someNames,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if f.wait < 0 {
 				return exit(exitUsage, "--wait %v: it is negative", f.wait)

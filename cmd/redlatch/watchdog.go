@@ -37,8 +37,7 @@ Exit code:
   0   SIGTERM or SIGINT ended it
   2   the command line is wrong
   70  the address of --listen cannot be used`,
-		Args:              cobra.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := d.check(); err != nil {
 				return err

@@ -30,9 +30,8 @@ Exit code:
   0   SIGINT, SIGTERM or --count ended it
   2   the command line is wrong
   70  Redis failed before the lock was read, or the key is no lock`,
-		Example:           "  redlatch watch nightly-report\n  redlatch watch --json --count 1 nightly-report",
-		Args:              oneName,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  redlatch watch nightly-report\n  redlatch watch --json --count 1 nightly-report",
+		Args:    oneName,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return f.live(cmd, func(ctx context.Context, i *inspect.Inspector) error {
