@@ -34,19 +34,31 @@ func TestAVerbWaitsForItsServer(t *testing.T) {
 	for _, verb := range []string{"run", "wait"} {
 		server := redistest.Start(t)
 		server.Kill()
-		r := newRunning(t, server, "", "")
-		r.command.Args = append(r.command.Args[:4], verb, "-w", "60", "job")
-		if verb == "run" {
-			r.command.Args = append(r.command.Args, "--", "true")
-		}
-		r.start()
-		redistest.Eventually(t, 10*time.Second, func() bool {
-			text, _ := os.ReadFile(r.stderr)
-			return strings.Contains(string(text), "connection refused; trying again for ")
-		}, "it says that it waits")
-		server.Restart(t)
-		r.end(0, "trying again")
+		startWaiting(t, server, verb).untilServer(server, "connection refused; trying again for ")
 	}
+}
+
+// startWaiting starts a verb that waits for a lock.
+func startWaiting(t *testing.T, server *redistest.Server, verb string) *running {
+	t.Helper()
+	r := newRunning(t, server, "", "")
+	r.command.Args = append(r.command.Args[:4], verb, "-w", "60", "job")
+	if verb == "run" {
+		r.command.Args = append(r.command.Args, "--", "true")
+	}
+	r.start()
+	return r
+}
+
+// untilServer waits until it says that it waits for the server, and lets that come back.
+func (r *running) untilServer(server *redistest.Server, said string) {
+	r.t.Helper()
+	redistest.Eventually(r.t, 20*time.Second, func() bool {
+		text, _ := os.ReadFile(r.stderr)
+		return strings.Contains(string(text), said)
+	}, "it says that it waits")
+	server.Restart(r.t)
+	r.end(0, "trying again")
 }
 
 // Goal: a signal ends a verb that goes on, at once and with 0, also while it connects. Method: a server
@@ -101,20 +113,10 @@ func TestLongAVerbWaitsForItsServerAgain(t *testing.T) {
 	for _, verb := range []string{"run", "wait"} {
 		server := redistest.Start(t)
 		server.CLI(t, "HSET", "job", someOwner, "1")
-		r := newRunning(t, server, "", "")
-		r.command.Args = append(r.command.Args[:4], verb, "-w", "60", "job")
-		if verb == "run" {
-			r.command.Args = append(r.command.Args, "--", "true")
-		}
-		r.start()
+		r := startWaiting(t, server, verb)
 		redistest.Eventually(t, 10*time.Second, func() bool { return strings.Contains(server.CLI(t, "CLIENT", "LIST").(string), "cmd=evalsha") }, "it has asked for the lock")
 		server.Kill()
-		redistest.Eventually(t, 20*time.Second, func() bool {
-			text, _ := os.ReadFile(r.stderr)
-			return strings.Contains(string(text), "; trying again for ")
-		}, "it says that it waits")
-		server.Restart(t)
-		r.end(0, "trying again")
+		r.untilServer(server, "; trying again for ")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -18,54 +19,41 @@ import (
 // after the last renewal, SIGKILL after 3.5 s, and the lock ends after 4 s.
 const shortLease = "--lease-time 4s --kill-after 400ms "
 
-func TestLongAFrozenServer(t *testing.T) {
+// Goal: all are gone before the lock ends in Redis, however the server is lost. A limit that is far away is not the
+// cause.
+func TestLongAServerThatIsLost(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t)
-	r := startRunning(t, server, shortLease+"job", stubborn)
-	r.awaitStubborn()
-	expiry := awaitRenewal(t, server, "job")
-	server.Freeze()
-	r.goneBefore(expiry)
-	ended := time.Now()
-	r.end(exitLost, `redlatch: lock "job": Redis did not confirm the hold in time`, "the command was stopped", "Redis does not answer")
-	if took := time.Since(ended); took > 2*time.Second { // one question, and no release, which takes 3s
-		t.Errorf("redlatch ended %v after the command", took)
+	for what, lose := range map[string]func(*redistest.Server, *redistest.Proxy){
+		"frozen":  func(s *redistest.Server, _ *redistest.Proxy) { s.Freeze() },
+		"cut off": func(_ *redistest.Server, p *redistest.Proxy) { p.Blackhole(true) },
+		"dead":    func(s *redistest.Server, _ *redistest.Proxy) { s.Kill() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			proxy := redistest.NewProxy(t, server.Addr())
+			r := startRunning(t, server, shortLease+"--max-hold 1m --redis "+proxy.URL()+" job", proctest.Stubborn)
+			r.tree.AwaitStubborn()
+			expiry := awaitRenewal(t, server, "job")
+			lose(server, proxy)
+			r.goneBefore(expiry)
+			if what == "cut off" && server.PTTL(t, "job") <= 0 { // nobody else could have taken it so far
+				t.Error("the lock is free")
+			}
+			ended := time.Now()
+			r.end(exitLost, `redlatch: lock "job": Redis did not confirm the hold in time`, "the command was stopped", "Redis does not answer")
+			if took := time.Since(ended); took > 2*time.Second { // one question, and no release, which takes 3s
+				t.Errorf("redlatch ended %v after the command", took)
+			}
+		})
 	}
-}
-
-func TestLongAServerThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
-	r := startRunning(t, server, shortLease+"--redis "+proxy.URL()+" job", stubborn)
-	r.awaitStubborn()
-	expiry := awaitRenewal(t, server, "job")
-	proxy.Blackhole(true)
-	r.goneBefore(expiry)
-	// Redis itself can be asked here: nobody else could have taken the lock so far.
-	if left := server.PTTL(t, "job"); left <= 0 {
-		t.Errorf("the lock had %v left when all were gone", left)
-	}
-	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
-}
-
-// A limit that is far away is not the cause.
-func TestLongAServerThatDies(t *testing.T) {
-	t.Parallel()
-	server := redistest.Start(t)
-	r := startRunning(t, server, shortLease+"--max-hold 1m job", stubborn)
-	r.awaitStubborn()
-	expiry := awaitRenewal(t, server, "job")
-	server.Kill()
-	r.goneBefore(expiry)
-	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
 }
 
 func TestAServerThatRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, shortLease+"job", stubborn)
-	r.awaitStubborn()
+	r := startRunning(t, server, shortLease+"job", proctest.Stubborn)
+	r.tree.AwaitStubborn()
 	expiry := awaitRenewal(t, server, "job")
 	server.Restart(t)
 	r.goneBefore(expiry)
@@ -103,8 +91,8 @@ func TestALockThatIsForcedOpen(t *testing.T) {
 				info := server.CLI(t, "INFO", "server").(string)
 				return !strings.Contains(info, "uptime_in_seconds:0") && !strings.Contains(info, "uptime_in_seconds:1\r")
 			}, "the server has been up for longer than the lock is held")
-			r := startRunning(t, server, flags+"job", stubborn)
-			r.awaitStubborn()
+			r := startRunning(t, server, flags+"job", proctest.Stubborn)
+			r.tree.AwaitStubborn()
 			server.CLI(t, "DEL", "job")
 			server.CLI(t, "HSET", "job", "00000000-0000-4000-8000-000000000000:7", "1")
 			forced := time.Now()
@@ -188,8 +176,8 @@ func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
 func TestLongACommandIsStoppedWhileItsRedlatchIsPaused(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, shortLease+"job", stubborn)
-	r.awaitStubborn()
+	r := startRunning(t, server, shortLease+"job", proctest.Stubborn)
+	r.tree.AwaitStubborn()
 	stop := watched(t, server, "job")
 	r.command.Process.Signal(redistest.SIGSTOP)
 	gone := r.tree.AwaitGone(10 * time.Second)

@@ -91,22 +91,6 @@ func (r *running) end(code int, texts ...string) {
 	}
 }
 
-// stubborn is a script that leaves nothing undone to survive: three processes that ignore
-// every signal that can be ignored, one in a session of its own.
-const stubborn = `
-trap '' TERM INT HUP QUIT USR1 USR2
-sh -c 'echo grandchild $$ >&9; while :; do sleep 1; done' &
-setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
-echo leader $$ >&9
-while :; do sleep 1; done`
-
-func (r *running) awaitStubborn() {
-	r.t.Helper()
-	for _, name := range []string{"leader", "grandchild", "apart"} {
-		r.tree.Await(name)
-	}
-}
-
 // awaitRenewal waits until a lock has just been renewed, and returns the moment before
 // which it does not end in Redis.
 func awaitRenewal(t *testing.T, server *redistest.Server, lock string) (expiry time.Time) {

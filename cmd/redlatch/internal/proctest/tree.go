@@ -148,3 +148,20 @@ func (tree *Tree) kill() {
 		}
 	}
 }
+
+// Stubborn is a script that leaves nothing undone to survive: three processes that ignore
+// every signal that can be ignored, one in a session of its own.
+const Stubborn = `
+trap '' TERM INT HUP QUIT USR1 USR2
+sh -c 'echo grandchild $$ >&9; while :; do sleep 1; done' &
+setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
+echo leader $$ >&9
+while :; do sleep 1; done`
+
+// AwaitStubborn waits until all processes of Stubborn run.
+func (tree *Tree) AwaitStubborn() {
+	tree.t.Helper()
+	for _, name := range []string{"leader", "grandchild", "apart"} {
+		tree.Await(name)
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 )
 
 // asHeadless makes the test binary a process that goes on with other threads than its first.
@@ -88,8 +90,8 @@ func (s *supervised) goneAlready() {
 // more, so it cannot find the process in a session of its own. The holder can.
 func TestASwitchThatMayOpenNoFileLeavesNobody(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, stubborn)
-	s.awaitStubborn()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, proctest.Stubborn)
+	s.tree.AwaitStubborn()
 	none := unix.Rlimit{Cur: 3, Max: 3}
 	if err := unix.Prlimit(parentOf(t, s.tree.Pid("leader")), unix.RLIMIT_NOFILE, &none, nil); err != nil {
 		t.Fatal(err)

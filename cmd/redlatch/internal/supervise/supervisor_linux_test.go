@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -47,9 +48,9 @@ func TestLongAPauseIsTheReasonAlsoIfTheHoldIsConfirmedAfterwards(t *testing.T) {
 // A shell that becomes the supervisor by exec leaves it the children that it had.
 func TestChildrenThatWereThereBeforeAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, stubborn,
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, proctest.Stubborn,
 		"sh", "-c", `sh -c 'exec sleep 1000' & echo $! >stranger; exec "$0" "$@"`)
-	s.awaitStubborn()
+	s.tree.AwaitStubborn()
 	stranger, err := strconv.Atoi(strings.TrimSpace(readFile(t, s.command.Dir+"/stranger")))
 	if err != nil {
 		t.Fatal(err)

@@ -11,29 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// stubborn is a script that leaves nothing undone to survive: three processes that ignore
-// every signal that can be ignored, one in a session of its own.
-const stubborn = `
-trap '' TERM INT HUP QUIT USR1 USR2
-sh -c 'echo grandchild $$ >&9; while :; do sleep 1; done' &
-setsid sh -c 'echo apart $$ >&9; while :; do sleep 1; done' &
-echo leader $$ >&9
-while :; do sleep 1; done`
-
-func (s *supervised) awaitStubborn() {
-	s.t.Helper()
-	for _, name := range []string{"leader", "grandchild", "apart"} {
-		s.tree.Await(name)
-	}
-}
-
 func TestEverythingIsGoneBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 10 * time.Second, KillAfter: 300 * time.Millisecond}, stubborn)
-	s.awaitStubborn()
+	s := supervise(t, Limits{Lease: 10 * time.Second, KillAfter: 300 * time.Millisecond}, proctest.Stubborn)
+	s.tree.AwaitStubborn()
 	deadline := s.tell("deadline 2s").Add(2 * time.Second) // SIGKILL after 1 s
 	if gone := s.tree.AwaitGone(10 * time.Second); !gone.Before(deadline) || gone.Before(deadline.Add(-1100*time.Millisecond)) {
 		t.Errorf("all were gone %v before the deadline", deadline.Sub(gone))
@@ -92,8 +77,8 @@ func TestALossStopsTheCommandAtOnce(t *testing.T) {
 
 func TestALossKillsWhatDoesNotEndWithinTwoSeconds(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, stubborn)
-	s.awaitStubborn()
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 10 * time.Second}, proctest.Stubborn)
+	s.tree.AwaitStubborn()
 	lost := s.tell("lost")
 	if took := s.tree.AwaitGone(10 * time.Second).Sub(lost); took < 1900*time.Millisecond || took > 3500*time.Millisecond {
 		t.Errorf("it took %v", took)
