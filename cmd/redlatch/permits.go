@@ -86,17 +86,24 @@ func permitTable(all []inspect.Counter, shown func(name string) string) string {
 	return aligned(rows)
 }
 
+// countOf is the number of a semaphore or a latch.
+func countOf(c inspect.Counter) string {
+	if c.Kind == inspect.KindPermits {
+		return fmt.Sprintf("%d of %d permits available", c.Available, c.Size())
+	}
+	return strconv.Itoa(c.Available)
+}
+
 // everythingOf is a semaphore or a latch in words, a line for each thing.
 func everythingOf(c inspect.Counter) string {
 	var text strings.Builder
 	add := func(title, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-9s %s\n", title, fmt.Sprintf(format, args...))
 	}
+	fmt.Fprintf(&text, "%s: %s\n", protocol.Show(c.Name), countOf(c))
 	if c.Kind == inspect.KindCounter {
-		fmt.Fprintf(&text, "%s: %d\n", protocol.Show(c.Name), c.Available)
 		add("kind", "counter: the available permits of a semaphore, or the count of a latch")
 	} else {
-		fmt.Fprintf(&text, "%s: %d of %d permits available\n", protocol.Show(c.Name), c.Available, c.Size())
 		add("kind", "permits")
 	}
 	for _, p := range c.Permits {
