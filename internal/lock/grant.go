@@ -124,9 +124,9 @@ func (g *Grant) counts() (n script.Counts) {
 	return n
 }
 
-// add makes one more hold of a grant that Redis confirmed. It returns nil if the grant has ended meanwhile, if another
-// one of this process holds the lock, or if a release may have taken back what Redis confirmed. The hold is in the renewal engine before anybody else knows of
-// it.
+// add makes one more hold of a grant that Redis confirmed. The hold is in the renewal engine before anybody else
+// knows of it. add returns nil if the grant has ended meanwhile, if another one of this process holds the lock, or
+// if a release may have taken back what Redis confirmed.
 func (g *Grant) add(a acquisition, token int64) *Hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,8 +15,8 @@
 --   error NOTLOCK    the key is no counter; nothing changed
 --   error WRONGTYPE  the key is no string; nothing changed
 --
--- If the counter is gone, so are its permits. A repeated request is answered with 0. Announces by ARGV[4] on ARGV[3] how many are available
--- when permits were put back.
+-- If the counter is gone, so are its permits. A repeated request is answered with 0. When permits were put back,
+-- the script announces by ARGV[4] on ARGV[3] how many are available.
 --
 -- Redisson has no such thing.
 
