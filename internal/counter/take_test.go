@@ -165,19 +165,6 @@ func TestACancellationKnowsWhetherNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A cancellation has its source with it. A server that was restarted would need a second request for
-// that, for which there may be no time.
-func TestACancellationIsOneCommand(t *testing.T) {
-	t.Parallel()
-	story(t, func(s *stage) {
-		job := s.mine.Semaphore("job")
-		sent := s.then(arrives)
-		if undone := <-job.undone(job.begin("job")); !undone || sent.Load() != 1 {
-			t.Errorf("undone is %v after %d commands, want one", undone, sent.Load())
-		}
-	})
-}
-
 // A cancellation that nobody answers ends with the manager, or when the record of its request may have
 // expired.
 func TestACancellationWithoutAnAnswerEnds(t *testing.T) {

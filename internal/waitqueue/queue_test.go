@@ -1,64 +1,10 @@
 package waitqueue_test
 
 import (
-	"context"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-func TestOnlyTheFrontOfAQueueMayTry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
-		a, b, c := h.Join(channel, 1, false), h.Join(channel, 2, false), h.Join(channel, 3, false)
-		for i, w := range []interface{ Woken() <-chan struct{} }{b, c} {
-			select {
-			case <-w.Woken():
-				t.Errorf("waiter %d was woken though it stands behind", i+1)
-			default:
-			}
-		}
-		if step := b.Next(time.Now()); step.Try || step.Front || step.Result != nil {
-			t.Errorf("the second has the step %+v", step)
-		}
-		if step := a.Next(time.Now()); !step.Try || !step.Front {
-			t.Errorf("the first has the step %+v", step)
-		}
-		if step := a.Next(time.Now()); step.Try {
-			t.Error("the first is to try while it tries")
-		}
-		if h.Waiting() != 3 || !h.MustWait(context.Background(), channel) || h.MustWait(context.Background(), "another") {
-			t.Errorf("%d wait, with waiters: %v and %v", h.Waiting(), h.MustWait(context.Background(), channel), h.MustWait(context.Background(), "another"))
-		}
-	})
-}
-
-func TestWhoLeavesFromTheMiddleHoldsNobodyUp(t *testing.T) {
-	t.Parallel()
-	for leaver := range 4 {
-		t.Run(fmt.Sprint(leaver), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h, _ := open(t)
-				ws := asleep(t, h, 4)
-				ws[leaver].Leave()
-				ws[leaver].Leave()
-				if h.Waiting() != 3 {
-					t.Errorf("%d wait after one of 4 left twice", h.Waiting())
-				}
-				for i, w := range ws {
-					if i == leaver {
-						continue
-					}
-					h.Released(channel, false, 0, 0)
-					tried(t, w, far())
-					w.Leave()
-				}
-			})
-		})
-	}
-}
 
 func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
 	t.Parallel()
