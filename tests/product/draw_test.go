@@ -97,7 +97,7 @@ func draw(random *rand.Rand, u scale) setting {
 		}
 		s.Pool = append(s.Pool, set)
 	}
-	if s.Dense && random.IntN(2) == 0 { // a crowd that asks for one thing
+	if s.Dense && !u.real && random.IntN(2) == 0 { // a crowd that asks for one thing
 		only := redistest.Pick(random, random.IntN(optionCount), cohort)
 		s.Pool, s.Owners = [][]option{{{only, s.time(random, only)}}}, []string{""}
 		if only == cohort {
