@@ -18,7 +18,7 @@ SOAK_LIMIT ?= 8h
 
 # What one go command tests: the modules of go.work. Those that stand alone have large libraries.
 # The go command begins with the first. What takes longest comes first, so that it is not left over at the end.
-WORK  := ./tests/... ./cmd/redlatch/... ./driver/goredis/... ./robustness/... ./... \
+WORK  := ./tests/... ./cmd/redlatch/... ./driver/goredis/... ./robustness/... ./watchdog ./schedule ./... \
 	./redlatchotel/... ./redlatchprom/... ./schedule/gocron/...
 ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
