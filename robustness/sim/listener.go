@@ -32,7 +32,7 @@ func (l *link) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		})
 	})[0]
 	if r.Err != nil {
-		l.post(l.name+" does not listen", heard.close)
+		l.process.say(l.name+" does not listen", heard.close)
 		return nil, r.Err
 	}
 	return heard, nil

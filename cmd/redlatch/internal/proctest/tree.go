@@ -41,7 +41,7 @@ func NewTree(t testing.TB) *Tree {
 			return
 		}
 		tree.kill()
-		if !tree.released(5 * time.Second) {
+		if !tree.released(30 * time.Second) {
 			t.Errorf("somebody is left over; they said %q", tree.Said())
 		}
 	})
