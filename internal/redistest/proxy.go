@@ -3,8 +3,10 @@ package redistest
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -142,6 +144,15 @@ func (p *Proxy) Refuse(t testing.TB, on bool) {
 	switch {
 	case on:
 		p.unlisten()
+		// A child between fork and exec has a copy of the listener, for which the
+		// kernel accepts.
+		for refused := false; !refused && t.Context().Err() == nil; {
+			conn, err := net.Dial("tcp", p.address)
+			if err == nil {
+				conn.Close()
+			}
+			refused = errors.Is(err, syscall.ECONNREFUSED)
+		}
 	case p.listener == nil:
 		listener, err := net.Listen("tcp", p.address)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -176,6 +178,35 @@ func TestProxyDelaysRequests(t *testing.T) {
 	}
 	proxy.Delay(time.Hour)
 	send(t, conn, ping) // the end of the test must not wait for it
+}
+
+// A child between fork and exec has copies of the process's sockets.
+func TestProxyRefusesBesideForks(t *testing.T) {
+	t.Parallel()
+	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
+	var forks sync.WaitGroup
+	defer forks.Wait()
+	over := make(chan struct{})
+	defer close(over)
+	for range 2 {
+		forks.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					exec.Command("true").Run()
+				}
+			}
+		})
+	}
+	for range 200 {
+		proxy.Refuse(t, true)
+		if _, err := net.Dial("tcp", proxy.Addr()); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Fatalf("error %v, want a refusal", err)
+		}
+		proxy.Refuse(t, false)
+	}
 }
 
 func TestProxyRefusesNewConnections(t *testing.T) {
