@@ -49,14 +49,14 @@ func (b *base) open(now time.Time) bool {
 }
 
 // begin begins a turn.
-func (b *base) begin(t *turn) {
+func (b *base) begin(t *turn, now time.Time) {
 	t.base, t.place = b, len(b.turns)
 	var token int64
 	if b.fenced {
 		token = b.first + b.used
 		b.used++
 	}
-	t.Granted(token)
+	t.Granted(token, now)
 	b.turns = append(b.turns, t)
 }
 

@@ -94,7 +94,6 @@ type entry int
 
 const (
 	again   entry = iota // the cohort is dead, and there is another one
-	binds                // it asks or waits, so it has to bind its context before
 	in                   // the turn is held
 	asks                 // it asks for a base
 	waits                // it stands in line
@@ -103,9 +102,8 @@ const (
 	alone                // it does not wait, and asks Redis without the cohort
 )
 
-// enter lets a turn in at once, makes it ask for a base, or puts it in line if it waits. For the latter its context
-// must be bound.
-func (c *cohort) enter(t *turn, wait, bound bool) entry {
+// enter lets a turn in at once, makes it ask for a base, or puts it in line if it waits.
+func (c *cohort) enter(t *turn, wait bool) entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch first := len(c.line) == 0 && !c.asking; {
@@ -113,8 +111,6 @@ func (c *cohort) enter(t *turn, wait, bound bool) entry {
 		return again
 	case first && c.letIn(t):
 		return in
-	case !bound && (wait || first && c.mayAsk()):
-		return binds
 	case first && c.mayAsk():
 		c.ask(t)
 		return asks
@@ -141,7 +137,7 @@ func (c *cohort) letIn(t *turn) bool {
 	if !c.base.open(now) {
 		return false
 	}
-	c.base.begin(t)
+	c.base.begin(t, now)
 	return true
 }
 
@@ -230,9 +226,10 @@ func (c *cohort) asked(t *turn, b *base) {
 	c.asking = false
 	if b != nil && b.hold.Join(b) == nil {
 		c.base = b
-		b.begin(t)
+		now := time.Now()
+		b.begin(t, now)
 		for c.key.read && len(c.line) > 0 { // however long the answer took
-			b.begin(c.line[0])
+			b.begin(c.line[0], now)
 			signal.Send(c.next().told)
 		}
 	}

@@ -37,8 +37,13 @@ func (s *Set) Acquire(ctx context.Context, r *lock.Ref, opts *lock.Options, stay
 	if r.Manager().Owned(ctx) {
 		return nil, &lockerr.ConfigError{Field: "WithCohort", Reason: "its hold serves one goroutine after another: it cannot be combined with Client.WithOwner"}
 	}
-	c := call{caller: ctx, ctx: ctx, limited: ctx, ref: r, opts: opts, began: began}
-	defer c.unbind()
+	bound, end := pause.Bound(ctx)
+	defer end()
+	limited, cancel := opts.Limit(bound)
+	if cancel != nil {
+		defer cancel()
+	}
+	c := call{caller: ctx, ctx: bound, limited: limited, ref: r, opts: opts, began: began}
 	h, err := c.acquire(s, stay)
 	if err == errAlone {
 		return r.Acquire(ctx, opts)
@@ -53,28 +58,11 @@ var errAlone = errors.New("the caller asks Redis itself, once")
 // call is one acquisition.
 type call struct {
 	caller  context.Context
-	ctx     context.Context    // the caller's, or a child that runs no code of the caller, for who waits or asks
-	limited context.Context    // the same, until the wait is over
-	end     context.CancelFunc // of the child, and of what limits it; nil if there is none
-	cancel  context.CancelFunc
+	ctx     context.Context // the caller's, or a child that runs no code of the caller: others may have to wait for it
+	limited context.Context // the same, until the wait is over
 	ref     *lock.Ref
 	opts    *lock.Options
 	began   time.Time
-}
-
-// bind makes the contexts of a call for which others of the cohort may have to wait.
-func (c *call) bind() {
-	c.ctx, c.end = pause.Bound(c.caller)
-	c.limited, c.cancel = c.opts.Limit(c.ctx)
-}
-
-func (c *call) unbind() {
-	if c.cancel != nil {
-		c.cancel()
-	}
-	if c.end != nil {
-		c.end()
-	}
 }
 
 // acquire waits for a turn. If the turn ends before its caller has it, acquire waits for another one.
@@ -106,12 +94,7 @@ func (c *call) mayBegin() error {
 
 // take takes the turn. It returns nil and no error if the caller has to take another one.
 func (c *call) take(t *turn) (*lock.Hold, error) {
-	entered := t.cohort.enter(t, c.opts.Wait != 0, c.end != nil)
-	if entered == binds {
-		c.bind()
-		entered = t.cohort.enter(t, c.opts.Wait != 0, true)
-	}
-	switch entered {
+	switch t.cohort.enter(t, c.opts.Wait != 0) {
 	case looks:
 		select {
 		case <-t.looked:

@@ -41,7 +41,7 @@ type Whole interface {
 func (h *Hold) Init(b Backend, parent context.Context) { h.backend, h.parent = b, parent }
 
 // Granted notes that such a hold is held from now on, with a token or 0.
-func (h *Hold) Granted(token int64) { h.since, h.token = time.Now(), token }
+func (h *Hold) Granted(token int64, now time.Time) { h.since, h.token = now, token }
 
 // begin takes note that the caller has the hold. Only from here on MinHold counts.
 func (h *Hold) begin(opts *Options) {
