@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,11 +194,10 @@ func TestACancelledAcquisitionTakesNothing(t *testing.T) {
 			ctx, sem := s.Limited(), s.Client.Semaphore("job")
 			check.Must(sem.TrySetPermits(ctx, 5))
 			check.Must(sem.TryAcquire(ctx, 1))
-			net := s.Tap()
-			var lost atomic.Bool
-			lost.Store(true)
-			net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-				if !lost.Load() {
+			leaving, leave := context.WithTimeout(ctx, time.Second)
+			defer leave()
+			s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				if leaving.Err() != nil {
 					return send(commands...)
 				}
 				if what == stage.AnswerLost {
@@ -207,9 +205,6 @@ func TestACancelledAcquisitionTakesNothing(t *testing.T) {
 				}
 				return stage.FailAll(commands, stage.ErrCut)
 			})
-			leaving, leave := context.WithTimeout(ctx, time.Second)
-			defer leave()
-			time.AfterFunc(time.Second-time.Millisecond, func() { lost.Store(false) })
 			if err := sem.Acquire(leaving, 2); !errors.Is(err, redlatch.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%d: %v", what, err)
 			}
