@@ -100,17 +100,26 @@ type Stats struct {
 
 // Stats returns a snapshot. It does not touch Redis.
 func (c *Client) Stats() Stats {
-	s := Stats(c.locks.Stats())
-	s.Waiters += c.cohorts.Waiting()
+	m, counts := c.locks, c.locks.Engine().Counts()
+	s := Stats{
+		Holds:          m.Engine().Len(),
+		Waiters:        m.Queues().Waiting() + c.cohorts.Waiting(),
+		Subscriptions:  m.Queues().Subscribed(),
+		Renewals:       counts.Renewals,
+		LateRenewals:   counts.Late,
+		FailedRenewals: counts.Failures,
+		Losses:         m.Losses(),
+		Rescued:        counts.Rescued,
+	}
+	s.Protected, s.Watchdogs = m.Protected()
+	select {
+	case <-m.Closed():
+		s.Closed = true
+	default:
+	}
 	return s
 }
 
 // OldestHolds is for how long the oldest hold of each kind has been held. A kind without holds is not in it. It does
 // not touch Redis.
-func (c *Client) OldestHolds() map[LockKind]time.Duration {
-	ages := make(map[LockKind]time.Duration)
-	for kind, age := range c.locks.OldestHolds() {
-		ages[LockKind(kind)] = age
-	}
-	return ages
-}
+func (c *Client) OldestHolds() map[LockKind]time.Duration { return c.locks.OldestHolds() }

@@ -300,7 +300,7 @@ func (c Config) settings(id string, d driver.Driver) lock.Settings {
 		Logger:         c.Logger,
 	}
 	if c.Observer != nil {
-		s.Observe = observe(c.Observer)
+		s.Observe = func(ctx context.Context, e lock.Event) { c.Observer.Observe(ctx, Event(e)) }
 	}
 	return s
 }

@@ -49,8 +49,8 @@ type Event struct {
 	Err error
 }
 
-// EventKind is what happened. Later versions may have more.
-type EventKind string
+// EventKind is what happened, as a string. Later versions may have more.
+type EventKind = lock.EventKind
 
 // The events. EventLost, EventClosed and EventRenewed are reported once for each owner of a lock,
 // whatever its number of holds. The others are reported once for each acquisition.
@@ -65,8 +65,8 @@ const (
 	EventForced      EventKind = lock.EventForced      // "forced": ForceUnlock of this client freed it
 )
 
-// LockKind is the kind of a lock, or the side of a read-write lock.
-type LockKind string
+// LockKind is the kind of a lock, or the side of a read-write lock, as a string.
+type LockKind = lock.LockKind
 
 // The kinds. A Multi and a Quorum have no kind: each of their members has one.
 const (
@@ -78,8 +78,8 @@ const (
 	KindPermit LockKind = lock.KindPermit // "permit": of a PermitSemaphore
 )
 
-// Loss is why a hold was lost.
-type Loss string
+// Loss is why a hold was lost, as a string.
+type Loss = lock.Loss
 
 // The reasons.
 const (
@@ -108,14 +108,4 @@ func (all observers) Observe(ctx context.Context, e Event) {
 	}
 	defer all[1:].Observe(ctx, e)
 	all[0].Observe(ctx, e)
-}
-
-// observe tells an observer.
-func observe(o Observer) func(context.Context, lock.Event) {
-	return func(ctx context.Context, e lock.Event) {
-		o.Observe(ctx, Event{
-			Kind: EventKind(e.Kind), Lock: e.Lock, LockKind: LockKind(e.LockKind), Owner: e.Owner,
-			Holder: e.Holder, Since: e.Since, Took: e.Took, Left: e.Left, Late: e.Late, Loss: Loss(e.Loss), Err: e.Err,
-		})
-	}
 }

@@ -12,48 +12,51 @@ import (
 
 // Event is one thing that happened to a lock. See redlatch.Event.
 type Event struct {
-	Kind, Lock, LockKind, Owner string
+	Kind     EventKind
+	Lock     string
+	LockKind LockKind
+	Owner    string
 
 	Holder string
 	Since  time.Time
 	Took   time.Duration
 	Left   time.Duration
 	Late   bool
-	Loss   string
+	Loss   Loss
 	Err    error
 }
 
-// The kinds of events.
-const (
-	EventAcquired    = "acquired"
-	EventNotAcquired = "not acquired"
-	EventReleased    = "released"
-	EventDetached    = "detached"
-	EventClosed      = "closed"
-	EventLost        = "lost"
-	EventRenewed     = "renewed"
-	EventForced      = "forced"
+// What package redlatch shows to users, with doc comments of its own.
+type (
+	EventKind string
+	LockKind  string
+	Loss      string
 )
 
-// The kinds of locks.
+// The kinds of events and locks, and why a hold was lost.
 const (
-	KindMutex = "mutex"
-	KindFair  = "fair"
-	KindRead  = "read"
-	KindWrite = "write"
+	EventAcquired    EventKind = "acquired"
+	EventNotAcquired EventKind = "not acquired"
+	EventReleased    EventKind = "released"
+	EventDetached    EventKind = "detached"
+	EventClosed      EventKind = "closed"
+	EventLost        EventKind = "lost"
+	EventRenewed     EventKind = "renewed"
+	EventForced      EventKind = "forced"
 
-	KindPermit = "permit"
-)
+	KindMutex  LockKind = "mutex"
+	KindFair   LockKind = "fair"
+	KindRead   LockKind = "read"
+	KindWrite  LockKind = "write"
+	KindPermit LockKind = "permit"
 
-// Why a hold was lost.
-const (
-	LossExpired = "expired"
-	LossEnded   = "ended"
-	LossGone    = "gone"
+	LossExpired Loss = "expired"
+	LossEnded   Loss = "ended"
+	LossGone    Loss = "gone"
 )
 
 // kind is the kind of the lock.
-func (r *Ref) kind() string {
+func (r *Ref) kind() LockKind {
 	switch {
 	case r.permits:
 		return KindPermit
@@ -68,10 +71,10 @@ func (r *Ref) kind() string {
 }
 
 // event is an event of a lock.
-func (r *Ref) event(kind string) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.kind()} }
+func (r *Ref) event(kind EventKind) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.kind()} }
 
 // event is an event of a hold.
-func (h *Hold) event(r *Ref, kind string) Event {
+func (h *Hold) event(r *Ref, kind EventKind) Event {
 	e := r.event(kind)
 	e.Owner, e.Since, e.Took = h.Owner(), h.since, time.Since(h.since)
 	if h.read {
@@ -114,7 +117,7 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 }
 
 // TellEnd tells of the end of a hold that was held until then, which its backend does not tell.
-func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind string, err error) {
+func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind EventKind, err error) {
 	if r.manager.settings.Observe == nil {
 		return
 	}
@@ -147,7 +150,7 @@ func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer)
 }
 
 // loss says why a hold is lost whose lease was renewed by that term.
-func loss(term renew.Term, why error) string {
+func loss(term renew.Term, why error) Loss {
 	switch {
 	case !errors.Is(why, renew.ErrExpired):
 		return LossGone

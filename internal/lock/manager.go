@@ -154,7 +154,7 @@ func (m *Manager) PollCap() time.Duration { return m.settings.PollCap }
 // RenewInterval is the renewal interval of a lease.
 func (m *Manager) RenewInterval(lease time.Duration) time.Duration { return m.settings.every(lease) }
 
-// Engine renews the grants. It is for tests that hold it up.
+// Engine renews the grants.
 func (m *Manager) Engine() *renew.Engine { return m.engine }
 
 // Key is the key of a name.
@@ -219,48 +219,12 @@ func (m *Manager) Leave() { m.life.Leave() }
 // waiting.
 func (m *Manager) Go(work func()) { m.life.Go(work) }
 
-// Stats counts what a manager has done and does. See redlatch.Stats.
-type Stats struct {
-	Holds          int
-	Protected      int
-	Waiters        int
-	Subscriptions  int
-	Renewals       int64
-	LateRenewals   int64
-	FailedRenewals int64
-	Losses         int64
-	Rescued        int64
-	Watchdogs      int
-	Closed         bool
-}
-
-// Stats returns a snapshot. It does not touch Redis.
-func (m *Manager) Stats() Stats {
-	counts := m.engine.Counts()
-	stats := Stats{
-		Holds:          m.engine.Len(),
-		Waiters:        m.queues.Waiting(),
-		Subscriptions:  m.queues.Subscribed(),
-		Renewals:       counts.Renewals,
-		LateRenewals:   counts.Late,
-		FailedRenewals: counts.Failures,
-		Losses:         m.losses.Load(),
-		Rescued:        counts.Rescued,
-	}
-	if m.session != nil {
-		stats.Watchdogs, stats.Protected = m.session.Watchdogs(), m.protected()
-	}
-	select {
-	case <-m.life.Closed:
-		stats.Closed = true
-	default:
-	}
-	return stats
-}
+// Losses is how many grants were lost so far.
+func (m *Manager) Losses() int64 { return m.losses.Load() }
 
 // OldestHolds is how long the oldest hold of each kind is held by now. A kind without holds is left out.
-func (m *Manager) OldestHolds() map[string]time.Duration {
-	ages, now := make(map[string]time.Duration), time.Now()
+func (m *Manager) OldestHolds() map[LockKind]time.Duration {
+	ages, now := make(map[LockKind]time.Duration), time.Now()
 	for _, item := range m.engine.Items() {
 		g := item.Subject.(*Grant)
 		g.mu.Lock()
@@ -273,14 +237,17 @@ func (m *Manager) OldestHolds() map[string]time.Duration {
 	return ages
 }
 
-// protected is how many grants the session has entered.
-func (m *Manager) protected() (n int) {
+// Protected is how many grants the session has entered, and how many watchdogs there are for them.
+func (m *Manager) Protected() (grants, watchdogs int) {
+	if m.session == nil {
+		return 0, 0
+	}
 	for _, item := range m.engine.Items() {
 		if item.Term().Every > 0 && !item.Subject.(*Grant).ref.permits {
-			n++
+			grants++
 		}
 	}
-	return n
+	return grants, m.session.Watchdogs()
 }
 
 // every is the renewal interval of a lease, in the proportion of the settings.

@@ -457,7 +457,7 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 				}
 				l.leave()
 				for _, at := range s.sites {
-					if n := at.Locks.Stats().Waiters; n > 0 {
+					if n := at.Locks.Queues().Waiting(); n > 0 {
 						t.Errorf("%d waiters are left on %s", n, at.Address)
 					}
 				}
