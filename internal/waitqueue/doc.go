@@ -36,7 +36,8 @@
 //   - The streak is the releases of this process from the end of an offer to the next offer.
 //   - The quota is the number of releases after which a streak is over.
 //   - The share of the others is the number of releases of each of them during an offer.
-//   - The patience is how long the waiters hold back while nothing is heard of the others.
+//   - The patience is how long the waiters hold back while nothing is heard of the others: 20 ms.
+//     After their first release it is two round trips, 1 ms at least: they are awake.
 //
 // An offer is due if other processes listen, and if the streak has reached the quota or its
 // longest time. The longest time is 10 ms, or eight round trips if these take longer. Other
@@ -62,12 +63,10 @@
 //   - The quota becomes twice the share of the others, between 2 and 16. A process that
 //     releases the lock after one critical section gets one section in three. Two processes
 //     of this library soon give each other 16.
-//   - The patience begins with two round trips, from 1 ms to 10 ms. It doubles up to 20 ms if
-//     nobody took the lock. It shrinks by a sixteenth if somebody did.
-//   - Offers become rare if nobody takes the lock with the longest patience. The pause before
-//     the next one grows from 200 ms to 1 s, until the number of listeners changes. In between
-//     there are short offers of two round trips, for fast processes. They take one part in
-//     fifty of the time.
+//   - Offers become rare if nobody takes the lock. The pause before the next one grows from
+//     20 ms to 1 s, until somebody takes the lock or more processes listen. In between there are
+//     short offers of two round trips, for fast processes. They take one part in fifty of the
+//     time.
 //
 // A queue whose channel was not subscribed when the offer began learns nothing from silence.
 //
@@ -98,8 +97,8 @@
 //
 // Processes that poll are heard by nobody. So while the contender polls, an offer is due after each
 // of its longest pauses, and the waiters hold back for another one. Each process with the same pauses
-// or shorter ones has asked by then. If nobody took the lock, the time until the next offer doubles, up
-// to eight longest pauses. A contender whose wait ends before an offer asks shortly before that.
+// or shorter ones has asked by then. If nobody took the lock, the next offer comes after eight longest
+// pauses. A contender whose wait ends before an offer asks shortly before that.
 //
 // Readers hold a lock together. When a reader of a batch is let in, refused waiters in front of
 // it try again at once (Complete).

@@ -1,6 +1,9 @@
 package waitqueue
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // offers decides when a queue offers the lock to other processes, and for how long the waiters
 // of this process hold back. The package comment defines the terms. The hub's mutex guards it.
@@ -15,12 +18,11 @@ type offers struct {
 	// What earlier offers taught.
 	share    int           // releases of each of the others between two streaks of this process
 	quota    int           // a streak of this length is over; zero is maxStreak
-	patience time.Duration // how long others need to come
-	rest     time.Duration // the pause after an offer that nobody takes
 	next     time.Time     // no long offer begins before this
-	short    time.Time     // no short offer begins before this; it lasts for the least patience
-	pollRest time.Duration // rest, after an offer to those who poll
-	polledAt time.Time     // when the last offer to them ended, or when the first of this process polled
+	rest     time.Duration // the pause after the next long offer that nobody takes
+	short    time.Time     // no short offer begins before this
+	ignored  bool          // nobody took the last offer to those who poll
+	polledAt time.Time     // when that ended, or when the first of this process polled
 
 	// The last offer.
 	open      bool      // until the lock is granted to this process again
@@ -43,17 +45,13 @@ const (
 	maxStreakTime  = 10 * time.Millisecond
 	maxStreakTrips = 8
 
-	// minPatience to maxPatience is how long the waiters of this process hold back.
-	minPatience  = time.Millisecond
-	maxPatience  = 20 * time.Millisecond
-	slowPatience = 10 * time.Millisecond // the most that it begins with
-	// minRest to maxRest is the pause between long offers that nobody takes. In between there are
-	// short offers, with pauses of shortPause times their length.
-	minRest    = 200 * time.Millisecond
-	maxRest    = time.Second
-	shortPause = 50
-	// maxPollRest is the longest pause between offers to processes that poll, if nobody takes
-	// them, in lengths of such an offer.
+	// patience is how long the waiters of this process hold back while nothing is heard of others.
+	patience = 20 * time.Millisecond
+	// maxRest is the longest pause between long offers that nobody takes. In between there are short
+	// ones, with pauses of shortRest times their length.
+	maxRest   = time.Second
+	shortRest = 50
+	// maxPollRest is the same for processes that poll, in lengths of such an offer.
 	maxPollRest = 8
 	// answerTime is how long the waiters hold back at most for the reply to the release.
 	answerTime = 100 * time.Millisecond
@@ -78,20 +76,17 @@ func (o *offers) due(now time.Time) bool {
 	if o.others == 0 || now.Before(o.next) && now.Before(o.short) {
 		return false
 	}
-	quota := o.quota
-	if quota == 0 {
-		quota = maxStreak
-	}
-	return o.streak >= quota || now.Sub(o.began) >= max(maxStreakTime, maxStreakTrips*o.trip)
+	return o.streak >= cmp.Or(o.quota, maxStreak) || now.Sub(o.began) >= max(maxStreakTime, maxStreakTrips*o.trip)
 }
 
 // duePolled says that the lock is to be offered to processes that poll. Nobody knows whether there
 // are any.
 func (o *offers) duePolled(now time.Time) bool {
-	if o.pause == 0 {
-		return false
+	rest := o.pause
+	if o.ignored {
+		rest *= maxPollRest
 	}
-	return now.Sub(o.polledAt) >= min(max(o.pollRest, o.pause), maxPollRest*o.pause)
+	return o.pause > 0 && now.Sub(o.polledAt) >= rest
 }
 
 // polls notes that the contender of a release sleeps for up to pause; 0 if it waits for messages, or if
@@ -126,19 +121,17 @@ func (o *offers) answered(now time.Time) {
 		o.open, o.until = false, time.Time{}
 		o.restart(now)
 	case o.releases == 0:
-		o.until = now.Add(o.leastPatience())
-		if !o.brief {
-			o.patience = max(o.patience, o.leastPatience())
-			o.until = now.Add(o.patience)
+		o.until = now.Add(patience)
+		if o.brief {
+			o.until = now.Add(o.nimble())
 		}
 	}
 	o.unclear = false
 }
 
-// leastPatience is the time for a message and a request, each about as long as a release.
-func (o *offers) leastPatience() time.Duration {
-	return min(max(2*o.trip, minPatience), slowPatience)
-}
+// nimble is what a process needs that is awake: the time for a message and a request, each about as long as a
+// release.
+func (o *offers) nimble() time.Duration { return min(max(2*o.trip, time.Millisecond), patience/2) }
 
 // heldBack says that the waiters hold back.
 func (o *offers) heldBack(now time.Time) bool { return now.Before(o.until) }
@@ -152,7 +145,7 @@ func (o *offers) heard(now time.Time) {
 	if o.releases++; o.releases >= o.share/2 {
 		o.until = time.Time{}
 	} else {
-		o.until = now.Add(o.patience)
+		o.until = now.Add(o.nimble())
 	}
 }
 
@@ -163,39 +156,29 @@ func (o *offers) refused() { o.taken = o.open }
 func (o *offers) granted(now time.Time) {
 	o.open, o.until = false, time.Time{}
 	o.restart(now)
-	switch {
-	case o.polled && (o.releases > 0 || o.taken):
-		o.polledAt = now
-		o.pollRest = 0
-		return
+	switch taken := o.releases > 0 || o.taken; {
 	case o.polled:
-		o.polledAt, o.pollRest = now, min(max(2*o.pollRest, o.pause), maxPollRest*o.pause)
-		return
-	case o.releases > 0 || o.taken:
-		if o.listening {
-			o.share = (o.releases + o.others - 1) / max(o.others, 1)
-			o.quota = min(max(2*o.share, minStreak), maxStreak)
-		}
-		o.patience -= o.patience / 16
+		o.polledAt, o.ignored = now, !taken
+	case !o.listening: // nobody was heard
+	case taken:
+		o.share = (o.releases + o.others - 1) / max(o.others, 1)
+		o.quota = min(max(2*o.share, minStreak), maxStreak)
 		o.rest = 0
-	case !o.listening || o.brief: // others may need longer
-	case o.patience < maxPatience:
-		o.patience = min(2*o.patience, maxPatience)
-	default:
-		o.rest = min(max(2*o.rest, minRest), maxRest)
-	}
-	if o.short = now.Add(shortPause * o.leastPatience()); !o.brief || o.rest == 0 {
+	case !o.brief:
 		o.next = now.Add(o.rest)
+		o.rest = min(max(4*o.rest, patience), maxRest)
 	}
+	o.short = now.Add(shortRest * o.nimble())
 }
 
 // restart begins a new streak.
 func (o *offers) restart(now time.Time) { o.streak, o.began = 0, now }
 
 // listened notes how many subscribers of other processes a release has reached. New ones may need
-// the lock sooner, so a changed number ends the pause between offers.
+// the lock sooner, so they end the pause between offers.
 func (o *offers) listened(others int) {
-	if others != o.others {
-		o.others, o.rest, o.next = others, 0, time.Time{}
+	if others > o.others {
+		o.rest, o.next = 0, time.Time{}
 	}
+	o.others = others
 }

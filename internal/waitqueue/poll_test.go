@@ -228,7 +228,7 @@ func TestAProcessLetsOthersPollInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(t)
 		c := newHanding(t, h)
-		for _, longest := range []time.Duration{1, 1, 2, 4, 8, 8, 8} { // in lengths of the longest pause
+		for _, longest := range []time.Duration{1, 8, 8} { // in lengths of the longest pause
 			held := c.untilOffered()
 			if held < longest*128*ms || held > longest*128*ms+4*ms {
 				t.Errorf("the lock stayed here for %v, want %v", held, longest*128*ms)
@@ -241,11 +241,8 @@ func TestAProcessLetsOthersPollInBetween(t *testing.T) {
 		nextTurn(t, c.holder)
 		c.holder.Tried(far()) // somebody took it
 		c.enter()
-		for range 2 {
-			if held := c.untilOffered(); held > 128*ms+4*ms {
-				t.Errorf("after somebody took it, the lock stayed here for %v, want 128ms", held)
-			}
-			c.enter()
+		if held := c.untilOffered(); held > 128*ms+4*ms {
+			t.Errorf("after somebody took it, the lock stayed here for %v, want 128ms", held)
 		}
 	})
 }

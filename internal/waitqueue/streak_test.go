@@ -34,14 +34,13 @@ func TestTheLockIsOfferedToOthersAtTheSixteenthReleaseInARow(t *testing.T) {
 		if h.Release(channel, holder, true) != nil {
 			t.Fatal("handed over at the sixteenth release, though others wait")
 		}
-		const took = 2 * ms
-		h.Released(channel, false, s.publish(channel)+1, took)
+		h.Released(channel, false, s.publish(channel)+1, 2*ms)
 		released := time.Now()
 		w := ws[15]
-		if step := w.Next(released); !woken(w) || step.Try || !step.At.Equal(released.Add(2*took)) {
+		if step := w.Next(released); !woken(w) || step.Try || !step.At.Equal(released.Add(20*ms)) {
 			t.Errorf("the contender does not hold back: %+v", step)
 		}
-		time.Sleep(2*took - 1)
+		time.Sleep(20*ms - 1)
 		if w.Next(time.Now()).Try {
 			t.Error("our own message ended that")
 		}
@@ -118,7 +117,7 @@ func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) 
 			t.Fatal("the contender tries before Released")
 		}
 		h.Released(channel, false, told, 3*ms)
-		if step := w.Next(time.Now()); step.Try || time.Until(step.At) != 6*ms {
+		if step := w.Next(time.Now()); step.Try || time.Until(step.At) != 20*ms {
 			t.Errorf("after Released it has the step %+v", step)
 		}
 	})

@@ -47,7 +47,7 @@ var hand = []entry{
 		"there was no poll cap", "TestAWaiterLooksAgainThoughNoMessageEverComes"},
 	{"internal/lock/wait.go", "\tif ttl < 0 {\n\t\treturn pollCap\n\t}", ``,
 		"a missing TTL was slept as a short one", "TestAKeyWithoutExpiryIsWaitedForCalmly"},
-	{"internal/waitqueue/offers.go", `return o.streak >= quota ||`, `return`,
+	{"internal/waitqueue/offers.go", `return o.streak >=`, `return false && o.streak >=`,
 		"a process kept a lock with short sections to itself", "TestTheLockIsOfferedToOthersAtTheSixteenthReleaseInARow, TestALoneGoroutineOffersTheLock"},
 	{"internal/waitqueue/subscribe.go", "\tcase w != nil && w.Backoff.Polls():", "\tcase w != nil && w.Backoff.Max < 0:",
 		"a waiter that polls subscribed", "TestAClientThatPollsNeedsNoMessages, TestCountersArePolledFor"},
