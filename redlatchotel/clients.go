@@ -3,6 +3,7 @@ package redlatchotel
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -33,8 +34,11 @@ var stats = []stat{
 		func(s redlatch.Stats) int64 { return s.Rescued }, true},
 }
 
+// observers numbers the observers of this process.
+var observers atomic.Int64
+
 // export has a meter ask for the Stats of clients. The SDK adds up what several callbacks observe of a counter, also
-// of one that goes up and down. Of a gauge it keeps the last value, so that is observed only if there is one.
+// of one that goes up and down. Of a gauge it keeps the last value, so each observer has gauges of its own.
 func export(c *clientstats.Clients, m metric.Meter, own []attribute.KeyValue) error {
 	instruments := make([]metric.Int64Observable, len(stats))
 	var all []metric.Observable
@@ -59,16 +63,18 @@ func export(c *clientstats.Clients, m metric.Meter, own []attribute.KeyValue) er
 		return err
 	}
 	attributes := metric.WithAttributes(own...)
+	own = append(own[:len(own):len(own)], observerKey.Int64(observers.Add(1)))
+	gauge := metric.WithAttributes(own...)
 	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		now := c.Totals()
 		for i, s := range stats {
 			o.ObserveInt64(instruments[i], s.value(now.Stats), attributes)
 		}
 		if now.Guarded {
-			o.ObserveInt64(watchdogs, int64(now.Watchdogs), attributes)
+			o.ObserveInt64(watchdogs, int64(now.Watchdogs), gauge)
 		}
 		for kind, age := range now.Oldest {
-			o.ObserveFloat64(oldest, age.Seconds(), metric.WithAttributes(append(own[:len(own):len(own)], lockKind.String(string(kind)))...))
+			o.ObserveFloat64(oldest, age.Seconds(), gauge, metric.WithAttributes(lockKind.String(string(kind))))
 		}
 		return nil
 	}, all...)

@@ -30,5 +30,7 @@
 //	redlatch.watchdogs          observable gauge   if a client has Config.Protect
 //	redlatch.hold.oldest        observable gauge, s  for how long the oldest hold has been held
 //
-// Owners and names become valid UTF-8, and are cut after 256 bytes. Metrics have redlatch.lock.kind. The outcomes, ends and reasons are those of package redlatchprom.
+// The gauges have redlatch.observer, the number of the observer in its process: two observers do not hide each
+// other. Owners and names become valid UTF-8, and are cut after 256 bytes. Metrics of locks have redlatch.lock.kind.
+// The outcomes, ends and reasons are those of package redlatchprom.
 package redlatchotel

@@ -63,9 +63,8 @@ func New(o Options) (*Telemetry, error) {
 }
 
 // Watch exports the Stats of a client, until it is closed. Those of several clients are added up, also those of
-// several observers with one MeterProvider and the same Attributes. Two are gauges, which cannot be added up:
-// redlatch.hold.oldest and redlatch.watchdogs are those of one of the observers. Use one for all clients, or Attributes
-// that differ. They are zero without it.
+// several observers with one MeterProvider. The two gauges have the attribute redlatch.observer, the number of the
+// observer in this process. All are zero or absent without Watch.
 func (t *Telemetry) Watch(c *redlatch.Client) { t.clients.Add(c) }
 
 // The attributes. Those of databases are as the semantic conventions name them.
@@ -78,6 +77,8 @@ const (
 	endKey     = attribute.Key("redlatch.end")
 	reasonKey  = attribute.Key("redlatch.loss.reason")
 	leftKey    = attribute.Key("redlatch.renewal.margin")
+
+	observerKey = attribute.Key("redlatch.observer")
 
 	databaseKey  = attribute.Key("db.system.name")
 	operationKey = attribute.Key("db.operation.name")

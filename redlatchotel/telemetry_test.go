@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -272,14 +273,16 @@ func TestMetricsAreExported(t *testing.T) {
 				of("redlatch.renewal.margin", redis, renew):                                                     1,
 				of("redlatch.losses", attribute.String("redlatch.loss.reason", "gone")):                         1,
 				of("redlatch.forced_unlocks"):                                                                   1,
-				"redlatch.hold.oldest redlatch.lock.kind=fair":                                                  15,
-				"redlatch.holds ":           1,
-				"redlatch.waiters ":         0,
-				"redlatch.renewals.failed ": 0,
+				"redlatch.holds ":                                                                               1,
+				"redlatch.waiters ":                                                                             0,
+				"redlatch.renewals.failed ":                                                                     0,
 			} {
 				if value, is := got[series]; !is || value != want {
 					t.Errorf("by name %v: %s is %d, want %d, of:\n%v", named, series, value, want, got)
 				}
+			}
+			if ages := gauges(got, "redlatch.hold.oldest"); !slices.Equal(ages, []int64{15}) {
+				t.Errorf("the oldest hold is of 15 s: %v", ages)
 			}
 		})
 	}
@@ -322,7 +325,7 @@ func collect(t *testing.T, reader metric.Reader) map[string]int64 {
 	return values
 }
 
-// Goal: several observers with one provider are added up, whether or not they watch a client.
+// Goal: several observers with one provider are added up, and each has gauges of its own.
 func TestObserversOfOneProviderAreAddedUp(t *testing.T) {
 	story(t, redlatchotel.Options{}, func(t *testing.T, s *stage) {
 		reader := metric.NewManualReader()
@@ -336,13 +339,27 @@ func TestObserversOfOneProviderAreAddedUp(t *testing.T) {
 					must(client.Mutex(string(rune('a' + 2*i + n))).Lock(s.ctx))
 				}
 			}
+			time.Sleep(20 * time.Second)
 		}
-		time.Sleep(20 * time.Second)
 		got := collect(t, reader)
 		if got["redlatch.holds "] != 3 || got["redlatch.holds.protected "] != 2 {
 			t.Errorf("three locks are held, two of them protected: %v", got)
 		}
+		if ages := gauges(got, "redlatch.hold.oldest"); !slices.Equal(ages, []int64{40, 60}) {
+			t.Errorf("the oldest holds of two observers, want 40 s and 60 s: %v of %v", ages, got)
+		}
 	})
+}
+
+// gauges are the values of a gauge, one for each observer.
+func gauges(all map[string]int64, name string) (values []int64) {
+	for series, value := range all {
+		if strings.HasPrefix(series, name+" ") && strings.Contains(series, "redlatch.observer=") {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return values
 }
 
 // Goal: what others can name becomes valid UTF-8 of a bounded length, as the exporters want it.
