@@ -143,7 +143,7 @@ type Config struct {
 	// Logger gets what no call reports, such as a hold that was lost. Default: slog.Default.
 	Logger *slog.Logger
 
-	// Observer gets every event, for metrics and traces. Default: none.
+	// Observer gets every event, for metrics and traces. Not a nil pointer or function. Default: none.
 	Observer Observer
 }
 
@@ -237,19 +237,23 @@ func (c Config) withDefaults() (Config, error) {
 			return c, err
 		}
 	}
-	if err := c.checkBackoff(); err != nil {
-		return c, err
+	_, peer := protocol.ParsePeer(c.OldestPeer)
+	err := cmp.Or(
+		c.checkBackoff(),
+		wrong("Name", protocol.CheckClientName(c.Name)),
+		wrong("Prefix", protocol.CheckPrefix(c.Prefix)),
+		wrong("OldestPeer", peer),
+		wrong("Observer", checkObserver(c.Observer)),
+	)
+	return c, err
+}
+
+// wrong is a ConfigError if there is an error.
+func wrong(field string, err error) error {
+	if err == nil {
+		return nil
 	}
-	if err := protocol.CheckClientName(c.Name); err != nil {
-		return c, &ConfigError{Field: "Name", Reason: err.Error()}
-	}
-	if err := protocol.CheckPrefix(c.Prefix); err != nil {
-		return c, &ConfigError{Field: "Prefix", Reason: err.Error()}
-	}
-	if _, err := protocol.ParsePeer(c.OldestPeer); err != nil {
-		return c, &ConfigError{Field: "OldestPeer", Reason: err.Error()}
-	}
-	return c, nil
+	return &ConfigError{Field: field, Reason: err.Error()}
 }
 
 // checkBackoff is for waits without messages. A watchdog needs a subscription.

@@ -2,6 +2,8 @@ package redlatch
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
@@ -108,4 +110,19 @@ func (all observers) Observe(ctx context.Context, e Event) {
 	}
 	defer all[1:].Observe(ctx, e)
 	all[0].Observe(ctx, e)
+}
+
+// checkObserver refuses a nil pointer or function in an Observer, also as one of several. Each event would be a panic.
+func checkObserver(o Observer) error {
+	if all, several := o.(observers); several {
+		for _, one := range all {
+			if err := checkObserver(one); err != nil {
+				return err
+			}
+		}
+	}
+	if v := reflect.ValueOf(o); (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
+		return fmt.Errorf("it is a nil %T: leave the field empty", o)
+	}
+	return nil
 }

@@ -87,10 +87,13 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"TokenKeep":      {TokenClock: true, TokenKeep: 29 * time.Second},
 		"CommandTimeout": {CommandTimeout: -1},
 		"ReleaseTimeout": {ReleaseTimeout: time.Microsecond},
+
+		"Observer":            {Observer: fixture.Observer(nil)},
+		"Observer of several": {Observer: redlatch.Observers(nil, (*struct{ redlatch.Observer })(nil))},
 	} {
 		_, err := redlatch.Open(t.Context(), "memory://", cfg)
 		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != field {
+		if !errors.As(err, &config) || config.Field != strings.Fields(field)[0] {
 			t.Errorf("Open is %v, want a ConfigError for %s", err, field)
 		}
 	}
