@@ -182,13 +182,14 @@ func TestLateRenewalsAreCounted(t *testing.T) {
 	}
 }
 
-// Goal: the gauges are those of all clients that are watched, each once.
+// Goal: the gauges are those of all clients that are watched, each once, and of the oldest of their holds.
 func TestGaugesAddUpClients(t *testing.T) {
 	story(t, redlatchprom.Options{}, func(t *testing.T, s *stage) {
 		other := s.open(t, redlatch.Config{})
 		s.metrics.Watch(other)
 		s.metrics.Watch(other)
 		must(s.client.Mutex("a").Lock(s.ctx))
+		time.Sleep(7 * time.Second)
 		hold := must(other.Mutex("b").Lock(s.ctx))
 		done := make(chan struct{})
 		go func() {
@@ -196,7 +197,8 @@ func TestGaugesAddUpClients(t *testing.T) {
 			must(s.client.Mutex("b").Lock(s.ctx))
 		}()
 		synctest.Wait()
-		s.want(t, `redlatch_holds 2`, `redlatch_waiters 1`, `redlatch_subscriptions 1`, `redlatch_watchdogs 0`, `redlatch_protected_holds 0`)
+		s.want(t, `redlatch_holds 2`, `redlatch_waiters 1`, `redlatch_subscriptions 1`, `redlatch_watchdogs 0`, `redlatch_protected_holds 0`,
+			`redlatch_oldest_hold_seconds{kind="mutex"} 7`, `redlatch_oldest_hold_seconds{kind="fair"} 0`)
 		if err := hold.Unlock(s.ctx); err != nil {
 			t.Error(err)
 		}

@@ -57,23 +57,31 @@ func TestTheLockerRunsEachTimeOnce(t *testing.T) {
 	})
 }
 
+// Goal: a lock that is held is an error, also for the same owner (Client.WithOwner). One with several holders is refused.
 func TestALockThatIsHeldIsAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := redlatchtest.NewServer(t)
 		first, second := s.Client(redlatch.Config{}), s.Client(redlatch.Config{})
+		ctx := first.WithOwner(t.Context())
 		of := func(c *redlatch.Client) *gocron.Locker {
 			return gocron.NewLocker(func(name string) redlatch.Lock { return c.Mutex(name) })
 		}
-		lock, err := of(first).Lock(t.Context(), "job")
+		lock, err := of(first).Lock(ctx, "job")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := of(second).Lock(t.Context(), "job"); got != nil || !errors.Is(err, redlatch.ErrNotAcquired) {
-			t.Errorf("got %v, %v", got, err)
+		for _, c := range []*redlatch.Client{first, second} {
+			if got, err := of(c).Lock(ctx, "job"); got != nil || !errors.Is(err, redlatch.ErrNotAcquired) {
+				t.Errorf("got %v, %v", got, err)
+			}
 		}
-		if err := lock.Unlock(t.Context()); err != nil {
+		if err := lock.Unlock(ctx); err != nil {
 			t.Error(err)
+		}
+		readers := gocron.NewLocker(func(name string) redlatch.Lock { return first.RWMutex(name).RLocker() })
+		if got, err := readers.Lock(ctx, "job"); got != nil || !errors.As(err, new(*redlatch.ConfigError)) {
+			t.Errorf("got %v, %v of readers", got, err)
 		}
 	})
 }

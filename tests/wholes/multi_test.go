@@ -216,6 +216,12 @@ func TestMultisThatCannotBe(t *testing.T) {
 	if !errors.As(err, &config) {
 		t.Errorf("a lease of 1 ns: %v", err)
 	}
+	many, began := make([]string, 20_000), time.Now()
+	for i := range many {
+		many[i] = strconv.Itoa(i)
+	}
+	check.Must(redlatch.NewMulti(fixture.Mutexes(c, many...)...))
+	check.Within(t, "NewMulti of 20,000 members", time.Since(began), 0, 5*time.Second) // to compare all pairs takes ten times as long
 	// Private servers are not the same, though their URLs are.
 	_, err = check.Must(redlatch.NewMulti(fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a"), fixture.Open(t, "memory://", redlatch.Config{}).Mutex("a"))).Lock(ctx)
 	if err != nil {
