@@ -40,6 +40,11 @@ var numbers = []number{
 	{"docs/from-rueidislock.md", "`Config\\.LeaseTime`\\. Default: (\\w+)", "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/getting-started.md", `A lease lasts (\d+ seconds)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
 	{"docs/shutdown.md", `ended. Default: (\w+)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
+	{"docs/shutdown.md", `the rest of their leases, (\d+ s) at most`, "*.go", `c\.LeaseTime, (\d.*)\)`},
+	{"docs/schedule.md", `Default of the lease: (\d+s)`, "*.go", `c\.LeaseTime, (\d.*)\)`},
+	{"docs/semaphores.md", `At (\d+ ms) from the server`, "tests/counters/manywaiters_test.go", `	s\.Delay\((.*)\)\n	var work`},
+	{"docs/semaphores.md", `(\d+) waiters of a process share`, "tests/counters/manywaiters_test.go", `began := time.Now\(\)\n	for i := range (\d+)`},
+	{"docs/semaphores.md", `share (\d+) permits`, "tests/counters/manywaiters_test.go", `func manyWaiters.*\n	const permits = (\d+)`},
 	{"docs/semaphores.md", `permits in less than (\d+ ms)`, "tests/counters/manywaiters_test.go", `took > (.*) \{`},
 	{"docs/shutdown.md", `in the background for (two minutes) at least`, "internal/counter/*.go", `repeated = (.*)`},
 	{"docs/shutdown.md", `Default of either timeout: (\d+s)`, "*.go", `c\.ReleaseTimeout, (.*)\)`},
@@ -127,6 +132,8 @@ var numbers = []number{
 	{"docs/doctor.md", `heard from it for (\d+) seconds`, "inspect/doctor/*.go", `maxLag = (\d+)`},
 
 	// Leaders, schedules and guards.
+	{"docs/leader.md", `leads within (\d+ ms) after`, "leader/process_unix_test.go", `enough = (.*)`},
+	{"docs/leader.md", `Default: a (sixth) of the lease`, "leader/*.go", `asked = lease / (\d)`},
 	{"docs/leader.md", "waits for `StopTimeout`\\. Default: (\\w+)", "leader/*.go", `cb\.StopTimeout, (\d.*)\)`},
 	{"docs/schedule.md", `clocks of the machines\. Default: (\w+)`, "schedule/*.go", `defaultAtLeast = (.*)`},
 	{"docs/fencing.md", `more than ([\d,]+) arguments`, "fence/*.go", `maxArguments = (\d+)`},
@@ -206,7 +213,7 @@ func plain(text string) string {
 		text = "1 " + unit
 	}
 	number, unit, _ := strings.Cut(text, " ")
-	for word, digits := range map[string]string{"two": "2", "five": "5", "eight": "8", "sixteen": "16"} {
+	for word, digits := range map[string]string{"two": "2", "five": "5", "sixth": "6", "eight": "8", "sixteen": "16"} {
 		if number == word {
 			number = digits
 		}
