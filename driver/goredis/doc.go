@@ -53,6 +53,11 @@
 // changed. Hooks of a cluster client see nothing. Add them to the clients of its servers, by
 // OnNewNode.
 //
+// # Options
+//
+// docs/go-redis.md has the options that matter, and how each of them does in bad weather. A dialer or a hook
+// must not panic while go-redis connects: each time, go-redis loses a place of its pool for good.
+//
 // # What package rueidis does better
 //
 // It needs one connection for the commands of all callers, and sends several commands in one write.
