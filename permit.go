@@ -74,6 +74,16 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*
 	return s.client.acquire(ctx, aPermit, &s.ref, 0, opts)
 }
 
+// ForceUnlockIf takes the permit with this id from its holder, wakes a waiter, and reports whether it was in
+// use. The id is Hold.Owner, as redlatch show prints it. It is for operators: the holder goes on working until its
+// next renewal. For errors see Mutex.ForceUnlockIf.
+func (s *PermitSemaphore) ForceUnlockIf(ctx context.Context, id string) (bool, error) {
+	if id == "" {
+		return false, &ConfigError{Field: "id", Reason: "it is empty"}
+	}
+	return s.ref.ForceUnlock(ctx, id)
+}
+
 // Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one
 // permit. A Multi and a Quorum refuse it.
 func (s *PermitSemaphore) Locker() Lock { return (*permitLock)(s) }

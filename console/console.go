@@ -25,7 +25,7 @@ type Options struct {
 	// Waits returns who waits for which lock, beyond the queues of fair locks: ReportedWaits makes
 	// one. It is called once for each reading. Default: only those queues are known.
 	Waits func(ctx context.Context) ([]Wait, error)
-	// Unlock takes a lock away from its holder at the request of a viewer who has the Token. It must
+	// Unlock takes a lock, or a permit, away from its holder at the request of a viewer who has the Token. It must
 	// have no Config.Prefix. Default: nobody can take a lock away.
 	Unlock *redlatch.Client
 	// Token is what a viewer has to know to take a lock away: at least 32 characters that nobody can

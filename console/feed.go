@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -150,16 +151,22 @@ const restartAfter = time.Second
 
 // run reads until ctx ends.
 func (f *feed) run(ctx context.Context, number int) {
-	waits := waits{read: f.options.Waits, every: f.options.Every, aside: f.readers.Go}
+	waits := aside[Wait]{read: f.options.Waits, every: f.options.Every, start: f.readers.Go}
+	permits := aside[inspect.Counter]{read: permitsOf(f.source, f.options.Pattern), every: f.options.Every, start: f.readers.Go}
 	for ctx.Err() == nil {
 		for snapshot, err := range f.source.Follow(ctx, f.options.Pattern, f.options.Every) {
 			if err == nil {
-				err = waits.again(ctx)
+				before, first := permits.all, permits.next.IsZero()
+				soon, end := context.WithTimeout(ctx, briefly)
+				err = cmp.Or(waits.again(ctx, soon), permits.again(ctx, soon))
+				if end(); !first {
+					snapshot.Events = append(snapshot.Events, inspect.Diff(locksOf(before), locksOf(permits.all), snapshot.At)...)
+				}
 			}
 			if ctx.Err() != nil {
 				return
 			}
-			f.apply(number, snapshot, waits.all, err)
+			f.apply(number, snapshot, waits.all, permits.all, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -169,7 +176,7 @@ func (f *feed) run(ctx context.Context, number int) {
 }
 
 // apply takes what a reader has read, and tells the viewers what has changed.
-func (f *feed) apply(number int, snapshot inspect.Snapshot, waits []Wait, err error) {
+func (f *feed) apply(number int, snapshot inspect.Snapshot, waits []Wait, permits []inspect.Counter, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if number != f.reader.number || f.reader.end == nil {
@@ -192,7 +199,7 @@ func (f *feed) apply(number int, snapshot inspect.Snapshot, waits []Wait, err er
 	} else {
 		f.history.add(snapshot.Events, snapshot.At)
 	}
-	change := f.table.update(snapshot, waits, f.notice())
+	change := f.table.update(snapshot, waits, permits, f.notice())
 	if !f.failed && f.trouble != nil {
 		f.trouble = nil
 		f.tell(newMessage("well", map[string]int64{"at": snapshot.At.UnixMilli()}))

@@ -183,7 +183,7 @@ func TestWaitsThatAreToldAreShown(t *testing.T) {
 	lock := held("a", "owner:1", time.Minute)
 	lock.Queue = []inspect.Waiter{{Owner: "other:2", Deadline: time.Now()}}
 	f := newTable()
-	f.update(reading(lock), []Wait{{Lock: "a", Owner: "other:2", Under: []string{"other:9"}, Certain: true}, {Lock: "a", Owner: "third:3", Under: []string{"third:4"}}, {Lock: "b", Owner: "x"}}, "")
+	f.update(reading(lock), []Wait{{Lock: "a", Owner: "other:2", Under: []string{"other:9"}, Certain: true}, {Lock: "a", Owner: "third:3", Under: []string{"third:4"}}, {Lock: "b", Owner: "x"}}, nil, "")
 	row := f.entries[idOf("a")].row
 	if told := row.Told; len(told) != 1 || told[0].Key != idOf("third:3") || !slices.Equal(told[0].Under, []string{idOf("third:4")}) || told[0].Certain {
 		t.Errorf("beside the queue are %+v", told)

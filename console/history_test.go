@@ -78,7 +78,7 @@ func TestHostileNamesAreEscaped(t *testing.T) {
 		lock.Queue = []inspect.Waiter{{Owner: name, Process: lock.Holders[0].Process}}
 		lock.Findings = []inspect.Finding{{Code: "x", Text: name}}
 		table, h := newTable(), newHistory()
-		table.update(reading(lock), nil, "")
+		table.update(reading(lock), nil, nil, "")
 		h.add([]inspect.Event{{At: time.Now(), Lock: name, Owner: name, Name: name, Text: name}}, time.Now())
 		events, _ := h.of(idOf(name), 0, time.Now())
 		story, err := json.Marshal(events)
@@ -103,7 +103,7 @@ func TestRowsOfHostileLocksAreBounded(t *testing.T) {
 	}
 	lock.Findings = []inspect.Finding{{Code: "x", Text: long}}
 	table := newTable()
-	table.update(reading(lock), []Wait{{Lock: long, Owner: long, Name: long, Under: make([]string, 1000)}}, long)
+	table.update(reading(lock), []Wait{{Lock: long, Owner: long, Name: long, Under: make([]string, 1000)}}, nil, long)
 	rows := table.rows()
 	if len(rows[0]) > 1<<20 || bytes.ContainsAny(rows[0], "\u202e<") {
 		t.Errorf("a row has %d bytes", len(rows[0]))
@@ -116,7 +116,7 @@ func TestNumbersAndNamesAreExact(t *testing.T) {
 	lock := held("", "owner:1", time.Minute)
 	lock.Token = 1<<62 + 1
 	table := newTable()
-	table.update(reading(lock), nil, "")
+	table.update(reading(lock), nil, nil, "")
 	var got map[string]any
 	if err := json.Unmarshal(table.rows()[0], &got); err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func TestAWaiterThatIsKeptAliveIsNotOverdue(t *testing.T) {
 		lock := held("a", "owner:1", time.Hour)
 		lock.Seen = at
 		lock.Queue = []inspect.Waiter{{Owner: "other:1", Deadline: at.Add(5 * time.Second)}}
-		table.update(inspect.Snapshot{At: at, Walked: true, Locks: []inspect.Lock{lock}}, nil, "")
+		table.update(inspect.Snapshot{At: at, Walked: true, Locks: []inspect.Lock{lock}}, nil, nil, "")
 		if shown := table.entries[idOf("a")].row.Queue[0].Deadline; shown < at.UnixMilli() {
 			t.Fatalf("after %d s the shown deadline is %d ms in the past", second, at.UnixMilli()-shown)
 		}

@@ -22,6 +22,7 @@ type row struct {
 	Queued   int       `json:"queued"`         // likewise
 	Told     []waiter  `json:"told,omitempty"` // who else says that it waits
 	Waiting  int       `json:"waiting"`        // processes that listen; -1 if unknown
+	Free     int       `json:"free,omitempty"` // permits of a semaphore that can be taken; its holders have the others
 	Token    int64     `json:"token,string"`   // a number of JavaScript has 53 bits
 	Findings []finding `json:"findings"`
 }

@@ -50,20 +50,28 @@ func (c change) message() message { return c.named("change") }
 
 func (c change) named(kind string) message { return newMessage(kind, c) }
 
-// update takes a reading.
-func (t *table) update(snapshot inspect.Snapshot, waits []Wait, notice string) change {
+// update takes a reading. If a lock has the name of a semaphore that is gone, the row is that of the lock.
+func (t *table) update(snapshot inspect.Snapshot, waits []Wait, permits []inspect.Counter, notice string) change {
 	told := make(map[string][]Wait)
 	for _, w := range waits {
 		told[w.Lock] = append(told[w.Lock], w)
 	}
-	locks := snapshot.Locks[:min(maxRows, len(snapshot.Locks))]
-	c := change{At: snapshot.At.UnixMilli(), extent: extent{snapshot.Walked, len(snapshot.Locks) - len(locks), notice}}
+	free := make(map[string]int)
+	for _, c := range permits {
+		free[c.Name] = c.Available
+	}
+	all := slices.Concat(snapshot.Locks, locksOf(permits))
+	locks := all[:min(maxRows, len(all))]
+	c := change{At: snapshot.At.UnixMilli(), extent: extent{snapshot.Walked, len(all) - len(locks), notice}}
 	c.other = t.extent != c.extent
 	present := make(map[string]bool, len(locks))
 	for _, lock := range locks {
 		id := idOf(lock.Name)
+		if present[id] {
+			continue
+		}
 		present[id] = true
-		if text, changed := t.put(id, lock, told[lock.Name], snapshot.At); changed {
+		if text, changed := t.put(id, lock, told[lock.Name], free[lock.Name], snapshot.At); changed {
 			c.Set = append(c.Set, text)
 		}
 	}
@@ -79,12 +87,13 @@ func (t *table) update(snapshot inspect.Snapshot, waits []Wait, notice string) c
 }
 
 // put takes one lock, and says whether viewers have to be told.
-func (t *table) put(id string, lock inspect.Lock, told []Wait, at time.Time) (json.RawMessage, bool) {
+func (t *table) put(id string, lock inspect.Lock, told []Wait, free int, at time.Time) (json.RawMessage, bool) {
 	old := t.entries[id]
 	if old == nil {
 		old = &entry{}
 	}
 	row := newRow(id, lock, at, &old.row, t.Walked)
+	row.Free = free
 	row.tell(told, lock.Queue)
 	text, err := json.Marshal(row)
 	if err != nil || bytes.Equal(text, old.json) {

@@ -22,7 +22,7 @@ type unlockRequest struct {
 }
 
 const (
-	changedText = "The lock has another owner by now, or is free. It was left alone."
+	changedText = "It has another owner by now, or is free. It was left alone."
 	unreadText  = "This console has not read the lock yet. Nothing was changed. Try again in a moment."
 )
 
@@ -105,6 +105,8 @@ func (c *Console) forceable(lock inspect.Lock) interface {
 	ForceUnlockIf(ctx context.Context, owner string) (bool, error)
 } {
 	switch {
+	case lock.Kind == inspect.KindPermits:
+		return c.options.Unlock.PermitSemaphore(lock.Name)
 	case lock.Kind == inspect.KindReadWrite || lock.Mode == redlatch.Mode("read") || lock.Mode == redlatch.Mode("write"):
 		return c.options.Unlock.RWMutex(lock.Name)
 	case lock.Kind == inspect.KindFair || len(lock.Queue) > 0:

@@ -9,45 +9,45 @@ import (
 	"github.com/redlatch/redlatch/inspect/blocked"
 )
 
-// waits are who waits for which lock, as it was read last. A source may yield after each message, so they
-// are read more seldom. Among very many clients a reading is long, so the locks do not wait for it.
-type waits struct {
-	read  func(context.Context) ([]Wait, error) // nil: nothing is known
+// aside is what is read beside the locks, as it was read last. A source may yield after each message, so it
+// is read more seldom: for half of the time at most. A reading may be long, so the locks do not wait for it.
+type aside[T any] struct {
+	read  func(context.Context) ([]T, error) // nil: nothing is known
 	every time.Duration
-	aside func(func()) // runs a function on a goroutine
-	at    time.Time
-	ended chan func() // has the end of a reading that is under way; nil if there is none
-	all   []Wait
+	start func(func()) // runs a function on a goroutine
+	next  time.Time    // when it is read again; zero: it was not read yet
+	ended chan func()  // has the end of a reading that is under way; nil if there is none
+	all   []T
 	err   error
 }
 
-// briefly is for how long the locks wait for the waits, so that both appear together.
+// briefly is for how long the locks wait for what is read aside, so that both appear together.
 const briefly = 200 * time.Millisecond
 
-// again reads them, if it is time. The error is that of the last reading.
-func (w *waits) again(ctx context.Context) error {
-	if w.ended == nil && w.read != nil && (w.at.IsZero() || time.Since(w.at) >= w.every) {
+// again reads, if it is time, and waits for that until soon ends. The error is that of the last reading.
+func (a *aside[T]) again(ctx, soon context.Context) error {
+	if began := time.Now(); a.ended == nil && a.read != nil && !began.Before(a.next) {
 		ended := make(chan func(), 1)
-		w.ended = ended
-		w.aside(func() {
-			all, err := w.read(ctx)
+		a.ended = ended
+		a.start(func() {
+			all, err := a.read(ctx)
 			ended <- func() {
-				if w.err = err; err == nil {
-					w.all = all
+				if a.err = err; err == nil {
+					a.all = all
 				}
-				w.at, w.ended = time.Now(), nil
+				a.next, a.ended = time.Now().Add(max(a.every, time.Since(began))), nil
 			}
 		})
 	}
-	if w.ended == nil {
-		return w.err
+	if a.ended == nil {
+		return a.err
 	}
 	select {
-	case end := <-w.ended:
+	case end := <-a.ended:
 		end()
-	case <-time.After(briefly):
+	case <-soon.Done():
 	}
-	return w.err
+	return a.err
 }
 
 // waitsRate is how many commands a second read the waits.

@@ -25,6 +25,10 @@ func TestPictures(t *testing.T) {
 	locks, events := shop()
 	src := newSource()
 	src.ago = 10 * time.Minute
+	src.permits = []inspect.Counter{{
+		Name: "encoders", Kind: inspect.KindPermits, Available: 2, InUse: 3, Waiting: 1, Seen: time.Now(),
+		Permits: []inspect.Permit{{ID: "4f1c0a9be27d5836a1409fd2c8e7b355", TTL: 11 * time.Second}, {ID: "a90d1e77c3b24f6095d8ee0137ac42f1", TTL: 19 * time.Second}, {ID: "0c5be84f91a7d26330fa7715be8d90c4", TTL: 26 * time.Second}},
+	}}
 	client := clientOf(t, "memory://")
 	s := open(t, src, console.Options{Title: "redis://10.0.3.4:6379", Unlock: client, Token: testToken})
 	s.until(`document.querySelector("#table .empty").textContent.startsWith("No lock")`)
@@ -47,7 +51,7 @@ func TestPictures(t *testing.T) {
 	lock := func(name string) string {
 		return value[string](s, `[...document.querySelectorAll(".line")].find((e) => e.querySelector(".name").textContent === %q).id.slice(4)`, name)
 	}
-	orders, catalog := lock("orders:1001"), lock("catalog")
+	orders, catalog, pool := lock("orders:1001"), lock("catalog"), lock("encoders")
 	for _, size := range []struct {
 		name          string
 		width, height int64
@@ -55,7 +59,7 @@ func TestPictures(t *testing.T) {
 		for _, theme := range []string{"light", "dark"} {
 			s.do(chromedp.EmulateViewport(size.width, size.height))
 			call(s, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
-			for _, shot := range [][2]string{{"table", "#/"}, {"lock", "#/lock/" + orders}, {"readers", "#/lock/" + catalog}, {"blocks", "#/blocks"}} {
+			for _, shot := range [][2]string{{"table", "#/"}, {"permits", "#/lock/" + pool}, {"lock", "#/lock/" + orders}, {"readers", "#/lock/" + catalog}, {"blocks", "#/blocks"}} {
 				view, hash := shot[0], shot[1]
 				s.run(`location.hash = %q`, hash)
 				s.until(`location.hash === %q && document.querySelectorAll("main > section:not([hidden])").length === 1`, hash)

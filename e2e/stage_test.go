@@ -28,6 +28,7 @@ import (
 type source struct {
 	mu      sync.Mutex
 	locks   []inspect.Lock
+	permits []inspect.Counter
 	events  []inspect.Event // since the last reading
 	err     error
 	ago     time.Duration // how old the first reading is
@@ -59,6 +60,17 @@ func (s *source) Follow(ctx context.Context, _ string, every time.Duration) iter
 			case <-ctx.Done():
 			case <-changed:
 			case <-time.After(every):
+			}
+		}
+	}
+}
+
+// Permits is that of an Inspector.
+func (s *source) Permits(context.Context, string) iter.Seq2[inspect.Counter, error] {
+	return func(yield func(inspect.Counter, error) bool) {
+		for _, c := range s.permits {
+			if !yield(c, nil) {
+				return
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import { el, setText } from "./dom.js";
 import { count, label, plural, shortOwner, span, time } from "./format.js";
 import { now, store } from "./store.js";
 import { authorization } from "./stream.js";
-import { kindOf, mark } from "./table.js";
+import { inUse, kindOf, mark } from "./table.js";
 import { Timeline } from "./timeline.js";
 
 const words = {
@@ -79,10 +79,12 @@ export class LockView {
 
   summary(row) {
     if (!row) return [absence() === free && mark("calm", "free"), el("span", { text: absence() })].filter(Boolean);
-    const parts = [{ mutex: "mutex", fair: "fair lock", readwrite: "read-write lock" }[row.kind] || row.kind];
-    if (row.mode !== "exclusive") parts.push(kindOf(row) || "free");
+    const parts = [{ mutex: "mutex", fair: "fair lock", readwrite: "read-write lock", permits: "semaphore" }[row.kind] || row.kind];
+    const permits = row.kind === "permits";
+    if (permits) parts.push(`${inUse(row)} in use, ${count(row.free || 0)} free`);
+    else if (row.mode !== "exclusive") parts.push(kindOf(row) || "free");
     if (row.token !== "0") parts.push(`last token ${row.token}`);
-    if (row.waiting > 0) parts.push(`${plural(row.waiting, "process", "processes")} listening for its release`);
+    if (row.waiting > 0) parts.push(`${plural(row.waiting, "process", "processes")} listening for ${permits ? "a permit" : "its release"}`);
     return [el("span", { text: parts.filter(Boolean).join(" · ") })];
   }
 
@@ -97,6 +99,7 @@ export class LockView {
     const list = (title, holders, all) => holders.length > 0 && el("section", { class: "parties" },
       el("h2", {}, title, el("small", { text: all > 1 ? count(all) : "" })), ...holders.map((h) => this.holder(row, h)),
       all > holders.length && el("p", { class: "rest", text: `and ${count(all - holders.length)} more` }));
+    if (row.kind === "permits") return list("Permits in use, by id. Redis does not know whose they are", row.holders, row.held) || null;
     if (row.kind !== "readwrite") return list("Held by", row.holders, row.held) || null;
     const parts = [list("Writer", writers, writers.length), list("Readers", readers, row.held - writers.length)].filter(Boolean);
     return parts.length ? el("div", { class: "sides" }, ...parts) : null;

@@ -2,7 +2,7 @@
 
 import { Bar } from "./bar.js";
 import { el, setText } from "./dom.js";
-import { count, label, span } from "./format.js";
+import { count, label, plural, span } from "./format.js";
 import { now, orders } from "./store.js";
 
 const spare = 6; // rows above and below what is seen
@@ -143,9 +143,10 @@ class Line {
     setText(this.name, row.name);
     this.name.title = row.name;
     setText(this.kind, kindOf(row));
-    setText(this.holder, row.holders.length ? label(row.holders[0]) : "nobody");
+    const one = row.kind !== "permits";
+    setText(this.holder, one ? (row.holders.length ? label(row.holders[0]) : "nobody") : `${inUse(row)} in use`);
     this.holder.title = row.holders.length ? row.holders[0].owner : "";
-    setText(this.more, row.held > 1 ? "+" + count(row.held - 1) : "");
+    setText(this.more, one && row.held > 1 ? "+" + count(row.held - 1) : "");
     this.element.dataset.mode = row.mode || "free";
     this.bar.show(row.ends, row.full);
     setText(this.waits, row.waits > 0 ? count(row.waits) : "");
@@ -165,7 +166,11 @@ class Line {
   }
 }
 
+// inUse says how many permits of a semaphore are in use.
+export const inUse = (row) => `${count(row.held)} of ${plural(row.held + (row.free || 0), "permit")}`;
+
 export function kindOf(row) {
+  if (row.kind === "permits") return "semaphore";
   if (row.mode === "read") return row.held > 1 ? `${count(row.held)} readers` : "reader";
   if (row.mode === "write") return "writer";
   return row.kind === "fair" ? "fair" : "";

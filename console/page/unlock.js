@@ -42,6 +42,7 @@ export function takeFromAddress() {
 // question stands. Freed is called when the lock was taken away.
 export function ask(row, holder, freed) {
   const back = document.activeElement;
+  const [what, of, who] = row.kind === "permits" ? ["permit", "Semaphore", "Permit"] : ["lock", "Lock", "Holder"];
   const input = el("input", { type: "password", id: "token", autocomplete: "off", spellcheck: "false" });
   const field = el("label", { class: "field" }, el("span", { text: "Token, as the console printed it" }), input);
   const needsToken = (yes) => {
@@ -76,10 +77,10 @@ export function ask(row, holder, freed) {
   };
   const dialog = el("dialog", { class: "question", "aria-labelledby": "question", onclose: () => { dialog.remove(); (back?.isConnected ? back : document.getElementById("main")).focus(); } },
     el("form", { onsubmit: send },
-      el("h2", { id: "question", text: "Take this lock away?" }),
-      el("dl", {}, el("dt", { text: "Lock" }), el("dd", {}, el("code", { text: row.name })), el("dt", { text: "Holder" }), el("dd", {}, el("strong", { text: label(holder) }), el("code", { text: holder.owner }), el("span", { text: holder.addr || "" }))),
-      el("p", { text: "Others can take the lock at once. Its holder works on until its next renewal." }),
-      uncertain(row, holder) && el("p", { class: "uncertain", text: "This key has no expiry, or an owner that no library writes. It may be data and no lock." }),
+      el("h2", { id: "question", text: `Take this ${what} away?` }),
+      el("dl", {}, el("dt", { text: of }), el("dd", {}, el("code", { text: row.name })), el("dt", { text: who }), el("dd", {}, el("strong", { text: label(holder) }), el("code", { text: holder.owner }), el("span", { text: holder.addr || "" }))),
+      el("p", { text: `Others can take the ${what} at once. Its holder works on until its next renewal.` }),
+      what === "lock" && uncertain(row, holder) && el("p", { class: "uncertain", text: "This key has no expiry, or an owner that no library writes. It may be data and no lock." }),
       field, error, el("div", { class: "buttons" }, no, yes)));
   const show = () => {
     document.body.append(dialog);

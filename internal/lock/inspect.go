@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
@@ -76,20 +77,21 @@ func (r *Ref) addNames(ctx context.Context, status *Status, until time.Time) {
 	}
 }
 
-// ForceUnlock frees the lock, whoever holds it, or for a given owner if it does.
+// ForceUnlock frees the lock, whoever holds it, or for a given owner if it does. A permit is put back for its id.
 func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	const verb = "force unlock"
 	if err := r.unreadable(); err != nil {
 		return false, err
 	}
-	results, err := r.Ask(ctx, verb, r.lockMode().Force(owner))
+	call, read := r.force(owner)
+	results, err := r.Ask(ctx, verb, call)
 	if err != nil || results[0].Repeated { // a request without an answer may have done it
 		r.manager.holders.look(r)
 	}
 	if err != nil {
 		return false, err
 	}
-	forced, err := script.ReadForced(results[0].Reply)
+	forced, err := read(results[0].Reply)
 	if err != nil {
 		return false, Failure(verb, r.Name, err)
 	}
@@ -103,6 +105,17 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 		r.manager.observe(ctx, e)
 	}
 	return forced, nil
+}
+
+// force is the call that frees the lock, and what reads its reply.
+func (r *Ref) force(owner string) (script.Call, func(driver.Reply) (bool, error)) {
+	if !r.permits {
+		return r.lockMode().Force(owner), script.ReadForced
+	}
+	return r.calls().Release(owner, 0, script.Counts{}, 0), func(reply driver.Reply) (bool, error) {
+		released, err := script.ReadReleased(reply)
+		return released.Held, err
+	}
 }
 
 var errRepeated = errors.New("the reply to an earlier request was lost")

@@ -44,6 +44,15 @@ func TestAPermitIsAHold(t *testing.T) {
 		if err := one.Err(); !errors.Is(err, redlatch.ErrReleased) {
 			t.Errorf("a permit that was put back ended with %v", err)
 		}
+		taken := check.Must(s.TryAcquire(ctx))
+		for _, want := range []bool{true, false} {
+			if forced, err := s.ForceUnlockIf(ctx, taken.Owner()); forced != want || err != nil {
+				t.Errorf("ForceUnlockIf: %v, %v", forced, err)
+			}
+		}
+		if err := taken.Unlock(ctx); !errors.Is(err, redlatch.ErrLost) {
+			t.Errorf("Unlock of a permit that was taken away: %v", err)
+		}
 		if err := s.AddPermits(ctx, -1); err != nil {
 			t.Error(err)
 		}
