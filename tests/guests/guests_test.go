@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,17 +44,40 @@ var imports = []string{
 	"github.com/google/uuid", "github.com/spf13/pflag", "pgregory.net/rapid", "go.uber.org/goleak",
 }
 
-// stranger is a module of somebody else, beside a proxy that has the releases of this tree.
+// stranger is a module of somebody else.
 type stranger struct {
 	*testing.T
-	dir, proxy, mods string
+	dir string
+}
+
+// All strangers have one proxy, with the releases of this tree, and one module cache. What one of them has
+// built the others need not build.
+var (
+	proxy, mods string
+	building    sync.Mutex
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "guests")
+	if err != nil {
+		log.Fatal(err)
+	}
+	proxy, mods = filepath.Join(dir, "proxy"), filepath.Join(dir, "mods")
+	code := m.Run()
+	// The files of a module cache are read-only.
+	clean := exec.Command("go", "clean", "-modcache")
+	clean.Env = append(os.Environ(), "GOFLAGS=", "GOMODCACHE="+mods)
+	if out, err := clean.CombinedOutput(); err != nil {
+		log.Fatalf("%v\n%s", err, out)
+	}
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // Goal: whoever imports a package of ours gets what that package links, and no version of another library rises.
 // Method: pack the modules as releases, and let a stranger's program with older versions of everything require them.
 func TestGuestsMoveNobodysVersions(t *testing.T) {
-	t.Parallel()
-	proxy := pack(t)
+	pack(t)
 	for name, c := range map[string]struct {
 		path   string
 		linked []string // of other people, beside the user's own
@@ -65,7 +90,7 @@ func TestGuestsMoveNobodysVersions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStranger(t, proxy)
+			s := newStranger(t)
 			s.program(imports)
 			s.command("go", "mod", "tidy")
 			before := s.versions()
@@ -89,8 +114,8 @@ func TestGuestsMoveNobodysVersions(t *testing.T) {
 
 // Goal: the command can be installed by its path alone.
 func TestGuestsInstallTheCommand(t *testing.T) {
-	t.Parallel()
-	s := newStranger(t, pack(t))
+	pack(t)
+	s := newStranger(t)
 	s.command("go", "install", "-trimpath", ours+"/cmd/redlatch@latest")
 	out, err := exec.CommandContext(t.Context(), filepath.Join(s.dir, "bin", "redlatch"), "version").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), s.release()) {
@@ -98,10 +123,9 @@ func TestGuestsInstallTheCommand(t *testing.T) {
 	}
 }
 
-// pack makes a proxy with one release of each module.
-func pack(t *testing.T) (proxy string) {
+// pack puts one release of each module into the proxy.
+func pack(t *testing.T) {
 	t.Helper()
-	proxy = t.TempDir()
 	out, err := exec.CommandContext(t.Context(), root+"/scripts/modules", "released").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +150,6 @@ func pack(t *testing.T) (proxy string) {
 			write(t, filepath.Join(at, name), content)
 		}
 	}
-	return proxy
 }
 
 // releaseOf is the version that the modules of the tree require of one another.
@@ -134,9 +157,8 @@ func releaseOf(t *testing.T) string {
 	return regexp.MustCompile(ours + ` (v\S+)`).FindStringSubmatch(read(t, root+"/driver/goredis/go.mod"))[1]
 }
 
-func newStranger(t *testing.T, proxy string) *stranger {
-	s := &stranger{T: t, dir: t.TempDir(), proxy: proxy, mods: t.TempDir()}
-	t.Cleanup(func() { s.command("go", "clean", "-modcache") }) // its files are read-only
+func newStranger(t *testing.T) *stranger {
+	s := &stranger{T: t, dir: t.TempDir()}
 	text := "module example.org/shop\n\ngo 1.26.0\n"
 	for _, path := range slices.Sorted(maps.Keys(users)) {
 		text += "require " + path + " " + users[path] + "\n"
@@ -164,7 +186,7 @@ func (s *stranger) command(words ...string) string {
 	c := exec.Command(words[0], words[1:]...)
 	c.Dir = s.dir
 	c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GONOSUMDB="+ours, "GONOSUMCHECK=1", "GOBIN="+filepath.Join(s.dir, "bin"),
-		"GOMODCACHE="+s.mods, "GOPROXY=file://"+s.proxy+",file://"+cache+"/cache/download,"+strings.TrimSpace(goEnv(s.T, "GOPROXY")))
+		"GOMODCACHE="+mods, "GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+strings.TrimSpace(goEnv(s.T, "GOPROXY")))
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()
@@ -199,11 +221,13 @@ func (s *stranger) want(linked []string, before map[string]string) {
 
 // figures prints what the import costs a program that has nothing else.
 func (s *stranger) figures(path string) {
-	alone := newStranger(s.T, s.proxy)
+	alone := newStranger(s.T)
 	write(s.T, filepath.Join(alone.dir, "go.mod"), []byte("module example.org/shop\n\ngo 1.26.0\n"))
 	alone.command("go", "get", path+"@latest")
 	alone.program([]string{path})
 	alone.command("go", "mod", "tidy")
+	building.Lock()
+	defer building.Unlock()
 	alone.command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", "shop", ".")
 	binary, err := os.Stat(filepath.Join(alone.dir, "shop"))
 	if err != nil {
