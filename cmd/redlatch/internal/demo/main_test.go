@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -11,11 +12,12 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// A test starts its own binary as an actor, as one that counts on and on, or that fails.
+// A test starts its own binary as an actor, as one that counts on and on, that fails, or that does nothing.
 const (
 	acting    = "demo-test-acts"
 	talkative = "demo-test-talks"
 	failing   = "demo-test-fails"
+	idle      = "demo-test-idles"
 )
 
 func TestMain(m *testing.M) {
@@ -33,6 +35,9 @@ func TestMain(m *testing.M) {
 	case failing:
 		os.Stderr.WriteString("the reason why\n")
 		os.Exit(3)
+	case idle:
+		must(io.Copy(io.Discard, os.Stdin))
+		os.Exit(0)
 	}
 	redistest.Main(m)
 }

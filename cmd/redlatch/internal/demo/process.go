@@ -71,14 +71,8 @@ func (ps *processes) start(t task) (p *process, err error) {
 	t.Number = len(ps.all) + 1
 	p = &process{number: t.Number, state: starting, since: time.Now()}
 	p.dismissed, p.dismiss = context.WithCancel(context.Background())
-	p.command = exec.CommandContext(p.dismissed, ps.program[0], ps.program[1:]...)
-	p.command.Cancel, p.command.WaitDelay = p.leave, ps.patience
-	p.command.Stdout, p.command.Stderr, p.command.SysProcAttr = ps.stdout, &p.stderr, apart()
-	if p.stdin, err = p.command.StdinPipe(); err != nil {
-		return nil, err
-	}
 	started := make(chan error)
-	go p.live(started, ps.stdout)
+	go p.live(ps, started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start worker %v: %w", p, err)
 	}
@@ -90,11 +84,16 @@ func (ps *processes) start(t task) (p *process, err error) {
 
 // live holds on to the thread that starts the process: the kernel takes the end of this
 // thread for the end of the parent. It waits for nothing but the process, so that its end is
-// told before the lock can come back.
-func (p *process) live(started chan<- error, events io.Writer) {
+// told before the lock can come back. A process that a signal to the whole group has ended too early is started again:
+// the parent got the signal as well, and dismisses it.
+func (p *process) live(ps *processes, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.command.Start()
+	err := p.begin(ps)
+	for err == nil && p.stillborn() {
+		_ = p.command.Wait()
+		err = p.begin(ps)
+	}
 	started <- err
 	if err != nil {
 		return
@@ -104,7 +103,18 @@ func (p *process) live(started chan<- error, events io.Writer) {
 	if end.At == 0 {
 		end.At, end.Error = time.Now().UnixNano(), p.failure(err)
 	}
-	_ = json.NewEncoder(events).Encode(end) // the pipe is open until all ends are heard
+	_ = json.NewEncoder(ps.stdout).Encode(end) // the pipe is open until all ends are heard
+}
+
+// begin starts the process.
+func (p *process) begin(ps *processes) (err error) {
+	p.command = exec.CommandContext(p.dismissed, ps.program[0], ps.program[1:]...)
+	p.command.Cancel, p.command.WaitDelay = p.leave, ps.patience
+	p.command.Stdout, p.command.Stderr, p.command.SysProcAttr = ps.stdout, &p.stderr, apart()
+	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		return err
+	}
+	return p.command.Start()
 }
 
 // failure says why the process ended without having been killed by its parent, or "" if it
