@@ -98,6 +98,9 @@ func runDemo(cmd *cobra.Command, settings demo.Settings) error {
 	if err := settings.Check(); err != nil {
 		return &exitError{exitUsage, err}
 	}
+	// Go tries out pidfd by a fork without a mask of signals, the first time that it needs a process. A signal to the group
+	// crashes both then. So that comes before demo heeds signals.
+	_, _ = os.FindProcess(os.Getpid())
 	// The second Ctrl-C ends the process at once.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
