@@ -25,7 +25,8 @@ func TestACancellationIsCarriedOutInTheEnd(t *testing.T) {
 		server := redistest.Start(t)
 		d := check.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()}))
 		defer d.Close()
-		c := check.Must(redlatch.New(d, redlatch.Config{ReleaseTimeout: 300 * time.Millisecond, CommandTimeout: 300 * time.Millisecond}))
+		net := &stage.Tap{Driver: d}
+		c := check.Must(redlatch.New(net, redlatch.Config{ReleaseTimeout: 300 * time.Millisecond, CommandTimeout: 300 * time.Millisecond}))
 		far := fixture.Open(t, server.URL(), redlatch.Config{})
 		ctx, sem := t.Context(), c.Semaphore("job")
 		check.Must(sem.TrySetPermits(ctx, 5))
@@ -39,7 +40,8 @@ func TestACancellationIsCarriedOutInTheEnd(t *testing.T) {
 			check.Must(0, c.Close(ctx))
 			d.Close()
 		} else {
-			time.Sleep(time.Second) // longer than one cancellation may take
+			sent := net.Scripts.Load()
+			redistest.Eventually(t, 20*time.Second, func() bool { return net.Scripts.Load() >= sent+2 }, "a cancellation is repeated")
 		}
 		server.Thaw()
 		redistest.Eventually(t, 5*time.Second, func() bool { return check.Must(far.Semaphore("job").Available(ctx)) == 4 }, "the permits are back")
