@@ -84,6 +84,9 @@ func Failure(verb, name string, err error) error {
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrUnknownOutcome, err)
 	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrWrongType, err)
+	case refused != nil && refused.Code() == "UNDECLARED":
+		return fmt.Errorf("redlatch: %s %q: %w: the server runs no read-write locks, because it wants all keys of a script to be declared: %w",
+			verb, name, lockerr.ErrUnsupported, err)
 	}
 	return fmt.Errorf("redlatch: %s %q: %w", verb, name, err)
 }

@@ -25,6 +25,7 @@
 --                    or the counter of tokens cannot count; nothing changed, but dead
 --                    readers may be removed
 --   error WRONGTYPE  the key is no hash; nothing changed
+--   error UNDECLARED the server refuses keys that are not among KEYS; nothing changed
 --
 -- A writer may also read. A reader may not write. A writer removes dead readers: a reader whose
 -- process died blocks others for no longer than its lease, even while other readers renew.
@@ -40,6 +41,13 @@ local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 local wrong = inspect()
 if wrong then
   return wrong
+end
+if not mode then -- at the first use, rather than when a writer first meets a reader
+  local refused = redis.pcall('EXISTS', prefix .. ':' .. writer .. ':rwlock_timeout:1')
+  if type(refused) == 'table' then
+    local known = string.find(refused.err, 'NOPERM') or string.find(refused.err, 'non local key')
+    return known and refused or redis.error_reply('UNDECLARED ' .. refused.err)
+  end
 end
 
 -- A reader without a write hold does not get one, even if the field of an earlier one is left.

@@ -1,14 +1,19 @@
 package clients_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
+	"github.com/redlatch/redlatch/driver/rueidis"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
 )
@@ -74,5 +79,70 @@ func TestOpenTakesAServerThatDoesNotTellWhatItIs(t *testing.T) {
 	}), redlatch.Config{})
 	if err := check.Must(c.Mutex("job").Lock(t.Context())).Unlock(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// strict is a server that refuses keys which a script does not declare, as ElastiCache Serverless does.
+type strict struct{ driver.Driver }
+
+const strictly = `local real, declared = redis, {}
+for _, key in ipairs(KEYS) do declared[key] = true end
+local function refusal(name, key)
+  local keyless = name == 'PUBLISH' or name == 'SPUBLISH' or name == 'TIME'
+  return not keyless and not declared[key] and {err = 'ERR script tried accessing undeclared key, key: ' .. key}
+end
+local redis = {
+  error_reply = real.error_reply,
+  call = function(...)
+    if refusal(...) then error(refusal(...).err) end
+    return real.call(...)
+  end,
+  pcall = function(...) return refusal(...) or real.pcall(...) end,
+}
+`
+
+func (s strict) Do(ctx context.Context, command driver.Command) driver.Reply {
+	return s.Pipeline(ctx, command)[0]
+}
+
+func (s strict) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	commands = slices.Clone(commands)
+	for i, c := range commands {
+		switch c.Words[0] {
+		case "EVALSHA": // the source comes next
+			commands[i] = driver.Command{Words: []string{"EVALSHA", strings.Repeat("0", 40), "0"}}
+		case "EVAL":
+			commands[i].Words = slices.Clone(c.Words)
+			commands[i].Words[1] = strictly + c.Words[1]
+		}
+	}
+	return s.Driver.Pipeline(ctx, commands...)
+}
+
+// Goal: where undeclared keys are refused, every lock works but the read-write lock, and that says why at its first use.
+func TestServersThatWantKeysToBeDeclared(t *testing.T) {
+	t.Parallel()
+	d := check.Must(rueidis.Open(t.Context(), rueidis.Options{Address: redistest.Shared(t).Addr()}))
+	t.Cleanup(d.Close)
+	c := check.Must(redlatch.New(strict{d}, redlatch.Config{}))
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	name := redistest.Name(t)
+	for _, lock := range []redlatch.Lock{c.Mutex(name + "m"), c.FairMutex(name + "f")} {
+		for range 2 {
+			if err := check.Must(lock.Lock(t.Context(), redlatch.WithFencing())).Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := fixture.PermitsOf(t, c, name+"p", 2).AddPermits(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	rw := c.RWMutex(name + "rw")
+	for side, lock := range map[string]func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){"write": rw.TryLock, "read": rw.TryRLock} {
+		_, err := lock(t.Context())
+		check.Is(t, side, err, redlatch.ErrUnsupported)
+		if err != nil && !strings.Contains(err.Error(), "wants all keys of a script to be declared") {
+			t.Error(err)
+		}
 	}
 }
