@@ -92,8 +92,8 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 // Source: RLock.unlock of Redisson; docs/wire-format.md, "Mutex".
 func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 
-// Extend lets a hold that was taken with WithLease last for d from now, in Redis and in this
-// client. It never shortens a hold. The least d is 10 ms. The limit of WithMaxHold still applies.
+// Extend lets a hold last for d from now, in Redis and in this client. If the hold is renewed, d is its lease
+// from then on. It never shortens a hold, or a lease. The least d is 10 ms. The limit of WithMaxHold still applies.
 // Replicas do not confirm the extension (WithReplicas). Under re-entry all holds of one owner last
 // that long. Extend blocks for one round trip, bounded by ctx and Config.CommandTimeout.
 //
@@ -101,7 +101,7 @@ func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 // long as before.
 //
 // Errors: ErrLost and ErrReleased, if the hold is over. After ErrUnknownOutcome the lock may stay
-// in Redis for up to d if this process dies. The error is a *ConfigError for a hold that is renewed, and for a hold of a
+// in Redis for up to d if this process dies. The error is a *ConfigError for a hold of a
 // Multi, a Quorum or a cohort. The hold then stays as it is.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := inRange("Extend", d, minLease, longest); err != nil {

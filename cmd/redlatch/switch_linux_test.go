@@ -278,3 +278,13 @@ func TestARedlatchThatIsStoppedSaysSoWhenItGoesOn(t *testing.T) {
 	kill(holder, syscall.SIGCONT)
 	r.end(exitLost, `lock "job": redlatch stood still for`, "did not renew the hold: the command was stopped")
 }
+
+// Goal: the lease grows with the process tree, so that there is time to stop it, and the user is told.
+func TestLongALargeTreeGetsALongerLease(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 1s job", `n=0; while [ $n -lt 1500 ]; do sleep 600 & n=$((n+1)); done; wait`)
+	redistest.Eventually(t, 60*time.Second, func() bool { return server.PTTL(t, "job") > time.Second }, "the lease grows")
+	must(0, r.command.Process.Signal(syscall.SIGTERM))
+	r.end(143, `lock "job": its lease is`, "from now on: 1s would leave too little time")
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -12,10 +13,10 @@ import (
 // detects the loss of a hold. A hold with a fixed lease is not renewed, so watch asks Redis.
 func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold) (supervise.Hold, func()) {
 	if !t.fixed {
-		return hold, func() {}
+		return growingHold{hold, t}, func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watchedHold{Hold: hold, gone: make(chan struct{})}
+	w := &watchedHold{hold: hold, gone: make(chan struct{})}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -27,11 +28,28 @@ func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold) (supervise.Ho
 // maxLook is the longest time between two requests, the renewal interval of the usual lease.
 const maxLook = 10 * time.Second
 
+// growingHold is a hold that is renewed. Its lease grows with the process tree.
+type growingHold struct {
+	*redlatch.Hold
+	task *task
+}
+
+func (g growingHold) Extend(ctx context.Context, lease time.Duration) error {
+	err := g.Hold.Extend(ctx, lease)
+	if err == nil && !g.task.quiet {
+		tell(fmt.Errorf("%s: its lease is %v from now on: %v would leave too little time to stop all that the command has started", g.task.kind.of(g.task.name), lease, g.task.config.LeaseTime))
+	}
+	return err
+}
+
 // watchedHold is a hold with a fixed lease.
 type watchedHold struct {
-	*redlatch.Hold
+	hold *redlatch.Hold
 	gone chan struct{} // closed when this owner has the lock no more
 }
+
+// Deadline is that of the hold.
+func (w *watchedHold) Deadline() time.Time { return w.hold.Deadline() }
 
 // Done is closed when the hold is lost.
 func (w *watchedHold) Done() <-chan struct{} { return w.gone }
@@ -47,8 +65,8 @@ func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name st
 		case <-ctx.Done():
 			return
 		}
-		status, err := readStatusOf(ctx, client, name, w.Owner())
-		if _, held := status.HeldBy(w.Owner()); err == nil && !held {
+		status, err := readStatusOf(ctx, client, name, w.hold.Owner())
+		if _, held := status.HeldBy(w.hold.Owner()); err == nil && !held {
 			close(w.gone)
 			return
 		}

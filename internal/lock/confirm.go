@@ -132,11 +132,12 @@ func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err e
 	return err
 }
 
-// Extend makes a hold with a fixed lease last for d from now, if that is longer than it lasts anyway.
+// Extend makes a hold last for d from now, if that is longer than it lasts anyway. If the hold is renewed, it has
+// that lease from then on.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g, single := h.backend.(*Grant)
-	if !single || !g.fixed(h) {
-		return &lockerr.ConfigError{Field: "Extend", Reason: "it is for the hold of a single lock that was taken with WithLease; other holds are renewed, or end with their whole"}
+	if !single {
+		return &lockerr.ConfigError{Field: "Extend", Reason: "it is for the hold of a single lock; other holds end with their whole"}
 	}
 	if err := h.Err(); err != nil {
 		return err
@@ -148,12 +149,11 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	}
 	term := renew.Term{Lease: d, Until: h.until}
 	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
-	return h.renewed("extend", term, result, err)
-}
-
-// fixed says that a hold was taken with a lease that is not renewed.
-func (g *Grant) fixed(h *Hold) bool {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return h.opts.Fixed
+	if opts := *h.opts; err == nil && !opts.Fixed {
+		opts.Lease = max(opts.Lease, d)
+		h.opts = &opts
+	}
+	g.mu.Unlock()
+	return h.renewed("extend", term, result, err)
 }

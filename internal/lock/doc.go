@@ -98,8 +98,8 @@
 //
 // # Extend
 //
-// Extend (Hold.Extend) is one renewal, by a term of its own, of a hold whose lease is fixed. It raises the TTL
-// for the owner, and never lowers it. The deadline moves on only when Redis has confirmed that.
+// Extend (Hold.Extend) is one renewal, by a term of its own. It raises the TTL for the owner, and never lowers it.
+// Later renewals of the hold, if there are any, ask for as much. The deadline moves on only when Redis has confirmed that.
 // Between any two lines this can happen:
 //
 //	the process dies         the lock ends with the TTL that Redis has: the old one, or d

@@ -178,6 +178,14 @@ func TestExtendUnderReentryAndWithALimit(t *testing.T) {
 		}
 		check.Is(t, "Unlock", outer.Unlock(ctx), nil)
 
+		renewed := check.Must(c.Mutex("job").Lock(ctx))
+		check.Is(t, "Extend", renewed.Extend(ctx, 10*time.Minute), nil)
+		check.Is(t, "Extend", renewed.Extend(ctx, time.Minute), nil)
+		time.Sleep(20 * time.Minute)
+		check.Within(t, "the time to the deadline", time.Until(renewed.Deadline()), 9*time.Minute, 10*time.Minute)
+		check.Within(t, "the TTL", fixture.Do(t, fixture.Raw(t, url), "PTTL", "job").Int, 540_000, 600_000)
+		check.Is(t, "Unlock", renewed.Unlock(ctx), nil)
+
 		limited := check.Must(c.Mutex("job").Lock(t.Context(), redlatch.WithLease(time.Minute), redlatch.WithMaxHold(5*time.Minute)))
 		check.Is(t, "Extend", limited.Extend(ctx, time.Hour), nil)
 		check.Within(t, "the time to the deadline", time.Until(limited.Deadline()), 4*time.Minute, 5*time.Minute)
@@ -193,7 +201,6 @@ func TestExtendIsRefusedWhereItMakesNoSense(t *testing.T) {
 	fixture.ClosedAtEnd(t, c, err)
 	lease := redlatch.WithLease(20 * time.Second)
 	for what, h := range map[string]*redlatch.Hold{
-		"renewed":   check.Must(c.Mutex("a").Lock(t.Context())),
 		"cohort":    check.Must(c.Mutex("b").Lock(t.Context(), redlatch.WithCohort(time.Minute))),
 		"multi":     check.Must(check.Must(redlatch.NewMulti(c.Mutex("c"), c.Mutex("d"))).Lock(t.Context(), lease)),
 		"quorum":    check.Must(check.Must(redlatch.NewQuorum(c.Mutex("e"))).Lock(t.Context(), lease)),

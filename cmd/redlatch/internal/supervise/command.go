@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"context"
 	"errors"
 	"syscall"
 	"time"
@@ -19,6 +20,12 @@ type Hold interface {
 	Deadline() time.Time
 	// Done is closed when the hold is lost.
 	Done() <-chan struct{}
+}
+
+// Extender is a Hold whose lease can become longer. If a process tree outgrows its lease, Run asks for one that
+// leaves time to stop the tree, of 30s at most.
+type Extender interface {
+	Extend(ctx context.Context, lease time.Duration) error
 }
 
 // Limits say how long things take.

@@ -27,7 +27,8 @@
 //	                      |<-- kill-after -->|<------ margin ----->deadline
 //
 // The switch scans the tree now and then, and takes a handle of each process. So the first signals need no
-// walk through /proc. The margin has twice the time of the last walk in it, as far as renewals keep theirs.
+// walk through /proc. The margin has twelve times the time of the last walk in it, as far as renewals keep theirs. If the
+// lease leaves no time for that, the holder extends it (Extender).
 //
 // A renewal before SIGTERM moves all these times, and the command notices nothing. If the hold is
 // lost already, for example by a forced unlock, the switch sends SIGTERM at once. It sends SIGKILL

@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"os/signal"
 	"runtime"
@@ -27,10 +28,12 @@ type holder struct {
 	tree     *processTree  // the switch and all below it
 	terminal *terminal
 
-	lost     <-chan struct{} // closed when the hold is lost; nil once the switch was told
-	stopping Reason          // that the switch was told
-	giveUp   time.Time       // when it should have stopped the tree, if it was told that it is lost
-	answered bool            // it has said that it is stopping the tree
+	walk     time.Duration      // the last one of the switch
+	extended chan time.Duration // the lease that the hold has got, 0 if none; nil: nobody has asked
+	lost     <-chan struct{}    // closed when the hold is lost; nil once the switch was told
+	stopping Reason             // that the switch was told
+	giveUp   time.Time          // when it should have stopped the tree, if it was told that it is lost
+	answered bool               // it has said that it is stopping the tree
 
 	looked    int64         // at the clock
 	paused    time.Duration // for how long this process stood still, since the deadline moved on
@@ -125,12 +128,15 @@ func (h *holder) keep(path string, signals <-chan os.Signal) (End, error) {
 			case r.Leader != 0:
 				h.tree.leader = r.Leader
 			case r.Walk != 0:
-				h.times.allow(r.Walk)
+				h.measured(r.Walk)
 			case r.Stopping != 0:
 				h.hear(r.Stopping)
 			case r.Paused:
 				h.suspend()
 			}
+		case lease := <-h.extended:
+			h.extended = nil
+			h.times.grow(lease, h.walk)
 		case number := <-signals:
 			h.tell(order{Signal: number.(unix.Signal)})
 		case <-h.suspended:
@@ -140,6 +146,26 @@ func (h *holder) keep(path string, signals <-chan os.Signal) (End, error) {
 			h.tell(order{Signal: unix.SIGCONT})
 		}
 	}
+}
+
+// measured takes note of the size of the tree. If the lease leaves no time to stop it, the hold is to get a longer
+// one. If that fails, the lease stays, and the switch measures again.
+func (h *holder) measured(walk time.Duration) {
+	h.walk = walk
+	h.times.allow(walk)
+	lease := h.times.wants(walk)
+	hold, ok := h.hold.(Extender)
+	if !ok || lease == h.times.lease || h.extended != nil {
+		return
+	}
+	extended := make(chan time.Duration, 1)
+	h.extended = extended
+	go func() {
+		if hold.Extend(context.Background(), lease) != nil {
+			lease = 0
+		}
+		extended <- lease
+	}()
 }
 
 // untilNext is for how long this process may sleep.
@@ -174,7 +200,7 @@ func (h *holder) look() {
 // follow tells the switch of a deadline that has moved on.
 func (h *holder) follow() {
 	deadline := h.hold.Deadline()
-	if !deadline.Equal(h.sent) && h.tell(order{Deadline: instantOf(deadline)}) {
+	if !deadline.Equal(h.sent) && h.tell(order{Deadline: instantOf(deadline), Lease: h.times.lease}) {
 		h.sent = deadline
 		if !h.answered {
 			h.earlier, h.paused, h.moved = h.paused, 0, bootTime()

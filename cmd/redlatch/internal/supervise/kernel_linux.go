@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -36,3 +37,13 @@ func nameProcess(name string) {
 // continued, or at once if the kernel ignores the signal. It is meant for this thread:
 // one for the process could take effect on another, and this one would run on for a while.
 func (h *holder) stopSelf(number unix.Signal) { unix.Tgkill(os.Getpid(), unix.Gettid(), number) }
+
+// tasks is how many threads the machine has, 0 if that is unknown.
+func tasks() (n int) {
+	text, _ := os.ReadFile("/proc/loadavg")
+	if words := strings.Fields(string(text)); len(words) > 3 {
+		_, all, _ := strings.Cut(words[3], "/")
+		n, _ = strconv.Atoi(all)
+	}
+	return n
+}

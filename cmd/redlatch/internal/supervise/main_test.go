@@ -4,12 +4,15 @@ package supervise
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,8 +39,9 @@ func TestMain(m *testing.M) {
 
 // The files that a supervisor has besides the usual ones.
 const (
-	ordersFile = 3 // lines: "deadline 500ms", counted from now, or "lost"
-	reportFile = 4 // its End, as JSON
+	ordersFile   = 3          // lines: "deadline 500ms", counted from now; "lease 1s", and "renew 1s", or for as long as Extend asks for; "lost"
+	reportFile   = 4          // its End, as JSON
+	deadlineFile = "deadline" // in its folder: the last one
 )
 
 func superviseAsTold(text string) int {
@@ -68,6 +72,7 @@ func superviseAsTold(text string) int {
 type toldHold struct {
 	mu       sync.Mutex
 	deadline time.Time
+	span     time.Duration // of a renewal; 0: it is not renewed
 	done     chan struct{}
 }
 
@@ -79,21 +84,46 @@ func (h *toldHold) Deadline() time.Time {
 
 func (h *toldHold) Done() <-chan struct{} { return h.done }
 
+// Extend is for a hold that the test renews.
+func (h *toldHold) Extend(_ context.Context, lease time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.span == 0 {
+		return errors.New("it is not renewed")
+	}
+	h.span = max(h.span, lease-lease/100)
+	if time.Until(h.deadline) < h.span {
+		h.move(h.span)
+	}
+	return nil
+}
+
+// move moves the deadline, and writes it down for the test. The mutex is held.
+func (h *toldHold) move(d time.Duration) {
+	h.deadline = time.Now().Add(d)
+	os.WriteFile(deadlineFile, strconv.AppendInt(nil, h.deadline.UnixNano(), 10), 0o600)
+}
+
 func (h *toldHold) obey(orders *os.File) {
 	for lines := bufio.NewScanner(orders); lines.Scan(); {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
-		switch word {
-		case "lost":
+		if word == "lost" {
 			close(h.done)
-		case "deadline":
-			d, err := time.ParseDuration(rest)
-			if err != nil {
-				panic(err)
-			}
-			h.mu.Lock()
-			h.deadline = time.Now().Add(d)
-			h.mu.Unlock()
+			continue
 		}
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			panic(err)
+		}
+		h.mu.Lock()
+		if word != "deadline" {
+			h.span = max(h.span, d)
+			d = h.span
+		}
+		if word != "lease" {
+			h.move(d)
+		}
+		h.mu.Unlock()
 	}
 }
 

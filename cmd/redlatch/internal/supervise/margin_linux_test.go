@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,15 +24,27 @@ func crowdOf(n int) string {
 		echo ready >&9; exec sleep 600`, n)
 }
 
-// renewed moves the deadline on as renewals do, until a function says that it is enough. It returns the
-// last deadline.
-func (s *supervised) renewed(lease time.Duration, enough func() bool) (deadline time.Time) {
+// renewed moves the deadline on as renewals do, until a function says that it is enough.
+func (s *supervised) renewed(lease time.Duration, enough func() bool) {
 	s.t.Helper()
 	for !enough() {
-		deadline = s.tell("deadline " + (lease - lease/100).String()).Add(lease - lease/100)
+		s.tell("renew " + (lease - lease/100).String())
 		time.Sleep(lease / 3)
 	}
-	return deadline
+}
+
+// deadline is the last one of the hold.
+func (s *supervised) deadline() time.Time {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.command.Dir, deadlineFile))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	nanos, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return time.Unix(0, nanos)
 }
 
 // after is enough when a time has passed.
@@ -39,9 +53,10 @@ func after(d time.Duration) func() bool {
 	return func() bool { return time.Now().After(limit) }
 }
 
-// awaitReady waits for a tree that may take long to start.
-func (s *supervised) awaitReady() {
+// awaitReady waits for a tree that may take long to start. The hold lasts meanwhile, and may get a longer lease.
+func (s *supervised) awaitReady(lease time.Duration) {
 	s.t.Helper()
+	s.tell("lease " + lease.String())
 	for limit := time.Now().Add(5 * time.Minute); !strings.Contains(strings.Join(s.tree.Said(), " "), "ready"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			s.t.Fatal("the tree does not start")
@@ -53,15 +68,16 @@ func (s *supervised) awaitReady() {
 func marginOf(t *testing.T, n int, lease time.Duration, protect bool) time.Duration {
 	t.Helper()
 	s := supervise(t, Limits{Lease: lease, KillAfter: KillAfter(lease), Protect: protect}, crowdOf(n))
-	s.awaitReady()
-	deadline := s.renewed(lease, after(lease+time.Second))
-	return deadline.Sub(s.tree.AwaitGone(lease + 20*time.Second))
+	s.awaitReady(lease)
+	s.renewed(lease, after(lease+time.Second))
+	gone := s.tree.AwaitGone(maxLease + 20*time.Second)
+	return s.deadline().Sub(gone)
 }
 
 func TestLongALargeTreeIsGoneBeforeTheDeadline(t *testing.T) {
-	for _, lease := range []time.Duration{time.Second, 2 * time.Second} {
-		if margin := marginOf(t, 1000, lease, false); margin <= 0 {
-			t.Errorf("a lease of %v: 1,000 processes were gone %v after the deadline", lease, -margin)
+	for _, c := range []crowd{{1000, 2 * time.Second}, {5000, time.Second}} {
+		if margin := marginOf(t, c.n, c.lease, false); margin <= 0 {
+			t.Errorf("a lease of %v: %d processes were gone %v after the deadline", c.lease, c.n, -margin)
 		}
 	}
 }
@@ -142,14 +158,16 @@ func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration, 
 			burn(t)
 		}
 		s := supervise(t, Limits{Lease: c.lease, KillAfter: KillAfter(c.lease), Protect: protect}, crowdOf(c.n))
-		s.awaitReady()
-		deadline := s.renewed(c.lease, after(time.Second+rand.N(min(c.lease, 4*time.Second))))
+		s.awaitReady(c.lease)
+		s.renewed(c.lease, after(time.Second+rand.N(min(c.lease, 4*time.Second))))
 		if !protect {
-			margin = deadline.Sub(s.tree.AwaitGone(c.lease + 20*time.Second))
+			gone := s.tree.AwaitGone(maxLease + 20*time.Second)
+			margin = s.deadline().Sub(gone)
 			return
 		}
 		s.command.Process.Signal(unix.SIGSTOP)
-		time.Sleep(time.Until(deadline) - c.lease*11/20)
+		deadline := s.deadline()
+		time.Sleep(time.Until(deadline) * 9 / 20)
 		awaitFrozen(t, s)
 		margin = time.Until(deadline)
 		s.command.Process.Kill()
@@ -179,7 +197,7 @@ func TestAFrozenTreeDiesWithoutWakingUp(t *testing.T) {
 		job='trap "" HUP TERM; trap "echo woke >&9" CONT; sleep 600 & while :; do wait; done'
 		jobs='set -m; n=0; while [ $n -lt 200 ]; do bash -c "$job" & n=$((n+1)); done; echo ready >&9; while :; do wait; done'
 		export job; setsid bash -c "$jobs" & wait`)
-	s.awaitReady()
+	s.awaitReady(time.Second)
 	s.renewed(time.Second, after(time.Second))
 	s.command.Process.Signal(unix.SIGSTOP)
 	awaitFrozen(t, s)

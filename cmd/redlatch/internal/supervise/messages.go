@@ -20,7 +20,8 @@ type assignment struct {
 
 // order is each further message to the switch.
 type order struct {
-	Deadline instant        // a new one, unless another field is set
+	Deadline instant        // a new one, unless Stop or Signal is set
+	Lease    time.Duration  `json:",omitempty"` // with the deadline
 	Stop     Reason         `json:",omitempty"`
 	Signal   syscall.Signal `json:",omitempty"` // for the command; SIGTSTP and SIGCONT are for the whole tree
 }

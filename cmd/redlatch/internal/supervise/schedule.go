@@ -14,21 +14,45 @@ type schedule struct {
 }
 
 func newSchedule(lease, killAfter time.Duration) schedule {
-	return schedule{lease: lease, killAfter: killAfter, margin: min(lease/10, maxMargin)}
+	return schedule{lease: lease, killAfter: killAfter, margin: step(lease)}
 }
+
+// step is the margin for a few processes.
+func step(lease time.Duration) time.Duration { return min(lease/10, maxMargin) }
+
+// work is for how long a process tree is killed that it takes so long to walk through, if the switch has half of that
+// time, and the holder the other half. To kill a tree takes up to six times as long as to walk through it.
+func work(walk time.Duration) time.Duration { return 12 * walk }
 
 // allow makes the margin large enough for a process tree that it takes so long to walk through, as far as a
 // renewal that is due keeps its time. A margin does not become smaller, and grows in steps.
 func (s *schedule) allow(walk time.Duration) {
-	step := min(s.lease/10, maxMargin)
-	work := step + 2*walk
-	s.margin = max(s.margin, min(work-work%(step/4+1), s.lease/2-s.killAfter))
+	step := step(s.lease)
+	margin := step + work(walk)
+	s.margin = max(s.margin, min(margin-margin%(step/4+1), s.lease/2-s.killAfter))
+}
+
+// grow takes note of a longer lease of the hold, whose deadline has moved on already.
+func (s *schedule) grow(lease, walk time.Duration) {
+	s.lease = max(s.lease, lease)
+	s.allow(walk)
+}
+
+// wants is the lease that leaves time to kill such a tree: the present one, or twice as much as often as it takes.
+func (s *schedule) wants(walk time.Duration) time.Duration {
+	lease := s.lease
+	for lease < maxLease && work(walk) > max(lease/2-s.killAfter-step(lease), step(lease)/2) {
+		lease = min(2*lease, maxLease)
+	}
+	return lease
 }
 
 const (
 	// maxMargin is time enough to kill a few processes and to see them die, also on a machine that is
 	// busy.
 	maxMargin = time.Second
+	// maxLease is how long a lease becomes at most for the sake of a tree: the default of a client.
+	maxLease = 30 * time.Second
 	// lostKillAfter is the most that a command gets to end in good order when
 	// somebody else may have the lock already.
 	lostKillAfter = 2 * time.Second

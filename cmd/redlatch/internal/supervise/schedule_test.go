@@ -22,9 +22,14 @@ func TestAnyScheduleStopsInTimeAndNotTooEarly(t *testing.T) {
 		s := newSchedule(lease, killAfter)
 		before := s.margin
 		walk := time.Duration(rapid.Int64Range(0, int64(lease)).Draw(t, "walk"))
-		if s.allow(walk); s.margin < before || s.margin+before/4 < min(before+walk, lease/2-killAfter) {
+		if s.allow(walk); s.margin < before || s.margin+before/4 < min(before+work(walk), lease/2-killAfter) {
 			t.Errorf("a margin of %v, and %v before a walk of %v", s.margin, before, walk)
 		}
+		s.grow(s.wants(walk), walk)
+		if s.lease < lease || s.lease > max(lease, maxLease) || s.lease < maxLease && s.margin < work(walk) {
+			t.Errorf("a margin of %v and a lease of %v, for a walk of %v and a lease of %v", s.margin, s.lease, walk, lease)
+		}
+		lease = s.lease
 		asked := time.Now()
 		// As the library has it: a margin of 1 % and 2 ms, and a renewal after a third.
 		deadline := asked.Add(lease - lease/100 - 2*time.Millisecond)

@@ -30,6 +30,7 @@ type supervisor struct {
 	asleep   bool      // the tree is stopped, since Ctrl-Z
 	frozen   bool      // the tree is stopped, since a deadline that a watchdog may have moved on
 	scanned  time.Time // when the tree was scanned
+	tasks    int       // how many threads the machine had then
 	end      End
 }
 
@@ -159,9 +160,13 @@ func (s *supervisor) endOfGuard() time.Time {
 }
 
 // nextScan is when the tree is scanned: now and then, for a fiftieth of the time at most, and once more if
-// a renewal has not come in time.
+// a renewal has not come in time. It is scanned for a fifth of the time while the machine gets many more threads.
 func (s *supervisor) nextScan() time.Time {
-	next := s.scanned.Add(max(s.times.lease/4, 50*s.tree.walk))
+	times := time.Duration(50)
+	if tasks()-s.tasks > 50+len(s.tree.known)/4 {
+		times = 5
+	}
+	next := s.scanned.Add(max(s.times.lease/4, times*s.tree.walk))
 	if late := s.times.unrenewed(s.hold.Deadline()); late.Before(next) && s.scanned.Before(late) {
 		return late
 	}
@@ -169,12 +174,13 @@ func (s *supervisor) nextScan() time.Time {
 }
 
 // scan gets to know the tree, because near the deadline there is no time for it. The margin grows with
-// the time that it takes.
+// the time that it takes, and the holder asks for a longer lease if that has no room for the margin.
 func (s *supervisor) scan() {
+	s.tasks = tasks()
 	s.tree.scan(s.endOfGuard(), func(process) {})
 	s.scanned = time.Now()
 	before := s.times.margin
-	if s.times.allow(s.tree.walk); s.times.margin > before {
+	if s.times.allow(s.tree.walk); s.times.margin > before || s.times.wants(s.tree.walk) > s.times.lease {
 		s.report(report{Walk: s.tree.walk})
 	}
 }
@@ -263,6 +269,7 @@ func (s *supervisor) attend(until time.Time, lost <-chan struct{}) {
 	case <-s.children:
 		s.reap()
 	case <-s.hold.news:
+		s.times.grow(s.hold.span(), s.tree.walk)
 	case number := <-s.hold.signals:
 		s.take(number)
 	}

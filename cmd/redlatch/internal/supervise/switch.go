@@ -73,6 +73,7 @@ func (a assignment) command() Command {
 type orders struct {
 	mu       sync.Mutex
 	deadline instant
+	lease    time.Duration // with it; 0: that of the assignment
 	why      Reason
 	done     chan struct{}       // closed when the tree is to be stopped; why says why
 	news     chan struct{}       // capacity one: there is a new deadline
@@ -104,7 +105,7 @@ func (o *orders) read(messages *json.Decoder) {
 			default: // as the kernel does with one that is pending
 			}
 		default:
-			o.move(next.Deadline)
+			o.move(next.Deadline, next.Lease)
 		}
 	}
 }
@@ -118,14 +119,21 @@ func (o *orders) stop(why Reason) {
 }
 
 // move takes note of a new deadline.
-func (o *orders) move(deadline instant) {
+func (o *orders) move(deadline instant, lease time.Duration) {
 	o.mu.Lock()
-	o.deadline = deadline
+	o.deadline, o.lease = deadline, lease
 	o.mu.Unlock()
 	select {
 	case o.news <- struct{}{}:
 	default:
 	}
+}
+
+// span is the lease of the hold, as far as the holder has told.
+func (o *orders) span() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lease
 }
 
 // reason is why the tree is to be stopped, once done is closed.
