@@ -3,6 +3,8 @@ package inspect
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // The fields that redlatch status --json has as well have the same names here. Durations are in
@@ -68,7 +70,7 @@ type eventJSON struct {
 // MarshalJSON writes the lock with the field names of redlatch status --json.
 func (l Lock) MarshalJSON() ([]byte, error) {
 	out := lockJSON{
-		Lock: l.Name, Kind: l.Kind, Locked: l.Mode != "", Mode: string(l.Mode), TTLMillis: millis(l.TTL),
+		Lock: protocol.Argument(l.Name), Kind: l.Kind, Locked: l.Mode != "", Mode: string(l.Mode), TTLMillis: millis(l.TTL),
 		Token: l.Token, Owners: l.Owners, Holders: []holderJSON{}, Queued: l.Queued, Queue: []waiterJSON{},
 		Waiting: l.Waiting, Findings: []findingJSON{}, Seen: l.Seen.UTC(),
 	}
@@ -76,7 +78,7 @@ func (l Lock) MarshalJSON() ([]byte, error) {
 		out.Holders = append(out.Holders, h.json())
 	}
 	for _, w := range l.Queue {
-		one := waiterJSON{Owner: w.Owner, Deadline: w.Deadline.UTC()}
+		one := waiterJSON{Owner: protocol.Argument(w.Owner), Deadline: w.Deadline.UTC()}
 		if w.Process != nil {
 			one.Name, one.Addr = w.Process.Name, w.Process.Addr
 		}
@@ -89,7 +91,7 @@ func (l Lock) MarshalJSON() ([]byte, error) {
 }
 
 func (h Holder) json() holderJSON {
-	out := holderJSON{Owner: h.Owner, Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL)}
+	out := holderJSON{Owner: protocol.Argument(h.Owner), Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL)}
 	for _, left := range h.Holds {
 		out.Holds = append(out.Holds, millis(left))
 	}
@@ -128,7 +130,7 @@ type permitJSON struct {
 // MarshalJSON writes the counter. The size is -1 if it is unknown.
 func (c Counter) MarshalJSON() ([]byte, error) {
 	out := counterJSON{
-		Name: c.Name, Kind: c.Kind, Available: c.Available, InUse: c.InUse, Expired: c.Expired, Size: -1, Permits: []permitJSON{},
+		Name: protocol.Argument(c.Name), Kind: c.Kind, Available: c.Available, InUse: c.InUse, Expired: c.Expired, Size: -1, Permits: []permitJSON{},
 		TTLMillis: millis(c.TTL), Waiting: c.Waiting, Findings: []findingJSON{}, Seen: c.Seen.UTC(),
 	}
 	if c.Kind == KindPermits {
@@ -145,7 +147,7 @@ func (c Counter) MarshalJSON() ([]byte, error) {
 
 // MarshalJSON writes the event with the field names of Lock.
 func (e Event) MarshalJSON() ([]byte, error) {
-	return json.Marshal(eventJSON{e.At.UTC(), e.Lock, e.Kind, e.Owner, e.Name, millis(e.TTL), e.Text})
+	return json.Marshal(eventJSON{e.At.UTC(), protocol.Argument(e.Lock), e.Kind, protocol.Argument(e.Owner), e.Name, millis(e.TTL), e.Text})
 }
 
 // MarshalJSON writes the snapshot with its locks and events.

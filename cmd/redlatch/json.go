@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // jsonVar adds the flag of a verb that prints.
@@ -73,15 +74,15 @@ type holderReport struct {
 
 func newStatusReport(name string, status redlatch.Status) statusReport {
 	report := statusReport{
-		Lock: name, Locked: status.Locked, Mode: string(status.Mode),
+		Lock: protocol.Argument(name), Locked: status.Locked, Mode: string(status.Mode),
 		TTLMillis: millis(status.TTL), Token: status.Token, Owners: status.Owners,
 		Holders: []holderReport{}, Queue: []waiterReport{},
 	}
 	for _, w := range status.Queue {
-		report.Queue = append(report.Queue, waiterReport{w.Owner, w.Deadline.UTC(), w.Name})
+		report.Queue = append(report.Queue, waiterReport{protocol.Argument(w.Owner), w.Deadline.UTC(), w.Name})
 	}
 	for _, h := range status.Holders {
-		report.Holders = append(report.Holders, holderReport{h.Owner, h.Count, h.Write, millis(h.TTL), h.Name})
+		report.Holders = append(report.Holders, holderReport{protocol.Argument(h.Owner), h.Count, h.Write, millis(h.TTL), h.Name})
 	}
 	return report
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -24,7 +26,17 @@ func TestEachNameThatIsListedIsAnArgument(t *testing.T) {
 		server.CLI(t, "HSET", name, someOwner, "1")
 		server.CLI(t, "PEXPIRE", name, "3600000")
 	}
-	text, _ := askWith(t, env, "ls")
+	text, _ := askWith(t, env, "ls", "--json")
+	var read []string
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		var l struct{ Lock string }
+		must(0, json.Unmarshal([]byte(line), &l))
+		read = append(read, protocol.ParseWord(l.Lock))
+	}
+	if slices.Sort(read); !slices.Equal(read, names) || strings.Contains(text, "\\u0000") {
+		t.Errorf("as JSON they are %.2000q", read)
+	}
+	text, _ = askWith(t, env, "ls")
 	_, text, _ = strings.Cut(text, "\n")
 	for line := range strings.Lines(text) {
 		word, err := strconv.QuotedPrefix(line)

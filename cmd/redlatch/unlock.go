@@ -133,7 +133,7 @@ type unlockReport struct {
 // report prints an outcome.
 func (f *unlockFlags) report(cmd *cobra.Command, result, name string, before redlatch.Status, text string) error {
 	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), unlockReport{name, result, newStatusReport(name, before)})
+		return printJSON(cmd.OutOrStdout(), unlockReport{protocol.Argument(name), result, newStatusReport(name, before)})
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", protocol.Show(name), text)
 	return err

@@ -42,6 +42,15 @@ func ParseWord(text string) string {
 	return text
 }
 
+// Argument writes a text for JSON: as it is, if a command line can have it, and ParseWord leaves it alone. Otherwise it
+// is the word that ParseWord reads. JSON has no bytes that are not UTF-8, and a command line has no NUL.
+func Argument(text string) string {
+	if utf8.ValidString(text) && !strings.Contains(text, "\x00") && ParseWord(text) == text {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
 // Line writes a whole message as one printable line, for example a message made of several
 // errors. Each line break becomes "; ". Characters that are not printable are escaped. A message
 // of more than 4,000 bytes is cut.
