@@ -92,9 +92,11 @@ func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name
 	})
 }
 
-func add(ctx context.Context, s *redlatch.PermitSemaphore, n int) error {
-	if n == 0 {
-		return nil
+// add adds permits, by as many requests as so many need: after --add -2147483647 twice as many are missing.
+func add(ctx context.Context, s *redlatch.PermitSemaphore, n int) (err error) {
+	for part := 0; n != 0 && err == nil; n -= part {
+		part = min(n, math.MaxInt32)
+		err = s.AddPermits(ctx, part)
 	}
-	return s.AddPermits(ctx, n)
+	return err
 }

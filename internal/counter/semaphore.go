@@ -138,7 +138,7 @@ func (s Semaphore) add(
 	case err != nil:
 		return err
 	case added.TooMany:
-		return fmt.Errorf("redlatch: %s %q: %w: it would have more than %d permits, or fewer than %d", verb, s.name, lockerr.ErrUnsupported, script.MaxCount, -script.MaxCount-1)
+		return fmt.Errorf("redlatch: %s %q: %w: %d more, and it would have more than %d permits, or fewer than %d", verb, s.name, lockerr.ErrUnsupported, n, script.MaxCount, -script.MaxCount-1)
 	case added.PublishDenied:
 		s.manager.PublishDenied(s.channel)
 	}
