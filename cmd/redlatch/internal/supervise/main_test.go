@@ -101,7 +101,8 @@ func (h *toldHold) Extend(_ context.Context, lease time.Duration) error {
 // move moves the deadline, and writes it down for the test. The mutex is held.
 func (h *toldHold) move(d time.Duration) {
 	h.deadline = time.Now().Add(d)
-	os.WriteFile(deadlineFile, strconv.AppendInt(nil, h.deadline.UnixNano(), 10), 0o600)
+	os.WriteFile(deadlineFile+".new", strconv.AppendInt(nil, h.deadline.UnixNano(), 10), 0o600)
+	os.Rename(deadlineFile+".new", deadlineFile) // the test may stop this process at any moment
 }
 
 func (h *toldHold) obey(orders *os.File) {
