@@ -19,6 +19,10 @@ type Config struct {
 	// client. A thousand keys take about a millisecond. From 10 to 100,000. Default: 1000.
 	Step int
 
+	// NoWaiters leaves out how many processes wait, which needs a right of its own. Lock.Waiting and Counter.Waiting
+	// are -1 then.
+	NoWaiters bool
+
 	// CommandTimeout limits one request with its repetitions. Default: 3s.
 	CommandTimeout time.Duration
 }

@@ -28,6 +28,9 @@ func (i *Inspector) countListeners(ctx context.Context, servers []driver.Server,
 // countOn counts the processes that listen to channels. In a cluster a process of redlatch listens in both
 // ways, to all servers and to the shard. A Java process listens in one of them. So the larger number counts.
 func (i *Inspector) countOn(ctx context.Context, servers []driver.Server, channels []string) (map[string]int, bool) {
+	if i.config.NoWaiters {
+		return nil, false
+	}
 	counts, ok := i.countSubscribers(ctx, servers, "NUMSUB", channels)
 	if sharded, _ := i.driver.(driver.Sharded); sharded != nil && sharded.ShardMessages() {
 		more, known := i.countSubscribers(ctx, servers, "SHARDNUMSUB", channels)

@@ -77,7 +77,7 @@ func (h inheritedHolds) all(ctx context.Context, client *redlatch.Client, name s
 	if len(own) < permits {
 		return nil
 	}
-	c, err := k.counter(ctx, client, name)
+	c, err := counter(ctx, client, name)
 	if err != nil {
 		return failed(err)
 	}

@@ -18,7 +18,6 @@ type kind struct {
 	exclusive bool // its write side
 	fair      bool // the fair mutex
 	permits   int  // one permit of so many; 0: it takes a lock
-	inspector *inspect.Inspector
 }
 
 func (k *kind) register(cmd *cobra.Command) {
@@ -67,21 +66,21 @@ func (k *kind) agree(ctx context.Context, client *redlatch.Client, name string) 
 	if made || err != nil {
 		return err
 	}
-	c, err := k.counter(ctx, client, name)
+	c, err := counter(ctx, client, name)
 	if err == nil && c.Size() != k.permits {
 		return exit(exitUsage, "%s has %d permits, and not %d: redlatch permits --set %d %s changes it", k.of(name), c.Size(), k.permits, k.permits, protocol.ShellWord(name))
 	}
 	return err
 }
 
-// counter reads a semaphore. One inspector reads it each time: it asks once for what this user may not read.
-func (k *kind) counter(ctx context.Context, client *redlatch.Client, name string) (c inspect.Counter, err error) {
-	if k.inspector == nil {
-		if k.inspector, err = inspect.New(client.Driver(), inspect.Config{}); err != nil {
-			return c, err
-		}
+// counter reads a semaphore, but not who waits: each command whose user may not read that would leave a line in the
+// server's ACL LOG.
+func counter(ctx context.Context, client *redlatch.Client, name string) (c inspect.Counter, err error) {
+	i, err := inspect.New(client.Driver(), inspect.Config{NoWaiters: true})
+	if err != nil {
+		return c, err
 	}
-	return k.inspector.Counter(ctx, name)
+	return i.Counter(ctx, name)
 }
 
 // waitsFor says what a wait is for, "" if nobody has it any more.

@@ -84,7 +84,7 @@ func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name
 		return err
 	}
 	return redlatch.Do(ctx, client.Mutex(name+":permits"), func(ctx context.Context, _ *redlatch.Hold) error {
-		c, err := new(kind).counter(ctx, client, name)
+		c, err := counter(ctx, client, name)
 		if err != nil {
 			return err
 		}
