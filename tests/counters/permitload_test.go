@@ -29,8 +29,9 @@ func TestLongTenThousandWaitersForAHundredPermits(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(d.Close)
-			spy := &stage.Tap{Driver: d}
-			users = append(users, fixture.OpenOn(t, spy))
+			patient := fixture.Quiet(redlatch.Config{CommandTimeout: time.Minute, ReleaseTimeout: time.Minute})
+			c, err := redlatch.New(&stage.Tap{Driver: d}, patient)
+			users = append(users, fixture.ClosedAtEnd(t, c, err))
 		}
 		check.Must(users[0].PermitSemaphore("permits").TrySetPermits(t.Context(), permits))
 		check.Must(users[0].Semaphore("semaphore").TrySetPermits(t.Context(), permits))
