@@ -30,17 +30,11 @@ func (l Latch) TrySet(ctx context.Context, count int) (bool, error) {
 func (l Latch) CountDown(ctx context.Context) error {
 	const verb = "count down"
 	result, err := l.finish(ctx, verb, l.calls.CountDown, func() {})
-	if err != nil {
-		return err
-	}
-	left, err := script.ReadCountedDown(result.Reply)
-	if err != nil {
-		return l.failure(ctx, verb, err)
-	}
-	if left == 0 {
+	left, err := answer(ctx, l.named, verb, result.Reply, err, script.ReadCountedDown)
+	if err == nil && left == 0 {
 		l.manager.Queues().Wake(l.queue, nil)
 	}
-	return nil
+	return err
 }
 
 // Count is how often the latch has to be counted down.

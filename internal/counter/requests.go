@@ -191,6 +191,17 @@ func (n named) outcome(ctx context.Context, verb string, result script.Result, e
 	return n.failure(ctx, verb, err)
 }
 
+// answer reads a reply, unless there is an error instead of one.
+func answer[T any](ctx context.Context, n named, verb string, r driver.Reply, err error, read func(driver.Reply) (T, error)) (what T, _ error) {
+	if err != nil {
+		return what, err
+	}
+	if what, err = read(r); err != nil {
+		err = n.failure(ctx, verb, err)
+	}
+	return what, err
+}
+
 // usable says why the counter cannot be used, or nil: nobody made it, or its name is wrong.
 func (n named) usable() error {
 	if n.Counters == nil {

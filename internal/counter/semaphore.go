@@ -56,14 +56,7 @@ func (s Semaphore) Available(ctx context.Context) (int, error) {
 // count reads the counter.
 func (n named) count(ctx context.Context, verb string, call script.Call) (int, error) {
 	reply, err := n.read(ctx, verb, call)
-	if err != nil {
-		return 0, err
-	}
-	count, err := script.ReadCounter(reply)
-	if err != nil {
-		return 0, n.failure(ctx, verb, err)
-	}
-	return count, nil
+	return answer(ctx, n, verb, reply, err, script.ReadCounter)
 }
 
 // TrySet makes the semaphore with so many permits, if there is none.
@@ -73,29 +66,18 @@ func (s Semaphore) TrySet(ctx context.Context, permits int) (bool, error) {
 
 func (n named) trySet(ctx context.Context, verb string, call func(script.Request) script.Call) (bool, error) {
 	result, err := n.change(ctx, verb, call)
-	if err != nil {
-		return false, err
+	set, err := answer(ctx, n, verb, result.Reply, err, script.ReadSet)
+	if err == nil {
+		n.manager.Queues().Wake(n.queue, nil)
 	}
-	set, err := script.ReadSet(result.Reply)
-	if err != nil {
-		return false, n.failure(ctx, verb, err)
-	}
-	n.manager.Queues().Wake(n.queue, nil)
-	return set, nil
+	return set, err
 }
 
 // Drain takes all permits that are available.
 func (s Semaphore) Drain(ctx context.Context) (int, error) {
 	const verb = "drain"
 	result, err := s.change(ctx, verb, s.calls.Drain)
-	if err != nil {
-		return 0, err
-	}
-	n, err := script.ReadDrained(result.Reply)
-	if err != nil {
-		return 0, s.failure(ctx, verb, err)
-	}
-	return n, nil
+	return answer(ctx, s.named, verb, result.Reply, err, script.ReadDrained)
 }
 
 // Add changes by n how many permits there are.
@@ -127,12 +109,7 @@ func (s Semaphore) add(
 	queues.Freeing(s.queue)
 	began := time.Now()
 	result, err := send(ctx, verb, func(r script.Request) script.Call { return s.calls.Add(n, r) })
-	var added script.Added
-	if err == nil {
-		if added, err = script.ReadAdded(result.Reply); err != nil {
-			err = s.failure(ctx, verb, err)
-		}
-	}
+	added, err := answer(ctx, s.named, verb, result.Reply, err, script.ReadAdded)
 	queues.Released(s.queue, false, added.Told, time.Since(began))
 	switch {
 	case err != nil:

@@ -80,7 +80,7 @@ func mayHaveRun(err error) bool {
 // NOSCRIPT is never the reason.
 func reason(before, err error) error {
 	switch {
-	case before == nil || !cutOff(err) || isCode(before, "NOSCRIPT"):
+	case before == nil || !cutOff(err) || unloaded(before):
 		return err
 	case cutOff(before) || errors.Is(err, driver.ErrNotSent):
 		return before
@@ -92,7 +92,8 @@ func cutOff(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-func isCode(err error, word string) bool {
+// unloaded says that the server did not have the script.
+func unloaded(err error) bool {
 	refused, ok := errors.AsType[*driver.ServerError](err)
-	return ok && code(refused) == word
+	return ok && code(refused) == "NOSCRIPT"
 }

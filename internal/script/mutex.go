@@ -213,13 +213,7 @@ func from(owner string, words ...string) []string {
 
 // ReadForced reads the reply of Force: whether the lock was held, or held by that owner, until
 // this call.
-func ReadForced(r driver.Reply) (bool, error) {
-	n := number(r)
-	if n != 0 && n != 1 {
-		return false, unexpected(forceScript, r)
-	}
-	return n == 1, nil
-}
+func ReadForced(r driver.Reply) (bool, error) { return readFlag(forceScript, r) }
 
 // Status reads the lock and the counter of its fencing tokens.
 func (m Mutex) Status(string) []Call {

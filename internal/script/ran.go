@@ -24,10 +24,4 @@ func Ran(lock string, due time.Time, token int64) Call {
 }
 
 // ReadRan reads the reply of Ran: the job was run for that time before.
-func ReadRan(r driver.Reply) (bool, error) {
-	n := number(r)
-	if n != 0 && n != 1 {
-		return false, unexpected(ranScript, r)
-	}
-	return n == 1, nil
-}
+func ReadRan(r driver.Reply) (bool, error) { return readFlag(ranScript, r) }

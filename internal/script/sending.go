@@ -61,7 +61,7 @@ func (s sending) send(ctx context.Context, open []pending) (unknown, left []pend
 	var known []*source
 	for i, p := range open {
 		commands[i] = p.call.command
-		open[i].sourced = isCode(p.result.Reply.Err, "NOSCRIPT") && !slices.Contains(known, p.call.script)
+		open[i].sourced = unloaded(p.result.Reply.Err) && !slices.Contains(known, p.call.script)
 		if open[i].sourced {
 			known = append(known, p.call.script)
 			commands[i] = p.call.WithSource()
@@ -80,7 +80,7 @@ func (s sending) take(open []pending, replies []driver.Reply, asked time.Time) (
 			n = 1
 		}
 		again := takeSequence(open[:n], replies[:n], asked)
-		if len(again) > 0 && isCode(again[0].result.Reply.Err, "NOSCRIPT") && !again[0].sourced {
+		if len(again) > 0 && unloaded(again[0].result.Reply.Err) && !again[0].sourced {
 			unknown = append(unknown, again...)
 		} else {
 			left = append(left, again...)
@@ -111,7 +111,7 @@ func done(open []pending, replies []driver.Reply) int {
 		switch {
 		case open[i].call.answered(reply.Err):
 			n = i + 1
-		case !open[i].call.piggybacked || isCode(reply.Err, "NOSCRIPT"):
+		case !open[i].call.piggybacked || unloaded(reply.Err):
 			return n
 		}
 	}
