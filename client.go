@@ -113,7 +113,7 @@ func (c *Client) Stats() Stats {
 	}
 	s.Protected, s.Watchdogs = m.Protected()
 	select {
-	case <-m.Closed():
+	case <-m.Closed:
 		s.Closed = true
 	default:
 	}

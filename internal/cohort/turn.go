@@ -201,7 +201,7 @@ func (t *turn) Unlock(ctx context.Context, h *lock.Hold) error {
 		t.cohort.ref.TellEnd(ctx, h, lock.EventReleased, err)
 	case errors.Is(err, lockerr.ErrReleased):
 		if m.Closing() {
-			<-m.Closed() // Close releases every hold
+			<-m.Closed // Close releases every hold
 		}
 		return nil
 	}

@@ -27,10 +27,10 @@ func (r *Ref) Acquire(ctx context.Context, opts *Options) (*Hold, error) {
 // take takes the lock for the owner that asks. If there is a hold with an error, replicas have not
 // confirmed it. It is small: a waiter's stack keeps its frame.
 func (r *Ref) take(ctx context.Context, opts *Options) (*Hold, error) {
-	if !r.manager.life.Enter() {
+	if !r.manager.Enter() {
 		return nil, r.lockError(lockerr.ErrClosed)
 	}
-	defer r.manager.life.Leave()
+	defer r.manager.Leave()
 	limited, cancel := opts.Limit(ctx)
 	if cancel != nil {
 		defer cancel()

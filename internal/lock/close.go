@@ -13,11 +13,11 @@ import (
 // Shutdown admits no acquisition any more and cancels every wait. It waits until nothing is held, or
 // ctx has ended, and then closes. Until then holds are renewed, and may be released.
 func (m *Manager) Shutdown(ctx context.Context) error {
-	m.life.Stop()
+	m.Life.Stop()
 	m.queues.Close()
 	select {
-	case <-m.life.Quiet:
-	case <-m.life.Closed:
+	case <-m.Quiet:
+	case <-m.Closed:
 	case <-ctx.Done():
 		m.early.Do(func() {
 			if n := m.held(); n > 0 {
@@ -33,16 +33,16 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 // is done or ctx has ended. Then it goes on by itself, and a further call waits for it.
 func (m *Manager) Close(ctx context.Context) error {
 	m.closeOnce.Do(func() {
-		empty := m.life.Close()
+		empty := m.Life.Close()
 		m.queues.Close()
 		go m.shut(empty)
 	})
 	select {
-	case <-m.life.Closed:
+	case <-m.Closed:
 	case <-ctx.Done():
 	}
 	select {
-	case <-m.life.Closed: // also if ctx has ended as well
+	case <-m.Closed: // also if ctx has ended as well
 		return m.closeErr
 	default:
 		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
@@ -53,7 +53,7 @@ func (m *Manager) shut(empty <-chan struct{}) {
 	<-empty
 	m.closeErr = m.releaseAll()
 	m.engine.Stop()
-	m.life.Wait()
+	m.Life.Wait()
 	m.endSession()
 	m.queues.Stop()
 	m.reporter.Wait(m.settings.ReleaseTimeout)
@@ -61,7 +61,7 @@ func (m *Manager) shut(empty <-chan struct{}) {
 		m.settings.Driver.Close()
 	}
 	names.Leave(m.id)
-	close(m.life.Closed)
+	close(m.Closed)
 }
 
 // releaseAll releases everything that is held: many locks in one request, the servers of a

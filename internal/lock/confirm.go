@@ -59,11 +59,11 @@ func (h *Hold) StopRenewal() {
 
 // Renew renews the hold at once, and says why it is not held any more.
 func (h *Hold) Renew(ctx context.Context) error {
-	life := &h.grant().manager.life
-	if !life.EnterRelease() {
+	m := h.grant().manager
+	if !m.EnterRelease() {
 		return nil // Close releases it
 	}
-	defer life.Leave()
+	defer m.Leave()
 	return h.renew(ctx)
 }
 
@@ -88,7 +88,7 @@ func (h *Hold) renew(ctx context.Context) error {
 // which connection took the hold, and repeating it changes nothing.
 func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	g := h.grant()
-	life := g.manager.life.Context
+	life := g.manager.Life.Context
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
@@ -142,11 +142,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := h.Err(); err != nil {
 		return err
 	}
-	if life := &g.manager.life; !life.EnterRelease() {
+	if !g.manager.EnterRelease() {
 		return g.ref.lockError(lockerr.ErrClosed)
-	} else {
-		defer life.Leave()
 	}
+	defer g.manager.Leave()
 	term := renew.Term{Lease: d, Until: h.until}
 	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
 	g.mu.Lock()

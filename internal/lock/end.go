@@ -106,7 +106,7 @@ func (g *Grant) finish(why error) {
 	if g.shared != nil {
 		g.shared.forget(g)
 	}
-	g.manager.life.Ended()
+	g.manager.Ended()
 }
 
 // outlived takes note that a request may have told Redis to keep the lock for longer than this process

@@ -129,10 +129,10 @@ func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 		return nil, err
 	}
 	m := r.manager
-	if !m.life.Enter() {
+	if !m.Enter() {
 		return nil, fmt.Errorf("redlatch: %s %q: %w", verb, r.Name, lockerr.ErrClosed)
 	}
-	defer m.life.Leave()
+	defer m.Leave()
 	results, err := m.runner.RunAll(ctx, calls...)
 	if err != nil {
 		return nil, Failure(verb, r.Name, err)

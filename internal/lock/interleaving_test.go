@@ -114,7 +114,7 @@ func TestCloseReleasesAHoldWhoseWaiterHasLeft(t *testing.T) {
 			t.Fatal("not granted")
 		}
 		g.close(errNotGranted)  // endWait
-		empty := m.life.Close() // Close
+		empty := m.Life.Close() // Close
 		<-empty
 		g.attempt.abandon(o) // late
 		m.shut(empty)

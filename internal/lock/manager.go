@@ -67,12 +67,12 @@ type Manager struct {
 	losses    atomic.Int64
 	denied    sync.Once // the log was told that the server refuses to publish
 
-	life      life.Life
+	life.Life // what is under way
 	reporter  life.Reporter
 	early     sync.Once // a shutdown whose time was over before the holds had ended
-	earlyErr  error     // once life.Closed is closed
+	earlyErr  error     // once Closed is closed
 	closeOnce sync.Once
-	closeErr  error // once life.Closed is closed
+	closeErr  error // once Closed is closed
 }
 
 // NewID is the ID of a manager that is to be made.
@@ -90,7 +90,7 @@ func New(s Settings) *Manager {
 		trying:   Options{Lease: s.Lease, MaxHold: s.MaxHold},
 	}
 	m.queues.Backoff = s.Backoff
-	m.life.Start(m.held)
+	m.Start(m.held)
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
@@ -100,7 +100,7 @@ func New(s Settings) *Manager {
 	}
 	m.engine = renew.Start(m.renew, m.guard())
 	m.keepAlive = keepalive.New(keepalive.Settings{
-		Context: m.life.Context, Client: m.id, Runner: m.runner, Shard: m.shard, Go: m.life.Go,
+		Context: m.Life.Context, Client: m.id, Runner: m.runner, Shard: m.shard, Go: m.Go,
 	})
 	m.names = names.New(m.runner)
 	names.Join(m.id, s.Name)
@@ -184,40 +184,21 @@ func (m *Manager) shard(name string) string {
 	return m.sharded.Shard(name)
 }
 
-// Enter admits an operation for which Close waits, until Leave. It reports false if the manager
-// is closing.
-func (m *Manager) Enter() bool { return m.life.Enter() }
-
-// EnterRelease is Enter for an operation that releases. It is also admitted while closing waits for
-// what is under way.
-func (m *Manager) EnterRelease() bool { return m.life.EnterRelease() }
-
 // Owe changes by n how many permits without a lease this client has. Shutdown waits until there are none.
 func (m *Manager) Owe(n int) {
 	if m.owed.Add(int64(n)); n < 0 {
-		m.life.Ended()
+		m.Ended()
 	}
 }
 
 // held is how many locks and permits the client has.
 func (m *Manager) held() int { return m.engine.Len() + int(m.owed.Load()) }
 
-// Closing says that the manager has begun to close: what is repeated aside ends.
-func (m *Manager) Closing() bool { return m.life.Closing() }
-
 // Stopped says that nobody is to wait any more. Waiters are woken then.
-func (m *Manager) Stopped() bool { return m.life.Context.Err() != nil }
+func (m *Manager) Stopped() bool { return m.Life.Context.Err() != nil }
 
-// Stopping is closed when nobody is to wait any more, and Closed when everything has ended.
-func (m *Manager) Stopping() <-chan struct{} { return m.life.Context.Done() }
-func (m *Manager) Closed() <-chan struct{}   { return m.life.Closed }
-
-// Leave ends an operation.
-func (m *Manager) Leave() { m.life.Leave() }
-
-// Go runs work for which no caller waits, but Close does if the work begins before Close is done
-// waiting.
-func (m *Manager) Go(work func()) { m.life.Go(work) }
+// Stopping is closed when nobody is to wait any more.
+func (m *Manager) Stopping() <-chan struct{} { return m.Life.Context.Done() }
 
 // Losses is how many grants were lost so far.
 func (m *Manager) Losses() int64 { return m.losses.Load() }

@@ -121,7 +121,7 @@ func (g *Grant) takeSlot(ctx, limited context.Context, wait bool) error {
 		return nil
 	case <-limited.Done():
 		return g.ref.notAcquired(ctx, outcome{})
-	case <-g.manager.life.Context.Done():
+	case <-g.manager.Life.Context.Done():
 		return g.ref.lockError(lockerr.ErrClosed)
 	}
 }

@@ -18,8 +18,8 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 
 // release is Unlock. It reports whether the hold was held until then.
 func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error) {
-	g.manager.life.EnterEnd()
-	defer g.manager.life.Leave()
+	g.manager.EnterEnd()
+	defer g.manager.Leave()
 	if g.requestSlot != nil && !g.Expire() {
 		limited, leave := g.takeSlotToRelease(ctx)
 		defer leave()
@@ -53,8 +53,8 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 // releaseTogether releases those holds that have an owner of their own. It returns them, with
 // their outcomes, and the others.
 func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) (ended []ending, shared []*Hold, errs []error) {
-	m.life.EnterEnd()
-	defer m.life.Leave()
+	m.EnterEnd()
+	defer m.Leave()
 	for _, h := range holds {
 		if h.grant().requestSlot != nil {
 			shared = append(shared, h)

@@ -47,9 +47,9 @@ func (g *Grant) look() {
 	if g.looking.Swap(true) {
 		return
 	}
-	m.life.Go(func() {
+	m.Go(func() {
 		defer g.looking.Store(false)
-		result, err := m.runner.Run(m.life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
+		result, err := m.runner.Run(m.Life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
 		if answer := readRenewed(result, err, 1)[0]; answer.Err == nil && !answer.Held {
 			g.Lost(renew.ErrGone)
 		}

@@ -117,7 +117,7 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 // settleAside tells Redis of the end of grants for which no caller waits. It says on done whether nothing
 // is left of them. A release follows an unanswered request on the same connection, so it does not overtake it.
 func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
-	m.life.Go(func() {
+	m.Go(func() {
 		all := make([]ending, len(grants))
 		for i, g := range grants {
 			all[i] = g.ending(g.ref.read)

@@ -40,10 +40,10 @@ func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opt
 			return nil, i, nil // who comes later stands behind those of this process
 		}
 	}
-	if !m.life.Enter() {
+	if !m.Enter() {
 		return nil, 0, nil // which says that it is closed
 	}
-	defer m.life.Leave()
+	defer m.Leave()
 	attempts, call := m.callTogether(ctx, refs, opts)
 	result, err := m.runner.Run(limited, call)
 	if err == nil {

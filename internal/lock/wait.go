@@ -157,7 +157,7 @@ func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, er
 		last = completed
 	}
 	if last.hold != nil {
-		if a.ctx.Err() == nil && a.manager.life.Context.Err() == nil {
+		if a.ctx.Err() == nil && a.manager.Life.Context.Err() == nil {
 			a.see(last.holder)
 			return last.hold, nil
 		}
