@@ -12,11 +12,8 @@ import (
 const second = time.Second
 
 func TestAnItemIsRenewedAtEachThirdOfItsLease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = 20 * time.Millisecond
-		e := start(t, s.renew)
 		h := newHolder()
 		began := time.Now()
 		e.Set(&h.Item, term(30*second))
@@ -37,10 +34,7 @@ func TestAnItemIsRenewedAtEachThirdOfItsLease(t *testing.T) {
 }
 
 func TestAFixedItemIsNeverRenewedAndLostAtItsDeadline(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		fixed, renewed := newHolder(), newHolder()
 		e.Set(&renewed.Item, term(30*second))
 		e.Set(&fixed.Item, renew.Term{Asked: time.Now(), Lease: 40 * second})
@@ -71,10 +65,7 @@ func TestAnItemThatIsOverWhenItIsSetIsLostAtOnce(t *testing.T) {
 }
 
 func TestAnErrorStormThatEndsWithinTheLeaseCostsNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		all := make([]*holder, 250)
 		for i := range all {
 			all[i] = newHolder()
@@ -95,11 +86,8 @@ func TestAnErrorStormThatEndsWithinTheLeaseCostsNothing(t *testing.T) {
 }
 
 func TestAnErrorStormThatLastsEndsItemsAtTheirDeadlines(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.down = errDown
-		e := start(t, s.renew)
 		h := newHolder()
 		e.Set(&h.Item, term(30*second))
 		deadline := h.Term().Deadline()
@@ -115,11 +103,8 @@ func TestAnErrorStormThatLastsEndsItemsAtTheirDeadlines(t *testing.T) {
 }
 
 func TestAServerThatHangsCostsAnItemAtItsDeadlineAndNotLater(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.hanging = true
-		e := start(t, s.renew)
 		h := newHolder()
 		began := time.Now()
 		e.Set(&h.Item, term(30*second))
@@ -143,11 +128,8 @@ func TestAServerThatHangsCostsAnItemAtItsDeadlineAndNotLater(t *testing.T) {
 }
 
 func TestAServerThatHangsAndComesBackWithinTheLeaseCostsNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.hanging = true
-		e := start(t, s.renew)
 		h := newHolder()
 		e.Set(&h.Item, term(30*second))
 		time.Sleep(25 * second)
@@ -158,10 +140,7 @@ func TestAServerThatHangsAndComesBackWithinTheLeaseCostsNothing(t *testing.T) {
 }
 
 func TestAnItemWhoseOwnerIsGoneIsLostOnceAndNotRenewedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		gone, kept := newHolder(), newHolder()
 		began := time.Now()
 		e.Set(&gone.Item, term(30*second))
@@ -180,10 +159,7 @@ func TestAnItemWhoseOwnerIsGoneIsLostOnceAndNotRenewedAgain(t *testing.T) {
 }
 
 func TestRemoveEndsTheWatchAndSaysWhetherThereWasOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		h, never := newHolder(), newHolder()
 		e.Set(&h.Item, term(30*second))
 		if !e.Remove(&h.Item) || e.Remove(&h.Item) || e.Remove(&never.Item) {
@@ -198,10 +174,7 @@ func TestRemoveEndsTheWatchAndSaysWhetherThereWasOne(t *testing.T) {
 }
 
 func TestAnEngineWithoutItemsSleeps(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		time.Sleep(240 * time.Hour)
 		h := newHolder()
 		e.Set(&h.Item, term(30*second))

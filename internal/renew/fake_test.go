@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/pause"
@@ -179,6 +180,15 @@ func (s *server) moments(start time.Time, it *renew.Item) []time.Duration {
 		}
 	}
 	return all
+}
+
+// bubble runs a test in fake time, with a server and an engine that renews on it.
+func bubble(t *testing.T, test func(t *testing.T, s *server, e *renew.Engine)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer()
+		test(t, s, start(t, s.renew))
+	})
 }
 
 // start runs an engine until the end of the test.

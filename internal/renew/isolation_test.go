@@ -16,10 +16,7 @@ import (
 // Goal: one lock that the server refuses to renew (its user lost the right to the key,
 // its slot is on the move) does not cost the others anything.
 func TestOneAnswerWithAnErrorCostsTheOthersNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		all := many(e, 250, 0)
 		spoiler := newHolder()
 		s.refused[&spoiler.Item] = true

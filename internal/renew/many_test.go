@@ -49,11 +49,8 @@ func wantAllInTime(t *testing.T, e *renew.Engine, s *server, all []*holder, requ
 }
 
 func TestLongTenThousandItemsOfOneMomentMakeAHundredRequestsEachThird(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = 20 * time.Millisecond
-		e := start(t, s.renew)
 		all := many(e, 10_000, 0)
 		time.Sleep(65 * second)
 		wantAllInTime(t, e, s, all, 6*110)
@@ -61,11 +58,8 @@ func TestLongTenThousandItemsOfOneMomentMakeAHundredRequestsEachThird(t *testing
 }
 
 func TestTenThousandItemsSpreadOverTimeAreRenewedTogether(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = 20 * time.Millisecond
-		e := start(t, s.renew)
 		all := many(e, 10_000, time.Millisecond)
 		s.set(func() { s.requests = nil })
 		time.Sleep(60 * second)
@@ -78,11 +72,8 @@ func TestTenThousandItemsSpreadOverTimeAreRenewedTogether(t *testing.T) {
 // Each request waits for the one before it, so what counts is their number times the
 // way to the server: 100,000 items and 20 ms are the same.
 func TestTwentyThousandItemsAreRenewedInTimeThoughTheServerIsFarAway(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = 100 * time.Millisecond
-		e := start(t, s.renew)
 		all := many(e, 20_000, 0)
 		time.Sleep(40 * second)
 		wantAllInTime(t, e, s, all, 5*220)
@@ -91,10 +82,7 @@ func TestTwentyThousandItemsAreRenewedInTimeThoughTheServerIsFarAway(t *testing.
 
 // A fixed lease stands in the same heap. It must not part those that are renewed.
 func TestFixedLeasesDoNotKeepOthersFromBeingRenewedTogether(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		var all []*holder
 		for range 2000 {
 			h, fixed := newHolder(), newHolder()
@@ -116,11 +104,8 @@ func TestFixedLeasesDoNotKeepOthersFromBeingRenewedTogether(t *testing.T) {
 }
 
 func TestLongAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.hanging = true
-		e := start(t, s.renew)
 		all := many(e, 5_000, 2*time.Millisecond)
 		deadlines := make([]time.Time, len(all))
 		for i, h := range all {
@@ -141,11 +126,8 @@ func TestLongAServerThatHangsIsNotAskedByManyRequestsAtATime(t *testing.T) {
 // short that the network cannot serve them. Method: an answer takes 50 ms, which is
 // nothing for a lease of 30 s; holds with a lease of 100 ms come and go all the time.
 func TestLongALongLeaseSurvivesBesideLeasesThatCannotBeServed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = 50 * time.Millisecond
-		e := start(t, s.renew)
 		long := newHolder()
 		e.Set(&long.Item, term(30*second))
 		for range 32_000 / 4 {

@@ -53,10 +53,7 @@ func TestTrustNeverFallsWhateverTheOrderOfTheConfirmations(t *testing.T) {
 }
 
 func TestAPlanAloneChangesThePlanAndNotTheTrust(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		h := newHolder()
 		began := time.Now()
 		e.Set(&h.Item, term(30*second))
@@ -114,11 +111,8 @@ func TestUntilCapsTheDeadlineAndNotTheTrust(t *testing.T) {
 
 // While it is held a lease in Redis never falls, so what was asked for stands.
 func TestARenewalBuiltBeforeAShorterPlanIsTrustedByWhatItAskedFor(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = second
-		e := start(t, s.renew)
 		h := newHolder()
 		began := time.Now()
 		e.Set(&h.Item, term(time.Hour))
@@ -134,11 +128,8 @@ func TestARenewalBuiltBeforeAShorterPlanIsTrustedByWhatItAskedFor(t *testing.T) 
 
 // A hold without an end joins one that has one, while a renewal of the latter is under way.
 func TestALeaseThatIsToLastLongerIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = second
-		e := start(t, s.renew)
 		h := newHolder()
 		began := time.Now()
 		first := term(30 * second)
@@ -190,10 +181,7 @@ func TestConfirmationsOfShortSpansDoNotPostponeARenewal(t *testing.T) {
 
 // A longer span, of an inner hold with a fixed lease, leaves the rhythm of renewals as it is.
 func TestAConfirmationOfALongSpanDoesNotPostponeARenewalNorBringAStorm(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		h := newHolder()
 		began := time.Now()
 		e.Set(&h.Item, confirmed(renew.Term{Lease: 30 * second, Every: 10 * second}, began, time.Hour))

@@ -148,11 +148,8 @@ func TestAConfirmationAfterTheDeadlineIsIgnored(t *testing.T) {
 }
 
 func TestNoRenewalStartsForAnItemAfterRemoveReturned(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		s.latency = second
-		e := start(t, s.renew)
 		all := make([]*holder, 3*batchSize)
 		for i := range all {
 			all[i] = newHolder()

@@ -10,10 +10,7 @@ import (
 )
 
 func TestALeaseWithAnEndIsRenewedUpToItAndNotBeyond(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		h := newHolder()
 		began := time.Now()
 		end := began.Add(75 * second)
@@ -33,10 +30,7 @@ func TestALeaseWithAnEndIsRenewedUpToItAndNotBeyond(t *testing.T) {
 }
 
 func TestAnOutageBeforeTheEndOfALeaseDoesNotMoveIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer()
-		e := start(t, s.renew)
+	bubble(t, func(t *testing.T, s *server, e *renew.Engine) {
 		h := newHolder()
 		end := time.Now().Add(65 * second)
 		first := term(30 * second)

@@ -28,9 +28,7 @@ func wantBackOff(t *testing.T, attempts []time.Duration, over time.Duration) {
 }
 
 func TestAServerThatCannotBeReachedIsTriedWithBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.down = errDown
 		w := h.Join(channel, 1, false)
 		began := time.Now()
@@ -55,9 +53,7 @@ func TestAServerThatCannotBeReachedIsTriedWithBackOff(t *testing.T) {
 }
 
 func TestTheBackOffBeginsAnewAfterAConnectionThatWorked(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.down = errDown
 		w := h.Join(channel, 1, false)
 		tried(t, w, far())
@@ -74,9 +70,7 @@ func TestTheBackOffBeginsAnewAfterAConnectionThatWorked(t *testing.T) {
 }
 
 func TestConnectionsThatBreakAtOnceAreMadeWithBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.breaking = true
 		began := time.Now()
 		tried(t, h.Join(channel, 1, false), far())
@@ -87,9 +81,7 @@ func TestConnectionsThatBreakAtOnceAreMadeWithBackOff(t *testing.T) {
 
 // An ACL that names keys but no channels is a mistake that many make once.
 func TestAChannelThatIsRefusedIsAskedForWithBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.refused[channel] = true
 		began := time.Now()
 		w := h.Join(channel, 1, false)
@@ -105,9 +97,7 @@ func TestAChannelThatIsRefusedIsAskedForWithBackOff(t *testing.T) {
 }
 
 func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		good := asleep(t, h, 1)[0]
 		s.refused["forbidden"] = true
 		tried(t, h.Join("forbidden", 1, false), far())
@@ -132,9 +122,7 @@ func TestAChannelThatIsRefusedDoesNotCostTheOthersTheirs(t *testing.T) {
 }
 
 func TestNewcomersDoNotShortenTheBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.down = errDown
 		began := time.Now()
 		for i := range 1000 {
@@ -146,9 +134,7 @@ func TestNewcomersDoNotShortenTheBackOff(t *testing.T) {
 }
 
 func TestWhenNobodyWaitsAnyMoreAServerThatIsDownIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.down = errDown
 		for i := range 10 {
 			w := h.Join(fmt.Sprint(i), i, false)
@@ -171,9 +157,7 @@ func TestWhenNobodyWaitsAnyMoreAServerThatIsDownIsLeftAlone(t *testing.T) {
 }
 
 func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.silent = true
 		w := h.Join(channel, 1, false)
 		until := time.Now().Add(5 * time.Second)
@@ -193,9 +177,7 @@ func TestASubscriptionThatIsNeverAcknowledgedHurtsNobody(t *testing.T) {
 }
 
 func TestEveryConnectionIsClosed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		for range 5 {
 			w := h.Join(channel, 1, false)
 			tried(t, w, far())
@@ -254,9 +236,7 @@ func (a *asking) Handle(context.Context, slog.Record) error {
 
 // An operator mends the ACL, and breaks it again.
 func TestAChannelThatIsRefusedAgainIsAskedForSoonAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.refused[channel] = true
 		tried(t, h.Join(channel, 1, false), far())
 		time.Sleep(time.Minute)

@@ -3,7 +3,6 @@ package waitqueue_test
 import (
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -12,9 +11,7 @@ import (
 // Hand-over within the process.
 
 func TestAReleasePicksTheContenderAndItsValue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		if h.Release(channel, nil, true) != nil {
 			t.Error("claimed in an empty queue")
 		}
@@ -33,9 +30,7 @@ func TestAReleasePicksTheContenderAndItsValue(t *testing.T) {
 }
 
 func TestAClaimedWaiterSleepsUntilItsClaimIsCompleted(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 2)[0]
 		h.Release(channel, nil, true)
 		s.disconnect()     // acknowledged anew,
@@ -60,9 +55,7 @@ func TestAClaimedWaiterSleepsUntilItsClaimIsCompleted(t *testing.T) {
 }
 
 func TestAfterAClaimInVainTheContenderGoesOnAsBefore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		h.Release(channel, nil, true)
 		w.Complete("held by another", false)
@@ -83,9 +76,7 @@ func TestAfterAClaimInVainTheContenderGoesOnAsBefore(t *testing.T) {
 }
 
 func TestAMessageDuringAClaimIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		h.Release(channel, nil, true)
 		told := s.publish(channel) // ours
@@ -103,9 +94,7 @@ func TestAMessageDuringAClaimIsNotForgotten(t *testing.T) {
 }
 
 func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		ws := asleep(t, h, 2)
 		w := h.Release(channel, nil, true)
 		if !w.Leave() {
@@ -129,9 +118,7 @@ func TestAClaimedWaiterThatLeavesIsFoundAbandoned(t *testing.T) {
 // Complete has told the releasing goroutine that the result is delivered. The waiter,
 // whose time ended in the same moment, must still be able to find it.
 func TestAResultCompletedBeforeTheWaiterLeftIsStillThere(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := asleep(t, h, 2)[0]
 		h.Release(channel, nil, true)
 		if !w.Complete("granted", true) {
@@ -148,9 +135,7 @@ func TestAResultCompletedBeforeTheWaiterLeftIsStillThere(t *testing.T) {
 
 // A second grant for the same value would be a second hold that nobody knows of.
 func TestAWaiterWithAResultThatItHasNotSeenIsNotClaimedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := asleep(t, h, 2)[0]
 		h.Release(channel, nil, true)
 		w.Complete("granted", true)
@@ -166,9 +151,7 @@ func TestAWaiterWithAResultThatItHasNotSeenIsNotClaimedAgain(t *testing.T) {
 // holder; that one releases, and its message arrives before the answer to our release
 // does, which comes on another connection.
 func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		h.Release(channel, nil, true)
 		s.publish(channel) // the other's release
@@ -185,9 +168,7 @@ func TestTheMessageOfAnotherIsNotTakenForThatOfAReleaseThatFreedNothing(t *testi
 
 // Readers enter together with the reader in front of them, up to the first who cannot.
 func TestABatchEndsAtTheFirstWriter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		var ws []*waitqueue.Waiter
 		for i, reader := range []bool{true, true, true, false, true} {
 			ws = append(ws, h.Join(channel, i, reader))
@@ -211,9 +192,7 @@ func TestABatchEndsAtTheFirstWriter(t *testing.T) {
 // A waiter is told its result a moment before it enters. Who asked for it once more in between would
 // release what it holds, because it has left.
 func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		join := func(value string) *waitqueue.Waiter { return h.Join(channel, value, true) }
 		first, second := join("first"), join("second")
 		for _, w := range []*waitqueue.Waiter{first, second} {
@@ -238,9 +217,7 @@ func TestAWaiterThatWasToldItsResultIsNotClaimedAgain(t *testing.T) {
 // Goal: a batch that grows is as large as what is served. It claims one waiter at least, twice as many after each request
 // that served all, and fewer after one that served a part. Method: rounds, each with the number of waiters that are served.
 func TestABatchGrowsWhileItIsServed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		var ws []*waitqueue.Waiter
 		for i := range 100 {
 			ws = append(ws, h.JoinShared(channel, i, true))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -245,6 +246,15 @@ func (w *wire) Close() {
 		w.station.everClosed++
 	})
 	<-w.delivered
+}
+
+// bubble runs a test in fake time, with a hub on a station.
+func bubble(t *testing.T, test func(t *testing.T, h *waitqueue.Hub, s *station)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, s := open(t)
+		test(t, h, s)
+	})
 }
 
 // open returns a hub on a station, until the end of the test.

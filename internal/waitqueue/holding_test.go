@@ -28,9 +28,7 @@ func wokenByMessage(s *station, w *waitqueue.Waiter) bool {
 }
 
 func TestMessagesAreIgnoredWhileAWaiterOfTheQueueHoldsTheLock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		_, w := holding(t, h)
 		s.resubscribe(channel)
 		quiet()
@@ -75,9 +73,7 @@ func TestAfterTheEndOfAHoldTheQueueWakesItsContenderAndReactsToMessagesAgain(t *
 // A release that finds that others still hold the lock is not followed by Released. They will
 // publish the end of theirs.
 func TestAReleaseThatLeavesOthersHoldingMakesTheQueueReactToMessagesAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		holder, w := holding(t, h)
 		h.Release(channel, holder, false)
 		if !wokenByMessage(s, w) {
@@ -139,9 +135,7 @@ func TestAMessageThatWasIgnoredDuringAClaimWakesTheContenderIfTheClaimFails(t *t
 
 // A claim is for all of a batch: the last answer decides.
 func TestTheLastFailedClaimOfABatchWakesTheContender(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		front, next := h.Join(channel, 1, true), h.Join(channel, 2, true)
 		tried(t, front, far())
 		quiet(front)
@@ -204,9 +198,7 @@ func TestAReaderWhoseBatchWasLetInTriesAtOnce(t *testing.T) {
 }
 
 func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		if !wokenByMessage(s, w) {
 			t.Error("its messages are ignored though nobody of the queue holds the lock")
@@ -227,9 +219,7 @@ func TestAHolderThatNeverWaitedHandsTheLockOver(t *testing.T) {
 
 // While another waiter of the queue holds the lock beside the holder, there is nothing to hand over.
 func TestNothingIsHandedOverWhileAnotherWaiterOfTheQueueHoldsTheLock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		holder, w := holding(t, h)
 		if h.Release(channel, nil, true) != nil {
 			t.Error("handed over beside a holder of the queue")
@@ -241,9 +231,7 @@ func TestNothingIsHandedOverWhileAnotherWaiterOfTheQueueHoldsTheLock(t *testing.
 }
 
 func TestAWaiterThatLeftWhileItWasClaimedCountsUntilItsGrantIsReleased(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 2)
 		left := h.Release(channel, nil, true)
 		left.Leave()

@@ -14,9 +14,7 @@ import (
 const ms = time.Millisecond
 
 func TestNothingIsOpenedUntilSomebodyHasTriedInVain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := h.Join(channel, 1, false)
 		w.Next(time.Now())
 		w.Leave()
@@ -30,9 +28,7 @@ func TestNothingIsOpenedUntilSomebodyHasTriedInVain(t *testing.T) {
 }
 
 func TestOneConnectionAndOneSubscriptionServeAllWaiters(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		asleep(t, h, 100)
 		time.Sleep(time.Hour)
 		if n := len(s.since(time.Time{})); n != 1 {
@@ -45,9 +41,7 @@ func TestOneConnectionAndOneSubscriptionServeAllWaiters(t *testing.T) {
 }
 
 func TestManyChannelsAreSubscribedByFewRequests(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		const channels = 1000
 		ws := make([]*waitqueue.Waiter, channels)
 		for i := range ws {
@@ -110,9 +104,7 @@ func TestASubscriptionEndsBetweenOneAndTwoSecondsAfterItsLastUse(t *testing.T) {
 }
 
 func TestAnIdleChannelIsUnsubscribedThoughOthersAreInUse(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		for i := range 20 {
 			other := h.Join(fmt.Sprint(i), i, false)
@@ -129,9 +121,7 @@ func TestAnIdleChannelIsUnsubscribedThoughOthersAreInUse(t *testing.T) {
 }
 
 func TestALockThatIsContendedNowAndThenStaysSubscribed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		for range 20 {
 			w := h.Join(channel, 1, false)
 			tried(t, w, far())
@@ -169,9 +159,7 @@ func TestAWaiterThatComesBackAfterTheSubscriptionEndedIsWokenAgain(t *testing.T)
 }
 
 func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderTriesAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		front := make([]*waitqueue.Waiter, 10)
 		var behind []*waitqueue.Waiter
 		for i := range front {
@@ -210,9 +198,7 @@ func TestAfterAReconnectEverybodyIsSubscribedAndEveryContenderTriesAgain(t *test
 // A listener of several servers subscribes anew by itself, without a word of its
 // connections: by the acknowledgement alone.
 func TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 2)
 		s.resubscribe(channel)
 		time.Sleep(10 * ms)
@@ -229,9 +215,7 @@ func TestAnAcknowledgementOfAChannelThatIsSubscribedMakesTheContenderTryAgain(t 
 // The connection breaks before the server has acknowledged a subscription: it is asked for again
 // on the next one.
 func TestASubscriptionThatWasAskedForWhenTheConnectionBrokeIsAskedForAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.set(func() { s.latency = time.Second })
 		w := h.Join(channel, 1, false)
 		tried(t, w, far())

@@ -195,9 +195,7 @@ func TestAStreakOfLongSectionsEndsEarly(t *testing.T) {
 
 // Goal: a goroutine for which nobody waits in its process leaves the lock to others as well.
 func TestALoneGoroutineOffersTheLock(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ctx := t.Context()
 		release := func(told int) {
 			h.Release(channel, nil, true)
@@ -309,9 +307,7 @@ func TestOfferMakesTheNextReleaseOfferTheLock(t *testing.T) {
 // Goal: where two locks share a channel, a release of the one by this process does not end an
 // offer of the other.
 func TestAReleaseOfAnotherLockOnTheChannelDoesNotEndAnOffer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.latency = 100 * time.Microsecond
 		x, y := waitqueue.Key(channel, "x"), waitqueue.Key(channel, "{x}")
 		a, b := h.Join(x, 1, false), h.Join(y, 2, false)
@@ -339,9 +335,7 @@ func TestAReleaseOfAnotherLockOnTheChannelDoesNotEndAnOffer(t *testing.T) {
 
 // An offer whose release is not answered yet stays, although nobody waits and nobody was heard of.
 func TestAnOfferThatIsNotAnsweredYetIsNotForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		h.Offer(channel, waitqueue.Backoff{})
 		h.Release(channel, nil, true)
 		h.Released(channel, false, 0, ms)

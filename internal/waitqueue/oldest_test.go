@@ -3,7 +3,6 @@ package waitqueue_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -15,9 +14,7 @@ func isNumber(value any) bool { _, is := value.(int); return is }
 // Goal: Oldest names those who wait for longest, in all queues, and nobody who only watches, waits for
 // something else or has left.
 func TestTheOldestWaitersAreNamedFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		began := time.Now()
 		join := func(queue string, value any) *waitqueue.Waiter {
 			time.Sleep(time.Second)

@@ -35,9 +35,7 @@ func nextTurn(t *testing.T, w *waitqueue.Waiter) time.Duration {
 }
 
 func TestTheHubPollsForWaitersThatBringNoBackoff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		h.Backoff = spin.Backoff
 		for _, w := range []*waitqueue.Waiter{h.Join("a", 1, false), h.JoinShared("b", 1, false), h.Watch("c", waitqueue.Backoff{})} {
 			tried(t, w, far())
@@ -55,9 +53,7 @@ func TestTheHubPollsForWaitersThatBringNoBackoff(t *testing.T) {
 // Goal: pauses double from the first to the longest, and are up to half shorter at random. Method:
 // many waits, so that both ends of each range are seen.
 func TestPausesGrowAndDiffer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		const waits, pauses = 200, 10
 		var shortest, longest [pauses]time.Duration
 		for range waits {
@@ -85,9 +81,7 @@ func TestPausesGrowAndDiffer(t *testing.T) {
 }
 
 func TestAWaiterThatPollsWakesForTheEndOfALease(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := h.Join(channel, polling{waitqueue.Backoff{First: time.Second, Max: time.Minute}}, false)
 		tried(t, w, time.Now().Add(20*ms))
 		if took := nextTurn(t, w); took != 20*ms {
@@ -135,9 +129,7 @@ func TestTheLastPauseIsCutToWhatIsLeftOfTheWait(t *testing.T) {
 
 // A waiter for messages stands behind one that polls.
 func TestTheNextWaiterSubscribesIfItDoesNotPoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		first, second := h.Join(channel, spin, false), h.Join(channel, 2, false)
 		tried(t, first, far())
 		quiet(first, second)
@@ -154,9 +146,7 @@ func TestTheNextWaiterSubscribesIfItDoesNotPoll(t *testing.T) {
 }
 
 func TestAMessageWakesAWaiterThatPollsToo(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		other := asleep(t, h, 1)[0]
 		slow := h.Join(channel, polling{waitqueue.Backoff{First: time.Minute, Max: time.Minute}}, false)
 		other.Leave()
@@ -224,9 +214,7 @@ func (c *handing) enter() (after time.Duration) {
 // Goal: a process that polls gets the lock, although another one hands it over in memory: each longest
 // pause is followed by one in which the lock is free, and eight of them at the latest if nobody comes.
 func TestAProcessLetsOthersPollInBetween(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		c := newHanding(t, h)
 		for _, longest := range []time.Duration{1, 8, 8} { // in lengths of the longest pause
 			held := c.untilOffered()
@@ -248,9 +236,7 @@ func TestAProcessLetsOthersPollInBetween(t *testing.T) {
 }
 
 func TestAWaiterDoesNotHoldBackBeyondItsWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		c := newHanding(t, h)
 		c.untilOffered()
 		c.holder.Deadline = time.Now().Add(50 * ms)
@@ -262,9 +248,7 @@ func TestAWaiterDoesNotHoldBackBeyondItsWait(t *testing.T) {
 
 // A reader polls only if it says so itself: one that waits for messages asks with its batch.
 func TestAReaderBehindOneThatPolledDoesNotPoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		polled, listens := h.Join(channel, spin, true), h.Join(channel, 1, true)
 		polled.Next(time.Now())
 		polled.Tried(far())

@@ -2,7 +2,6 @@ package waitqueue_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -13,9 +12,7 @@ import (
 // Goal: a waiter knows how long an answer takes. A hand-over that was refused was no attempt of its own.
 // Method: the last attempt was long ago when a hand-over is refused, and then the lock is offered.
 func TestARefusedHandOverIsNoSlowAnswer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := h.Join(channel, polling{waitqueue.Backoff{First: time.Second, Max: time.Second}}, false)
 		w.Deadline = time.Now().Add(3500 * ms)
 		tried(t, w, far())
@@ -37,9 +34,7 @@ func TestARefusedHandOverIsNoSlowAnswer(t *testing.T) {
 
 // The lock is left free for those who poll, and then the only waiter here that polls leaves.
 func TestAWaiterForMessagesDoesNotHoldBackForThoseWhoPoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		slow := h.Join(channel, polling{waitqueue.Backoff{First: ms, Max: 10 * time.Second}}, false)
 		next := h.Join(channel, 2, false)
 		tried(t, slow, far())
@@ -60,9 +55,7 @@ func TestAWaiterForMessagesDoesNotHoldBackForThoseWhoPoll(t *testing.T) {
 
 // Nobody polls any more: who waits for messages does not hold back for it.
 func TestAProcessThatPollsNoMoreOffersNothingToThoseWhoPoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		slow := h.Join(channel, polling{waitqueue.Backoff{First: ms, Max: 10 * time.Second}}, false)
 		tried(t, slow, far())
 		h.Release(channel, nil, true).Complete(true, true)
@@ -87,9 +80,7 @@ func TestAProcessThatPollsNoMoreOffersNothingToThoseWhoPoll(t *testing.T) {
 // Goal: who only listens does not keep out who polls. Method: the release reaches a subscriber that never
 // takes the lock.
 func TestAListenerDoesNotKeepOutThoseWhoPoll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		c := newHanding(t, h)
 		c.told = 1
 		began, most := time.Now(), time.Duration(0)

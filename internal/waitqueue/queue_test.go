@@ -2,14 +2,13 @@ package waitqueue_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := asleep(t, h, 1)[0]
 		h.Released(channel, false, 0, 0)
 		until := time.Now().Add(5 * time.Second)
@@ -27,9 +26,7 @@ func TestAContenderTriesAgainAtTheMomentThatItSetAndNotBefore(t *testing.T) {
 }
 
 func TestAfterAGrantTheNextNeedNotTryBeforeItsEndAndAfterAnythingElseTriesAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		ws := asleep(t, h, 3)
 		end := time.Now().Add(30 * time.Second)
 		ws[0].Enter(end)
@@ -44,9 +41,7 @@ func TestAfterAGrantTheNextNeedNotTryBeforeItsEndAndAfterAnythingElseTriesAtOnce
 }
 
 func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 3)
 		other := h.Join("another", 1, false)
 		tried(t, other, far())
@@ -64,9 +59,7 @@ func TestAMessageWakesTheContenderAndNobodyElse(t *testing.T) {
 }
 
 func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		s.publish(channel)
 		quiet(w)
@@ -90,9 +83,7 @@ func TestAMessageDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 // the grant: an operator freed the lock, or the lease was short. Whoever is granted
 // does not try again, so the next one has to.
 func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 2)
 		s.publish(channel)
 		quiet(ws...)
@@ -108,9 +99,7 @@ func TestAMessageDuringTheAttemptThatIsGrantedReachesTheNext(t *testing.T) {
 
 // What was published before the acknowledgement is lost, so it counts as a message.
 func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		a, b := h.Join(channel, 1, false), h.Join(channel, 2, false)
 		tried(t, a, far())
 		if s.publish(channel); h.Subscribed() != 0 || woken(a) {
@@ -128,9 +117,7 @@ func TestTheAcknowledgementOfASubscriptionWakesTheContender(t *testing.T) {
 }
 
 func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		s.latency = 100 * time.Millisecond
 		w := h.Join(channel, 1, false)
 		tried(t, w, time.Now().Add(50*time.Millisecond))
@@ -147,9 +134,7 @@ func TestAnAcknowledgementDuringAnAttemptAsksForAnotherOne(t *testing.T) {
 }
 
 func TestALocalReleaseWithoutARequestWakesTheContender(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := h.Join(channel, 1, false)
 		if !w.Next(time.Now()).Try {
 			t.Fatal("it is not to try")

@@ -12,9 +12,7 @@ import (
 )
 
 func TestStopEndsTheConnectionAndIsIdempotent(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		w := asleep(t, h, 1)[0]
 		h.Stop()
 		if s.connections() != 0 || s.everClosed != 1 {
@@ -36,9 +34,7 @@ func TestStopEndsTheConnectionAndIsIdempotent(t *testing.T) {
 }
 
 func TestStopBeforeAnythingHappened(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		h.Stop()
 		w := h.Join(channel, 1, false)
 		tried(t, w, far())

@@ -26,9 +26,7 @@ func handOver(t *testing.T, h *waitqueue.Hub, s *station, holder *waitqueue.Wait
 }
 
 func TestTheLockIsOfferedToOthersAtTheSixteenthReleaseInARow(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 20)
 		holder := handedOver(t, h, s, ws[:15])
 		if h.Release(channel, holder, true) != nil {
@@ -70,9 +68,7 @@ func handedOver(t *testing.T, h *waitqueue.Hub, s *station, ws []*waitqueue.Wait
 }
 
 func TestTheLockIsNotOfferedWhereNobodyElseListens(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 100)
 		var holder *waitqueue.Waiter
 		for i := range ws {
@@ -84,9 +80,7 @@ func TestTheLockIsNotOfferedWhereNobodyElseListens(t *testing.T) {
 }
 
 func TestOthersThatCameIntoTheRowAreOfferedTheLockAtItsEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 60)
 		var holder *waitqueue.Waiter
 		for i := range 30 {
@@ -104,9 +98,7 @@ func TestOthersThatCameIntoTheRowAreOfferedTheLockAtItsEnd(t *testing.T) {
 // Goal: others that are offered the lock have a chance. Method: our own message of the release is
 // here before its answer is, as often happens: it comes on another connection.
 func TestTheMessageOfTheReleaseDoesNotEndTheYieldingBeforeItBegan(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		ws := asleep(t, h, 18)
 		holder := handedOver(t, h, s, ws[:15])
 		h.Release(channel, holder, true)

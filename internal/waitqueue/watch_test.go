@@ -2,7 +2,6 @@ package waitqueue_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -11,9 +10,7 @@ import (
 // Waiters that only watch a lock, and queues that share a channel.
 
 func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, _ := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
 		w := h.Join(channel, nil, false)
 		tried(t, w, far())
 		quiet(w)
@@ -35,9 +32,7 @@ func TestAWaiterWithoutAValueIsNeverClaimed(t *testing.T) {
 }
 
 func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		watcher, other := h.Join(channel, nil, false), h.Join(channel, 1, false)
 		until := time.Now().Add(30 * time.Second)
 		if !watcher.Next(time.Now()).Try {
@@ -62,9 +57,7 @@ func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 }
 
 func TestQueuesThatShareAChannelHaveAContenderEach(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h, s := open(t)
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, s *station) {
 		a, b := h.Join(waitqueue.Key(channel, "x"), 1, false), h.Join(waitqueue.Key(channel, "{x}"), 2, false)
 		tried(t, a, far())
 		tried(t, b, far())
