@@ -114,7 +114,7 @@ func TestAFairWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 		q.join(2, m, d, 2)
 		behind := fixture.Do(t, d, "LINDEX", list, "1").Str
 		cancel()
-		check.Is(t, "the wait that was given up", <-gone, redlatch.ErrNotAcquired, context.Canceled)
+		check.Is(t, "the wait that was given up", <-gone, context.Canceled) // a busy machine may not know the outcome yet
 		redistest.Eventually(t, 5*time.Second, func() bool { return fixture.Do(t, d, "LLEN", list).Int == 1 }, "it has left the queue")
 		if n := fixture.Do(t, d, "ZCARD", deadlines).Int; n != 1 {
 			t.Errorf("%d deadlines, want 1", n)
