@@ -35,6 +35,9 @@ func TestAPermitIsAHold(t *testing.T) {
 			t.Errorf("a third permit of two: %v", err)
 		}
 		fixture.Available(t, s, 0)
+		if err := one.Extend(ctx, 10*time.Minute); err != nil || time.Until(one.Deadline()) < 9*time.Minute {
+			t.Errorf("an extended permit lasts until %v: %v", one.Deadline(), err)
+		}
 		for _, h := range []*redlatch.Hold{one, two, one} {
 			if err := h.Unlock(ctx); err != nil {
 				t.Error("Unlock:", err)
