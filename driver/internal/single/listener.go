@@ -3,10 +3,13 @@ package single
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/random"
 )
 
 // listener is one connection for subscriptions, and the rueidis client around
@@ -36,6 +39,7 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	if err != nil {
 		return nil, err
 	}
+	d.rest(ctx, generation)
 	l, err := attempt(ctx, d, generation, dial, func(l *listener) error {
 		err := d.join(generation, l.server)
 		if err == nil {
@@ -47,6 +51,19 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 		return nil, d.options.notSent(err)
 	}
 	return l, nil
+}
+
+// rest waits for a random part of the time in which all clients of an outage come back: their links are first.
+func (d *Driver) rest(ctx, generation context.Context) {
+	link := d.link.Load()
+	if link == nil {
+		return
+	}
+	if left := time.Until(link.returning); left > 0 {
+		ctx, cancel := endingWith(ctx, generation)
+		defer cancel()
+		_ = pause.For(ctx, random.Below(left))
+	}
 }
 
 // own makes the listener end with the driver. It needs d.mu.

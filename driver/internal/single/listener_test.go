@@ -3,7 +3,9 @@ package single_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -107,4 +109,33 @@ func TestCloseEndsListen(t *testing.T) {
 	wantNotSent(t, err)
 	wantNoContextError(t, err)
 	wantTook(t, begin, 0, "Close")
+}
+
+// Goal: after an outage all clients open their links first, and their listeners bit by bit. Method: how long after
+// its link a listener comes, for 20 clients.
+func TestListenersComeBackAfterLinks(t *testing.T) {
+	t.Parallel()
+	var after []time.Duration
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			d, n := openInBubble(t, 3*time.Second)
+			n.fail(errDown)
+			wantUnknown(t, d.Do(t.Context(), command("PING")).Err)
+			listens := make(chan time.Time)
+			go func() {
+				if _, err := d.Listen(context.Background(), driver.Events{}); err != nil {
+					t.Error(err)
+				}
+				listens <- time.Now()
+			}()
+			time.Sleep(2 * time.Second)
+			n.recover()
+			do(t, d, "PING")
+			linked := time.Now()
+			after = append(after, (<-listens).Sub(linked))
+		})
+	}
+	if least, most := slices.Min(after), slices.Max(after); least > 600*time.Millisecond || most < 400*time.Millisecond || most > time.Second {
+		t.Errorf("listeners come %v to %v after links, want a time within the next second", least, most)
+	}
 }

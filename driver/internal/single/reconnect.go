@@ -17,6 +17,7 @@ const brokenPause = 100 * time.Millisecond
 
 // outage is a time without a link.
 type outage struct {
+	began time.Time
 	// over is closed when there is a link again, or never will be.
 	over chan struct{}
 	// reason is why the latest attempt to connect failed, or, before that,
@@ -94,7 +95,7 @@ func (d *Driver) giveUp(old *link, reason error) {
 	if !d.link.CompareAndSwap(old, nil) {
 		return
 	}
-	outage := &outage{over: make(chan struct{}), reason: call.NotOfCaller(reason)}
+	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: call.NotOfCaller(reason)}
 	d.outage = outage
 	d.work.Go(func() { d.reconnect(old, outage) })
 }
@@ -135,6 +136,9 @@ func (d *Driver) connect(ctx, generation context.Context) error {
 		}
 		if d.server.Known() && !link.server.Same(d.server) {
 			d.endGeneration(dropped(call.ErrOther))
+		}
+		if d.outage != nil {
+			link.returning = time.Now().Add(min(time.Since(d.outage.began), call.LastPause))
 		}
 		d.server, d.outage, link.generation = link.server, nil, d.generation
 		d.link.Store(link)
