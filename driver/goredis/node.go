@@ -286,9 +286,3 @@ func (n *node) bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	stop := context.AfterFunc(n.life, func() { end(call.ErrClosed) })
 	return ctx, func() { stop(); end(nil); cancel() }
 }
-
-// undated is a context without its deadline. go-redis takes a deadline for the socket's, and its
-// error for that of the network. The end of the context reaches go-redis all the same.
-type undated struct{ context.Context }
-
-func (undated) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }

@@ -48,6 +48,19 @@ func Bound(ctx context.Context, began time.Time, timeout time.Duration) (context
 	return context.WithDeadlineCause(ctx, began.Add(timeout), NoAnswer(timeout))
 }
 
+// Undated is ctx without its deadline, which client libraries take for that of the whole connection. The end
+// of ctx reaches them all the same.
+func Undated(ctx context.Context) context.Context {
+	if _, dated := ctx.Deadline(); dated {
+		return undated{ctx}
+	}
+	return ctx
+}
+
+type undated struct{ context.Context }
+
+func (undated) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
 // Ended says why ctx has ended: the cause if a driver ended it, and the context's error
 // otherwise. It is nil as long as ctx lasts.
 func Ended(ctx context.Context) error {

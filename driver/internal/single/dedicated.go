@@ -125,7 +125,7 @@ func (d *Driver) newDedicated(ctx context.Context) (*link, error) {
 // exec sends the commands, and keeps the link for others if all of them were
 // answered. The errors are errGone itself if it did not take the commands.
 func (d *Driver) exec(ctx context.Context, l *link, commands []driver.Command) []driver.Reply {
-	results := l.client.DoMulti(withoutDeadline(ctx), batch(l, commands)...)
+	results := l.client.DoMulti(call.Undated(ctx), batch(l, commands)...)
 	replies := d.replies(ctx, l, results)
 	unanswered := func(result rueidis.RedisResult) bool { return result.NonRedisError() != nil }
 	d.putBack(l, !slices.ContainsFunc(results, unanswered))

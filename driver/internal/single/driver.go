@@ -120,7 +120,7 @@ func (d *Driver) DoTwo(ctx context.Context, one, two driver.Command) (driver.Rep
 	if link := d.link.Load(); link != nil && call.Check(ctx, one, two) == nil && link.queue.tryEnter() {
 		both := pairs.Get().(*[2]rueidis.Completed)
 		both[0], both[1] = arbitrary(link.client, one), arbitrary(link.client, two)
-		results := link.client.DoMulti(withoutDeadline(ctx), both[:]...)
+		results := link.client.DoMulti(call.Undated(ctx), both[:]...)
 		d.leave(ctx, link, results[0])
 		first, second := d.reply(ctx, link, results[0]), d.reply(ctx, link, results[1])
 		if results[0].NonRedisError() == nil && results[1].NonRedisError() == nil {
@@ -169,7 +169,7 @@ func (d *Driver) pipelineLater(ctx context.Context, commands []driver.Command) [
 // do sends a command over a link, whose queue the caller has entered. The error is
 // errGone itself if the link did not take it.
 func (d *Driver) do(ctx context.Context, link *link, command driver.Command) driver.Reply {
-	result := link.client.Do(withoutDeadline(ctx), arbitrary(link.client, command))
+	result := link.client.Do(call.Undated(ctx), arbitrary(link.client, command))
 	d.leave(ctx, link, result)
 	return d.reply(ctx, link, result)
 }
@@ -177,7 +177,7 @@ func (d *Driver) do(ctx context.Context, link *link, command driver.Command) dri
 // pipeline does for several commands what do does for one. Either all errors
 // are errGone, or none is.
 func (d *Driver) pipeline(ctx context.Context, link *link, commands []driver.Command) []driver.Reply {
-	results := link.client.DoMulti(withoutDeadline(ctx), batch(link, commands)...)
+	results := link.client.DoMulti(call.Undated(ctx), batch(link, commands)...)
 	d.leave(ctx, link, results[0])
 	return d.replies(ctx, link, results)
 }

@@ -187,7 +187,7 @@ func (l *listener) ask(ctx context.Context, channels []string, commands ...rueid
 		return l.options.notSent(call.ErrListenerClosed)
 	default:
 	}
-	results := l.dedicated.DoMulti(withoutDeadline(ctx), commands...)
+	results := l.dedicated.DoMulti(call.Undated(ctx), commands...)
 	result := results[len(results)-1]
 	if err := result.NonRedisError(); err != nil {
 		if over := ctx.Err(); over != nil && err == over {

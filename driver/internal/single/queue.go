@@ -3,7 +3,6 @@ package single
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/rueidis"
 	"github.com/redlatch/redlatch/driver/internal/call"
@@ -101,17 +100,3 @@ func (d *Driver) abandoned(link *link) (n int) {
 	link.queue.reclaiming = n > 0
 	return n
 }
-
-// withoutDeadline is ctx without its deadline. rueidis ends the whole connection when
-// a deadline passes; a cancellation ends only the one call. The end of ctx
-// reaches rueidis either way.
-func withoutDeadline(ctx context.Context) context.Context {
-	if _, dated := ctx.Deadline(); dated {
-		return undated{ctx}
-	}
-	return ctx
-}
-
-type undated struct{ context.Context }
-
-func (undated) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
