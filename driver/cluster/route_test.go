@@ -133,6 +133,7 @@ func TestAPipelineThatIsSentAgainKeepsItsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := twoFakes()
 		d := all.open(t)
+		all.divide([]fakeSpan{{0, 8191, "c", 3}, {8192, 16383, "b", 2}}, 2)
 		all.set("a:1", func(f *fake) { f.answer = func(words []string) driver.Reply { return movedTo(words[1], "c:3") } })
 		all.set("c:3", func(f *fake) {
 			f.answer = func(words []string) driver.Reply { return driver.Reply{Str: words[1] + words[2]} }
