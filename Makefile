@@ -27,7 +27,7 @@ test: need format ## what everybody runs: every room's tests under the race dete
 	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
-check: long redis8 costs lint guests others sim sample cross e2e interop ## what takes minutes and make test leaves out, on more servers and systems
+check: interop lint guests long others sim sample cross redis8 costs e2e ## what takes minutes and make test leaves out, on more servers and systems
 	@echo "make check: passed"
 
 .PHONY: need
@@ -65,25 +65,26 @@ others: ## the modules that stand alone: benchmarks, SQL on PostgreSQL and Maria
 bin/staticcheck: tools/go.mod
 	cd tools && GOWORK=off go build -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 
+# What it needs compiled was compiled for make test, with the race detector.
 .PHONY: lint
 lint: format bin/staticcheck ## gofmt, go vet and staticcheck over every module; changes nothing
-	go vet $(WORK)
-	bin/staticcheck $(WORK)
-	go vet -tags interop ./interop
-	bin/staticcheck -tags interop ./interop
+	go vet -race $(WORK)
+	GOFLAGS=-race bin/staticcheck $(WORK)
+	go vet -race -tags interop ./interop
+	GOFLAGS=-race bin/staticcheck -tags interop ./interop
 	@for module in $(ALONE); do \
 		echo "lint $$module"; \
 		(cd "$$module" && GOWORK=off go vet ./... && GOWORK=off $(CURDIR)/bin/staticcheck ./...) || exit 1; \
 	done
 
-# Where the library and the command also run. The first time it takes two minutes of a processor for each.
+# Where the library and the command also run.
 SYSTEMS := windows darwin
 
 .PHONY: cross
-cross: ## compile and vet for the other systems: windows, darwin
+cross: ## compile what is released for the other systems: windows, darwin
 	@for system in $(SYSTEMS); do \
 		echo "cross $$system"; \
-		CGO_ENABLED=0 GOOS=$$system go vet $(WORK) || exit 1; \
+		CGO_ENABLED=0 GOOS=$$system go build $$(scripts/modules released | sed 's|.*|./&/...|') || exit 1; \
 	done
 
 .PHONY: fix
@@ -187,7 +188,7 @@ servers: ## run tests on other servers: Redis 8.2, Valkey 9.1 and 8.1, and versi
 .PHONY: redis8
 redis8: ## run a driver, the scripts and the locks on Redis 8.2, in a minute
 	scripts/need go gcc python3
-	server=$$(scripts/server redis-8.2) && REDLATCH_SERVER=$$server go test -vet=off -count=1 -timeout $(TEST_LIMIT) \
+	server=$$(scripts/server redis-8.2) && REDLATCH_SERVER=$$server go test -race -vet=off -count=1 -timeout $(TEST_LIMIT) \
 		-skip '^TestLong|TLS|Encrypted' ./driver/rueidis ./internal/script ./tests/locks
 
 .PHONY: e2e
