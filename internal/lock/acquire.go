@@ -117,6 +117,9 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 	}
 	var request request
 	g.moreRequest(&request, r.read, opts)
+	if g.held() == 0 { // it has ended: the request may be one for a first hold
+		return nil, nil
+	}
 	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
 		g.outlived()
@@ -130,16 +133,17 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease, ends}, got.Token); h != nil {
 			return h, nil
 		}
-		switch {
-		case g.Expire(): // see below
-		case !g.manager.compensate(g): // which may arrive behind another request
-			return nil, r.lockError(lockerr.ErrUnknownOutcome)
-		default:
-			return nil, nil
-		}
-		g.outlived() // the deadline passed while the request was under way
 	}
-	g.Lost(errOuterGone)
+	switch {
+	case g.Expire(): // maybe while the request was under way
+		g.outlived()
+	case !got.Granted && ends == g.ends.Load():
+		g.Lost(errOuterGone)
+	case !g.manager.compensate(g): // which may arrive behind another request
+		return nil, r.lockError(lockerr.ErrUnknownOutcome)
+	default:
+		return nil, nil
+	}
 	return nil, r.lostError("lock", errOuterGone)
 }
 

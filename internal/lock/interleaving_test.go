@@ -161,6 +161,10 @@ func TestTheBooksFollowTheGrant(t *testing.T) {
 			end(outer)
 			want(how, 0, 0)
 			d.Miniredis().FlushAll()
+			h, err := outer.grant().reenter(ctx, ctx, &mine, opts) // which saw the grant before its end
+			if h != nil || err != nil || d.Miniredis().Exists("job") {
+				t.Errorf("a re-entry of what was %s: %v, and an owner that nobody uses holds the lock: %t", how, err, d.Miniredis().Exists("job"))
+			}
 		}
 		held, err := its.Acquire(context.Background(), opts)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // releases its first write hold, which does not wait for so long. That arrives, or is refused.
 func TestAReentryThatAReleaseOvertakesIsNoHold(t *testing.T) {
 	for name, c := range map[string]overtaking{
-		"released": {}, "released, and another reads here": {here: true}, "not released": {refused: true}, "a slow server": {slow: true},
+		"released": {}, "released, and another reads here": {here: true}, "not released": {refused: true}, "a slow server": {slow: true}, "the request comes late": {late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) { c.tell(t, s) })
@@ -26,7 +26,7 @@ func TestAReentryThatAReleaseOvertakesIsNoHold(t *testing.T) {
 }
 
 // overtaking says what becomes of the release, whether somebody else reads here, and whether what follows takes long.
-type overtaking struct{ refused, here, slow bool }
+type overtaking struct{ refused, here, slow, late bool }
 
 func (c overtaking) tell(t *testing.T, s *stage.Stage) {
 	s.Teach(stage.LockKinds[3])
@@ -35,7 +35,9 @@ func (c overtaking) tell(t *testing.T, s *stage.Stage) {
 	w, r := check.Must(rw.Lock(owned, fixed)), check.Must(rw.RLock(owned, fixed))
 	var sent atomic.Int64
 	s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-		if sent.Add(1) == 1 {
+		if first := sent.Add(1) == 1; first && c.late {
+			time.Sleep(2 * time.Second)
+		} else if first {
 			defer time.Sleep(2 * time.Second)
 		} else if c.refused && sent.Load() == 2 {
 			return stage.FailAll(commands, &driver.ServerError{Message: "ERR no"})
