@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -99,7 +100,8 @@ func (n named) insist(r request, since time.Time, call script.Call, done func(sc
 		limited, cancel := context.WithDeadline(context.Background(), since.Add(n.repeat))
 		defer cancel()
 		result, err := n.manager.Releases().Run(limited, call)
-		for err != nil && !n.manager.Closing() && limited.Err() == nil {
+		pauses := pause.Backoff{First: time.Millisecond, Max: 100 * time.Millisecond} // a short bound leaves Run no time to repeat
+		for err != nil && !n.manager.Closing() && pauses.Wait(limited) == nil {
 			result, err = n.manager.Releases().Run(limited, call)
 		}
 		done(result, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -158,4 +159,26 @@ func TestANapIsUpToAFifthShorterThanThePollCap(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Goal: what ends work asks a server that refuses it some ten times a second, however short the release timeout is.
+func TestARequestThatIsInsistedOnIsSentAtAPace(t *testing.T) {
+	t.Parallel()
+	for _, release := range []time.Duration{time.Millisecond, 50 * time.Millisecond, bound} {
+		story(t, func(s *stage) {
+			c, sent, fate := newCounters(s.Spoiled, release), 0, forNow("OOM no")
+			s.Spoil(func(ctx context.Context, words []string, send func() driver.Reply) driver.Reply {
+				if sent++; sent > 1000 {
+					return send() // otherwise the time of a bubble stands still
+				}
+				return fate(ctx, words, send)
+			})
+			err := c.Semaphore("job").Release(s.Context(), 1)
+			time.Sleep(time.Minute)
+			if s.number("job") != "1" || sent > 1000 || !errors.Is(err, lockerr.ErrUnknownOutcome) {
+				t.Errorf("a release timeout of %v: %d requests, %v, and then %s permits", release, sent, err, s.number("job"))
+			}
+			_ = c.manager.Close(s.Context())
+		})
+	}
 }

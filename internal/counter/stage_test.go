@@ -37,7 +37,7 @@ func story(t *testing.T, tell func(s *stage)) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		s := &stage{T: t, Spoiled: d, mine: newCounters(d), others: newCounters(d.Driver)}
+		s := &stage{T: t, Spoiled: d, mine: newCounters(d, bound), others: newCounters(d.Driver, bound)}
 		defer func() {
 			d.Spoil(nil)
 			for _, c := range []*Counters{s.mine, s.others} {
@@ -53,10 +53,10 @@ func story(t *testing.T, tell func(s *stage)) {
 	})
 }
 
-func newCounters(d driver.Driver) *Counters {
+func newCounters(d driver.Driver, release time.Duration) *Counters {
 	return New(lock.New(lock.Settings{
 		Driver: d, Lease: 30 * time.Second, RenewInterval: 10 * time.Second, FairWait: time.Minute,
-		PollCap: pollCap, CommandTimeout: bound, ReleaseTimeout: bound, Logger: slog.New(slog.DiscardHandler),
+		PollCap: pollCap, CommandTimeout: bound, ReleaseTimeout: release, Logger: slog.New(slog.DiscardHandler),
 	}), bound)
 }
 
