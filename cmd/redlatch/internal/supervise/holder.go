@@ -19,7 +19,9 @@ type holder struct {
 	hold   Hold
 	limits Limits
 	times  schedule
-	sent   time.Time // the deadline that the switch was told last
+
+	sent      time.Time     // the deadline that the switch was told last
+	sentLease time.Duration // the lease
 
 	pid      int // of the switch
 	pipes    channel
@@ -49,7 +51,7 @@ func newHolder(hold Hold, limits Limits, pipes channel) *holder {
 	tree := newTree()
 	tree.reaped = true // the switch may have reaped the leader
 	return &holder{
-		hold: hold, limits: limits, times: newSchedule(limits.Lease, limits.KillAfter),
+		hold: hold, limits: limits, times: newSchedule(limits.Lease, limits.KillAfter), sentLease: limits.Lease,
 		pipes: pipes, reports: make(chan report), over: make(chan struct{}),
 		tree: tree, terminal: findTerminal(unix.Getpgrp()),
 		lost: hold.Done(), looked: bootTime(), awake: time.Now(),
@@ -197,12 +199,13 @@ func (h *holder) look() {
 	h.looked = now
 }
 
-// follow tells the switch of a deadline that has moved on.
+// follow tells the switch of a deadline that has moved on, and of a longer lease.
 func (h *holder) follow() {
-	deadline := h.hold.Deadline()
-	if !deadline.Equal(h.sent) && h.tell(order{Deadline: instantOf(deadline), Lease: h.times.lease}) {
-		h.sent = deadline
-		if !h.answered {
+	deadline, lease := h.hold.Deadline(), h.times.lease
+	moved := !deadline.Equal(h.sent)
+	if (moved || lease != h.sentLease) && h.tell(order{Deadline: instantOf(deadline), Lease: lease}) {
+		h.sent, h.sentLease = deadline, lease
+		if moved && !h.answered {
 			h.earlier, h.paused, h.moved = h.paused, 0, bootTime()
 		}
 	}

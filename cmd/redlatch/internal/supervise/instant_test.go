@@ -5,6 +5,7 @@ package supervise
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"testing"
 	"time"
 )
@@ -51,5 +52,30 @@ func TestAnInstantIsOverWhenEitherClockSaysSo(t *testing.T) {
 	moved := wallOn(time.Now(), -time.Hour) // the deadline of a hold whose machine was suspended since
 	if left := time.Until(instantOf(moved).time()); left > -time.Hour {
 		t.Errorf("by the wall clock it was over an hour ago: %v are left", left)
+	}
+}
+
+// Goal: the switch learns of a longer lease whatever it has heard before of the deadline that came with it. Method: the
+// holder sees that deadline first.
+func TestALongerLeaseIsToldAfterItsDeadlineToo(t *testing.T) {
+	t.Parallel()
+	ours, theirs, err := pipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.close()
+	hold := &toldHold{deadline: time.Now().Add(8 * time.Second), done: make(chan struct{})}
+	h := newHolder(hold, Limits{Lease: time.Second}, ours)
+	h.follow()
+	h.times.grow(8*time.Second, 0)
+	h.follow()
+	h.follow()
+	h.close()
+	var told []time.Duration
+	for o, orders := (order{}), json.NewDecoder(theirs.in); orders.Decode(&o) == nil; {
+		told = append(told, o.Lease)
+	}
+	if !slices.Equal(told, []time.Duration{time.Second, 8 * time.Second}) {
+		t.Errorf("the switch was told leases of %v", told)
 	}
 }
