@@ -19,6 +19,7 @@ type attempt struct {
 	ctx    context.Context // of the caller
 	opts   *Options
 	waiter *waitqueue.Waiter // nil if it never waited
+	below  []holding         // that it waits below, if a session tells of that
 
 	// unknown: a request was sent and its outcome is not known, so the lock may stand in Redis.
 	unknown bool

@@ -18,6 +18,9 @@ import (
 func (a *attempt) wait(limited context.Context, last outcome) (*Hold, error) {
 	limited, end := pause.Bound(limited)
 	defer end()
+	if a.manager.session != nil {
+		a.below = holdings(a.ctx)
+	}
 	a.join(limited, last)
 	if a.queues() {
 		defer a.manager.keepAlive.Remove(a.ref.Lock, a.owner)

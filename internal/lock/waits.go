@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// waits are waits that began before a moment, the longest first. Nothing was noted for them while they
-// began: the wait queues know who waits, and the waiter's context knows the holds that it waits under.
+// waits are waits that began before a moment, the longest first. The wait queues know who waits, and the attempt
+// knows the holds that it waits under.
 func (m *Manager) waits(limit int, before time.Time) []script.Wait {
 	var all []script.Wait
 	for _, w := range m.queues.Oldest(limit, before, forLock) {
@@ -47,20 +47,27 @@ func (a *attempt) under(since time.Time) (owners []string) {
 	if a.shared != nil {
 		owners = a.shared.held(since)
 	}
-	ctx := a.ctx
-	for range protocol.MaxUnder {
-		h, ok := ctx.Value(heldKey{}).(holding)
-		if !ok {
-			break
-		}
+	for _, h := range a.below {
 		for _, hold := range h.holds() {
 			if owner := hold.Owner(); hold.Ended() == nil && protocol.OwnedBy(a.manager.id, owner) && !slices.Contains(owners, owner) {
 				owners = append(owners, owner)
 			}
 		}
-		ctx = h.above()
 	}
 	return owners
+}
+
+// holdings are the contexts below holds that a context is below, the innermost first. To find them runs code of the
+// caller, so whoever waits finds them before anybody else asks for them.
+func holdings(ctx context.Context) (all []holding) {
+	for len(all) < protocol.MaxUnder {
+		h, ok := ctx.Value(heldKey{}).(holding)
+		if !ok {
+			break
+		}
+		all, ctx = append(all, h), h.above()
+	}
+	return all
 }
 
 // held are the owners in Redis of the locks that the owner has held since a moment.

@@ -2,11 +2,14 @@ package kinds_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/scene"
 	"github.com/redlatch/redlatch/tests/internal/stage"
@@ -87,4 +90,35 @@ func behindStuck(t *testing.T, free func(), wait func(ctx context.Context) error
 			t.Error("served:", i, "of 3")
 		}
 	}
+}
+
+// hidden is a context of which Value hangs as well.
+type hidden struct{ stuck }
+
+func (c hidden) Value(key any) any { c.hang(); return c.Context.Value(key) }
+
+// Goal: a waiter's context runs no code in the heartbeats of its client. Method: it hangs for a minute, and all heartbeats
+// are counted.
+func TestAContextThatHangsStopsNoHeartbeat(t *testing.T) {
+	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, held := s.Limited(), check.Must(s.Stranger().Mutex("job").Lock(s.Limited()))
+		hangs, done := hidden{stuck{ctx, new(atomic.Bool), make(chan struct{})}}, make(chan error, 1)
+		go func() { done <- check.ErrOf(s.Client.Mutex("job").Lock(hangs)) }()
+		time.Sleep(time.Second)
+		hangs.from.Store(true)
+		var heartbeats atomic.Int64
+		s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if slices.Contains(commands[0].Words, protocol.Sessions) {
+				heartbeats.Add(1)
+			}
+			return send(commands...)
+		})
+		time.Sleep(time.Minute)
+		if n := heartbeats.Load(); n < 10 {
+			t.Errorf("%d heartbeats in a minute", n)
+		}
+		close(hangs.let)
+		check.Must(0, held.Unlock(ctx))
+		check.Is(t, "the wait", <-done, nil)
+	})
 }
