@@ -84,6 +84,32 @@ func TestAWithdrawnCommandIsNeverSent(t *testing.T) {
 	}
 }
 
+// Goal: the application can use a pool of one connection beside locks, whichever option makes it so small. If it uses
+// the connection, a call says so, and not that the server is away.
+func TestAPoolOfOneConnectionIsShared(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]redis.Options{"PoolSize": {PoolSize: 1}, "MaxActiveConns": {MaxActiveConns: 1}} {
+		t.Run(name, func(t *testing.T) {
+			o.Addr = redistest.Shared(t).Addr()
+			client := dial(t, inOnePool(o))
+			d := open(t, client)
+			do(t, d, "PING")
+			redistest.Eventually(t, soon, func() bool { return client.Ping(t.Context()).Err() == nil }, "the application has the connection")
+			err := client.Watch(t.Context(), func(tx *redis.Tx) error {
+				if err := tx.Ping(t.Context()).Err(); err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+				defer cancel()
+				return d.Do(ctx, command("PING")).Err
+			})
+			if wantNotSent(t, err); errors.Is(err, driver.ErrNoConnection) {
+				t.Errorf("error %v: the server is there, the pool is in use", err)
+			}
+		})
+	}
+}
+
 // Goal: no error claims too much when calls end at any moment. Method: many of them, with deadlines
 // around the time that a call takes. What was not sent is not there; what succeeded is; nothing is
 // there twice.

@@ -209,7 +209,7 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 		switch {
 		case over:
 			return errLeft // the pool must not keep a connection to a former server
-		case len(calls) == 0 && c.original.Options().PoolSize == 1:
+		case len(calls) == 0 && poolSize(c.original) == 1:
 			return nil
 		}
 		if len(calls) == 0 {

@@ -138,7 +138,7 @@ func (n *node) present(ctx context.Context) (*clients, error) {
 	}
 	c := &clients{
 		original: original,
-		places:   make(chan struct{}, max(1, min(maxDedicated, original.Options().PoolSize/2))),
+		places:   make(chan struct{}, max(1, min(maxDedicated, poolSize(original)/2))),
 	}
 	if !n.client.CompareAndSwap(nil, c) {
 		return n.present(ctx)
@@ -212,8 +212,8 @@ func (n *node) unreached(err error) error {
 		err = call.ErrClosed
 	case ready:
 		err = fmt.Errorf("%w, behind other calls", err)
-	case c != nil && (isPoolTimeout(err) || n.usedUp(c.original)):
-		err = fmt.Errorf("all %d connections of the client's pool are in use: %w", c.original.Options().PoolSize, err)
+	case c != nil && (isPoolError(err) || n.usedUp(c.original)):
+		err = fmt.Errorf("all %d connections of the client's pool are in use: %w", poolSize(c.original), err)
 	default:
 		return n.notSent(err)
 	}
@@ -223,12 +223,21 @@ func (n *node) unreached(err error) error {
 // usedUp says that the application uses all connections of a client's pool.
 func (n *node) usedUp(c *redis.Client) bool {
 	stats := c.PoolStats()
-	return int(stats.TotalConns) >= c.Options().PoolSize && stats.IdleConns == 0
+	return int(stats.TotalConns) >= poolSize(c) && stats.IdleConns == 0
 }
 
-// isPoolTimeout knows redis.ErrPoolTimeout by its text, for go-redis before 9.9 does not export it.
-func isPoolTimeout(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "connection pool timeout")
+// poolSize is how many connections a client's pool has at most. Beyond PoolSize go-redis waits, beyond MaxActiveConns it
+// fails.
+func poolSize(c *redis.Client) int {
+	if o := c.Options(); o.MaxActiveConns > 0 {
+		return min(o.PoolSize, o.MaxActiveConns)
+	}
+	return c.Options().PoolSize
+}
+
+// isPoolError knows the errors of a pool by their text, for go-redis before 9.9 does not export them.
+func isPoolError(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "connection pool timeout") || strings.Contains(err.Error(), "connection pool exhausted"))
 }
 
 // notSent reports what certainly never left, because there was no connection.
