@@ -28,10 +28,12 @@ func NewPermits(name string, via protocol.Messages) Permits {
 	return Permits{s}
 }
 
-// id is the id of a permit as it stands in Redis.
+// id is the id of a permit as it stands in Redis. What is no id stays as it is, and has no permit.
 func id(owner string) string {
-	raw, _ := hex.DecodeString(owner)
-	return string(raw)
+	if raw, err := hex.DecodeString(owner); err == nil {
+		return string(raw)
+	}
+	return owner
 }
 
 // Acquire takes one permit.

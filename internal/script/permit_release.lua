@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the counter of available permits
 -- KEYS[2]  the permits in use, a sorted set
--- ARGV[1]  the id of the permit, sixteen bytes
+-- ARGV[1]  the id of the permit, sixteen bytes. Before Redisson 3.17.0 their text was the id
 -- ARGV[2]  the channel on which waiters listen
 -- ARGV[3]  the plan that announces permits
 --
@@ -25,6 +25,10 @@ if refused then
   return refused
 end
 local score = redis.pcall('ZSCORE', set, id)
+if not score then
+  id = string.gsub(id, '.', function(byte) return string.format('%02x', string.byte(byte)) end)
+  score = redis.call('ZSCORE', set, id)
+end
 if type(score) ~= 'string' then
   return score or gone(set, id, 'ZREM') or -1
 end
