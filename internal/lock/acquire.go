@@ -135,7 +135,9 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		}
 	}
 	switch {
-	case g.Expire(): // maybe while the request was under way
+	case g.released(): // while the request was under way, and Redis was told
+		return nil, nil
+	case g.Expire():
 		g.outlived()
 	case !got.Granted && ends == g.ends.Load():
 		g.Lost(errOuterGone)

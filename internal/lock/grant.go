@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -40,8 +41,9 @@ type Grant struct {
 	entered, writes bool
 	earlier, later  *Grant
 
-	ends    atomic.Int64 // how many holds have been released or detached
-	looking atomic.Bool  // a question is under way whether Redis has it
+	ends      atomic.Int64 // how many holds have been released or detached
+	confirmed atomic.Int64 // how many endings Redis has confirmed
+	looking   atomic.Bool  // a question is under way whether Redis has it
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -96,6 +98,13 @@ func (g *Grant) held() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.holds)
+}
+
+// released says that the grant ended as its holder wished.
+func (g *Grant) released() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ended == lockerr.ErrReleased
 }
 
 // heldSince says that the oldest hold that is left was there at a moment.

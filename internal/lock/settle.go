@@ -20,6 +20,7 @@ type ending struct {
 	stays  bool                // the lock stays for the rest of MinHold
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
+	made   int64               // how many endings of the grant Redis had confirmed by then
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
 }
@@ -31,7 +32,7 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 func (g *Grant) ending(read bool) (e ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.Grant, e.remain, e.sure = g, len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
+	e.Grant, e.made, e.remain, e.sure = g, g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
@@ -147,6 +148,9 @@ func (e *ending) settled(result *script.Result, err error) error {
 		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
 	e.tell(released, result, err)
+	if released.Held {
+		e.confirmed.Add(1)
+	}
 	switch {
 	case err != nil:
 		err = Failure("unlock", e.ref.Name, err)
@@ -156,11 +160,17 @@ func (e *ending) settled(result *script.Result, err error) error {
 		return err
 	case released.Held || !e.held:
 		return nil
+	case e.overtaken():
+		return nil
 	case !e.remain && result.Repeated && e.sure:
 		return nil // this is what the first request has left behind: the lock was held when that was sent
 	}
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
+
+// overtaken says that Redis confirmed another ending while this one was under way. So the lock was held when this one was
+// made. If it is refused, its counts may build on what the other one released.
+func (e *ending) overtaken() bool { return e.remain && e.made != e.confirmed.Load() }
 
 // tell tells the waiters of this process, or the grant if holds of it remain.
 func (e *ending) tell(released script.Released, result *script.Result, err error) {
@@ -181,6 +191,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		e.mu.Lock()
 		e.writeEnded = e.writeEnded || e.counts().Writes == 0 // the next renewal tells Redis
 		e.mu.Unlock()
+	case !released.Held && e.overtaken(): // the other one said what is left
 	case !released.Held:
 		e.Lost(errGoneAtRelease)
 	default:

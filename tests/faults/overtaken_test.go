@@ -64,3 +64,46 @@ func (c overtaking) tell(t *testing.T, s *stage.Stage) {
 	check.Must(0, check.Must(s.Stranger().RWMutex("job").TryRLock(s.Limited())).Unlock(s.Limited()))
 	check.Is(t, "Unlock of what is left", r.Unlock(s.Limited()), nil)
 }
+
+// Goal: what a release overtakes costs no hold, and is no loss. Method: the first request of an owner arrives two seconds
+// late, behind a release that does not wait for so long.
+func TestWhatAReleaseOvertakesIsNoLoss(t *testing.T) {
+	fixed, background := redlatch.WithLease(time.Hour), context.Background()
+	for name, late := range map[string]func(rw *redlatch.RWMutex, owned context.Context, w *redlatch.Hold) error{
+		"a re-entry, by that of the last hold": func(rw *redlatch.RWMutex, owned context.Context, _ *redlatch.Hold) error {
+			h, err := rw.Lock(owned, fixed)
+			if err == nil {
+				err = h.Unlock(background)
+			}
+			return err
+		},
+		"a release": func(_ *redlatch.RWMutex, _ context.Context, w *redlatch.Hold) error { return w.Unlock(background) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				s.Teach(stage.LockKinds[3])
+				rw, owned := s.Client.RWMutex("job"), s.Client.WithOwner(s.Limited())
+				first, second, left := check.Must(rw.Lock(owned, fixed)), (*redlatch.Hold)(nil), (*redlatch.Hold)(nil)
+				if name == "a release" {
+					second, left = check.Must(rw.Lock(owned, fixed)), check.Must(rw.RLock(owned, fixed))
+				}
+				var sent atomic.Int64
+				s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					if sent.Add(1) == 1 {
+						time.Sleep(2 * time.Second)
+					}
+					return send(commands...)
+				})
+				done := make(chan error, 1)
+				go func() { done <- late(rw, owned, second) }()
+				time.Sleep(time.Millisecond)
+				check.Is(t, "the release", first.Unlock(background), nil)
+				check.Is(t, "what it overtakes", <-done, nil)
+				if left != nil {
+					check.Is(t, "the hold that is left", left.Unlock(background), nil)
+				}
+				check.Must(0, check.Must(s.Stranger().RWMutex("job").TryLock(s.Limited())).Unlock(s.Limited()))
+			})
+		})
+	}
+}
