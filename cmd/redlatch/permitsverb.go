@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -62,7 +63,7 @@ Exit code:
 		}
 		defer closeClient(client)
 		if err := f.change(cmd.Context(), client, args[0], flags.Changed("set")); err != nil {
-			return failed(ofKind(cmd.Context(), client.Driver(), args[0], err))
+			return failed(err)
 		}
 		n, err := client.PermitSemaphore(args[0]).Available(cmd.Context())
 		if err != nil {
@@ -74,22 +75,29 @@ Exit code:
 	return cmd
 }
 
-// change changes the number of permits. --set reads the number before, so only one at a time may do that.
-func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name string, set bool) error {
-	s := client.PermitSemaphore(name)
+// change changes the number of permits. --set reads the number before, so only one at a time may do that. The error
+// names what has other data: the semaphore, or that lock.
+func (f *permitsFlags) change(ctx context.Context, client *redlatch.Client, name string, set bool) (err error) {
+	s, wrong := client.PermitSemaphore(name), name
+	defer func() { err = ofKind(ctx, client.Driver(), wrong, err) }()
 	if !set {
 		return add(ctx, s, f.add)
 	}
 	if made, err := s.TrySetPermits(ctx, f.set); made || err != nil {
 		return err
 	}
-	return redlatch.Do(ctx, client.Mutex(name+":permits"), func(ctx context.Context, _ *redlatch.Hold) error {
+	lock := client.Mutex(name + ":permits")
+	err = redlatch.Do(ctx, lock, func(ctx context.Context, _ *redlatch.Hold) error {
 		c, err := counter(ctx, client, name)
 		if err != nil {
 			return err
 		}
 		return add(ctx, s, f.set-c.Size())
 	})
+	if errors.Is(err, redlatch.ErrNotCalled) {
+		wrong = lock.Name()
+	}
+	return err
 }
 
 // add adds permits, by as many requests as so many need: after --add -2147483647 twice as many are missing.
