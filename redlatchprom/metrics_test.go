@@ -186,6 +186,7 @@ func TestLateRenewalsAreCounted(t *testing.T) {
 func TestGaugesAddUpClients(t *testing.T) {
 	story(t, redlatchprom.Options{}, func(t *testing.T, s *stage) {
 		other := s.open(t, redlatch.Config{})
+		s.metrics.Watch(nil)
 		s.metrics.Watch(other)
 		s.metrics.Watch(other)
 		must(s.client.Mutex("a").Lock(s.ctx))

@@ -24,12 +24,12 @@ type Totals struct {
 	Oldest  map[redlatch.LockKind]time.Duration
 }
 
-// Add adds a client, unless it is there.
+// Add adds a client, unless it is there or nil.
 func (c *Clients) Add(one *redlatch.Client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forgetClosed()
-	if !slices.Contains(c.all, one) {
+	if one != nil && !slices.Contains(c.all, one) {
 		c.all = append(c.all, one)
 	}
 }
