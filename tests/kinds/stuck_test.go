@@ -101,13 +101,14 @@ func (c hidden) Value(key any) any { c.hang(); return c.Context.Value(key) }
 // are counted.
 func TestAContextThatHangsStopsNoHeartbeat(t *testing.T) {
 	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		ctx, held := s.Limited(), check.Must(s.Stranger().Mutex("job").Lock(s.Limited()))
+		tap, ctx := s.Tap(), s.Limited()
+		held := check.Must(s.Stranger().Mutex("job").Lock(ctx))
 		hangs, done := hidden{stuck{ctx, new(atomic.Bool), make(chan struct{})}}, make(chan error, 1)
 		go func() { done <- check.ErrOf(s.Client.Mutex("job").Lock(hangs)) }()
 		time.Sleep(time.Second)
 		hangs.from.Store(true)
 		var heartbeats atomic.Int64
-		s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 			if slices.Contains(commands[0].Words, protocol.Sessions) {
 				heartbeats.Add(1)
 			}

@@ -140,7 +140,7 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 	u, one := s.unit, func(n int) bool { return random.IntN(n) == 0 }
 	v := &visit{
 		Actor: actor, What: redistest.Pick(random, s.Whats...), Name: random.IntN(s.Names), Owner: redistest.Pick(random, s.Owners...),
-		Try: one(4), Work: below(random, u.work), End: redistest.Pick(random, "", "", "", "", "", "detach"), Opts: slices.Clone(redistest.Pick(random, s.Pool...)),
+		Try: one(4), Work: below(random, u.work), Opts: slices.Clone(redistest.Pick(random, s.Pool...)),
 	}
 	if one(2) {
 		v.Rest = redistest.Pick(random, below(random, u.rest), u.stay, u.stay/10, below(random, u.stay))
@@ -164,8 +164,11 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 	if v.has(lease) && one(3) {
 		v.Extend, v.Beside = max(redistest.Pick(random, u.extend, u.work), 10*time.Millisecond), one(2)
 	}
-	if (v.has(lease) || v.has(maxHold)) && one(4) {
+	switch {
+	case (v.has(lease) || v.has(maxHold)) && one(4):
 		v.End = "wait"
+	case one(6) && (!u.real || !s.Dense || one(8)): // really all others wait for the end of its lease
+		v.End = "detach"
 	}
 	v.Stops = slices.Contains(s.Whats, shutdown) && one(20)
 	if v.What.isLock() && !inside && one(3) {
