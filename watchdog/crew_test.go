@@ -55,7 +55,6 @@ func TestLongThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 	const n = 1000
 	c := newClient(t, connect(t, server.Addr()))
 	const lease = 10 * time.Second
-	locks := crowd(t, c, n, lease)
 	var dogs []dog
 	var proxies []*redistest.Proxy
 	for range 3 {
@@ -63,6 +62,7 @@ func TestLongThreeShareAThousandAndAnyOneOfThemIsEnough(t *testing.T) {
 		proxies = append(proxies, proxy)
 		dogs = append(dogs, run(t, connect(t, proxy.Addr()), watchdog.Config{}))
 	}
+	locks := crowd(t, c, n, lease)
 	serving := func() (all []int, sum int) {
 		for _, d := range dogs {
 			s := d.Stats()

@@ -117,16 +117,18 @@ func (n *network) slow(ctx context.Context, commands []driver.Command, send stag
 	answered, left := make(chan []driver.Reply, 1), make(chan struct{})
 	before, arrived := n.behind()
 	go func() {
-		defer arrived()
 		time.Sleep(d)
 		<-before
 		if n.Weather == pooled && ctx.Err() != nil {
+			arrived()
 			answered <- stage.FailAll(commands, errors.Join(driver.ErrNotSent, ctx.Err()))
 			return
 		}
 		close(left)
 		replies := send(commands...)
-		time.AfterFunc(n.delay(n.Weather), func() { answered <- replies })
+		arrived()
+		time.Sleep(n.delay(n.Weather))
+		answered <- replies
 	}()
 	if n.Weather == pooled {
 		select {
