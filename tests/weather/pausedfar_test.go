@@ -26,7 +26,6 @@ func TestLongAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
 // Goal: pulse and session follow the primary: after a failover, a process is as protected as
 // it was before. Not parallel: sentinels that are starved fail over once more.
 func TestLongAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
-	t.Parallel()
 	sentinels := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + sentinels.Name
 	// The lease has to outlive the failover.
