@@ -43,8 +43,11 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 		case err == nil || lost != nil && !errors.Is(err, lockerr.ErrClosed):
 			err = lost
 		}
+		if errors.Is(err, lockerr.ErrReleased) { // nobody but a client that closes releases a member of this attempt
+			return nil, o.failed(lockerr.ErrClosed)
+		}
 		// A member was lost while others were waited for, or it was time to let others go first.
-		again := errors.Is(err, lockerr.ErrNotAcquired) || errors.Is(err, lockerr.ErrLost) || errors.Is(err, lockerr.ErrReleased)
+		again := errors.Is(err, lockerr.ErrNotAcquired) || errors.Is(err, lockerr.ErrLost)
 		if !again || !o.waits() || limited.Err() != nil || o.timeIsUp() {
 			return nil, err
 		}

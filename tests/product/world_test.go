@@ -109,7 +109,7 @@ func (w *world) begin() *process {
 			proxy := redistest.NewProxy(w.TB, s.real.Addr())
 			p.proxies = append(p.proxies, proxy)
 			cfg.ConnectTimeout = time.Minute
-			c, err = redlatch.Open(w.ctx, proxy.URL(), cfg)
+			c, err = redlatch.Open(context.WithoutCancel(w.ctx), proxy.URL(), cfg) // a run that has failed says why
 		} else {
 			n := &network{Driver: s.Driver, process: p}
 			p.nets = append(p.nets, n)

@@ -1,11 +1,13 @@
 package wholes_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
@@ -87,4 +89,17 @@ func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 	if got := fixture.Locked(t, watch, "y"); len(got) > 0 {
 		t.Error("the member of the other client is locked")
 	}
+}
+
+func TestAMultiWhoseMemberIsReleasedByAClosedClientIsNotGranted(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 2, redlatch.Config{})
+		m := check.Must(redlatch.NewMulti(stage.LocksOf(all, "x")...))
+		all[1].Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			_ = all[0].Client.Close(ctx)
+			return send(commands...)
+		})
+		_, err := m.TryLock(ctx)
+		check.Is(t, "TryLock", err, redlatch.ErrClosed)
+	})
 }
