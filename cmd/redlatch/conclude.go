@@ -20,7 +20,7 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 		hold.Detach()
 		return exit(exitLost, "%s: processes %v could not be killed; it is left to them until its lease ends", t.kind.of(t.name), end.Left)
 	case end.Why != "" && end.Why != supervise.SwitchDied:
-		return t.stopped(client, hold, end)
+		return t.stopped(client, hold, end, signals)
 	}
 	if end.LeftBehind > 0 && !t.quiet {
 		tell(fmt.Errorf("%s: the command left processes behind, which were stopped: %d", t.kind.of(t.name), end.LeftBehind))
@@ -44,13 +44,15 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 
 // stopped says why a command was stopped, and releases what is left of the hold. It does not wait
 // for a release if Redis does not answer: the lease ends in a moment.
-func (t *task) stopped(client *redlatch.Client, hold *redlatch.Hold, end supervise.End) error {
+func (t *task) stopped(client *redlatch.Client, hold *redlatch.Hold, end supervise.End, signals <-chan os.Signal) error {
 	why, planned := t.cause(client, hold, end)
 	now := t.holderNow(client)
 	if t.unanswered = now == unanswered; t.unanswered {
 		hold.Detach()
-	} else if hold.Err() == nil && hold.Unlock(context.Background()) == nil {
-		now = t.holderNow(client)
+	} else if hold.Err() == nil {
+		if t.stay(hold, signals); hold.Unlock(context.Background()) == nil {
+			now = t.holderNow(client)
+		}
 	}
 	if !planned {
 		why += "; " + now

@@ -189,6 +189,22 @@ func TestLongACommandIsStoppedWhileItsRedlatchIsPaused(t *testing.T) {
 	r.end(exitLost, `lock "job": redlatch stood still for`, "did not renew the hold: the command was stopped; it is free now")
 }
 
+// A command that its redlatch stops has begun its work, as one that ends by itself has.
+func TestLongALockThatIsToStayStaysBehindACommandThatWasStopped(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 6s --at-least 1m job", `echo began >&9; exec sleep 60`)
+	until := time.Now().Add(time.Minute)
+	r.tree.Await("began")
+	r.command.Process.Signal(redistest.SIGSTOP)
+	r.tree.AwaitGone(10 * time.Second)
+	r.command.Process.Signal(redistest.SIGCONT)
+	r.end(exitLost, "redlatch stood still for")
+	if left := server.PTTL(t, "job"); left < time.Until(until) {
+		t.Errorf("the lock has %v left, and should stay for %v", left, time.Until(until))
+	}
+}
+
 // What the command did it did under the lock, also if its redlatch learns of that much later.
 func TestACommandThatEndsWhileItsRedlatchIsPaused(t *testing.T) {
 	t.Parallel()
