@@ -21,7 +21,7 @@ import (
 // replies get lost. After each step the result and all keys of Redis are compared.
 func TestRandomVerbsAgreeWithAModel(t *testing.T) { randomVerbs(t, 2) }
 
-func TestLongRandomVerbsAgreeWithAModel(t *testing.T) { randomVerbs(t, 30) }
+func TestLongRandomVerbsAgreeWithAModel(t *testing.T) { randomVerbs(t, 15) }
 
 func randomVerbs(t *testing.T, rounds int) {
 	t.Parallel()

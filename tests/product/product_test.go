@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 // nothing for longer than somebody asked for, every lock is free, and nobody has asked all the time.
 func TestAnythingGoesWithAnything(t *testing.T) { inFakeTime(t, 15) }
 
-func TestLongAnythingGoesWithAnything(t *testing.T) { inFakeTime(t, 150) }
+func TestLongAnythingGoesWithAnything(t *testing.T) { inFakeTime(t, 50) }
 
 func inFakeTime(t *testing.T, rounds int) {
 	t.Parallel()
