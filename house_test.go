@@ -28,7 +28,7 @@ var house = [][]string{
 	{"console"},
 	{"inspect/blocked", "inspect/doctor"},
 	{"redlatchprom", "redlatchotel", "schedule/gocron"},
-	{"watchdog", "fence", "inspect", "leader", "schedule", "redlatchtest"},
+	{"watchdog", "fence", "inspect", "leader", "schedule", "redlatchtest", "verify"},
 	{"internal/clientstats", "internal/sole"},
 	{"."},
 	{"internal/connect"},

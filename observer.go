@@ -30,6 +30,7 @@ type Event struct {
 	Lock     string
 	LockKind LockKind
 	Owner    string // "" if no owner got the lock
+	Token    int64  // of the hold, as Hold.Token; 0 without one
 
 	// Holder is the owner that held the lock, as last seen, for EventNotAcquired and an
 	// EventAcquired after a wait. It is "" if none was seen.
@@ -37,10 +38,11 @@ type Event struct {
 	// Since is when the hold was acquired. It is zero for EventNotAcquired and EventForced.
 	Since time.Time
 	// Took is the wait for EventAcquired and EventNotAcquired, the time of the request for
-	// EventRenewed, and otherwise the time held.
+	// EventRenewed, and otherwise the time held: until Unlock was called, for EventReleased.
 	Took time.Duration
-	// Left is the time to the deadline of the hold when Redis confirmed its renewal, for
-	// EventRenewed. It is negative if a watchdog has kept the hold.
+	// Left is the time to the deadline of the hold at that moment, and for EventRenewed to the one
+	// before the renewal. It is negative if the deadline had passed, which EventLost tells of, and
+	// EventRenewed if a watchdog has kept the hold.
 	Left time.Duration
 	// Late says for EventRenewed that half of the lease had gone.
 	Late bool

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -67,6 +69,25 @@ func TestTheOutputsOfTheDocumentationAreReal(t *testing.T) {
 	want = strings.Replace(want, " (order@host:4711)", "", 1)
 	if output, _ := runLine(t, line, dir, env); timeless(string(output)) != want {
 		t.Errorf("after the death of the process %s prints\n%s, want\n%s", line, timeless(string(output)), want)
+	}
+}
+
+// Goal: verify.md shows what verify prints. Method: run it on the events of testdata/verify.txtar.
+func TestTheOutputOfVerifyIsReal(t *testing.T) {
+	t.Parallel()
+	shown := outputs(t, "../../docs/verify.md")
+	events, err := txtar.ParseFile("testdata/verify.txtar")
+	if err != nil || len(shown) != 1 {
+		t.Fatal(err, shown)
+	}
+	dir, env := shell(t, redistest.Shared(t))
+	for _, f := range events.Files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if output, _ := runLine(t, shown[0].text, dir, env); string(output) != shown[0].output {
+		t.Errorf("%s prints\n%s, and the page shows\n%s", shown[0].text, output, shown[0].output)
 	}
 }
 

@@ -55,6 +55,7 @@ layout of Java's Redisson, so that Go, Java and shell contend for the same lock.
   redlatch audit                        find what is wrong with the locks
   redlatch deadlocks                    find processes that block each other
   redlatch doctor                       find what makes locks unsafe on a server
+  redlatch verify FILE                  find overlaps in recorded events
   redlatch help errors                  explain exit codes and messages
 
 --redis or the environment variable REDLATCH_REDIS names the server, such as
@@ -79,7 +80,7 @@ func newRoot(out io.Writer) *cobra.Command {
 		Args:                       noVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
+	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVerify(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
 	for _, verb := range root.Commands() {
 		if verb.ValidArgsFunction == nil {
 			verb.ValidArgsFunction = cobra.NoFileCompletions // it names no files

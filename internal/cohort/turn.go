@@ -194,11 +194,11 @@ func (c *call) replace(t *turn) bool {
 
 // Unlock ends the turn. The next one begins at once.
 func (t *turn) Unlock(ctx context.Context, h *lock.Hold) error {
-	m := t.cohort.ref.Manager()
+	m, now := t.cohort.ref.Manager(), time.Now()
 	held, err := t.end(ctx, false)
 	switch {
 	case held:
-		t.cohort.ref.TellEnd(ctx, h, lock.EventReleased, err)
+		t.cohort.ref.TellEnd(ctx, h, lock.EventReleased, now, err)
 	case errors.Is(err, lockerr.ErrReleased):
 		if m.Closing() {
 			<-m.Closed // Close releases every hold
@@ -210,8 +210,9 @@ func (t *turn) Unlock(ctx context.Context, h *lock.Hold) error {
 
 // Detach ends the turn. The base ends with its last turn, and Redis is not told.
 func (t *turn) Detach(h *lock.Hold) {
+	now := time.Now()
 	if held, _ := t.end(context.Background(), true); held {
-		t.cohort.ref.TellEnd(context.Background(), h, lock.EventDetached, nil)
+		t.cohort.ref.TellEnd(context.Background(), h, lock.EventDetached, now, nil)
 	}
 }
 

@@ -44,8 +44,9 @@ func (g *Grant) WaitedFor(h *Hold) string {
 }
 
 func (g *Grant) Detach(h *Hold) {
+	now := time.Now()
 	if g.detach(h) && !h.forOthers {
-		g.manager.observe(h.parent, h.event(g.ref, EventDetached))
+		g.manager.observe(h.parent, h.event(g.ref, EventDetached, now))
 	}
 }
 

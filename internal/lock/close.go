@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/names"
@@ -69,6 +70,7 @@ func (m *Manager) shut(empty <-chan struct{}) {
 func (m *Manager) releaseAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
 	defer cancel()
+	now := time.Now()
 	var ended []ending
 	var calls []script.Call
 	for _, item := range m.engine.Items() {
@@ -83,7 +85,7 @@ func (m *Manager) releaseAll() error {
 		if err != nil {
 			failed = append(failed, err)
 		}
-		m.observeClosed(ended[i].Grant, err)
+		m.observeClosed(ended[i].Grant, now, err)
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])

@@ -75,7 +75,7 @@ func (g *Grant) forget() {
 // lose ends the grant with ErrLost. The mutex is held.
 func (g *Grant) lose(why error) {
 	m, first, term := g.manager, &g.first, g.Term()
-	event := first.event(g.ref, EventLost)
+	event := first.event(g.ref, EventLost, time.Now())
 	event.Loss = loss(term, why)
 	switch {
 	case event.Loss == LossEnded && term.Final():

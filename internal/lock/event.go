@@ -16,6 +16,7 @@ type Event struct {
 	Lock     string
 	LockKind LockKind
 	Owner    string
+	Token    int64
 
 	Holder string
 	Since  time.Time
@@ -73,10 +74,10 @@ func (r *Ref) kind() LockKind {
 // event is an event of a lock.
 func (r *Ref) event(kind EventKind) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.kind()} }
 
-// event is an event of a hold.
-func (h *Hold) event(r *Ref, kind EventKind) Event {
+// event is an event of a hold at some moment.
+func (h *Hold) event(r *Ref, kind EventKind, at time.Time) Event {
 	e := r.event(kind)
-	e.Owner, e.Since, e.Took = h.Owner(), h.since, time.Since(h.since)
+	e.Owner, e.Token, e.Since, e.Took, e.Left = h.Owner(), h.token, h.since, at.Sub(h.since), h.Deadline().Sub(at)
 	if h.read {
 		e.LockKind = KindRead
 	}
@@ -111,17 +112,18 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 		r.manager.observe(ctx, e)
 		return
 	}
-	e := h.event(r, EventAcquired)
-	e.Holder, e.Took = h.WaitedFor(), time.Since(began)
+	now := time.Now()
+	e := h.event(r, EventAcquired, now)
+	e.Holder, e.Took = h.WaitedFor(), now.Sub(began)
 	r.manager.observe(ctx, e)
 }
 
-// TellEnd tells of the end of a hold that was held until then, which its backend does not tell.
-func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind EventKind, err error) {
+// TellEnd tells of the end of a hold that was held until that moment, which its backend does not tell.
+func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind EventKind, at time.Time, err error) {
 	if r.manager.settings.Observe == nil {
 		return
 	}
-	e := h.event(r, kind)
+	e := h.event(r, kind, at)
 	if e.Err = err; errors.Is(err, lockerr.ErrLost) {
 		e.Loss = LossGone
 	}
@@ -141,7 +143,7 @@ func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer)
 				continue
 			}
 			term, g := batch[i].Term, batch[i].Item.Subject.(*Grant)
-			e := g.first.event(g.ref, EventRenewed)
+			e := g.first.event(g.ref, EventRenewed, now)
 			e.Took, e.Left = now.Sub(answer.Asked), term.Deadline().Sub(now)
 			e.Late = now.Sub(term.Asked) > term.Lease/2
 			m.observe(g.first.parent, e)
@@ -161,18 +163,18 @@ func loss(term renew.Term, why error) Loss {
 }
 
 // observeClosed tells, aside, that closing the manager has released a grant, or why it has not.
-func (m *Manager) observeClosed(g *Grant, err error) {
+func (m *Manager) observeClosed(g *Grant, at time.Time, err error) {
 	if m.settings.Observe == nil {
 		return
 	}
-	e := g.first.event(g.ref, EventClosed)
+	e := g.first.event(g.ref, EventClosed, at)
 	e.Err = err
 	m.reporter.Add(func() { m.observe(g.first.parent, e) })
 }
 
-// releaseEvent tells of the release of a hold, and of the loss that it found out.
-func (g *Grant) releaseEvent(h *Hold, err error) Event {
-	e := h.event(g.ref, EventReleased)
+// releaseEvent tells of the release of a hold that was held until that moment, and of the loss that it found out.
+func (g *Grant) releaseEvent(h *Hold, at time.Time, err error) Event {
+	e := h.event(g.ref, EventReleased, at)
 	e.Err = err
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -210,8 +210,8 @@ func (m *Manager) OldestHolds() map[LockKind]time.Duration {
 		g := item.Subject.(*Grant)
 		g.mu.Lock()
 		for _, h := range g.holds {
-			kind := h.event(g.ref, "").LockKind
-			ages[kind] = max(ages[kind], now.Sub(h.since))
+			e := h.event(g.ref, "", now)
+			ages[e.LockKind] = max(ages[e.LockKind], e.Took)
 		}
 		g.mu.Unlock()
 	}

@@ -3,15 +3,17 @@ package lock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
 // Unlock releases one hold, and tells the observer.
 func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
+	now := time.Now()
 	released, err := g.release(detached(ctx), h)
 	if released && !h.forOthers {
-		g.manager.observe(ctx, g.releaseEvent(h, err))
+		g.manager.observe(ctx, g.releaseEvent(h, now, err))
 	}
 	return err
 }
@@ -39,10 +41,11 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 // reports the outcome of each. The observer is told outside of the operation, because it may
 // close the client.
 func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
+	now := time.Now()
 	ended, shared, errs := m.releaseTogether(ctx, holds, outcomes)
 	for i, err := range errs {
 		g := ended[i].Grant
-		m.observe(ctx, g.releaseEvent(&g.first, err))
+		m.observe(ctx, g.releaseEvent(&g.first, now, err))
 		outcomes <- err
 	}
 	for _, h := range shared { // each has to wait for its owner's request slot

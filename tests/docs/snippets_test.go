@@ -293,6 +293,7 @@ var Snippets = []struct {
 // packages are those that snippets may name.
 var packages = map[string]string{
 	"leader":   "github.com/redlatch/redlatch/leader",
+	"verify":   "github.com/redlatch/redlatch/verify",
 	"schedule": "github.com/redlatch/redlatch/schedule",
 	"blocked":  "github.com/redlatch/redlatch/inspect/blocked",
 	"console":  "github.com/redlatch/redlatch/console",

@@ -1,0 +1,182 @@
+package verify_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch/verify"
+)
+
+// story is a record of holds, in a shape that a test can write down.
+type story struct {
+	verify.Checker
+	ahead map[string]time.Duration // each clock
+}
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// hold adds a hold of a lock, in milliseconds of true time. Kind "" is a mutex.
+func (s *story) hold(clock, owner string, token int64, from, to int, kind string) {
+	at := func(ms int) time.Time { return noon.Add(time.Duration(ms)*time.Millisecond + s.ahead[clock]) }
+	l := verify.Line{At: at(from), Clock: clock, Event: "acquired", Lock: "stock", Kind: kind, Owner: owner, Token: token, Since: at(from), Left: 30_000_000}
+	s.Add(l)
+	l.At, l.Event = at(to), "released"
+	s.Add(l)
+}
+
+func (s *story) found(t *testing.T, want ...string) {
+	t.Helper()
+	report := s.Check()
+	var got []string
+	for _, f := range report.Findings {
+		got = append(got, fmt.Sprintf("%s %v", f.Kind, f.By.Round(time.Millisecond)))
+	}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		t.Errorf("found %q, want %q: %v", got, want, report)
+	}
+}
+
+func TestOneClockTellsOverlapsFromHandOvers(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		token int64 // of the second hold
+		from  int
+		kind  string
+		want  []string
+	}{
+		"one after the other":    {0, 110, "mutex", nil},
+		"an overlap":             {0, 60, "mutex", []string{"overlap 40ms"}},
+		"readers":                {0, 60, "read", nil},
+		"permits":                {0, 60, "permit", nil},
+		"an overlap in tokens":   {2, 60, "mutex", []string{"overlap 40ms"}},
+		"tokens that go on":      {2, 110, "mutex", nil},
+		"a token that goes back": {-1, 110, "mutex", []string{"token back 0s"}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var s story
+			first := test.token
+			if first < 0 {
+				first, test.token = 5, 4
+			} else if first > 0 {
+				first = 1
+			}
+			s.hold("a", "o1", first, 0, 100, test.kind)
+			s.hold("a", "o2", test.token, test.from, 200, test.kind)
+			s.found(t, test.want...)
+		})
+	}
+}
+
+// handOvers passes a lock with tokens to and fro between two machines, and returns the next token.
+func (s *story) handOvers(n int, from int) int64 {
+	for i := range n {
+		s.hold([]string{"a", "b"}[i%2], []string{"o1", "o2"}[i%2], int64(i+1), from+i*100, from+i*100+90, "write")
+	}
+	return int64(n + 1)
+}
+
+func TestClocksThatDifferExcuseNothingThatTokensRefute(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{0, 5 * time.Second, -3 * time.Hour} {
+		s := story{ahead: map[string]time.Duration{"b": ahead}}
+		token := s.handOvers(20, 0)
+		s.found(t)
+		if b := s.Check().Clocks; len(b) != 1 || b[0].Least > ahead || b[0].Most < ahead || b[0].Most-b[0].Least > 25*time.Millisecond {
+			t.Errorf("b is %v ahead, and the tokens say %v", ahead, b)
+		}
+		s.hold("a", "o1", token, 2000, 2500, "write")
+		s.hold("b", "o2", token+1, 2300, 2600, "write") // 200 ms too early
+		if got := s.Check().Findings; len(got) != 1 || got[0].Kind != "overlap" || got[0].By < 180*time.Millisecond || got[0].By > 200*time.Millisecond {
+			t.Errorf("b is %v ahead: found %v", ahead, got)
+		}
+	}
+}
+
+func TestHoldsWithoutTokensAreComparedWithinWhatTokensSay(t *testing.T) {
+	t.Parallel()
+	linked := func() *story {
+		s := &story{ahead: map[string]time.Duration{"b": 5 * time.Second}}
+		s.handOvers(20, 0)
+		return s
+	}
+	plain := func(s *story, from int) {
+		for _, one := range []struct {
+			clock, owner string
+			from, to     int
+		}{{"a", "o3", 1000, 1100}, {"b", "o4", from, from + 100}} {
+			at := noon.Add(time.Duration(one.from)*time.Millisecond + s.ahead[one.clock])
+			l := verify.Line{At: at, Clock: one.clock, Event: "acquired", Lock: "plain", Kind: "mutex", Owner: one.owner, Since: at}
+			s.Add(l)
+			l.At, l.Event = at.Add(100*time.Millisecond), "released"
+			l.Left = 1
+			s.Add(l)
+		}
+	}
+	s := linked()
+	plain(s, 1050)
+	if got := s.Check(); len(got.Findings) != 1 || got.Findings[0].By < 25*time.Millisecond || got.Undecided != 0 {
+		t.Errorf("an overlap of 50 ms: %v", got)
+	}
+	s = linked()
+	plain(s, 1130)
+	if got := s.Check(); len(got.Findings) != 0 || got.Undecided != 0 {
+		t.Errorf("30 ms apart: %v", got)
+	}
+	s = linked()
+	plain(s, 1095)
+	if got := s.Check(); len(got.Findings) != 0 || got.Undecided != 1 {
+		t.Errorf("an overlap of 5 ms, which the clocks may explain: %v", got)
+	}
+	s = &story{}
+	plain(s, 1050)
+	if got := s.Check(); len(got.Findings) != 0 || got.Undecided != 1 {
+		t.Errorf("no token links the clocks: %v", got)
+	}
+	s.Clocks = 20 * time.Millisecond
+	if got := s.Check(); len(got.Findings) != 1 || got.Findings[0].By != 30*time.Millisecond {
+		t.Errorf("the clocks differ by 20 ms at most: %v", got)
+	}
+}
+
+func TestTheEndOfAHoldIsComparedWithItsDeadline(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		event, loss string
+		left        time.Duration
+		want        string
+	}{
+		{"released", "", -50 * time.Millisecond, "past deadline 50ms"},
+		{"released", "", time.Second, ""},
+		{"released", "gone", -50 * time.Millisecond, ""},
+		{"lost", "expired", -50 * time.Millisecond, ""},
+		{"lost", "expired", -2 * time.Second, "late loss 2s"},
+	} {
+		var s story
+		l := verify.Line{At: noon, Clock: "a", Event: "acquired", Lock: "stock", Kind: "mutex", Owner: "o1", Since: noon}
+		s.Add(l)
+		l.At, l.Event, l.Loss, l.Left = noon.Add(time.Minute), test.event, test.loss, test.left.Microseconds()
+		s.Add(l)
+		if test.want == "" {
+			s.found(t)
+		} else {
+			s.found(t, test.want)
+		}
+	}
+}
+
+// A hold that nobody is known to have ended may have ended long ago: its process may have died.
+func TestAHoldWithoutAnEndAccusesNobody(t *testing.T) {
+	t.Parallel()
+	var s story
+	l := verify.Line{At: noon, Clock: "a", Event: "acquired", Lock: "stock", Kind: "mutex", Owner: "o1", Since: noon}
+	s.Add(l)
+	l.At, l.Event = noon.Add(10*time.Second), "renewed"
+	s.Add(l)
+	s.hold("a", "o2", 0, 10_500, 11_000, "mutex")
+	s.found(t)
+	s.hold("a", "o3", 0, 9_000, 9_500, "mutex")
+	s.found(t, "overlap 500ms")
+}
