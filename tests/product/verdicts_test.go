@@ -156,7 +156,7 @@ func (b *books) afterDetach(one *call) time.Time {
 	if b.Weather != calm || one.Beside || one.owner != nil || one.What == multi {
 		return time.Now().Add(longest + b.unit.timeout)
 	}
-	return one.hold.Deadline().Add(longest/50 + b.unit.timeout)
+	return one.hold.Deadline().Add(longest/3 + longest/50 + b.unit.timeout) // a renewal may be under way
 }
 
 // afterUnlock is until when Redis may keep a lock that was released, with that error.
