@@ -79,6 +79,7 @@ func (s setting) run(t testing.TB, servers []server, plan []*visit) error {
 		w.fail("the run did not end")
 	}
 	w.cost()
+	w.verified()
 	w.remains()
 	if !s.unit.real && w.failure == nil {
 		w.rest()

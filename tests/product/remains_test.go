@@ -42,6 +42,21 @@ func (w *world) remains() {
 	}
 }
 
+// verified checks what all clients have recorded. Only operators make two holders.
+func (w *world) verified() {
+	for i := range w.records {
+		r := &w.records[i]
+		r.mu.Lock()
+		report := r.Check()
+		r.mu.Unlock()
+		for _, f := range report.Findings {
+			if _, forced := w.forced[f.Lock]; !forced && f.Kind != "late loss" {
+				w.fail("server %d: %s of %s: %s", i, f.Kind, f.Lock, f.Text)
+			}
+		}
+	}
+}
+
 // wanted is until when Redis may have a lock. A dead reader stays for as long as any other reader has asked for.
 func (b *books) wanted(name string) (until time.Time) {
 	var kept bool

@@ -2,6 +2,7 @@ package product_test
 
 import (
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/verify"
 )
 
 // The servers, in fake time or real ones, and the processes, each with a network of its own.
@@ -35,12 +37,29 @@ type world struct {
 	ctx     context.Context
 	servers []server
 	roll    func(n int) int
-	over    chan struct{} // closed when the weather is to be calm
+	records [serverCount]record // of the events of each server
+	over    chan struct{}       // closed when the weather is to be calm
 	procs   [3]atomic.Pointer[process]
 	retired sync.WaitGroup
 
 	mu  sync.Mutex
 	all []*process
+}
+
+// record is what clients of a server have told.
+type record struct {
+	mu sync.Mutex
+	verify.Checker
+}
+
+// Write takes a line of a recorder in.
+func (r *record) Write(text []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var l verify.Line
+	err := json.Unmarshal(text, &l)
+	r.Add(l)
+	return len(text), err
 }
 
 // process is one that comes, takes locks and ends.
@@ -101,10 +120,11 @@ func (w *world) do(s server, words ...string) driver.Reply {
 // begin starts a process.
 func (w *world) begin() *process {
 	p := &process{world: w, shared: w.ctx, owners: map[int]context.Context{}, born: time.Now(), last: time.Now(), flight: flight{since: time.Now()}}
-	for _, s := range w.servers {
+	for i, s := range w.servers {
 		var c *redlatch.Client
 		var err error
 		cfg := fixture.Quiet(w.Cfg)
+		cfg.Observer = verify.NewRecorder(&w.records[i], "")
 		if s.real != nil {
 			proxy := redistest.NewProxy(w.TB, s.real.Addr())
 			p.proxies = append(p.proxies, proxy)
