@@ -9,7 +9,8 @@
 //
 // A broken connection is made again in the background. Calls wait for it, each within
 // its own context and the command timeout. The pauses between attempts to connect grow
-// from 10 ms to 1 s, each shortened by up to a half at random.
+// from 10 ms to 1 s, each shortened by up to a half at random. After an outage, listeners
+// follow the connection for commands at random, 1.5 s later at most.
 //
 // A call whose server gives no answer ends within the command timeout, and the driver
 // gives up that connection.

@@ -12,6 +12,6 @@ const (
 	LastPause  = time.Second
 )
 
-// Backoff makes these pauses. The jitter keeps the clients of a server that restarts from returning
-// at the same moment.
-func Backoff() pause.Backoff { return pause.Backoff{First: FirstPause, Max: LastPause} }
+// Backoff makes these pauses. The jitter, also that of the first, keeps the clients of a server that restarts from
+// returning at the same moment.
+func Backoff() pause.Backoff { return pause.Backoff{First: pause.Jittered(FirstPause), Max: LastPause} }

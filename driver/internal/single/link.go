@@ -21,7 +21,7 @@ type link struct {
 	conn       net.Conn
 	server     call.Identity
 	began      time.Time
-	returning  time.Time // until then, other clients return from the outage before it
+	returning  time.Time // until then or so, clients return from the outage before it
 	generation context.Context
 	queue      *queue
 	expiry     *time.Timer // of an idle one of the pool

@@ -39,7 +39,7 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	if err != nil {
 		return nil, err
 	}
-	d.rest(ctx, generation)
+	d.rest(ctx, generation, events.Message == nil)
 	l, err := attempt(ctx, d, generation, dial, func(l *listener) error {
 		err := d.join(generation, l.server)
 		if err == nil {
@@ -53,20 +53,26 @@ func (d *Driver) Listen(ctx context.Context, events driver.Events) (driver.Liste
 	return l, nil
 }
 
-// rest waits for a random part of the time in which all clients of an outage come back: their links are first.
-func (d *Driver) rest(ctx, generation context.Context) {
+// rest spreads the return of many clients over the time after an outage: first their links, then the listeners for
+// messages, and last those that take none, for which nobody waits.
+func (d *Driver) rest(ctx, generation context.Context, last bool) {
 	link := d.link.Load()
 	if link == nil {
 		return
 	}
 	if left := time.Until(link.returning); left > 0 {
+		wait := random.Below(left) * 2 / 3
+		if last {
+			wait = left/2 + random.Below(left)
+		}
 		ctx, cancel := endingWith(ctx, generation)
 		defer cancel()
-		_ = pause.For(ctx, random.Below(left))
+		_ = pause.For(ctx, wait)
 	}
 }
 
-// own makes the listener end with the driver. It needs d.mu.
+// own makes the listener end with the driver. Then the link is asked whether it works: if nobody calls, its end may go
+// unnoticed until a listener is back, and the two would return together. It needs d.mu.
 func (d *Driver) own(l *listener) {
 	d.listeners[l] = struct{}{}
 	d.work.Go(func() {
@@ -75,6 +81,7 @@ func (d *Driver) own(l *listener) {
 		delete(d.listeners, l)
 		d.mu.Unlock()
 		close(l.done)
+		_ = d.Do(context.Background(), driver.Command{Words: []string{"PING"}})
 	})
 }
 
