@@ -53,7 +53,7 @@ var houseOnly = map[string][]string{
 	// Not driver/memory: only programs that import it contain it.
 	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "driver"},
 	"driver/memory":          {"driver/rueidis", "driver"},
-	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "driver"},
+	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "internal/signal", "driver"},
 	"driver/goredis":         {"driver/cluster", "driver/internal/call", "internal/pause", "internal/signal", "driver"}, // the library links no go-redis
 	"driver/rueidis":         {"driver/internal/single", "driver"},
 	"driver/cluster":         {"driver/internal/call", "internal/pause", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are

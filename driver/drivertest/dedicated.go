@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // awaitValue waits until a key has a value.
 func awaitValue(t *testing.T, d driver.Driver, key, want string) {
 	t.Helper()
-	await(t, key+" is "+want, func() bool { return do(t, d, command("GET", key)).Str == want })
+	redistest.Eventually(t, slow, func() bool { return do(t, d, command("GET", key)).Str == want }, key+" is "+want)
 }
 
 // dedicatedPipelineHasOneConnection: a transaction is a state of the connection, so that

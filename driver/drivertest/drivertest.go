@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 )
 
 // promptly bounds what should happen at once. It is long because test machines
@@ -61,14 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Driver) {
 	}
 }
 
-// command makes a Command. Its key is the first one of name, if any.
-func command(words ...string) driver.Command {
-	c := driver.Command{Words: words}
-	if len(words) > 1 {
-		c.Key = words[1]
-	}
-	return c
-}
+var command, listen = drivercheck.Command, drivercheck.Listen
 
 // eval makes a Command that runs a script on one key.
 func eval(script, key string, arguments ...string) driver.Command {
@@ -96,13 +90,3 @@ func pipelines(d driver.Driver) map[string]func(context.Context, ...driver.Comma
 
 // unique is a key or channel that no other test uses.
 func unique() string { return "drivertest-" + rand.Text()[:10] }
-
-// await waits until cond holds, and fails the test when that takes longer than slow.
-func await(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(slow); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("not within %v: %s", slow, what)
-		}
-	}
-}

@@ -12,70 +12,9 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// recorder writes down events as lines: "+channel" and "channel payload".
-type recorder struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (r *recorder) events() driver.Events {
-	return driver.Events{
-		Subscribed: func(channel string) { r.add("+" + channel) },
-		Message:    func(channel, payload string) { r.add(channel + " " + payload) },
-	}
-}
-
-func (r *recorder) add(line string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines = append(r.lines, line)
-}
-
-func (r *recorder) snapshot() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.lines)
-}
-
-// awaitLines waits until there are so many lines, and returns them.
-func (r *recorder) awaitLines(t *testing.T, n int) (lines []string) {
-	t.Helper()
-	await(t, strconv.Itoa(n)+" events", func() bool {
-		lines = r.snapshot()
-		return len(lines) >= n
-	})
-	return lines
-}
-
-// awaitLine waits for one line.
-func (r *recorder) awaitLine(t *testing.T, line string) {
-	t.Helper()
-	await(t, "the event "+line, func() bool { return slices.Contains(r.snapshot(), line) })
-}
-
-// listen opens a listener that ends with the test.
-func listen(t *testing.T, d driver.Driver, events driver.Events) driver.Listener {
-	t.Helper()
-	l, err := d.Listen(t.Context(), events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(l.Close)
-	return l
-}
-
-// subscribe asks for channels and waits for their acknowledgements.
-func subscribe(t *testing.T, l driver.Listener, r *recorder, channels ...string) {
-	t.Helper()
-	if err := l.Subscribe(t.Context(), channels...); err != nil {
-		t.Fatal(err)
-	}
-	for _, channel := range channels {
-		r.awaitLine(t, "+"+channel)
-	}
-}
 
 func publish(t *testing.T, d driver.Driver, channel, payload string) (receivers int64) {
 	t.Helper()
@@ -98,15 +37,14 @@ func acknowledgementsComeBeforeMessages(t *testing.T, d driver.Driver) {
 	defer publisher.Wait()
 	defer enough.Store(true)
 
-	r := &recorder{}
-	l := listen(t, d, r.events())
+	l := drivercheck.Record(t, d)
 	for i := range channels {
 		if err := l.Subscribe(t.Context(), channel(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.awaitLine(t, channel(channels-1)+" x")
-	lines := r.snapshot()
+	l.Await(t, channel(channels-1)+" x", 1)
+	lines := l.Lines()
 	for i := range channels {
 		acknowledged := slices.Index(lines, "+"+channel(i))
 		message := slices.Index(lines, channel(i)+" x")
@@ -118,8 +56,7 @@ func acknowledgementsComeBeforeMessages(t *testing.T, d driver.Driver) {
 
 func messagesComeInOrder(t *testing.T, d driver.Driver) {
 	channel := unique()
-	r := &recorder{}
-	subscribe(t, listen(t, d, r.events()), r, channel)
+	l := drivercheck.RecordAcknowledged(t, d, channel)
 	const messages = 1000
 	want := []string{"+" + channel}
 	for i := range messages {
@@ -127,8 +64,8 @@ func messagesComeInOrder(t *testing.T, d driver.Driver) {
 		do(t, d, eval("return redis.call('publish', KEYS[1], ARGV[1])", channel, strconv.Itoa(i)))
 		want = append(want, fmt.Sprint(channel, " ", i))
 	}
-	got := r.awaitLines(t, len(want))
-	if !slices.Equal(got, want) {
+	l.Await(t, want[messages], 1)
+	if got := l.Lines(); !slices.Equal(got, want) {
 		t.Errorf("the order is not that of publishing: %q", got)
 	}
 }
@@ -139,13 +76,11 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 	for i := range 1000 {
 		channels = append(channels, prefix+strconv.Itoa(i))
 	}
-	r := &recorder{}
-	l := listen(t, d, r.events())
-	subscribe(t, l, r, channels[0])
+	l := drivercheck.RecordAcknowledged(t, d, channels[0])
 	if err := l.Subscribe(t.Context(), channels[1:]...); err != nil {
 		t.Fatal(err)
 	}
-	r.awaitLines(t, len(channels))
+	l.Await(t, "+"+channels[len(channels)-1], 1)
 	for _, channel := range channels {
 		want = append(want, "+"+channel)
 	}
@@ -154,8 +89,8 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 		publish(t, d, channel, "x")
 		want = append(want, channel+" x")
 	}
-	got := r.awaitLines(t, len(want))
-	if !slices.Equal(got, want) {
+	l.Await(t, want[len(want)-1], 1)
+	if got := l.Lines(); !slices.Equal(got, want) {
 		t.Errorf("%d events, not the %d expected", len(got), len(want))
 	}
 	if err := l.Unsubscribe(t.Context(), channels...); err != nil {
@@ -165,9 +100,7 @@ func thousandChannels(t *testing.T, d driver.Driver) {
 
 func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
 	dropped, kept := unique(), unique()
-	r := &recorder{}
-	l := listen(t, d, r.events())
-	subscribe(t, l, r, dropped, kept)
+	l := drivercheck.RecordAcknowledged(t, d, dropped, kept)
 	if err := l.Unsubscribe(t.Context(), dropped); err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +114,11 @@ func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
 	awaitReceivers(t, d, dropped, 0)
 	publish(t, d, dropped, "lost")
 	publish(t, d, kept, "found")
-	r.awaitLine(t, kept+" found")
-	if lines := r.snapshot(); slices.Contains(lines, dropped+" lost") {
+	l.Await(t, kept+" found", 1)
+	if lines := l.Lines(); slices.Contains(lines, dropped+" lost") {
 		t.Errorf("events: %q", lines)
 	}
-	if lines := r.snapshot(); len(lines) != 3 {
+	if lines := l.Lines(); len(lines) != 3 {
 		t.Errorf("events: %q, want two acknowledgements and a message", lines)
 	}
 	// Again, after the last channel has gone as well.
@@ -197,15 +130,15 @@ func unsubscribedChannelsAreSilent(t *testing.T, d driver.Driver) {
 	}
 	awaitReceivers(t, d, dropped, 1)
 	publish(t, d, dropped, "back")
-	r.awaitLine(t, dropped+" back")
+	l.Await(t, dropped+" back", 1)
 }
 
 // awaitReceivers waits until a channel has so many subscribers.
 func awaitReceivers(t *testing.T, d driver.Driver, channel string, want int64) {
 	t.Helper()
-	await(t, fmt.Sprintf("%s has %d subscribers", channel, want), func() bool {
+	redistest.Eventually(t, slow, func() bool {
 		return do(t, d, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}, Key: channel}).Array[1].Int == want
-	})
+	}, fmt.Sprintf("%s has %d subscribers", channel, want))
 }
 
 // closedListenerIsSilent closes a listener in the middle of a stream of messages.
@@ -235,7 +168,7 @@ func closedListenerIsSilent(t *testing.T, d driver.Driver) {
 	defer publisher.Wait()
 	defer enough.Store(true)
 
-	await(t, "the first message", first.Load)
+	redistest.Eventually(t, slow, first.Load, "the first message")
 	if isDone(l) {
 		t.Fatal("Done is closed although the listener is not")
 	}
@@ -259,7 +192,7 @@ func closeEndsTheListeners(t *testing.T, d driver.Driver) {
 	a, b := listen(t, d, driver.Events{}), listen(t, d, driver.Events{})
 	a.Close()
 	d.Close()
-	await(t, "the end of the listener", func() bool { return isDone(b) })
+	drivercheck.Within(t, b.Done(), "the end of the listener")
 }
 
 // listenersDoWithoutFunctions: nil means that nobody is interested.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,25 +15,17 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/goredis"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
-
-// movable are options of a client whose address leads to whichever server is stored.
-func movable(servers ...*redistest.Server) (*redis.Options, *atomic.Pointer[redistest.Server]) {
-	var to atomic.Pointer[redistest.Server]
-	to.Store(servers[0])
-	return &redis.Options{Addr: "name:1", Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, to.Load().Addr())
-	}}, &to
-}
 
 // Goal: no process holds one mutex twice. Method: a name moves to another server while the former one
 // lives and the connections to it last. Many calls at a time need more than one connection of a pool.
 func TestAPoolOfTwoServersGrantsNothingTwice(t *testing.T) {
 	t.Parallel()
 	former, next := redistest.Start(t), redistest.Start(t)
-	options, to := movable(former, next)
-	client := dial(t, options)
+	dialer, to := drivercheck.Movable(former)
+	client := dial(t, &redis.Options{Addr: "name:1", Dialer: dialer})
 	c, err := redlatch.New(open(t, client), redlatch.Config{LeaseTime: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -56,55 +47,18 @@ func TestAPoolOfTwoServersGrantsNothingTwice(t *testing.T) {
 	all.Wait()
 }
 
-// Goal: each other connection leads to the server of the link, or the link is broken first.
 func TestAConnectionToAnotherServerBreaksTheLinkFirst(t *testing.T) {
 	t.Parallel()
-	for name, connect := range map[string]func(driver.Driver) error{
-		"DedicatedPipeline": func(d driver.Driver) error {
-			return d.DedicatedPipeline(context.Background(), command("SET", "touched", "1"))[0].Err
-		},
-		"Listen": func(d driver.Driver) error {
-			l, err := d.Listen(context.Background(), driver.Events{})
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			return l.Subscribe(context.Background(), "channel")
-		},
-	} {
-		former, next := redistest.Start(t), redistest.Start(t)
-		options, to := movable(former, next)
-		d := open(t, dial(t, options))
-		do(t, d, "PING")
-		to.Store(next)
-		redistest.Eventually(t, soon, func() bool {
-			return connect(d) == nil && d.Do(t.Context(), command("SET", "here", name)).Err == nil && next.CLI(t, "GET", "here") == name
-		}, name+": all connections have moved")
-		if former.CLI(t, "GET", "touched") != nil {
-			t.Errorf("%s: a dedicated call went to the former server", name)
-		}
-		if run, about := d.(driver.Identified).RunID(), do(t, d, "INFO", "server").Str; !strings.Contains(about, "run_id:"+run+"\r") {
-			t.Errorf("%s: it is said to be the run %q, and it is\n%s", name, run, about)
-		}
-	}
+	drivercheck.LinkBreaksFirst(t, func(dialer drivercheck.Dialer) driver.Driver {
+		return open(t, dial(t, &redis.Options{Addr: "name:1", Dialer: dialer}))
+	})
 }
 
-// Goal: a server that has come back as a replica is not asked, not even for what it has not got yet.
 func TestAPrimaryThatComesBackAsAReplicaIsNotAsked(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, dial(t, &redis.Options{Addr: server.Addr()}), goredis.WithCommandTimeout(time.Second))
-	do(t, d, "SET", "name", "value")
-	server.CLI(t, "FLUSHALL")
-	server.CLI(t, "REPLICAOF", "127.0.0.1", "1")
-	server.CLI(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-	for began := time.Now(); time.Since(began) < 1500*time.Millisecond; {
-		if reply := d.Do(context.Background(), command("GET", "name")); reply.Err == nil {
-			t.Fatalf("it answered %v", reply)
-		}
-	}
-	server.CLI(t, "REPLICAOF", "NO", "ONE")
-	eventuallyWorks(t, d)
+	drivercheck.ReplicaIsNotAsked(t, server, d)
 }
 
 // Goal: no call waits for a dialer that ignores its context, nor does Close, and there are only so many

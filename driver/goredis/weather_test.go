@@ -162,7 +162,7 @@ func (o optionRow) endure(c *cell, s *sky, w weather) {
 	}
 	end()
 	if !o.ruined {
-		redistest.Eventually(c, soon, works, "the lock can be had again")
+		redistest.Eventually(c, later, works, "the lock can be had again")
 	}
 }
 

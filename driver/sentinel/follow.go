@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 const (
@@ -56,10 +57,7 @@ func (s *sentinels) follow(ctx context.Context, address string) {
 	switched := make(chan struct{}, 1)
 	l, err := d.Listen(attempt, driver.Events{Message: func(_, payload string) {
 		if strings.HasPrefix(payload, s.options.Master+" ") {
-			select {
-			case switched <- struct{}{}:
-			default:
-			}
+			signal.Send(switched)
 		}
 	}})
 	if err != nil {
