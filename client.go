@@ -63,6 +63,38 @@ func (c *Client) Driver() driver.Driver { return c.server.Driver }
 // takes a lock of which it holds nothing.
 func (c *Client) WithOwner(ctx context.Context) context.Context { return c.locks.WithOwner(ctx) }
 
+// Attach makes a hold of a ticket (Hold.Ticket). Redis gives the lock to a new owner, of this client, in one step. So
+// of all who attach one ticket, one gets a hold, and the others get ErrLost. The hold has the fencing token of the
+// ticket, if there is one. It is renewed with Config.LeaseTime, and ends after Config.MaxHold, whatever the options of the
+// former one were. It is not of the owner of a context of WithOwner.
+//
+// Attach blocks for one round trip, bounded by ctx and Config.CommandTimeout. It does not wait for anybody.
+//
+// Errors:
+//
+//   - ErrLost: the lock is not held by the owner that the ticket names. The lease was over, another has attached, or it is
+//     another server.
+//   - ErrNotAcquired, joined with ctx's error if that ended it. Another owner of this client holds the lock, or
+//     there was no time. The ticket is as good as before.
+//   - ErrUnknownOutcome: the ticket may be used up. The lock is then free when its TTL ends.
+//   - *ConfigError: it is no ticket, or a part of one. The error does not contain it.
+//   - ErrWrongType, ErrInvalidName, ErrClosed, errors of the network and the server.
+func (c *Client) Attach(ctx context.Context, ticket string) (*Hold, error) {
+	h, err := c.locks.Attach(ctx, ticket)
+	return (*Hold)(h), err
+}
+
+// ExtendTicket lets the lock of a ticket last for d from now, and makes no hold of it. Zero is the lease of the hold that
+// the ticket was made of. It never shortens a TTL. The ticket can still be attached. The errors are those of Attach.
+func (c *Client) ExtendTicket(ctx context.Context, ticket string, d time.Duration) error {
+	if d != 0 {
+		if err := inRange("ExtendTicket", d, minLease, longest); err != nil {
+			return err
+		}
+	}
+	return c.locks.ExtendTicket(ctx, ticket, d)
+}
+
 // Shutdown refuses new acquisitions and ends every wait, both with ErrClosed. Status, ForceUnlock
 // and re-entries (WithOwner) are refused as well. Holds are renewed as before until they are
 // released. Semaphore.Release and Latch.CountDown work as before. The permits of a Semaphore that this client

@@ -66,6 +66,6 @@ type NotAcquiredError = lockerr.NotAcquiredError
 // ConfigError says which setting is wrong, and why. No lock was taken, and nothing
 // was sent, except by a Quorum, which may have asked its servers. It has two fields, both
 // strings. Field names the field of Config, the option, the function that made the lock, or the method
-// with a wrong number or time ("Acquire", "Extend"). It may also be "url", "driver", "lock" or "owner".
+// with a wrong number or time ("Acquire", "Extend"). It may also be "url", "driver", "lock", "owner" or "ticket".
 // Reason is for people. Match the error by errors.AsType[*ConfigError].
 type ConfigError = lockerr.ConfigError

@@ -9,7 +9,7 @@ import (
 )
 
 // Hold is one successful acquisition. The lock is held until Done is closed. The methods may be
-// called by any number of goroutines. Only Lock and TryLock make a Hold. A copy of one is no hold,
+// called by any number of goroutines. Only Lock, TryLock and Client.Attach make a Hold. A copy of one is no hold,
 // and neither is the zero value.
 type Hold lock.Hold
 
@@ -124,5 +124,17 @@ func (h *Hold) Unlocked() bool { return h.lock().Unlocked() }
 // TTL. If the owner has other holds of the lock, Unlock of the last of them frees it.
 // A Multi or Quorum detaches all its members.
 func (h *Hold) Detach() { h.lock().Detach() }
+
+// Ticket ends this hold without telling Redis, and returns a text of which Client.Attach makes a hold in
+// another process. Nobody renews the lock in between: it stays for what is left of its TTL (Extend makes that
+// longer first, Client.ExtendTicket later). From now on Err matches ErrReleased.
+//
+// Whoever has the ticket and reaches the Redis has the lock, so it belongs into no log and no command line. The
+// ticket is printable, and has no blank.
+//
+// The error is a *ConfigError, and the hold stays as it is, if no ticket can tell what has to be known: for a
+// Multi, a Quorum and their members, a cohort (WithCohort), an owner that has other holds of the lock, and before
+// the end of WithMinHold. ErrLost and ErrReleased, if the hold is over.
+func (h *Hold) Ticket() (string, error) { return h.lock().Ticket() }
 
 func (h *Hold) lock() *lock.Hold { return (*lock.Hold)(h) }

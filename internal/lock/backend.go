@@ -52,7 +52,7 @@ func (g *Grant) Detach(h *Hold) {
 
 // detach reports whether the hold was held until then.
 func (g *Grant) detach(h *Hold) bool {
-	over, err := g.end(h)
+	over, err := g.end(h, nil)
 	if over {
 		g.forget()
 	}

@@ -111,6 +111,24 @@
 //	the hold is released     ErrReleased. A request behind the release finds nothing
 //	the deadline passes      ErrLost. What was extended for nobody is released
 //
+// # Tickets
+//
+// Ticket (Hold.Ticket) ends a hold and sends nothing. Attach has Redis move the owner's field to a new owner of this
+// process. Nobody else knows that name, so of all who attach one ticket, one has a hold. The move is repeated like any request.
+// What is told of a hold is told of it: its grant is in the books when the answer has been read, and not before.
+// Between any two lines this can happen:
+//
+//	the process dies         the lock ends with the TTL that Redis has
+//	the reply is lost        the same request is sent again. It finds the new owner's field
+//	no reply comes in time   a move back follows. Without an answer to that, ErrUnknownOutcome
+//	the reply comes too late the same: it is no hold
+//	another attaches         ErrLost. A late copy of the other request finds neither field
+//	the lock is gone         ErrLost
+//	a late request arrives   a renewal or a re-entry of the former owner finds no field, or makes a TTL longer
+//	another owner of this    ErrNotAcquired, and nothing is sent. Redis is asked whether that one is still there
+//	 process holds the lock
+//	the manager closes       an attachment under way counts, and its hold is released
+//
 // # Mutexes
 //
 // Whoever holds several takes them in this order:
@@ -129,7 +147,7 @@
 //   - one that closes the manager;
 //   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
 //   - one that reports, while there is something to report, for the release timeout at most;
-//   - one for each request aside that tells of an end.
+//   - one for each request aside that tells of an end, or moves a hold back to its ticket.
 //
 // Nobody waits for the one that takes the context of a hold off its parent (Hold.bind): it runs code of the caller.
 package lock

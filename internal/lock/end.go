@@ -10,13 +10,19 @@ import (
 )
 
 // end ends one hold, as its holder wishes. With the last one the grant ends. It also ends if the time
-// of all that remain is over, which are then lost. The error is that of a hold that had ended before.
-func (g *Grant) end(h *Hold) (over bool, err error) {
+// of all that remain is over, which are then lost. The error is that of a hold that had ended before, or why the
+// hold may not end, if that is asked.
+func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
 	g.Expire() // first, so that a late release is not taken for a good one
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if h.err != nil {
 		return false, h.err
+	}
+	if bound != nil {
+		if err = bound(h); err != nil {
+			return false, err
+		}
 	}
 	g.ends.Add(1)
 	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })

@@ -69,7 +69,7 @@ func (e *ending) freeInTwo() bool {
 // it picks the waiters of this process that are to have it next. After a read hold there are none:
 // others may still read, and whoever waits here looks when the release has been answered.
 func (g *Grant) endHold(h *Hold) (e ending, err error) {
-	if _, err = g.end(h); err != nil {
+	if _, err = g.end(h, nil); err != nil {
 		return e, err
 	}
 	e = g.ending(h.read)

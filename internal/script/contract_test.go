@@ -158,6 +158,7 @@ func oneOfEach(key string) []script.Call {
 	return []script.Call{
 		script.Mutex{Lock: key}.Acquire("c:1", script.Counts{Writes: 1}, second, false), script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Release("c:1", 0, script.Counts{}, second),
 		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}), script.Mutex{Lock: key, Channel: key}.MinHold("c:1", second, true),
+		script.NewRW(key, protocol.Plain).Move("c:1", "c:2", true, second), permits(key).Move(permit1, permit1, false, second),
 		script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Force(""), script.Mutex{Lock: key}.Status("")[0],
 		script.NewRW(key, protocol.Plain).Acquire("c:1", script.Counts{Reads: 1}, second, false),
 		script.NewRW(key, protocol.Plain).Release("c:1", 1, script.Counts{}, second),

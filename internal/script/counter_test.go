@@ -71,6 +71,9 @@ func giveBack(key string) script.Call {
 func extend(key string) script.Call {
 	return script.Renew([]script.Renewal{permits(key).Renewal(permit1, script.Counts{}, false, lease)})
 }
+func moveOn(key string) script.Call {
+	return permits(key).Move(permitIDs["1"], permitIDs["3"], false, lease)
+}
 func available(key string) script.Call { return permits(key).Read() }
 func countOf(key string) script.Call   { return semaphore(key).Read() }
 
@@ -178,6 +181,13 @@ var counterTable = []counterRow{
 	{"give back to what Redis does not count", "007 | 1=old", giveBack, "error NOTLOCK", "007 | 1=old", "", ""},
 	{"give back beside a string", "2 | x", giveBack, "error WRONGTYPE", "2 | x", "", ""},
 
+	{"move", "0 | 1=old 2=old", moveOn, "1", "0 | 2=old 3=lease", "", ""},
+	{"move for less, with a TTL", "0ttl | 1=long", moveOn, "1", "0lease | 3=long", "", ""},
+	{"move late what has moved", "0 | 3=old", moveOn, "1", "0 | 3=lease", "", ""},
+	{"move what has expired", "0 | 1=dead", moveOn, "0", "0 | 1=dead", "", ""},
+	{"move what is not there", "0 | 2=old", moveOn, "0", "0 | 2=old", "", ""},
+	{"move what is gone", " | 1=old", moveOn, "0", " | 1=old", "", ""},
+	{"move a string", "1 | x", moveOn, "error WRONGTYPE", "1 | x", "", ""},
 	{"extend", "0 | 1=old", extend, "1", "0 | 1=lease", "", ""},
 	{"extend for less", "0 | 1=long", extend, "1", "0 | 1=long", "", ""},
 	{"extend with a TTL", "0ttl | 1=old", extend, "1", "0lease | 1=lease", "", ""},

@@ -18,6 +18,8 @@ type Mode interface {
 	// Renewal extends the lease of an owner with these counts. Over says that its write side
 	// has ended and Redis may not know.
 	Renewal(owner string, counts Counts, over bool, lease time.Duration) Renewal
+	// Move gives the one hold of an owner, on one side, to another owner. ReadMoved reads the reply.
+	Move(from, to string, read bool, lease time.Duration) Call
 	// Field is the owner's in the lock's hash, on one side.
 	Field(owner string, read bool) string
 }

@@ -16,6 +16,7 @@ var (
 	releaseScript = load("release", "shape", "announce")
 	minHoldScript = load("minhold", "shape", "announce")
 	renewScript   = load("renew", "shape")
+	moveScript    = load("move", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
 	statusScript  = load("status", "shape", "exclusive", "last")
 )
@@ -151,6 +152,14 @@ type Renewal struct {
 func (m Mutex) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Renewal {
 	return Renewal{Lock: m.Lock, Field: owner, Lease: lease}
 }
+
+// Move gives the one hold of an owner to another owner.
+func (m Mutex) Move(from, to string, _ bool, lease time.Duration) Call {
+	return moveScript.call(1, m.Lock, from, to, millis(lease))
+}
+
+// ReadMoved reads the reply of Move: whether the new owner has the hold now.
+func ReadMoved(r driver.Reply) (bool, error) { return readFlag(moveScript, r) }
 
 // Field is the owner's, in the lock's hash.
 func (m Mutex) Field(owner string, _ bool) string { return owner }

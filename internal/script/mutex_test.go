@@ -76,6 +76,14 @@ var table = []row{
 	{"stay a string", state{"=x", none}, stay(me), "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
 	{"renew what stays", held(resting, 1, old), renew(me), "0", "gone", held(resting, 1, old), 0, ""},
 
+	{"move", held(me, 1, old), hand, "1", "moved", held(other, 1, lease), 0, ""},
+	{"move for less than is left", held(me, 1, 2*lease), hand, "1", "moved", held(other, 1, 2*lease), 0, ""},
+	{"move what a late re-entry counts twice", held(me, 2, old), hand, "1", "moved", held(other, 1, lease), 0, ""},
+	{"move late what has moved", held(other, 2, old), hand, "1", "moved", held(other, 2, lease), 0, ""},
+	{"move what is free", state{}, hand, "0", "not held", state{ttl: missing}, 0, ""},
+	{"move what a third one holds", held(resting, 1, old), hand, "0", "not held", held(resting, 1, old), 0, ""},
+	{"move a string", state{"=x", none}, hand, "error WRONGTYPE", "error", state{"=x", none}, 0, ""},
+
 	{"renew", held(me, 2, old), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
 	{"renew for less than is left", held(me, 2, 2*lease), renew(me), "1", "kept", held(me, 2, 2*lease), 0, ""},
 	{"renew what has no expiry", held(me, 2, none), renew(me), "1", "kept", held(me, 2, lease), 0, ""},
@@ -131,6 +139,8 @@ func stay(owner string) func(string) script.Call {
 		return script.Mutex{Lock: key, Channel: protocol.LockChannel(key), Via: protocol.Plain}.MinHold(owner, lease, true)
 	}
 }
+
+func hand(key string) script.Call { return script.Mutex{Lock: key}.Move(me, other, false, lease) }
 
 func renew(owner string) func(string) script.Call {
 	return func(key string) script.Call {

@@ -44,6 +44,10 @@ func TestWithoutMemoryNothingIsConfirmedThatIsNotThere(t *testing.T) {
 		{"renew when the end of writing was lost", "write A:write=1 A=1 long / A1old", rwRenew("A", 0, 1), "1", "read A=1 long / A1long"},
 		{"renew writing", "write A:write=1 old", rwRenew("A", 1, 0), "1", "write A:write=1 lease"},
 
+		{"move reading", "read A=1 old / A1old", rwMove(true), "1", "read B=1 lease / B1lease"},
+		{"move reading for less", "read A=1 long / A1long", rwMove(true), "1", "read B=1 long / B1long"},
+		{"move writing", "write A:write=1 old", rwMove(false), "1", "write B:write=1 lease"},
+
 		{"end writing", "write A:write=1 old", rwRelease("A", 0, 0, 0), "n >= 0", ""},
 		{"end one of two writes", "write A:write=2 old", rwRelease("A", 0, 1, 0), "-3", "write A:write=1 lease"},
 		{"end one of two writes, for less", "write A:write=2 long", rwRelease("A", 0, 1, 0), "-3", "write A:write=1 long"},
@@ -158,6 +162,7 @@ func TestAServerThatMayNotWriteDoesNotSayThatNothingIsHeld(t *testing.T) {
 		renew(me)("mutex"), rwRenew("A", 0, 1)("rw"), script.Renew([]script.Renewal{permits("p").Renewal(permit1, script.Counts{}, false, second)}),
 		mutex.Acquire(owner, two, second, false), mutex.Release(owner, 0, script.Counts{}, second),
 		mutex.Release(owner, 0, script.Counts{Writes: 1}, second), mutex.MinHold(owner, second, true),
+		mutex.Move(owner, "c:2", false, second), permits("p").Move(permit1, permit1, false, second),
 		rw.Acquire(owner, two, second, false), rw.Release(owner, 1, script.Counts{}, second),
 		fair.Acquire(owner, two, second, false), fair.Release(owner, 0, script.Counts{}, second),
 		permits("p").Release(permit1, 0, script.Counts{}, second), script.NewLatch("latch", protocol.Plain).Read(),

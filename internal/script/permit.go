@@ -10,6 +10,7 @@ var (
 	permitAcquireScript = load("permit_acquire", "shape", "announce", "counter", "permit")
 	permitReleaseScript = load("permit_release", "shape", "announce", "counter", "permit")
 	permitRenewScript   = load("permit_renew", "shape", "permit")
+	permitMoveScript    = load("permit_move", "shape", "permit")
 )
 
 // NoPermits is the TTL in the reply of Permits.Acquire if there is no semaphore.
@@ -49,6 +50,11 @@ func (p Permits) Release(owner string, _ int, _ Counts, _ time.Duration) Call {
 // Renewal is that of a permit. Renew takes it together with renewals of permits alone.
 func (p Permits) Renewal(owner string, _ Counts, _ bool, lease time.Duration) Renewal {
 	return Renewal{Lock: p.Key, InUse: p.InUse, Field: id(owner), Lease: lease}
+}
+
+// Move gives a permit to another id.
+func (p Permits) Move(from, to string, _ bool, lease time.Duration) Call {
+	return permitMoveScript.call(2, p.Key, p.InUse, id(from), id(to), millis(lease))
 }
 
 // Field is the permit's member of the sorted set.

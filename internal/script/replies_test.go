@@ -61,6 +61,13 @@ func read(call script.Call, r driver.Reply) string {
 		if err == nil && kept[0].Held {
 			text = "kept"
 		}
+	case "move":
+		var moved bool
+		moved, err = script.ReadMoved(r)
+		text = "not held"
+		if moved {
+			text = "moved"
+		}
 	case "force":
 		var was bool
 		was, err = script.ReadForced(r)

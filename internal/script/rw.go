@@ -61,6 +61,14 @@ func (l RW) Renewal(owner string, counts Counts, over bool, lease time.Duration)
 	}
 }
 
+// Move gives the one hold of an owner to another owner.
+func (l RW) Move(from, to string, read bool, lease time.Duration) Call {
+	if !read {
+		return l.Mutex.Move(protocol.WriterField(from), protocol.WriterField(to), false, lease)
+	}
+	return moveScript.call(3, l.Lock, protocol.ReadTimeoutKey(l.Lock, from, 1), protocol.ReadTimeoutKey(l.Lock, to, 1), from, to, millis(lease))
+}
+
 // Field is the owner's, on one side.
 func (l RW) Field(owner string, read bool) string {
 	if read {

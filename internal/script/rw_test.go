@@ -88,6 +88,15 @@ var rwTable = []rwRow{
 	{"renew a second read that ended meanwhile", "read A=1 old / A1old", rwRenew("A", 0, 2), "1", "read A=1 lease / A1lease", "", ""},
 	{"renew reading when the end of writing was lost", "write A:write=1 A=1 old / A1old", rwRenew("A", 0, 1), "1", "read A=1 lease / A1lease", "", ""},
 
+	{"move reading", "read A=1 old / A1old", rwMove(true), "1", "read B=1 lease / B1lease", "", ""},
+	{"move reading for less, with a late second read", "read A=2 long / A1long A2old", rwMove(true), "1", "read B=1 long / A2old B1long", "", ""},
+	{"move reading whose key is gone", "read A=1 C=1 old / C1old", rwMove(true), "1", "read B=1 C=1 lease / B1lease C1old", "", ""},
+	{"move reading that has moved", "read B=1 old / B1old", rwMove(true), "1", "read B=1 lease / B1lease", "", ""},
+	{"move reading that is gone", "read C=1 old / C1old", rwMove(true), "0", "read C=1 old / C1old", "", ""},
+	{"move dead reading beside a writer", "write A=1 C:write=1 old", rwMove(true), "0", "write A=1 C:write=1 old", "", ""},
+	{"move writing", "write A:write=1 old", rwMove(false), "1", "write B:write=1 lease", "", ""},
+	{"move writing that is gone", "read A=1 old / A1old", rwMove(false), "0", "read A=1 old / A1old", "", ""},
+
 	{"force readers", "read A=1 B=2 old / A1old B1old B2old", rwForce(""), "1", "", "0", "0"},
 	{"force a writer", "write A:write=1 A=1 old / A1old", rwForce(""), "1", "", "1", "0"},
 	{"force what is free", "", rwForce(""), "0", "", "", ""},

@@ -127,6 +127,10 @@ func rwRenew(owner string, writes, reads int) rwCall {
 	}
 }
 
+func rwMove(read bool) rwCall {
+	return func(key string) script.Call { return script.NewRW(key, protocol.Plain).Move(me, other, read, lease) }
+}
+
 func rwForce(owner string) rwCall {
 	return func(key string) script.Call {
 		return script.NewRW(key, protocol.Plain).Force(toOwner.Replace(owner))

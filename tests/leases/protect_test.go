@@ -134,6 +134,16 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 				h.Detach()
 				wantSession(s, "detached", nil)
 				m.FlushAll()
+				ticket := check.Must(check.Must(l.Lock(t.Context())).Ticket())
+				wantSession(s, "handed over", nil)
+				h = check.Must(s.Client.Attach(t.Context(), ticket))
+				if synctest.Wait(); len(session(s.Memory, s.Client)) != 1 || s.Client.Stats().Protected != 1 {
+					t.Error("what was attached is not on record")
+				}
+				_, _ = s.Client.Attach(t.Context(), ticket)
+				_ = h.Unlock(t.Context())
+				wantSession(s, "attached in vain, and released", nil)
+				m.FlushAll()
 				h = check.Must(l.Lock(t.Context()))
 				m.FlushAll()
 				time.Sleep(6 * time.Second)
