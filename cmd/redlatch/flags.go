@@ -134,18 +134,30 @@ func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 }
 
 // rivals are flags of which a command line has one at most.
-var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
+var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits", "ticket"}, {"ticket", "fencing"}, {"ticket", "max-hold"}, {"ticket", "at-least"}, {"ticket", "reentrant"}, {"ticket", "backoff"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
 
 // rivalOf returns another flag that is on, or "".
 func rivalOf(flags *pflag.FlagSet, name string) string {
 	for _, group := range rivals {
 		for _, other := range group {
-			if other != name && slices.Contains(group, name) && isOn(flags.Lookup(other)) {
+			if other != name && slices.Contains(group, name) && isOn(flags.Lookup(other)) && !together(flags, name, other) && !together(flags, other, name) {
 				return other
 			}
 		}
 	}
 	return ""
+}
+
+// goesWith, and the name of a rival, annotates a flag of a verb for which the two are none.
+const goesWith = "goes with "
+
+func together(flags *pflag.FlagSet, name, other string) bool {
+	f := flags.Lookup(name)
+	if f == nil {
+		return false
+	}
+	_, does := f.Annotations[goesWith+other]
+	return does
 }
 
 // isOn says that a flag was set, and not to false.

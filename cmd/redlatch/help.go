@@ -79,6 +79,9 @@ MESSAGES
         The name is in use for other data, for a read-write lock (--shared or
         --exclusive), or for a fair lock (--fair). If it is a semaphore or a
         latch, see redlatch show NAME.
+  its time is over, or another has attached or released it
+        The ticket is no lock any more. Acquire the lock again, with a longer
+        --lease, or extend it in time: redlatch extend.
   under which this command runs
         The command asks for the lock that it runs under. Use --reentrant.
   it may be taken until its lease ends

@@ -58,7 +58,7 @@ func TestNoFlagReadsAVariableOfTheCommand(t *testing.T) {
 
 // Goal: every flag of these verbs can be set by its variable, but for those that have to be meant.
 func TestEachFlagHasAVariable(t *testing.T) {
-	for _, name := range []string{"run", "hold", "status", "wait", "unlock", "permits", "ls", "show", "top", "audit", "watch", "watchdog", "console", "doctor", "deadlocks", "verify"} {
+	for _, name := range []string{"run", "hold", "acquire", "extend", "release", "status", "wait", "unlock", "permits", "ls", "show", "top", "audit", "watch", "watchdog", "console", "doctor", "deadlocks", "verify"} {
 		verb := verbOf(t, name)
 		verb.Flags().VisitAll(func(f *pflag.Flag) {
 			value := map[string]string{"bool": "true", "int": "5", "duration": "5"}[f.Value.Type()]

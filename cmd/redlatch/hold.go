@@ -34,59 +34,20 @@ Exit code:
 		Example: "  redlatch hold nightly-report\n  redlatch hold -n --name maintenance nightly-report",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := f.kind.check(cmd.Flags().Changed)
-			switch {
-			case err != nil:
-				return err
-			case f.wait < 0:
-				return exit(exitUsage, "--wait %v: it is negative", f.wait)
-			case f.config.LeaseTime < minLease || f.config.LeaseTime > longest:
+			if f.config.LeaseTime < minLease || f.config.LeaseTime > longest {
 				return exit(exitUsage, "--lease-time %v: from %v to %v", f.config.LeaseTime, minLease, longest)
 			}
-			if err := checkStdout(); err != nil {
-				return err
-			}
-			return f.run(cmd, args[0])
+			return f.held(cmd, args[0], nil, func(hold *redlatch.Hold, signals <-chan os.Signal) error {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: held by %s\n", protocol.Show(args[0]), protocol.Show(hold.Owner())); err != nil {
+					return err
+				}
+				return f.keep(hold, signals)
+			})
 		},
 	}
 	f.register(cmd, "a lock that others hold, or a wait for the server")
+	f.registerRenewal(cmd)
 	return cmd
-}
-
-func (f *holdFlags) run(cmd *cobra.Command, name string) error {
-	signals, stop := listen()
-	defer stop()
-	waiting, stopListening := untilSignal(cmd.Context(), signals)
-	p := f.patience(cmd.Flags().Changed)
-	client, hold, err := f.acquire(waiting, &p, name)
-	if client != nil {
-		defer closeClient(client) // which releases a lock that came together with a signal
-	}
-	if interrupted := stopListening(); interrupted != nil {
-		return interrupted
-	}
-	switch {
-	case errors.Is(err, redlatch.ErrNotAcquired) && f.quiet:
-		return &exitError{code: exitHeld}
-	case errors.Is(err, redlatch.ErrNotAcquired):
-		return &exitError{exitHeld, err}
-	case err != nil:
-		return failed(err)
-	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: held by %s\n", protocol.Show(name), protocol.Show(hold.Owner())); err != nil {
-		return err
-	}
-	return f.keep(hold, signals)
-}
-
-// acquire connects and takes the lock.
-func (f *holdFlags) acquire(ctx context.Context, p *patience, name string) (*redlatch.Client, *redlatch.Hold, error) {
-	client, err := p.connect(ctx, &f.server, f.config)
-	if err != nil {
-		return nil, nil, err
-	}
-	hold, err := p.take(ctx, client, &f.kind, f.kind.lock(client, name), nil)
-	return client, hold, err
 }
 
 // keep holds the lock until a signal comes or the hold is lost.

@@ -115,10 +115,10 @@ func (h inheritedHolds) environment(hold inheritedHold, deadline time.Time) []st
 	if hold.Token > 0 {
 		mine = append(mine, tokenVariable+"="+strconv.FormatInt(hold.Token, 10))
 	}
-	// The variables of a lock around this one are left out.
+	// The variables of a lock around this one are left out, and the ticket, which is used up.
 	rest := slices.DeleteFunc(os.Environ(), func(one string) bool {
 		name, _, _ := strings.Cut(one, "=")
-		return slices.Contains([]string{lockVariable, ownerVariable, deadlineVariable, tokenVariable, holdsVariable}, name)
+		return slices.Contains([]string{lockVariable, ownerVariable, deadlineVariable, tokenVariable, holdsVariable, ticketVariable}, name)
 	})
 	return append(rest, mine...)
 }

@@ -14,10 +14,11 @@ import (
 
 // kind is the kind of lock that run takes: the mutex, unless a flag says otherwise.
 type kind struct {
-	shared    bool // the read side of a read-write lock
-	exclusive bool // its write side
-	fair      bool // the fair mutex
-	permits   int  // one permit of so many; 0: it takes a lock
+	shared    bool   // the read side of a read-write lock
+	exclusive bool   // its write side
+	fair      bool   // the fair mutex
+	permits   int    // one permit of so many; 0: it takes a lock
+	ticket    string // the lock is held already, by the owner of this one
 }
 
 func (k *kind) register(cmd *cobra.Command) {
@@ -39,6 +40,8 @@ func (k *kind) check(set func(flag string) bool) error {
 // lock is the lock called name.
 func (k *kind) lock(client *redlatch.Client, name string) redlatch.Lock {
 	switch {
+	case k.ticket != "":
+		return &ticketLock{client, name, k.ticket}
 	case k.permits > 0:
 		agree := func(ctx context.Context) error { return k.agree(ctx, client, name) }
 		return &permitLock{PermitSemaphore: client.PermitSemaphore(name), permits: k.permits, agree: agree}

@@ -47,6 +47,7 @@ layout of Java's Redisson, so that Go, Java and shell contend for the same lock.
 
   redlatch run NAME -- COMMAND          run a command under a lock
   redlatch hold NAME                    hold a lock until Ctrl-C
+  redlatch acquire NAME                 take a lock, and print a ticket for it
   redlatch status NAME                  print who holds a lock
   redlatch ls                           list all locks
   redlatch wait NAME                    wait until a lock is free
@@ -80,7 +81,7 @@ func newRoot(out io.Writer) *cobra.Command {
 		Args:                       noVerb,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newRun(), newHold(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVerify(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
+	root.AddCommand(newRun(), newHold(), newAcquire(), newExtend(), newRelease(), newStatus(), newWait(), newUnlock(), newPermits(), newList(), newShow(), newTop(), newAudit(), newWatch(), newDeadlocks(), newDoctor(), newVerify(), newVersion(), newWatchdog(), newConsole(), newDemo(), newDemoActor(), newMan(), newErrors())
 	for _, verb := range root.Commands() {
 		if verb.ValidArgsFunction == nil {
 			verb.ValidArgsFunction = cobra.NoFileCompletions // it names no files

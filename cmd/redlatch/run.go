@@ -29,6 +29,10 @@ With --permits N, at most N of these commands run at a time, on all machines.
 Each takes a permit of the semaphore NAME, which the first one makes. Redis has
 one number of permits: a command with another N is refused.
 
+With --ticket, run takes over the lock of the ticket that redlatch acquire has
+printed, and there is no NAME. Of all who use one ticket, the first has the
+lock. REDLATCH_TICKET may have the ticket instead.
+
 The command has a process group of its own. redlatch passes SIGHUP, SIGINT,
 SIGQUIT, SIGTERM, SIGUSR1 and SIGUSR2 on to that group. When the command ends,
 redlatch stops the rest of the group. The command's environment has
@@ -48,7 +52,7 @@ Exit code:
   70     redlatch failed: Redis cannot be reached, the key has other data, or
          the switch was killed
   75     the hold was lost while the command ran. The command was stopped, or
-         had just ended by itself
+         had just ended by itself. Or the ticket is over: nothing was run
   126    the command cannot be run
   127    there is no such command
   128+n  signal n came while it waited for the lock; nothing is left in Redis`
@@ -65,6 +69,7 @@ type runFlags struct {
 	atLeast      time.Duration
 	backoff      time.Duration
 	passURL      bool
+	ticket       ticketFlag
 }
 
 func newRun() *cobra.Command {
@@ -73,7 +78,7 @@ func newRun() *cobra.Command {
 		Use:               "run [flags] NAME [--] COMMAND [ARGUMENT…]",
 		Short:             "Run a command under a lock, and stop it if the lock is lost",
 		Long:              runHelp,
-		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab\n  redlatch run --permits 3 encoders -- ./encode.sh       # three at a time",
+		Example:           "  redlatch run nightly-report -- ./report.sh\n  redlatch run -n -E 0 --quiet cleanup -- ./cleanup.sh   # in a crontab\n  redlatch run --permits 3 encoders -- ./encode.sh       # three at a time\n  redlatch run --ticket ticket -- ./deploy.sh",
 		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := f.task(cmd, args)
@@ -85,6 +90,8 @@ func newRun() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.register(cmd, "a lock that others hold, a wait for the server, or processes left behind")
+	f.registerRenewal(cmd)
+	f.ticket.register(cmd)
 	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
 	intVar(flags, &f.conflictCode, "conflict-exit-code", "E", exitHeld, "exit code if the wait for the lock is over")
 	durationVar(flags, &f.killAfter, "kill-after", "", 0, "time from SIGTERM to SIGKILL (default: a sixth of the lease, at most 10s)")
@@ -147,15 +154,14 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	if !set("kill-after") {
 		f.killAfter = supervise.KillAfter(span)
 	}
+	name, words, unnamed := f.words(cmd, args)
 	late := supervise.CheckKillAfter(f.killAfter, span)
 	wrong := f.kind.check(set)
 	switch {
 	case wrong != nil:
 		return nil, wrong
-	case cmd.ArgsLenAtDash() == 1 && len(args) < 2:
-		return nil, exit(exitUsage, "there is no command after --")
-	case cmd.ArgsLenAtDash() != 1 && (cmd.ArgsLenAtDash() >= 0 || len(args) < 2 || strings.HasPrefix(args[1], "-")):
-		return nil, exit(exitUsage, "one NAME, then -- and the command: redlatch %s", cmd.Use)
+	case unnamed != nil:
+		return nil, unnamed
 	case f.wait < 0:
 		return nil, exit(exitUsage, "--wait %v: it is negative", f.wait)
 	case lease < minLease:
@@ -173,7 +179,7 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 	case f.conflictCode < 0 || f.conflictCode > 255:
 		return nil, exit(exitUsage, "--conflict-exit-code %d: from 0 to 255", f.conflictCode)
 	}
-	path, err := lookUp(args[1])
+	path, err := lookUp(words[0])
 	if err != nil {
 		return nil, err
 	}
@@ -182,14 +188,32 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		return nil, err
 	}
 	t := &task{
-		runFlags: f, name: args[0], inherited: inherited,
-		command: supervise.Command{Path: path, Args: args[1:]},
+		runFlags: f, name: name, inherited: inherited,
+		command: supervise.Command{Path: path, Args: words},
 		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.config.Protect},
 	}
 	t.config.LeaseTime, t.config.Backoff.Max = lease, f.backoff
 	t.patience = f.patience(set)
 	t.setOptions(set)
 	return t, nil
+}
+
+// words are the name of the lock, which may be that of a ticket, and the words of the command.
+func (f *runFlags) words(cmd *cobra.Command, args []string) (name string, command []string, err error) {
+	switch dash := cmd.ArgsLenAtDash(); {
+	case f.ticket.given != "" && cmd.Flags().Changed("lease"):
+		return "", nil, exit(exitUsage, "--ticket and --lease exclude each other")
+	case f.ticket.given != "" && (dash != 0 || len(args) == 0):
+		return "", nil, exit(exitUsage, "with --ticket, or %s, there is no NAME: redlatch run [flags] -- COMMAND", ticketVariable)
+	case f.ticket.given != "":
+		name, err = f.kind.read(&f.ticket)
+		return name, args, err
+	case dash == 1 && len(args) < 2:
+		return "", nil, exit(exitUsage, "there is no command after --")
+	case dash != 1 && (dash >= 0 || len(args) < 2 || strings.HasPrefix(args[1], "-")):
+		return "", nil, exit(exitUsage, "one NAME, then -- and the command: redlatch %s", cmd.Use)
+	}
+	return args[0], args[1:], nil
 }
 
 // setOptions makes the flags that are set the options of the acquisition.

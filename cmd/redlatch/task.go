@@ -98,6 +98,9 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 // outer is the hold of this lock under which this process runs already, or nil. Each command takes a permit of its
 // own. The error is that of a wait that would not end.
 func (t *task) outer(ctx context.Context, client *redlatch.Client) (*inheritedHold, time.Time, error) {
+	if t.kind.ticket != "" {
+		return nil, time.Time{}, nil
+	}
 	if t.kind.permits > 0 {
 		return nil, time.Time{}, t.inherited.all(ctx, client, t.name, &t.kind)
 	}

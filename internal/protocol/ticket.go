@@ -18,9 +18,11 @@ type Ticket struct {
 	Lease int64  // in milliseconds
 }
 
+// TicketPrefix begins each ticket.
+const TicketPrefix = "rlt1."
+
 const (
-	ticketPrefix = "rlt1."
-	ticketGap    = "\x00" // between its parts, of which no name has it
+	ticketGap = "\x00" // between its parts, of which no name has it
 
 	longestLease = 10 * 365 * 24 * 3600 * 1000 // that a client takes, in milliseconds
 )
@@ -29,7 +31,7 @@ const (
 func (t Ticket) String() string {
 	text := strings.Join([]string{t.Kind, t.Owner, strconv.FormatInt(t.Token, 10), strconv.FormatInt(t.Lease, 10), t.Name}, ticketGap)
 	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text)))
-	return ticketPrefix + base64.RawURLEncoding.EncodeToString(append(sum, text...))
+	return TicketPrefix + base64.RawURLEncoding.EncodeToString(append(sum, text...))
 }
 
 var (
@@ -39,7 +41,7 @@ var (
 
 // ParseTicket reads a ticket. The error does not contain it.
 func ParseTicket(text string) (t Ticket, err error) {
-	coded, ok := strings.CutPrefix(text, ticketPrefix)
+	coded, ok := strings.CutPrefix(text, TicketPrefix)
 	if !ok {
 		return t, errNoTicket
 	}
