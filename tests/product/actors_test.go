@@ -178,11 +178,14 @@ func (w *world) release(one *call) {
 	if one.Stops {
 		beside.Go(func() { w.replace(&visit{Actor: one.Actor, What: shutdown}) })
 	}
-	if one.End == "detach" {
+	switch one.End {
+	case "detach":
 		until := w.afterDetach(one)
 		one.hold.Detach()
 		w.ended(one, until)
-	} else {
+	case "ticket":
+		w.hand(one)
+	default:
 		w.unlock(one)
 	}
 	beside.Wait()

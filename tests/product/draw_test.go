@@ -167,6 +167,8 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 	switch {
 	case (v.has(lease) || v.has(maxHold)) && one(4):
 		v.End = "wait"
+	case one(6):
+		v.End = "ticket"
 	case one(6) && (!u.real || !s.Dense || one(8)): // really all others wait for the end of its lease
 		v.End = "detach"
 	}

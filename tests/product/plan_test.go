@@ -98,7 +98,7 @@ type visit struct {
 	Extend time.Duration
 	Beside bool   // Extend and Unlock at once
 	Stops  bool   // Shutdown of its process and Unlock at once
-	End    string // "": Unlock; "detach"; "wait" for the end of the hold
+	End    string // "": Unlock; "detach"; "ticket", to others; "wait" for the end of the hold
 }
 
 func (v *visit) String() string {
