@@ -17,6 +17,7 @@ type question struct {
 	lease  int32
 	tokens int64
 	over   bool
+	from   ticket
 }
 
 // request is the one of a client that asks this.
@@ -45,6 +46,8 @@ func (w *world) call(q question) script.Call {
 			call = call.WithTokens(protocol.TokenKey(lockName), script.Tokens{Count: q.tokens})
 		}
 		return call
+	case opMove, opMoveBack:
+		return w.move(q, lease)
 	case opRenew:
 		return script.Renew([]script.Renewal{w.kinds[q.who].Renewal(owner, q.counts, q.over, lease)})
 	}
@@ -55,7 +58,7 @@ func (w *world) call(q question) script.Call {
 // a fresh one.
 func (w *world) unused(s *state, who int) uint8 {
 	number := uint8(1)
-	for w.redis.requests[s.late].names(owners[who][number]) || w.redis.all[s.keys].names(owners[who][number]) {
+	for s.passes(who, number) || w.redis.requests[s.late].names(owners[who][number]) || w.redis.all[s.keys].names(owners[who][number]) {
 		number++
 	}
 	return number
@@ -86,6 +89,11 @@ func read(op op, done *outcome) (answer, string) {
 			said = freed
 		default:
 			said = remains
+		}
+	case opMove, opMoveBack:
+		var moved bool
+		if moved, err = script.ReadMoved(done.reply); !moved {
+			said = gone
 		}
 	case opGuard:
 		err = nil

@@ -15,6 +15,7 @@
 //   - A client asks for whatever its counts allow: it locks, waits, re-enters on either side, releases in
 //     part and in full, downgrades, renews, gives up. It has no logic of its own. How a client
 //     trusts, repeats, cancels and waits is the code's: the simulation runs that.
+//   - A client makes a ticket of its only hold. Any client attaches it at any time, repeats that, or moves the hold back.
 //   - A client believes that it holds the lock from the moment when Redis grants it to the moment when Redis
 //     may end it. That is more than a client that reads its reply later and ends its trust earlier.
 //   - A request is answered at once. Twice in a trace it is not: a copy of it is late, or it is late itself
@@ -47,7 +48,7 @@
 //
 // After every request:
 //
-//   - It takes nothing from a live owner and shortens no lifetime.
+//   - It takes nothing from a live owner and shortens no lifetime, except that a ticket's owner has an heir.
 //   - It refuses an owner only if another one bars it.
 //   - It sets the requested count.
 //   - A Multi that is refused changes nothing.

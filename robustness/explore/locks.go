@@ -134,6 +134,9 @@ func kept(was, is *lock, r *request) string {
 			continue
 		}
 		g := is.field(f.name)
+		if heir := r.heir(f.name); g == nil && heir != "" {
+			g = is.field(heir)
+		}
 		switch {
 		case g == nil && strings.HasPrefix(f.name, r.owner()): // the end of a write hold, that Redis was not told
 		case g == nil:

@@ -76,7 +76,11 @@ func (p permits) checkRequest(before *keys, r *request, done *outcome) string {
 	mine, had := was.left[r.owner()]
 	now, has := is.left[r.owner()]
 	for id, left := range was.left {
-		if after, there := is.left[id]; left > 0 && id != r.owner() && (!there || after < left) {
+		after, there := is.left[id]
+		if heir := r.heir(id); !there && heir != "" {
+			after, there = is.left[heir]
+		}
+		if left > 0 && id != r.owner() && (!there || after < left) {
 			return fmt.Sprintf("the permit %s is taken away, or lives for less long", id)
 		}
 	}

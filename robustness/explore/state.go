@@ -14,17 +14,19 @@ type state struct {
 	faults  uint8 // that may still happen
 	permits int8  // that were made
 	resizes uint8 // changes of their number that may still happen
+	ticket  ticket
 }
 
 // client is one redlatch owner of one lock.
 type client struct {
-	number        uint8 // of its owner; 0: it wants nothing
-	want          uint8 // what it asked for last
-	reads, writes uint8 // holds
-	most          uint8 // the highest count of read holds that Redis may have been told
-	promised      int32 // until when Redis has confirmed its holds
-	fenced        bool  // it has a token
-	over          bool  // the release of the write side was not answered
+	number        uint8  // of its owner; 0: it wants nothing
+	want          uint8  // what it asked for last
+	reads, writes uint8  // holds
+	most          uint8  // the highest count of read holds that Redis may have been told
+	promised      int32  // until when Redis has confirmed its holds
+	fenced        bool   // it has a token
+	over          bool   // the release of the write side was not answered
+	from          ticket // whose hold it asks for
 }
 
 // peer is one thread of a Redisson client.
@@ -50,11 +52,13 @@ const (
 	opResize
 	opCount
 	opUndo
+	opMove
+	opMoveBack
 )
 
 func (o op) String() string {
 	return [...]string{
-		"lock", "lock of both", "re-entry", "partial release", "release", "renewal", "renewal by a watchdog", "keep-alive", "request", "resizing", "request", "cancellation",
+		"lock", "lock of both", "re-entry", "partial release", "release", "renewal", "renewal by a watchdog", "keep-alive", "request", "resizing", "request", "cancellation", "move", "move back",
 	}[o]
 }
 
@@ -92,7 +96,10 @@ func (w *world) heard(s *state, r *request, said answer) {
 	case r.op == opLockAll && said == granted:
 		c.confirm(r)
 		s.clients[r.who+1].confirm(r)
-	case r.op == opFree || said == gone || r.op == opRaise && said != granted:
+	case r.op == opMove && said == granted:
+		c.confirm(r)
+		c.most, c.from = c.reads, ticket{}
+	case r.op == opFree || r.op == opMoveBack || said == gone || r.op == opRaise && said != granted:
 		*c = client{}
 	case r.op == opRenew && said == granted:
 		c.promised = max(c.promised, r.lease)
@@ -111,7 +118,7 @@ func (c *client) confirm(r *request) {
 // giveUp has the sender of a request go on without an answer.
 func (w *world) giveUp(s *state, r *request) {
 	switch c := &s.clients[r.who]; r.op {
-	case opFree:
+	case opFree, opMoveBack:
 		*c = client{}
 	case opLower:
 		c.over = c.over || c.writes > 0 && r.counts.Writes == 0

@@ -17,6 +17,7 @@ type world struct {
 	wants    []want
 	maxHolds uint8 // of one owner
 	guarded  bool  // by a watchdog
+	tickets  bool  // holds go from client to client
 	tick     int32 // by which time passes
 	ttl      int32 // of the semaphore, 0: it stays
 	peers    []thread
@@ -47,6 +48,12 @@ type move = func(to state, fault string, say func() string)
 // moves yields everything that may happen next.
 func (w *world) moves(s state, yield move) {
 	for i := range w.kinds {
+		if w.tickets {
+			w.handOver(s, i, yield)
+		}
+		if s.clients[i].from.number != 0 {
+			continue
+		}
 		w.acquisitions(s, i, yield)
 		w.releases(s, i, yield)
 		if w.guarded {

@@ -55,6 +55,10 @@ var worlds = []struct {
 		kinds: []kind{mutex(lockName), mutex("M"), mutex(lockName), mutex("M")},
 		wants: []want{{lease: 2 * second}}, maxHolds: 1, pair: true,
 	}, false, nil},
+	{"mutex, two clients, tickets", 8, handedOver(mutexes), false, nil},
+	{"read-write, two clients, tickets", 5, handedOver(readWrites), false, nil},
+	{"fair mutex, two clients, tickets", 5, handedOver(fairs), false, nil},
+	{"a permit, two clients, tickets", 8, handedOver(onePermit), false, nil},
 	{"mutex, two clients, a watchdog", 9, mutexes, true, nil},
 	{"read-write, two clients, a watchdog", 6, readWrites, true, nil},
 	{"fair mutex, two clients", 8, fairs, false, nil},
@@ -70,6 +74,12 @@ var worlds = []struct {
 	{"a semaphore with a TTL, two clients", 20, world{
 		kinds: onePermit.kinds, wants: onePermit.wants, maxHolds: 1, start: state{permits: 1}, ttl: second,
 	}, false, nil},
+}
+
+// handedOver is a world in which holds go from client to client.
+func handedOver(w world) world {
+	w.tickets = true
+	return w
 }
 
 // newWorld makes the world of a name, with some scripts changed.
