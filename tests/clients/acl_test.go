@@ -111,6 +111,9 @@ func useEverything(t *testing.T, url string) {
 			}
 			select {
 			case h := <-entered:
+				if kind != "multi" && kind != "cohort" {
+					h = check.Must(a.Attach(t.Context(), check.Must(h.Ticket())))
+				}
 				if err := h.Unlock(t.Context()); err != nil {
 					t.Error(kind, err)
 				}
@@ -135,6 +138,7 @@ func useTheRest(t *testing.T, a, b *redlatch.Client, name string) {
 	read := check.Must(rw.RLock(owner))
 	_ = write.Unlock(ctx) // a downgrade
 	other := check.Must(b.RWMutex(name + "w").RLock(ctx))
+	other = check.Must(a.Attach(ctx, check.Must(other.Ticket())))
 	again := check.Must(rw.RLock(owner))
 	for _, h := range []*redlatch.Hold{again, read, other} {
 		if err := h.Unlock(ctx); err != nil {
