@@ -19,10 +19,14 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // hold adds a hold of a lock, in milliseconds of true time. Kind "" is a mutex.
 func (s *story) hold(clock, owner string, token int64, from, to int, kind string) {
+	s.holdUntil("released", clock, owner, token, from, to, kind)
+}
+
+func (s *story) holdUntil(end, clock, owner string, token int64, from, to int, kind string) {
 	at := func(ms int) time.Time { return noon.Add(time.Duration(ms)*time.Millisecond + s.ahead[clock]) }
 	l := verify.Line{At: at(from), Clock: clock, Event: "acquired", Lock: "stock", Kind: kind, Owner: owner, Token: token, Since: at(from), Left: 30_000_000}
 	s.Add(l)
-	l.At, l.Event = at(to), "released"
+	l.At, l.Event = at(to), end
 	s.Add(l)
 }
 
@@ -91,6 +95,16 @@ func TestClocksThatDifferExcuseNothingThatTokensRefute(t *testing.T) {
 		s.hold("b", "o2", token+1, 2300, 2600, "write") // 200 ms too early
 		if got := s.Check().Findings; len(got) != 1 || got[0].Kind != "overlap" || got[0].By < 180*time.Millisecond || got[0].By > 200*time.Millisecond {
 			t.Errorf("b is %v ahead: found %v", ahead, got)
+		}
+		s.holdUntil("detached", "a", "o1", token+2, 3000, 3100, "write") // and on by a ticket
+		s.hold("b", "o3", token+2, 3150, 3200, "write")
+		if got := s.Check().Findings; len(got) != 1 {
+			t.Errorf("b is %v ahead, a ticket: found %v", ahead, got)
+		}
+		s.hold("a", "o4", token+3, 3300, 3400, "write")
+		s.hold("b", "o5", token+3, 3450, 3500, "write")
+		if got := s.Check().Findings; len(got) != 2 || got[0].Kind != "token back" && got[1].Kind != "token back" {
+			t.Errorf("b is %v ahead, one token: found %v", ahead, got)
 		}
 	}
 }

@@ -5,11 +5,24 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/redlatch/redlatch"
 )
 
 // excludes says that two holds must not be relied on at one moment.
 func (h *hold) excludes(other *hold) bool {
 	return h.owner != other.owner && !(h.shared && other.shared)
+}
+
+// passed says that somebody else may have the hold by now, with its token: by a ticket.
+func (h *hold) passed() bool { return h.how == string(redlatch.EventDetached) }
+
+// passedOn is the order of two holds with one token. If both went on, it is not known.
+func passedOn(a, b *hold) (first, heir *hold, sure bool) {
+	if !a.passed() {
+		a, b = b, a
+	}
+	return a, b, !b.passed()
 }
 
 // byTokens compares the holds that have tokens with those before them. What two clocks are to decide is added to
@@ -24,6 +37,10 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 			last := fenced[j]
 			switch {
 			case !last.excludes(next):
+			case last.token == next.token && last.clock != next.clock && (last.passed() || next.passed()):
+				if first, heir, sure := passedOn(last, next); sure {
+					between(links, first, heir, most).add(first, heir)
+				}
 			case last.token == next.token && last.clock != next.clock:
 				found = append(found, Finding{"token back", r.name, next.from, 0, fmt.Sprintf("%v and %v have one token, %d", last, next, next.token)})
 			case last.clock != next.clock:
