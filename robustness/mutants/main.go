@@ -66,17 +66,13 @@ func run(ctx context.Context, tree string, hand, list bool, jobs int, choose fun
 		return 0, err
 	}
 	var all []mutant
-	for _, r := range loaded {
-		found, err := r.mutants()
-		if err != nil {
-			return 0, err
-		}
-		all = append(all, found...)
-	}
 	if hand {
-		if all, err = byHand(tree, loaded); err != nil {
-			return 0, err
-		}
+		all, err = byHand(tree, loaded)
+	} else {
+		all, err = everywhere(loaded)
+	}
+	if err != nil {
+		return 0, err
 	}
 	chosen := choose(all)
 	if list {
@@ -99,6 +95,18 @@ func run(ctx context.Context, tree string, hand, list bool, jobs int, choose fun
 		code = 1 // a sample may have survivors
 	}
 	return code, err
+}
+
+// everywhere are the mutants of the operators.
+func everywhere(loaded []*room) (all []mutant, err error) {
+	for _, r := range loaded {
+		found, err := r.mutants()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // hunt tries mutants, some at a time, and prints what becomes of each.

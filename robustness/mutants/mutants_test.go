@@ -99,7 +99,7 @@ func (fewImports) Import(path string) (*types.Package, error) {
 // compiles.
 func TestOperatorsOverGo(t *testing.T) {
 	t.Parallel()
-	r := &room{folder: "p", imports: fewImports{}, texts: map[string]string{"p/p.go": `package p
+	r := &room{folder: "p", name: "p", imports: fewImports{}, texts: map[string]string{"p/p.go": `package p
 
 func f(a, b int, on bool) (int, error) {
 	if a < b && on {

@@ -130,7 +130,6 @@ func (r *room) check(texts map[string]string) (files *token.FileSet, syntax []*a
 		syntax = append(syntax, s)
 	}
 	config := types.Config{Importer: r.imports, Error: func(err error) { wrong = append(wrong, err.(types.Error)) }}
-	checked, _ := config.Check(r.folder, files, syntax, info)
-	r.name = checked.Name()
+	_, _ = config.Check(r.folder, files, syntax, info)
 	return files, syntax, info, wrong
 }
