@@ -50,7 +50,7 @@ func (w *world) act(plan []*visit) {
 func (w *world) visit(p *process, v *visit) {
 	switch v.What {
 	case shutdown, closing, dying:
-		w.replace(v)
+		w.replace(v.Actor, v.What, w.begin())
 	case force:
 		w.forceOpen(p, v)
 	case foreign:
@@ -176,7 +176,8 @@ func (w *world) release(one *call) {
 		beside.Go(func() { w.extend(one) })
 	}
 	if one.Stops {
-		beside.Go(func() { w.replace(&visit{Actor: one.Actor, What: shutdown}) })
+		next := w.begin() // which takes longer than Unlock
+		beside.Go(func() { w.replace(one.Actor, shutdown, next) })
 	}
 	switch one.End {
 	case "detach":

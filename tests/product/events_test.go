@@ -12,12 +12,12 @@ import (
 // What happens beside the holds: processes end, operators act, Java comes.
 
 // replace ends a process, beside its actors, and puts another one in its place.
-func (w *world) replace(v *visit) {
-	old := w.procs[v.Actor%w.Procs].Swap(w.begin())
-	if v.What == dying {
+func (w *world) replace(actor int, event what, next *process) {
+	old := w.procs[actor%w.Procs].Swap(next)
+	if event == dying {
 		old.dead.Store(true)
 	}
-	w.retired.Go(func() { w.end(old, v.What == shutdown) })
+	w.retired.Go(func() { w.end(old, event == shutdown) })
 }
 
 // end ends a process, which takes no longer than what it holds.
