@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +31,9 @@ type laboratory struct {
 type suite struct {
 	folder, binary string
 	flags          []string
-	skip           string        // tests, as a pattern
-	limit          time.Duration // for one run; a mutant that takes longer hangs
+	skip           string         // tests, as a pattern
+	limit          time.Duration  // for one run; a mutant that takes longer hangs
+	sign           *regexp.Regexp // of a failure; nil: that of a test, which ends a run of all tests on a mutant
 }
 
 // prepare writes the texts that go build is to read instead of files, or beside them.
@@ -86,7 +88,8 @@ func (l *laboratory) suite(ctx context.Context, folder string) (*suite, error) {
 	return build()
 }
 
-func (l *laboratory) build(ctx context.Context, folder string) (*suite, error) {
+// compile builds the tests of a folder.
+func (l *laboratory) compile(ctx context.Context, folder string) (*suite, error) {
 	home, err := os.MkdirTemp(l.scratch, "tests")
 	if err != nil {
 		return nil, err
@@ -100,6 +103,14 @@ func (l *laboratory) build(ctx context.Context, folder string) (*suite, error) {
 	s := &suite{folder: command.Dir, binary: binary[0], skip: skipped, limit: 10 * time.Minute}
 	if findsByChance(s.folder) {
 		s.flags = append(s.flags, "-rapid.nofailfile") // what fails here says nothing about the code
+	}
+	return s, nil
+}
+
+func (l *laboratory) build(ctx context.Context, folder string) (*suite, error) {
+	s, err := l.compile(ctx, folder)
+	if err != nil {
+		return nil, err
 	}
 	began := time.Now()
 	_, output, err := s.run(ctx, l.scratch, 0, strings.Join(l.named[folder], "|"))

@@ -17,11 +17,16 @@
 // not for another reason, such as Lua that does not run. The command exits with 1 if an entry survives, and
 // with 2 if the list does not fit the code.
 //
-//	-list      print the mutants instead
-//	-hand      take the list by hand
-//	-only re   take only mutants whose place, change or tests match it
-//	-sample n  take n at random; the seed is printed. Default: all
-//	-seed n    of the sample
-//	-jobs n    try n at a time. Default: 2
-//	-docs      write the last column of the tables in docs/guarantees.md instead
+// With -machines it puts the same list before the programs that search by themselves (machines.go), for so long
+// each, and writes into docs/how-we-know.md how soon each found what. A program that fails on the code as it is
+// ends the run. A program that does not run the code of an entry gets a dash.
+//
+//	-list        print the mutants instead
+//	-hand        take the list by hand
+//	-only re     take only mutants whose place, change or tests match it
+//	-sample n    take n at random; the seed is printed. Default: all
+//	-seed n      of the sample
+//	-jobs n      try n at a time. Default: 2
+//	-machines d  let each machine search for each mutant of the list for so long
+//	-docs        write the last column of the tables in docs/guarantees.md instead
 package main

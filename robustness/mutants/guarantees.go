@@ -14,14 +14,18 @@ const guarantees = "docs/guarantees.md"
 // seenOnce stands in a cell before what no mutant says, and is not rewritten.
 const seenOnce = "by hand: "
 
-func writeGuarantees(tree string) error {
-	file := filepath.Join(tree, guarantees)
+// rewritePage changes the text of a page.
+func rewritePage(tree, page string, change func(text string) string) error {
+	file := filepath.Join(tree, page)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(rewrite(string(text), hand)), 0o644)
+	return os.WriteFile(file, []byte(change(string(text))), 0o644)
 }
+
+// guaranteed is the page with what the list says.
+func guaranteed(text string) string { return rewrite(text, hand) }
 
 // rewrite writes the last cell of each row of a promise: the sentences of the entries by hand whose tests
 // the row names, and behind them what was done by hand.

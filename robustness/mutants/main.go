@@ -18,6 +18,7 @@ func main() {
 	var (
 		list   = flag.Bool("list", false, "print the mutants")
 		hand   = flag.Bool("hand", false, "take the list by hand instead of the operators")
+		budget = flag.Duration("machines", 0, "for how long each machine searches for each mutant by hand")
 		docs   = flag.Bool("docs", false, "write the last column of docs/guarantees.md")
 		only   = flag.String("only", "", "take only mutants whose place, change or tests match this")
 		sample = flag.Int("sample", 0, "take so many at random; 0: all")
@@ -30,9 +31,9 @@ func main() {
 	code, err := 0, error(nil)
 	tree, _ := os.Getwd()
 	if *docs {
-		err = writeGuarantees(tree)
+		err = rewritePage(tree, guarantees, guaranteed)
 	} else {
-		code, err = run(ctx, tree, *hand, *list, *jobs, func(all []mutant) []mutant {
+		code, err = run(ctx, tree, *hand || *budget > 0, *list, *jobs, *budget, func(all []mutant) []mutant {
 			return choose(all, regexp.MustCompile(*only), *sample, *seed)
 		})
 	}
@@ -60,7 +61,7 @@ func choose(all []mutant, only *regexp.Regexp, sample int, seed uint64) (chosen 
 }
 
 // run lists or tries the mutants that are chosen, and returns the exit code.
-func run(ctx context.Context, tree string, hand, list bool, jobs int, choose func([]mutant) []mutant) (code int, err error) {
+func run(ctx context.Context, tree string, hand, list bool, jobs int, budget time.Duration, choose func([]mutant) []mutant) (code int, err error) {
 	loaded, err := load(ctx, tree)
 	if err != nil {
 		return 0, err
@@ -89,6 +90,9 @@ func run(ctx context.Context, tree string, hand, list bool, jobs int, choose fun
 	l, err := prepare(tree, scratch, loaded, chosen)
 	if err != nil {
 		return 0, err
+	}
+	if budget > 0 {
+		return 0, l.search(ctx, chosen, jobs, budget)
 	}
 	survived, err := l.hunt(ctx, chosen, jobs)
 	if hand && survived > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ const hangs = "hang"
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)|^(panic: .*|fatal error: .*)`)
 
 // run runs tests on a mutant, 0 for none, and says why they fail: what failed first, or that they hang. Without
-// a pattern it runs all, and ends with the first that fails.
+// a pattern it runs all, and ends with the first that fails. With a sign it ends with that.
 func (s *suite) run(ctx context.Context, scratch string, id int, pattern string) (why, output string, err error) {
 	files, err := os.MkdirTemp(scratch, "t")
 	if err != nil {
@@ -91,8 +92,8 @@ func (s *suite) run(ctx context.Context, scratch string, id int, pattern string)
 	for lines := bufio.NewReader(printed); ; {
 		line, err := lines.ReadString('\n')
 		output += line
-		if found := failed.FindStringSubmatch(line); found != nil && why == "" {
-			if why = strings.TrimSpace(found[1] + found[2]); id != 0 && pattern == "" {
+		if found := cmp.Or(s.sign, failed).FindStringSubmatch(line); found != nil && why == "" {
+			if why = strings.TrimSpace(found[1] + found[2]); s.sign != nil || id != 0 && pattern == "" {
 				cancel()
 			}
 		}

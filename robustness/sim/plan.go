@@ -9,7 +9,6 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
-	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // Plan is everything that is to happen in a simulation, as far as it does not follow from that.
@@ -28,7 +27,6 @@ type Plan struct {
 	Cohort    time.Duration // for how long a lock may stay with a process, 0: no cohorts
 	Protect   bool
 	Watchdogs int
-	Mutations []mutation.Mutation
 }
 
 // LockSpec is a lock.

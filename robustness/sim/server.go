@@ -14,17 +14,15 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
 
 // redis is one server: the embedded one, called without a network. Its clock may be fast, and may
 // be set.
 type redis struct {
 	*timeline
-	name      string
-	mini      *embedded.Server
-	scripts   map[string]string // those that it knows, by digest
-	mutations []mutation.Mutation
+	name    string
+	mini    *embedded.Server
+	scripts map[string]string // those that it knows, by digest
 
 	began   time.Time
 	drift   float64       // how much faster than others its clock is
@@ -50,12 +48,12 @@ type redis struct {
 	member   *member // of a Cluster; nil for a server by itself
 }
 
-func newRedis(t *timeline, name string, drift float64, mutations []mutation.Mutation) *redis {
+func newRedis(t *timeline, name string, drift float64) *redis {
 	mini, err := embedded.New()
 	if err != nil {
 		panic(err)
 	}
-	s := &redis{timeline: t, name: name, mini: mini, drift: drift, began: time.Now(), mutations: mutations}
+	s := &redis{timeline: t, name: name, mini: mini, drift: drift, began: time.Now()}
 	s.queue = queue{timeline: t}
 	s.mini.ClockTTL(true)
 	s.mini.Seed(1) // of HRANDFIELD
@@ -112,7 +110,7 @@ func (s *redis) command(words []string) driver.Reply {
 	switch words[0] {
 	case "EVAL":
 		digest := protocol.Digest(words[1])
-		s.scripts[digest] = s.mutate(words[1])
+		s.scripts[digest] = words[1]
 		return s.eval(digest, words)
 	case "EVALSHA":
 		return s.eval(words[1], words)
@@ -145,13 +143,6 @@ func (s *redis) eval(digest string, words []string) driver.Reply {
 	s.running = true
 	defer func() { s.running = false }()
 	return s.mini.Do(append([]string{"EVAL", text}, words[2:]...)...)
-}
-
-func (s *redis) mutate(text string) string {
-	for _, m := range s.mutations {
-		text = m.Of(text)
-	}
-	return text
 }
 
 // intercept publishes.

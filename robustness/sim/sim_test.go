@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,7 @@ func planFor(seed uint64) Plan {
 // report shrinks a plan and prints what is left of it.
 func report(t *testing.T, plan Plan) {
 	t.Helper()
+	t.Log("a plan fails, and is shortened now")
 	smaller, r := Shrink(t, plan, 300)
 	text, err := json.Marshal(smaller)
 	if err != nil {
@@ -117,4 +119,11 @@ func readPlan(t *testing.T, file string) (plan Plan) {
 		t.Fatal(file, err)
 	}
 	return plan
+}
+
+func number(name string, otherwise uint64) uint64 {
+	if n, err := strconv.ParseUint(os.Getenv(name), 10, 64); err == nil {
+		return n
+	}
+	return otherwise
 }

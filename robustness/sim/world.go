@@ -74,7 +74,7 @@ func newWorld(plan Plan) *World {
 		random: rand.New(rand.NewPCG(plan.Seed, 1)), processes: make([]*process, len(plan.Actors)+plan.Watchdogs),
 	}
 	for i := range plan.Servers {
-		w.servers = append(w.servers, newRedis(w.timeline, fmt.Sprintf("S%d", i), plan.Drift, plan.Mutations))
+		w.servers = append(w.servers, newRedis(w.timeline, fmt.Sprintf("S%d", i), plan.Drift))
 		s := w.servers[i]
 		s.robbed, s.gossip, s.random = w.excuse, plan.Delay, rand.New(rand.NewPCG(plan.Seed, uint64(2+i)))
 		for range plan.Replicas {

@@ -148,7 +148,15 @@ var numbers = []number{
 	// The command and the Makefile.
 	{"README.md", `Their leases are (2 seconds) long`, "cmd/redlatch/*.go", `settings\.Lease = (2 \* time\.Second)`},
 	{"docs/cli.md", `They have (250ms) to end`, "cmd/redlatch/internal/supervise/*.go", `defaultGrace = (.*)`},
-	{"docs/simulation.md", `not find these within (\d+) seeds`, "robustness/sim/mutation_test.go", `round := range (\d+)`},
+	{"docs/simulation.md", `or Quorum of (three) servers`, "robustness/sim/*.go", `\{Quorum, "q"\}\}, (\d)`},
+	{"docs/simulation.md", `leases of up to (24 hours)`, "robustness/sim/*.go", `between\(r, time\.Hour, (.*)\)`},
+	{"docs/simulation.md", `less than a (quarter) of the command timeout`, "robustness/sim/*.go", `For <= p\.timeout\(\)/(\d)`},
+	{"docs/how-we-know.md", `purpose, at (\d+) random places`, "Makefile", `MUTANTS \?= -sample (\d+)`},
+	{"docs/how-we-know.md", `tries (\d+) of them at random`, "Makefile", `-hand -sample (\d+)`},
+	{"docs/how-we-know.md", `goes (\d) moves less deep`, "robustness/explore/explore_test.go", `depth -= (\d)`},
+	{"docs/how-we-know.md", `soak. locks for (1 hour)`, "Makefile", `REDLATCH_SOAK:-(\w+)`},
+	{"docs/how-we-know.md", `more than (\d)0 % larger`, "robustness/soak/*.go", `early\*1\.(\d)`},
+	{"docs/how-we-know.md", `Actors of up to (three) processes`, "tests/product/world_test.go", `procs +\[(\d)\]`},
 	{"docs/simulation.md", `then wake (\d+) times less often`, "robustness/sim/*.go", `signal\.Slow\(([1-9]\d*)\)`},
 	{"docs/simulation.md", `until ([\d,]+) hours are simulated`, "Makefile", `REDLATCH_HOURS \?= (\d+)`},
 	{"docs/simulation.md", `for (3 minutes) at most`, "Makefile", `REDLATCH_SIM +\?= (\w+)`},
@@ -213,7 +221,7 @@ func plain(text string) string {
 		text = "1 " + unit
 	}
 	number, unit, _ := strings.Cut(text, " ")
-	for word, digits := range map[string]string{"two": "2", "five": "5", "sixth": "6", "eight": "8", "sixteen": "16"} {
+	for word, digits := range map[string]string{"two": "2", "three": "3", "quarter": "4", "five": "5", "sixth": "6", "eight": "8", "sixteen": "16"} {
 		if number == word {
 			number = digits
 		}
@@ -221,7 +229,7 @@ func plain(text string) string {
 	number = strings.NewReplacer(",", "", "_", "").Replace(number)
 	units := map[string]time.Duration{
 		"ms": time.Millisecond, "Millisecond": time.Millisecond, "s": time.Second, "Second": time.Second, "seconds": time.Second,
-		"minutes": time.Minute, "Minute": time.Minute, "hour": time.Hour, "Hour": time.Hour,
+		"minutes": time.Minute, "Minute": time.Minute, "hour": time.Hour, "hours": time.Hour, "Hour": time.Hour,
 	}
 	if value, err := strconv.ParseFloat(number, 64); err == nil && units[unit] > 0 {
 		return time.Duration(value * float64(units[unit])).String()
