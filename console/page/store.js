@@ -39,6 +39,7 @@ export function take(kind, data) {
     case "ready":
       return become(fresh);
     case "change":
+      store.offset = Math.max(store.offset, data.at - Date.now()); // whoever pauses now has seen all until then
       return apply(data.set || [], data.gone || [], extent(data));
     case "trouble":
       store.trouble = data;
