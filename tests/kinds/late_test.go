@@ -21,14 +21,14 @@ import (
 // mail is what was sent and has not arrived.
 type mail struct {
 	mu    sync.Mutex
-	later []func()
+	later []func() []driver.Reply
 }
 
 // lose keeps what was sent.
 func (m *mail) lose(commands []driver.Command, send stage.Sender) []driver.Reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.later = append(m.later, func() { send(slices.Clone(commands)...) })
+	m.later = append(m.later, func() []driver.Reply { return send(slices.Clone(commands)...) })
 	return stage.FailAll(commands, stage.ErrCut)
 }
 
@@ -40,7 +40,11 @@ func (m *mail) arrive(s *scene.Scene) {
 		s.Error("nothing was sent: the test tests nothing")
 	}
 	for _, send := range m.later {
-		send()
+		for _, reply := range send() {
+			if _, answered := errors.AsType[*driver.ServerError](reply.Err); reply.Err != nil && !answered {
+				s.Error("it has not arrived:", reply.Err)
+			}
+		}
 	}
 }
 

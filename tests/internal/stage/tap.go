@@ -73,7 +73,13 @@ func (d *Tap) Pipeline(ctx context.Context, commands ...driver.Command) []driver
 	if f == nil {
 		return d.Driver.Pipeline(ctx, commands...)
 	}
-	return f(commands, func(some ...driver.Command) []driver.Reply { return d.Driver.Pipeline(ctx, some...) })
+	sent := ctx.Err() == nil
+	return f(commands, func(some ...driver.Command) []driver.Reply {
+		if sent && ctx.Err() != nil { // it arrives when its sender does not wait any more
+			return d.Driver.Pipeline(context.WithoutCancel(ctx), some...)
+		}
+		return d.Driver.Pipeline(ctx, some...)
+	})
 }
 
 func (d *Tap) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
