@@ -233,7 +233,7 @@ func TestWhatATicketCannotTellIsRefused(t *testing.T) {
 		s.Home.Free(heir.Hold)
 
 		ticket := passed(s)
-		for _, wrong := range []string{"", "rlt1.", ticket[:len(ticket)-3], ticket[1:], ticket + "A", ticket[:20] + "x" + ticket[21:], "rlt1.AAAAAA"} {
+		for _, wrong := range []string{"", "rlt1.", ticket[:len(ticket)-3], ticket[1:], ticket + "A", ticket[:20] + string(ticket[20]^1) + ticket[21:], "rlt1.AAAAAA"} {
 			refusedBy(s, "Attach", check.ErrOf(attach(s, s.Home, wrong)), "ticket", ticket[10:18])
 			refusedBy(s, "ExtendTicket", s.Home.Clients[0].ExtendTicket(s.Context(), wrong, 0), "ticket", ticket[10:18])
 		}
