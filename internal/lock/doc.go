@@ -124,7 +124,8 @@
 //	the reply comes too late the same: it is no hold
 //	another attaches         ErrLost. A late copy of the other request finds neither field
 //	the lock is gone         ErrLost
-//	a late request arrives   a renewal or a re-entry of the former owner finds no field, or makes a TTL longer
+//	a late request arrives   a renewal or a re-entry of the former owner finds no field. Before the move it makes a TTL
+//	                         longer, or a count higher, which does not go along
 //	another owner of this    ErrNotAcquired, and nothing is sent. Redis is asked whether that one is still there
 //	 process holds the lock
 //	the manager closes       an attachment under way counts, and its hold is released

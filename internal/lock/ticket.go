@@ -44,7 +44,7 @@ func (g *Grant) bound(h *Hold) error {
 		why = "the hold is of a member of a Multi or a Quorum"
 	case len(g.holds) > 1:
 		why = "its owner has other holds of the lock"
-	case g.ends.Load() > g.confirmed.Load() || g.untold && g.ref.key.lock.rw:
+	case g.ends.Load() > g.confirmed.Load():
 		why = "Redis may count other holds of its owner, whose end it has not confirmed"
 	case time.Now().Before(g.minHoldEnd):
 		why = "the time of WithMinHold is not over, and only this process knows of it"

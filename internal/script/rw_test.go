@@ -95,6 +95,7 @@ var rwTable = []rwRow{
 	{"move reading that is gone", "read C=1 old / C1old", rwMove(true), "0", "read C=1 old / C1old", "", ""},
 	{"move dead reading beside a writer", "write A=1 C:write=1 old", rwMove(true), "0", "write A=1 C:write=1 old", "", ""},
 	{"move writing", "write A:write=1 old", rwMove(false), "1", "write B:write=1 lease", "", ""},
+	{"move writing with a late read inside", "write A:write=1 A=1 old / A1old", rwMove(false), "1", "write B:write=1 lease / A1old", "", ""},
 	{"move writing that is gone", "read A=1 old / A1old", rwMove(false), "0", "read A=1 old / A1old", "", ""},
 
 	{"force readers", "read A=1 B=2 old / A1old B1old B2old", rwForce(""), "1", "", "0", "0"},

@@ -62,7 +62,7 @@ var mutations = []struct {
 	{"a permit stays in use when it is put back", "a permit, two clients", mutation.In("permit_release", "redis.call('ZREM', set, unpack(ids))", "")},
 	{"a permit is put back and nobody is told", "a permit, two clients", mutation.In("permit_release", "announce_count(ARGV[2], ARGV[3], give(counter, set, {id}, score))", "give(counter, set, {id}, score)")},
 	{"a permit that has expired is put back in time", "a permit, two clients", mutation.In("permit_release", "tonumber(score) > now() and told or -1", "told")},
-	{"who made a ticket stays in the lock", "mutex, two clients, tickets", mutation.In("move", "redis.call('HDEL', lock, from)", "")},
+	{"who made a ticket stays in the lock", "mutex, two clients, tickets", mutation.In("move", "redis.call('HDEL', lock, from, (string.gsub(from, ':write$', '')))", "")},
 	{"whoever comes late has the hold of a ticket", "mutex, two clients, tickets", mutation.In("move", "redis.call('HEXISTS', lock, from) == 0", "false")},
 	{"a move asks for no lease", "fair mutex, two clients, tickets", mutation.In("move", "confirm(lock, lease)\nif", "if")},
 	{"the timeout key of a reader does not move", "read-write, two clients, tickets", mutation.In("move", "if KEYS[3] then", "if false then")},

@@ -256,3 +256,20 @@ func TestAClientAttachesNothingBesideWhatItHolds(t *testing.T) {
 		s.Home.Free(h.Hold)
 	})
 }
+
+// Goal: what a re-entry without an answer left in Redis bars nobody once the hold is handed over.
+func TestAReentryWithoutAnAnswerDoesNotGoWithTheTicket(t *testing.T) {
+	scene.EachThat(t, func(k scene.Kind) bool { return passable(k) && k.CanReenter() }, redlatch.Config{}, func(s *scene.Scene) {
+		ctx := s.Home.Owner()
+		h := check.Must(s.Home.Lock.Lock(ctx))
+		s.Spoil(func() func([]string) stage.Fate { return func([]string) stage.Fate { return stage.AnswerLost } })
+		limited, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		check.Is(s.T, "the re-entry", check.ErrOf(s.Home.Inside.Lock(limited)), context.DeadlineExceeded)
+		s.Net(nil)
+		heir := check.Must(attach(s, s.Other(redlatch.Config{}), check.Must(h.Ticket())))
+		time.Sleep(31 * time.Second) // a second timeout key is over
+		s.Holds("with the heir", heir)
+		s.Home.Free(heir.Hold)
+	})
+}
