@@ -30,7 +30,10 @@ if over or here == 0 and redis.call('HEXISTS', lock, from) == 0 then
 end
 confirm(lock, lease)
 if KEYS[3] then
-  keep_hold(KEYS[3], ms(math.max(redis.call('PTTL', KEYS[2]), tonumber(lease))))
+  local refused = keep_hold(KEYS[3], ms(math.max(redis.call('PTTL', KEYS[2]), tonumber(lease))))
+  if refused then
+    return refused
+  end
   redis.call('UNLINK', KEYS[2])
 end
 if here == 0 then

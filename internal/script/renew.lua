@@ -33,7 +33,7 @@ for i = 1, #ARGV / 5 do
     end
     local reads = holds > 0 and redis.call('HGET', lock, field) or 0
     for hold = key + 1, key + math.min(holds, tonumber(reads) or 0) do
-      refused = refused or not keep_hold(KEYS[hold], lease)
+      refused = refused or keep_hold(KEYS[hold], lease)
     end
     -- A renewal from before a re-entry to read names no timeout key. It may be late or
     -- repeated. By now the reader lives by those keys alone.

@@ -82,6 +82,12 @@ local granted, refused = issue(KEYS[reads + 2], ARGV[7], ARGV[8])
 if refused then
   return refused
 end
+for hold = 2, reads + 1 do -- without that key a reader counts as dead
+  refused = keep_hold(KEYS[hold], lease)
+  if refused then
+    return refused
+  end
+end
 local before = redis.call('PTTL', lock) -- first: a lock that this is refused for would never end
 if writes > 0 then
   redis.call('HSET', lock, 'mode', 'write', writer, writes)
@@ -99,8 +105,8 @@ else
 end
 if mode == 'write' and writes == 0 then
   lease = ms(redis.call('PTTL', lock)) -- what was confirmed to the writer
-end
-for hold = 2, reads + 1 do
-  keep_hold(KEYS[hold], lease)
+  for hold = 2, reads + 1 do
+    keep_hold(KEYS[hold], lease)
+  end
 end
 return granted

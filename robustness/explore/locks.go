@@ -139,6 +139,7 @@ func kept(was, is *lock, r *request) string {
 		}
 		switch {
 		case g == nil && strings.HasPrefix(f.name, r.owner()): // the end of a write hold, that Redis was not told
+		case g == nil && r.op == opMove && r.words[0] == f.name+":write": // a read hold that its owner had given up before
 		case g == nil:
 			return fmt.Sprintf("%s is thrown out", f.name)
 		case g.left < f.left || is.ttl < was.ttl:

@@ -292,3 +292,20 @@ func TestTheUsersOfTheDocumentationAreEnoughBehindSentinel(t *testing.T) {
 	_ = check.Must(c.Mutex("orders:1").Lock(t.Context())).Unlock(t.Context())
 	keepThroughAPause(t, asUser(base, "orders"), asUser(base, "watchdog"))
 }
+
+// Goal: who may not write what keeps a reader alive is told so, and gets nothing that a writer would not see.
+func TestAReaderThatMayNotBeProtectedIsRefused(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	server.CLI(t, "ACL", "SETUSER", "reader", "on", ">password", "~*", "&*", "+@all", "-set")
+	c, all := fixture.Open(t, asUser(server.URL(), "reader"), redlatch.Config{}), fixture.Open(t, server.URL(), redlatch.Config{})
+	if h, err := c.RWMutex("prices").RLock(t.Context(), redlatch.WithWait(time.Second)); err == nil {
+		t.Error("a hold that Redis does not protect:", h)
+	}
+	h := check.Must(all.RWMutex("prices").RLock(t.Context()))
+	ticket := check.Must(h.Ticket())
+	if h, err := c.Attach(t.Context(), ticket); err == nil {
+		t.Error("a hold that Redis does not protect:", h)
+	}
+	_ = check.Must(all.Attach(t.Context(), ticket)).Unlock(t.Context())
+}
