@@ -22,7 +22,10 @@ func run(ctx context.Context, args []string) int {
 	root := newRoot(&out)
 	root.SetArgs(args)
 	asFlock(root, args)
-	err := root.ExecuteContext(ctx)
+	err := noTicket(args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if out.err != nil {
 		err = exit(exitFailure, "%w", out.err)
 	}

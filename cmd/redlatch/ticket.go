@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,21 +90,36 @@ func (f *ticketFlag) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.given, "ticket", "", "`FILE` that has the ticket of acquire; - is stdin (default the ticket in $"+ticketVariable+")")
 }
 
+// noTicket refuses a command line that has a ticket, in front of the words of a command.
+func noTicket(args []string) error {
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if at := strings.Index(arg, protocol.TicketPrefix); at >= 0 {
+			if _, err := protocol.ParseTicket(strings.TrimSpace(arg[at:])); err == nil {
+				return exit(exitUsage, "a ticket belongs into a file (--ticket FILE) or into %s; everybody on the machine can read it on the command line", ticketVariable)
+			}
+		}
+	}
+	return nil
+}
+
 // read reads the ticket. No message contains it.
 func (f *ticketFlag) read() (text string, t protocol.Ticket, err error) {
 	switch text = f.given; {
 	case text == "":
 		return "", t, exit(exitUsage, "no ticket: --ticket names its file, or %s has it", ticketVariable)
-	case strings.HasPrefix(text, protocol.TicketPrefix):
-		if slices.ContainsFunc(os.Args, func(arg string) bool { return strings.Contains(arg, text) }) {
-			return "", t, exit(exitUsage, "--ticket: it names the file of a ticket; everybody on the machine can read a ticket on the command line")
-		}
+	case strings.HasPrefix(text, protocol.TicketPrefix): // of the variable
 	default:
 		var read []byte
 		if text == "-" {
 			read, err = io.ReadAll(io.LimitReader(os.Stdin, 1<<16))
-		} else if read, err = os.ReadFile(text); errors.Is(err, fs.ErrNotExist) {
-			err = fs.ErrNotExist // the name may be a part of a ticket
+		} else {
+			read, err = os.ReadFile(text)
+		}
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err // the name may be a part of a ticket
 		}
 		if err != nil {
 			return "", t, exit(exitUsage, "--ticket: %w", err)
