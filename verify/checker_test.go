@@ -194,3 +194,39 @@ func TestAHoldWithoutAnEndAccusesNobody(t *testing.T) {
 	s.hold("a", "o3", 0, 9_000, 9_500, "mutex")
 	s.found(t, "overlap 500ms")
 }
+
+// A token that several holds have is one place in the order of tokens, whatever the clocks of these holds say.
+func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]struct {
+		tell func(s *story)
+		want []string
+	}{
+		"re-entries end before the first hold": {func(s *story) {
+			s.hold("a", "o1", 1, 0, 100, "mutex")
+			s.hold("a", "o1", 1, 10, 20, "mutex")
+			s.hold("a", "o2", 2, 50, 120, "mutex")
+		}, []string{"overlap 50ms"}},
+		"a ticket came from a clock that is ahead": {func(s *story) {
+			s.ahead = map[string]time.Duration{"b": time.Hour}
+			s.holdUntil("detached", "b", "o1", 1, 0, 10, "mutex")
+			s.hold("a", "o2", 1, 20, 100, "mutex")
+			s.hold("a", "o3", 2, 50, 120, "mutex")
+		}, []string{"overlap 50ms"}},
+		"two on one machine, and no ticket": {func(s *story) {
+			s.hold("a", "o1", 1, 0, 10, "mutex")
+			s.hold("a", "o2", 1, 20, 30, "mutex")
+		}, []string{"token back 0s"}},
+		"the end of the first hold is not in the record yet": {func(s *story) {
+			s.Add(verify.Line{At: noon, Clock: "a", Event: "acquired", Lock: "stock", Kind: "mutex", Owner: "o1", Token: 1, Since: noon})
+			s.hold("b", "o2", 1, 20, 30, "mutex")
+		}, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var s story
+			test.tell(&s)
+			s.found(t, test.want...)
+		})
+	}
+}

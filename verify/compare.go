@@ -14,8 +14,8 @@ func (h *hold) excludes(other *hold) bool {
 	return h.owner != other.owner && !(h.shared && other.shared)
 }
 
-// passed says that somebody else may have the hold by now, with its token: by a ticket.
-func (h *hold) passed() bool { return h.how == string(redlatch.EventDetached) }
+// passed says that somebody else may have the hold by now, with its token: by a ticket. Its end may be missing.
+func (h *hold) passed() bool { return h.how == "" || h.how == string(redlatch.EventDetached) }
 
 // passedOn is the order of two holds with one token. If both went on, it is not known.
 func passedOn(a, b *hold) (first, heir *hold, sure bool) {
@@ -35,22 +35,23 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 	for i, next := range fenced {
 		for j := i - 1; j >= 0; j-- {
 			last := fenced[j]
-			switch {
+			early := next.from.Before(last.to.Add(-slack))
+			switch one, apart := last.token == next.token, last.clock != next.clock; {
 			case !last.excludes(next):
-			case last.token == next.token && last.clock != next.clock && (last.passed() || next.passed()):
+			case one && apart && (last.passed() || next.passed()):
 				if first, heir, sure := passedOn(last, next); sure {
 					between(links, first, heir, most).add(first, heir)
 				}
-			case last.token == next.token && last.clock != next.clock:
+			case one && (apart || !early && !last.passed()):
 				found = append(found, Finding{"token back", r.name, next.from, 0, fmt.Sprintf("%v and %v have one token, %d", last, next, next.token)})
-			case last.clock != next.clock:
+			case apart:
 				between(links, last, next, most).add(last, next)
-			case next.from.Before(last.to.Add(-slack)) && last.from.Before(next.to):
+			case early && last.from.Before(next.to):
 				found = append(found, overlap(last, next, last.to.Sub(next.from)))
-			case next.from.Before(last.to.Add(-slack)):
+			case early:
 				found = append(found, Finding{"token back", r.name, last.from, 0, fmt.Sprintf("%v has token %d, and came after %v with token %d", last, last.token, next, next.token)})
 			}
-			if !last.shared { // whatever came before it ended before it
+			if !last.shared && (j == 0 || fenced[j-1].token < last.token) { // whatever came before it ended before it
 				break
 			}
 		}
@@ -65,10 +66,6 @@ func (r *lockRecord) byTimes(links map[[2]string]*link, most time.Duration) (fou
 	reach := most // by how much two times may be wrong
 	for _, l := range links {
 		reach = max(reach, l.reach())
-	}
-	longest := time.Duration(0)
-	for _, h := range all {
-		longest = max(longest, h.to.Sub(h.from))
 	}
 	for i, a := range all {
 		for _, b := range all[i+1:] {
