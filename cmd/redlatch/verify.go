@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (v *verification) read(file string, stdin io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	return eachEvent(f, func(l verify.Line) error {
+	return eachEvent(file, f, func(l verify.Line) error {
 		v.Add(l)
 		return nil
 	})
@@ -98,7 +99,7 @@ func (v *verification) read(file string, stdin io.Reader) error {
 func (v *verification) follow(stdin io.Reader) error {
 	lines, done := make(chan verify.Line), make(chan error, 1)
 	go func() {
-		done <- eachEvent(stdin, func(l verify.Line) error {
+		done <- eachEvent("-", stdin, func(l verify.Line) error {
 			lines <- l
 			return nil
 		})
@@ -125,22 +126,42 @@ func (v *verification) follow(stdin io.Reader) error {
 	}
 }
 
-// eachEvent reads lines until one is no event.
-func eachEvent(in io.Reader, do func(verify.Line) error) error {
-	lines := bufio.NewScanner(in)
+// eachEvent reads lines until one is no event. It leaves out what a process has not written to its end.
+func eachEvent(file string, in io.Reader, do func(verify.Line) error) error {
+	lines, n, open := bufio.NewScanner(in), 0, false
 	lines.Buffer(nil, 1<<20)
-	n := 0
+	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
+		length, line, err := bufio.ScanLines(data, atEnd)
+		open = !bytes.HasSuffix(data[:length], []byte("\n"))
+		return length, line, err
+	})
 	for lines.Scan() {
 		n++
-		var l verify.Line
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil || l.Event == "" {
-			return fmt.Errorf("line %d is no event of a recorder", n)
+		line, start := lines.Bytes(), []byte(`{"at":"`)
+		l, ok := readEvent(line)
+		if !ok {
+			// After a crash the next process writes behind what was cut off.
+			l, ok = readEvent(line[max(0, bytes.LastIndex(line, start)):])
+			cut := open && (bytes.HasPrefix(line, start) || bytes.HasPrefix(start, line))
+			mixed := file == "-" && n > 1 // tail may have printed half a line, and another file before the rest
+			if !ok && !cut && !mixed {
+				return fmt.Errorf("line %d is no event of a recorder", n)
+			}
+			tell(fmt.Errorf("%s: an event in line %d is cut off, and left out", file, n))
+		}
+		if !ok {
+			continue
 		}
 		if err := do(l); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
+}
+
+func readEvent(line []byte) (l verify.Line, ok bool) {
+	err := json.Unmarshal(line, &l)
+	return l, err == nil && l.Event != ""
 }
 
 // print prints the findings that are new.
