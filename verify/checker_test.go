@@ -195,6 +195,27 @@ func TestAHoldWithoutAnEndAccusesNobody(t *testing.T) {
 	s.found(t, "overlap 500ms")
 }
 
+// Goal: clocks hours apart, which drift until they agree, hide no overlap, and cost no comparison of each hold with
+// all others of these hours.
+func TestHoldsAreComparedInTheTimeOfOneClock(t *testing.T) {
+	t.Parallel()
+	const day = 24 * 3600 * 1000
+	s := story{ahead: map[string]time.Duration{"b": 3 * time.Hour}}
+	token := s.handOvers(20, 0)
+	for i := range 5000 {
+		s.hold([]string{"a", "b"}[i%2], []string{"o1", "o2"}[i%2], 0, 2000+20*i, 2010+20*i, "write")
+	}
+	s.hold("a", "o3", 0, 2000+20*5000, 2100+20*5000, "write")
+	s.hold("b", "o4", 0, 2000+20*5000, 2500+20*5000, "write")
+	s.ahead["b"] = 0
+	s.hold("b", "o2", token, 300*day, 300*day+50, "write")
+	s.hold("a", "o1", token+1, 300*day+60, 300*day+90, "write")
+	s.hold("b", "o2", token+2, 300*day+100, 300*day+150, "write")
+	if got := s.Check().Findings; len(got) != 1 || got[0].Kind != "overlap" || got[0].By < 30*time.Millisecond {
+		t.Errorf("one overlap of 100 ms: found %v", got)
+	}
+}
+
 // A token that several holds have is one place in the order of tokens, whatever the clocks of these holds say.
 func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -61,24 +62,71 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 
 // byTimes compares those pairs of which one has no token.
 func (r *lockRecord) byTimes(links map[[2]string]*link, most time.Duration) (found []Finding, undecided int) {
-	all := slices.Clone(r.holds)
-	slices.SortStableFunc(all, func(a, b *hold) int { return a.from.Compare(b.from) })
-	reach := most // by how much two times may be wrong
-	for _, l := range links {
-		reach = max(reach, l.reach())
+	if !slices.ContainsFunc(r.holds, func(h *hold) bool { return h.token <= 0 }) {
+		return nil, 0
 	}
+	of := make(map[string][]*hold)
+	for _, h := range r.holds {
+		of[h.clock] = append(of[h.clock], h)
+	}
+	clocks := slices.Sorted(maps.Keys(of))
+	for i, one := range clocks {
+		for _, other := range clocks[i:] {
+			all, reach := inOneTime(of[one], of[other], links[pair(one, other)], most)
+			more, open := compare(all, reach, one == other)
+			found, undecided = append(found, more...), undecided+open
+		}
+	}
+	return found, undecided
+}
+
+// placed is a hold in the time of the second of two clocks, which is low to high after that of the first.
+type placed struct {
+	*hold
+	low, high time.Duration
+	from, to  time.Time // in the middle
+}
+
+// inOneTime places the holds of two clocks in the order of their beginnings, each wrong by reach at most.
+func inOneTime(first, second []*hold, l *link, most time.Duration) (all []placed, reach time.Duration) {
+	for _, h := range second {
+		all = append(all, placed{h, 0, 0, h.from, h.to})
+	}
+	for _, h := range first {
+		low, high := -cmp.Or(most, unbounded), cmp.Or(most, unbounded)
+		if h.clock == second[0].clock {
+			break
+		} else if l != nil {
+			low, high = l.span(h.from)
+		}
+		shift := time.Duration(0)
+		if high-low < unbounded {
+			shift, reach = (low+high)/2, max(reach, (high-low)/2+1)
+		}
+		all = append(all, placed{h, low, high, h.from.Add(shift), h.to.Add(shift)})
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return a.from.Compare(b.from) })
+	return all, reach
+}
+
+// compare compares the holds of two clocks, or of one.
+func compare(all []placed, reach time.Duration, same bool) (found []Finding, undecided int) {
 	for i, a := range all {
 		for _, b := range all[i+1:] {
 			if b.from.Sub(a.to) > reach {
 				break
 			}
-			if !a.excludes(b) || a.token > 0 && b.token > 0 {
+			if (a.clock == b.clock) != same || !a.excludes(b.hold) || a.token > 0 && b.token > 0 {
 				continue
 			}
-			least, sure := overlapOf(links, a, b, most)
+			first, second := a, b
+			if b.clock < a.clock {
+				first, second = b, a
+			}
+			least, sure := overlapOf(first.hold, second.hold, first.low, first.high)
 			switch {
 			case least > slack:
-				found = append(found, overlap(a, b, least))
+				found = append(found, overlap(a.hold, b.hold, least))
 			case !sure:
 				undecided++
 			}
@@ -87,23 +135,9 @@ func (r *lockRecord) byTimes(links map[[2]string]*link, most time.Duration) (fou
 	return found, undecided
 }
 
-// overlapOf is for how long two holds overlap at least, and whether it is sure that they do or do not.
-func overlapOf(links map[[2]string]*link, a, b *hold, most time.Duration) (least time.Duration, sure bool) {
-	var low, high time.Duration // what is added to times of a for those of b
-	if a.clock != b.clock {
-		l, turned := links[pair(a.clock, b.clock)], a.clock > b.clock
-		switch {
-		case l == nil && most == 0:
-			return 0, false
-		case l == nil:
-			low, high = -most, most
-		case turned:
-			low, high = l.span(b.from)
-			low, high = -high, -low
-		default:
-			low, high = l.span(a.from)
-		}
-	}
+// overlapOf is for how long two holds overlap at least, and whether it is sure that they do or do not. The clock of b is
+// low to high ahead of that of a.
+func overlapOf(a, b *hold, low, high time.Duration) (least time.Duration, sure bool) {
 	// At a difference x, a was relied on from a.from+x to a.to+x by b's clock.
 	at := func(x time.Duration) time.Duration {
 		from, to := later(a.from.Add(x), b.from), a.to.Add(x)

@@ -8,9 +8,10 @@ import (
 
 // link is what tokens say about two clocks: by how much the one that is first by name is behind the other.
 type link struct {
-	clocks [2]string
-	most   time.Duration // Checker.Clocks
-	sides  [2]side       // of the difference: it is at most so much; it is at least minus so much
+	clocks  [2]string
+	most    time.Duration                       // Checker.Clocks
+	sides   [2]side                             // of the difference: it is at most so much; it is at least minus so much
+	settled [2]func(at time.Time) time.Duration // what the sides come to, from the first use of span
 }
 
 // side are bounds of a difference from one side.
@@ -135,7 +136,10 @@ func (s side) tightest() func(at time.Time) time.Duration {
 
 // span is how far behind the first clock is at some moment, at least and at most.
 func (l *link) span(at time.Time) (low, high time.Duration) {
-	return -min(l.sides[1].tightest()(at), l.limit()), min(l.sides[0].tightest()(at), l.limit())
+	if l.settled[0] == nil {
+		l.settled = [2]func(time.Time) time.Duration{l.sides[0].tightest(), l.sides[1].tightest()}
+	}
+	return -min(l.settled[1](at), l.limit()), min(l.settled[0](at), l.limit())
 }
 
 // bounds are what is known at the end of the record.
@@ -148,13 +152,4 @@ func (l *link) bounds() Bounds {
 	}
 	low, high := l.span(end)
 	return Bounds{l.clocks[0], l.clocks[1], low, high}
-}
-
-// reach is by how much times of the two clocks may differ at most, zero if that is not known.
-func (l *link) reach() time.Duration {
-	b := l.bounds()
-	if b.Least <= -unbounded || b.Most >= unbounded {
-		return 0
-	}
-	return max(b.Least.Abs(), b.Most.Abs())
 }
