@@ -202,7 +202,7 @@ func (v *verification) conclude() error {
 	}
 	var err error
 	if v.asJSON {
-		err = printJSON(v.out, verifyReport{"summary", len(v.said), report.Holds, report.Locks, report.Undecided, report.Clocks})
+		err = printJSON(v.out, verifyReport{"summary", len(v.said), report.Holds, report.Locks, report.Undecided, append([]verify.Bounds{}, report.Clocks...)})
 	} else {
 		_, err = io.WriteString(v.out, v.summary(report))
 	}
