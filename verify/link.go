@@ -89,7 +89,7 @@ func (l *link) worst(suspects [2][]int) (side, n int) {
 	for i := range suspects {
 		for _, k := range suspects[i][:min(len(suspects[i]), mostSuspects)] {
 			b, against := l.sides[i][k], 0
-			for _, m := range suspects[1-i] {
+			for _, m := range suspects[1-i][:min(len(suspects[1-i]), mostSuspects)] {
 				if o := l.sides[1-i][m]; b.by+o.by+drift(b.at.Sub(o.at)) < -slack {
 					against++
 				}

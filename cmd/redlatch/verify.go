@@ -21,7 +21,7 @@ type verification struct {
 	verify.Checker
 	asJSON bool
 	out    io.Writer
-	said   map[verify.Finding]bool
+	said   map[string]bool // by what a finding is about: its text grows with the hold
 }
 
 func newVerify() *cobra.Command {
@@ -63,7 +63,7 @@ Exit code:
 		if v.Clocks < 0 {
 			return exit(exitUsage, "--clocks %v: it is negative", v.Clocks)
 		}
-		v.out, v.said = cmd.OutOrStdout(), make(map[verify.Finding]bool)
+		v.out, v.said = cmd.OutOrStdout(), make(map[string]bool)
 		for _, file := range files {
 			if err := v.read(file, cmd.InOrStdin()); err != nil {
 				return exit(exitFailure, "%s: %w", file, err)
@@ -167,10 +167,11 @@ func readEvent(line []byte) (l verify.Line, ok bool) {
 // print prints the findings that are new.
 func (v *verification) print(report verify.Report) error {
 	for _, f := range report.Findings {
-		if v.said[f] {
+		about := fmt.Sprint(f.Kind, f.Lock, f.At.UnixNano())
+		if v.said[about] {
 			continue
 		}
-		v.said[f] = true
+		v.said[about] = true
 		if v.asJSON {
 			if err := printJSON(v.out, f); err != nil {
 				return err

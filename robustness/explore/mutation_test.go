@@ -28,7 +28,7 @@ var mutations = []struct {
 	{"the counter of tokens gets a TTL", "fenced mutex, two clients", mutation.In("acquire", "redis.call('PERSIST', counter)", "redis.call('PEXPIRE', counter, 2000)")},
 	{"the mode stays on a downgrade", "read-write, two clients", mutation.In("rw_release", "  redis.call('HSET', lock, 'mode', 'read')\n", "")},
 	{"a downgrade tells nobody", "read-write, two clients", mutation.In("rw_release", "  return announce(ARGV[7], ARGV[9])\n", "  return 0\n")},
-	{"a reader without a timeout key", "read-write, two clients", mutation.In("rw_acquire", "  keep_hold(KEYS[hold], lease)\n", "")},
+	{"a reader without a timeout key", "read-write, two clients", mutation.In("rw_acquire", "  refused = keep_hold(KEYS[hold], lease)\n", "")},
 	{"a reader may write", "read-write, two clients", mutation.In("rw_acquire", "if holder then", "if holder == '' then")},
 	{"a writer ends with its first hold", "read-write, two clients", mutation.In("rw_release", "local remain = writes + reads > 0 or find_living(prefix, owner, writer)", "local remain = find_living(prefix, owner, writer)")},
 	{"who reads ends the lock of others", "read-write, two clients", mutation.In("rw_release", "or find_living(prefix, owner, writer)", "")},
