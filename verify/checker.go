@@ -22,9 +22,10 @@ type Checker struct {
 
 // lockRecord is what is recorded of a lock.
 type lockRecord struct {
-	name  string
-	holds []*hold
-	open  map[string][]*hold // by owner
+	name     string
+	holds    []*hold
+	open     map[string][]*hold // by owner
+	detached map[place]bool
 }
 
 // hold is one hold, as its holder saw it.
@@ -57,7 +58,7 @@ func (c *Checker) Add(l Line) {
 	key := l.Space + "\x00" + l.Lock
 	r := c.locks[key]
 	if r == nil {
-		r = &lockRecord{name: l.Lock, open: make(map[string][]*hold)}
+		r = &lockRecord{name: l.Lock, open: make(map[string][]*hold), detached: make(map[place]bool)}
 		c.locks[key], c.named = r, append(c.named, r)
 	}
 	switch redlatch.EventKind(l.Event) {
@@ -75,7 +76,11 @@ func (c *Checker) Add(l Line) {
 		c.judge(l)
 		i := slices.IndexFunc(r.open[l.Owner], func(h *hold) bool { return h.from.Equal(l.Since) })
 		if i >= 0 {
-			r.open[l.Owner][i].end(l)
+			h := r.open[l.Owner][i]
+			h.end(l)
+			if l.Event == string(redlatch.EventDetached) {
+				r.detached[h.place()] = true
+			}
 			r.open[l.Owner] = slices.Delete(r.open[l.Owner], i, i+1)
 		}
 	case redlatch.EventLost, redlatch.EventClosed:
@@ -89,6 +94,14 @@ func (c *Checker) Add(l Line) {
 		delete(r.open, l.Owner)
 	}
 }
+
+// place is what an owner and its holds have in the order of tokens. It may have detached one of them, for a ticket.
+type place struct {
+	owner string
+	token int64
+}
+
+func (h *hold) place() place { return place{h.owner, h.token} }
 
 // end takes note of the end of a hold.
 func (h *hold) end(l Line) {

@@ -234,6 +234,11 @@ func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 			s.hold("a", "o2", 1, 20, 100, "mutex")
 			s.hold("a", "o3", 2, 50, 120, "mutex")
 		}, []string{"overlap 50ms"}},
+		"a ticket after a re-entry that was released": {func(s *story) {
+			s.holdUntil("detached", "a", "o1", 1, 0, 100, "mutex")
+			s.hold("a", "o1", 1, 10, 20, "mutex")
+			s.hold("a", "o2", 1, 110, 120, "mutex")
+		}, nil},
 		"two on one machine, and no ticket": {func(s *story) {
 			s.hold("a", "o1", 1, 0, 10, "mutex")
 			s.hold("a", "o2", 1, 20, 30, "mutex")

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/redlatch/redlatch"
 )
 
 // excludes says that two holds must not be relied on at one moment.
@@ -15,15 +13,16 @@ func (h *hold) excludes(other *hold) bool {
 	return h.owner != other.owner && !(h.shared && other.shared)
 }
 
-// passed says that somebody else may have the hold by now, with its token: by a ticket. Its end may be missing.
-func (h *hold) passed() bool { return h.how == "" || h.how == string(redlatch.EventDetached) }
+// passed says that somebody else may have the lock of a hold by now, with its token: its owner has made a ticket. The end
+// of the hold may be missing.
+func (r *lockRecord) passed(h *hold) bool { return h.how == "" || r.detached[h.place()] }
 
 // passedOn is the order of two holds with one token. If both went on, it is not known.
-func passedOn(a, b *hold) (first, heir *hold, sure bool) {
-	if !a.passed() {
+func (r *lockRecord) passedOn(a, b *hold) (first, heir *hold, sure bool) {
+	if !r.passed(a) {
 		a, b = b, a
 	}
-	return a, b, !b.passed()
+	return a, b, !r.passed(b)
 }
 
 // byTokens compares the holds that have tokens with those before them. What two clocks are to decide is added to
@@ -39,11 +38,11 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 			early := next.from.Before(last.to.Add(-slack))
 			switch one, apart := last.token == next.token, last.clock != next.clock; {
 			case !last.excludes(next):
-			case one && apart && (last.passed() || next.passed()):
-				if first, heir, sure := passedOn(last, next); sure {
+			case one && apart && (r.passed(last) || r.passed(next)):
+				if first, heir, sure := r.passedOn(last, next); sure {
 					between(links, first, heir, most).add(first, heir)
 				}
-			case one && (apart || !early && !last.passed()):
+			case one && (apart || !early && !r.passed(last)):
 				found = append(found, Finding{"token back", r.name, next.from, 0, fmt.Sprintf("%v and %v have one token, %d", last, next, next.token)})
 			case apart:
 				between(links, last, next, most).add(last, next)
