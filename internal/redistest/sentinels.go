@@ -107,6 +107,16 @@ func (s *Sentinels) AwaitFailover(t testing.TB, old *Member) (primary *Member) {
 	return primary
 }
 
+// Settle keeps the sentinels from replacing the primary that they have, however busy the machine is.
+func (s *Sentinels) Settle(t testing.TB) {
+	t.Helper()
+	for _, sentinel := range s.Sentinels {
+		if err := sentinel.order("SENTINEL", "SET", s.Name, "down-after-milliseconds", "600000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // agreed is the primary of all sentinels that run, nil if they disagree.
 func (s *Sentinels) agreed() *Member {
 	var primary *Member

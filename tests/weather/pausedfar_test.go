@@ -24,7 +24,7 @@ func TestLongAProtectedProcessKeepsItsHoldsInACluster(t *testing.T) {
 }
 
 // Goal: pulse and session follow the primary: after a failover, a process is as protected as
-// it was before. Not parallel: sentinels that are starved fail over once more.
+// it was before.
 func TestLongAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 	sentinels := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(sentinels.Addrs(), ",") + "/" + sentinels.Name
@@ -33,6 +33,7 @@ func TestLongAProtectedProcessKeepsItsHoldsAfterAFailover(t *testing.T) {
 		former := sentinels.Primary(t)
 		former.Kill()
 		sentinels.AwaitFailover(t, former)
+		sentinels.Settle(t)
 		ask := func(words ...string) driver.Reply { return d.Do(t.Context(), driver.Command{Words: words}) }
 		redistest.Eventually(t, 8*time.Second, func() bool {
 			pulse := ask("HGET", protocol.SessionKey(client), protocol.SessionPulse).Str
