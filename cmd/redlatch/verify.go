@@ -89,20 +89,14 @@ func (v *verification) read(file string, stdin io.Reader) error {
 		return err
 	}
 	defer f.Close()
-	return eachEvent(file, f, func(l verify.Line) error {
-		v.Add(l)
-		return nil
-	})
+	return eachEvent(file, f, v.Add)
 }
 
 // follow takes in events as they come, and prints findings meanwhile.
 func (v *verification) follow(stdin io.Reader) error {
 	lines, done := make(chan verify.Line), make(chan error, 1)
 	go func() {
-		done <- eachEvent("-", stdin, func(l verify.Line) error {
-			lines <- l
-			return nil
-		})
+		done <- eachEvent("-", stdin, func(l verify.Line) { lines <- l })
 	}()
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -127,7 +121,7 @@ func (v *verification) follow(stdin io.Reader) error {
 }
 
 // eachEvent reads lines until one is no event. It leaves out what a process has not written to its end.
-func eachEvent(file string, in io.Reader, do func(verify.Line) error) error {
+func eachEvent(file string, in io.Reader, do func(verify.Line)) error {
 	lines, n, open := bufio.NewScanner(in), 0, false
 	lines.Buffer(nil, 1<<20)
 	lines.Split(func(data []byte, atEnd bool) (int, []byte, error) {
@@ -149,11 +143,8 @@ func eachEvent(file string, in io.Reader, do func(verify.Line) error) error {
 			}
 			tell(fmt.Errorf("%s: an event in line %d is cut off, and left out", file, n))
 		}
-		if !ok {
-			continue
-		}
-		if err := do(l); err != nil {
-			return err
+		if ok {
+			do(l)
 		}
 	}
 	return lines.Err()
