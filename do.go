@@ -9,7 +9,7 @@ import (
 )
 
 // Do runs fn while it holds l. It blocks until the lock is held and fn has
-// returned. The context given to fn ends when the hold is lost, so work that heeds
+// returned. The context given to fn ends when the hold is lost or recalled (Hold.Recalled), so work that heeds
 // it stops in time. The lock is released also when fn panics.
 //
 // The error joins those of fn and of the release. It matches ErrLost if the hold was lost while fn
@@ -30,6 +30,7 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 			err = errors.Join(err, lost) // fn has unlocked it itself
 		}
 	}()
+	h.lock().EndWhenRecalled()
 	if err = fn(h.Context(), h); errors.Is(err, ErrNotCalled) {
 		err = called{err}
 	}

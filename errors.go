@@ -19,6 +19,9 @@ var (
 	// ErrReleased: the hold was released or detached by its holder.
 	ErrReleased = lockerr.ErrReleased
 
+	// ErrRecalled: somebody has asked for the lock back (Mutex.Recall). It is still held. The error is a *RecalledError.
+	ErrRecalled = lockerr.ErrRecalled
+
 	// ErrNotCalled: Do or DoValue did not call its function, because the lock was not acquired. The
 	// error also matches the reason. An error of the function never matches ErrNotCalled, even if that
 	// comes from a Do inside it.
@@ -56,12 +59,16 @@ var (
 	ErrUnsupported = lockerr.ErrUnsupported
 )
 
-// NotAcquiredError is an ErrNotAcquired of a single lock with what the server has said last. It has three fields.
+// NotAcquiredError is an ErrNotAcquired of a single lock with what the server has said last. It has four fields.
 // Err says the same for people. Holder is the owner that held the lock, as Hold.Owner names it, or "" if
-// none was seen, for example because there was no time to ask. TTL is what was left of its lease, negative
-// without expiry. A PermitSemaphore names no holder: its TTL is the time until a permit comes back. Match the
+// none was seen, for example because there was no time to ask. Note is what that owner says of its hold (WithNote). TTL is
+// what was left of its lease, negative without expiry. A PermitSemaphore names no holder: its TTL is the time until a permit comes back. Match the
 // error by errors.AsType[*NotAcquiredError].
 type NotAcquiredError = lockerr.NotAcquiredError
+
+// RecalledError is an ErrRecalled with its Lock, its Author, who is the Config.Name of the client that asked, and its
+// Reason. Match the error by errors.AsType[*RecalledError].
+type RecalledError = lockerr.RecalledError
 
 // ConfigError says which setting is wrong, and why. No lock was taken, and nothing
 // was sent, except by a Quorum, which may have asked its servers. It has two fields, both

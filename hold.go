@@ -67,7 +67,8 @@ func (h *Hold) Done() <-chan struct{} { return h.lock().Done() }
 
 // Context returns a child of the context that was given to Lock. It ends when the
 // hold does, and its cause (context.Cause) then matches ErrLost or ErrReleased. It
-// also ends with its parent, but the hold does not: that lasts until Unlock.
+// also ends with its parent, but the hold does not: that lasts until Unlock. With WithRecall it ends when the
+// hold is recalled, and so does the context that Do passes to its function.
 //
 // Taking the same lock again below this context is reported as ErrReentry.
 func (h *Hold) Context() context.Context { return h.lock().Context() }
@@ -124,6 +125,14 @@ func (h *Hold) Unlocked() bool { return h.lock().Unlocked() }
 // TTL. If the owner has other holds of the lock, Unlock of the last of them frees it.
 // A Multi or Quorum detaches all its members.
 func (h *Hold) Detach() { h.lock().Detach() }
+
+// Recalled is closed when somebody has asked for the lock back (Mutex.Recall). The lock is still held, and renewed.
+// Finish what is under way, and call Unlock. The holder learns of the request by its next renewal, or by a
+// message if goroutines of this client wait for the lock. So a hold with WithLease may not learn of it.
+func (h *Hold) Recalled() <-chan struct{} { return h.lock().Recalled() }
+
+// RecallErr says who asked for the lock back, and why: a *RecalledError, or nil if nobody did.
+func (h *Hold) RecallErr() error { return h.lock().RecallErr() }
 
 // Ticket ends this hold without telling Redis, and returns a text of which Client.Attach makes a hold in
 // another process. Nobody renews the lock in between: it stays for what is left of its TTL (Extend makes that

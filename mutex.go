@@ -92,6 +92,33 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 	return m.client.acquire(ctx, m.kind, &m.ref, 0, opts)
 }
 
+// Recall asks the owner to give the mutex back, and reports whether it holds it. Owner is what Status names. The
+// holder learns who asks, which is Config.Name of this client, and the reason, a line of at most 256 bytes: by its next
+// renewal, after a third of its lease at the latest. It decides what it does (Hold.Recalled). Status says whether it knows
+// by now. Nobody loses a lock by it, so it is safe where ForceUnlock is not.
+//
+// A holder does not learn of it while its process is paused, without renewals (WithLease), or if it is another
+// implementation or an older version. The request stands beside the lock and ends with its TTL, or with the
+// owner's last hold. It never reaches a later holder. A second Recall of an owner that knows of one changes nothing for it.
+//
+// Recall blocks for one round trip, bounded by ctx and Config.CommandTimeout.
+//
+// Errors: ErrWrongType, ErrUnknownOutcome, ErrInvalidName, ErrClosed, and a *ConfigError for an empty owner or a reason that is
+// no line.
+func (m *Mutex) Recall(ctx context.Context, owner, reason string) (bool, error) {
+	return recall(ctx, &m.ref, "owner", owner, reason)
+}
+
+func recall(ctx context.Context, r *lock.Ref, field, owner, reason string) (bool, error) {
+	if owner == "" {
+		return false, &ConfigError{Field: field, Reason: "it is empty"}
+	}
+	if err := checkNote("reason", reason); err != nil {
+		return false, err
+	}
+	return r.Recall(ctx, owner, reason)
+}
+
 // ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports
 // whether it was held. It is for operators: the holder goes on working until its
 // next renewal tells it, after a third of its lease at the latest.

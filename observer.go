@@ -13,8 +13,8 @@ import (
 // for Prometheus and OpenTelemetry.
 //
 // Its method must be safe for concurrent use, and must not block: Lock and Unlock call it in the
-// caller's goroutine. A goroutine of the client reports EventLost, EventClosed and EventRenewed,
-// and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
+// caller's goroutine. A goroutine of the client reports EventLost, EventClosed, EventRenewed and
+// EventRecalled, and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
 // use the client, and close it. If it panics, the log says so, and nothing else changes.
 //
 // The context has the values of the caller's context: that of Unlock for EventReleased, that of
@@ -31,6 +31,7 @@ type Event struct {
 	LockKind LockKind
 	Owner    string // "" if no owner got the lock
 	Token    int64  // of the hold, as Hold.Token; 0 without one
+	Note     string // of the owner, as WithNote; "" without one
 
 	// Holder is the owner that held the lock, as last seen, for EventNotAcquired and an
 	// EventAcquired after a wait. It is "" if none was seen.
@@ -48,7 +49,7 @@ type Event struct {
 	Late bool
 	// Loss is why a hold was lost, for EventLost and an EventReleased that finds the hold lost.
 	Loss Loss
-	// Err is the reason for EventNotAcquired, EventLost, and an EventReleased or EventClosed that
+	// Err is the reason for EventNotAcquired, EventLost, EventRecalled, and an EventReleased or EventClosed that
 	// failed.
 	Err error
 }
@@ -56,7 +57,7 @@ type Event struct {
 // EventKind is what happened, as a string. Later versions may have more.
 type EventKind = lock.EventKind
 
-// The events. EventLost, EventClosed and EventRenewed are reported once for each owner of a lock,
+// The events. EventLost, EventClosed, EventRenewed and EventRecalled are reported once for each owner of a lock,
 // whatever its number of holds. The others are reported once for each acquisition.
 const (
 	EventAcquired    EventKind = lock.EventAcquired    // "acquired"
@@ -67,6 +68,7 @@ const (
 	EventLost        EventKind = lock.EventLost        // "lost"
 	EventRenewed     EventKind = lock.EventRenewed     // "renewed": Redis confirmed more time
 	EventForced      EventKind = lock.EventForced      // "forced": ForceUnlock of this client freed it
+	EventRecalled    EventKind = lock.EventRecalled    // "recalled": somebody asks for it back
 )
 
 // LockKind is the kind of a lock, or the side of a read-write lock, as a string.

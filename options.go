@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // LockOption changes one acquisition. Of several that are alike, the last one counts.
@@ -13,6 +14,7 @@ type LockOption struct {
 	d    time.Duration
 	n    int
 	b    Backoff
+	s    string
 }
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
@@ -115,6 +117,19 @@ func WithBackoff(first, max time.Duration) LockOption {
 	return LockOption{kind: backoffOption, b: Backoff{First: first, Max: max}}
 }
 
+// WithNote says what the hold is for, such as "deploy 4711, by ci". Status, the command and the console show it,
+// and so does the NotAcquiredError of whoever finds the lock held. The note is one line of at most 256 bytes. Under
+// re-entry the first note of the owner stays. A ticket takes it along.
+//
+// The client writes it into Redis right after the acquisition, aside, and with each renewal: beside the lock, in the hash
+// "redlatch:note:{name}:owner". Unlock removes it. If Redis refuses it, the hold has no note. An acquisition fails with
+// a *ConfigError if WithNote is combined with WithCohort.
+func WithNote(text string) LockOption { return LockOption{kind: noteOption, s: text} }
+
+// WithRecall has the context of the hold (Hold.Context) end when somebody asks for the lock back. Its cause then
+// matches ErrRecalled. The lock stays held until Unlock. See Hold.Recalled.
+func WithRecall() LockOption { return LockOption{kind: recallOption} }
+
 type optionKind int
 
 const (
@@ -126,6 +141,8 @@ const (
 	cohortOption
 	minHoldOption
 	backoffOption
+	noteOption
+	recallOption
 
 	// restartDelay is no option: a Quorum's servers set it. It bounds an option as another option does.
 	restartDelay
@@ -251,5 +268,27 @@ var optionTable = [...]optionRow{
 			return err
 		},
 	},
+	noteOption: {
+		name: "WithNote",
+		apply: func(o *lock.Options, given LockOption) error {
+			o.Note = given.s
+			return checkNote("WithNote", given.s)
+		},
+		refused: []refusal{
+			{with: cohortOption, why: oneAtATime},
+		},
+	},
+	recallOption: {
+		name:  "WithRecall",
+		apply: func(o *lock.Options, _ LockOption) error { o.Recalls = true; return nil },
+	},
 	restartDelay: {name: "Config.RestartDelay"},
+}
+
+// checkNote refuses what is no line for people.
+func checkNote(field, text string) error {
+	if err := protocol.CheckNote(text); err != nil {
+		return &ConfigError{Field: field, Reason: err.Error()}
+	}
+	return nil
 }

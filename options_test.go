@@ -48,7 +48,7 @@ func must[T any](v T, err error) T {
 
 // optionOf is an option of that kind with a value that is in range for all.
 func optionOf(kind optionKind, d time.Duration) LockOption {
-	return LockOption{kind: kind, d: d, n: 1, b: Backoff{First: time.Millisecond, Max: time.Second}}
+	return LockOption{kind: kind, d: d, n: 1, s: "note", b: Backoff{First: time.Millisecond, Max: time.Second}}
 }
 
 // Goal: each option, alone and with each other one, works for each kind of lock or is refused as the table

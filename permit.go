@@ -74,6 +74,11 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*
 	return s.client.acquire(ctx, aPermit, &s.ref, 0, opts)
 }
 
+// Recall asks for the permit with this id. See Mutex.Recall.
+func (s *PermitSemaphore) Recall(ctx context.Context, id, reason string) (bool, error) {
+	return recall(ctx, &s.ref, "id", id, reason)
+}
+
 // ForceUnlockIf takes the permit with this id from its holder, wakes a waiter, and reports whether it was in
 // use. The id is Hold.Owner, as redlatch show prints it. It is for operators: the holder goes on working until its
 // next renewal. For errors see Mutex.ForceUnlockIf.

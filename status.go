@@ -42,6 +42,10 @@ type Holder struct {
 	Write bool          // of the write side of a read-write lock
 	TTL   time.Duration // remaining; -1 without expiry
 	Name  string        // Config.Name of its client, "" if unknown
+	Note  string        // of WithNote, "" without one
+
+	Recall *RecalledError // what others ask of it, nil if nothing
+	Told   bool           // of that
 }
 
 // HeldBy says whether owner, as Hold.Owner gives it, is among the Holders, and with

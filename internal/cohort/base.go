@@ -102,6 +102,27 @@ func (b *base) MemberEnded(_ *lock.Hold, why error) {
 	}
 }
 
+// MemberRecalled tells all turns that the hold was recalled, and has no further turn begin.
+func (b *base) MemberRecalled(_ *lock.Hold, why error) {
+	b.cohort.mu.Lock()
+	defer b.cohort.mu.Unlock()
+	b.recall(why)
+}
+
+// recall is MemberRecalled with the cohort's mutex held. Without a reason it does nothing.
+func (b *base) recall(why error) {
+	if why == nil {
+		return
+	}
+	b.until = time.Now()
+	for _, t := range b.turns {
+		t.Recall(why)
+	}
+	if c := b.cohort; c.base == b && c.armed {
+		c.idle.Reset(0)
+	}
+}
+
 // release ends the hold. Nobody can take that back, so no context bounds it but that of the client.
 func (b *base) release() error {
 	b.cohort.mu.Lock()

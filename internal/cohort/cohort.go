@@ -232,6 +232,7 @@ func (c *cohort) asked(t *turn, b *base) {
 			b.begin(c.line[0], now)
 			signal.Send(c.next().told)
 		}
+		b.recall(b.hold.RecallErr())
 	}
 	c.advance()
 }

@@ -73,7 +73,7 @@ func (c *call) acquire(s *Set, stay time.Duration) (*lock.Hold, error) {
 			return nil, err
 		}
 		t := &turn{cohort: s.of(c.ref, c.opts, stay), looked: looked}
-		t.Init(t, c.caller)
+		t.Init(t, c.caller, c.opts)
 		if h, err := c.take(t); h != nil || err != nil {
 			return h, err
 		}

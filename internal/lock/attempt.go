@@ -40,6 +40,7 @@ type outcome struct {
 	hold   *Hold         // granted
 	ttl    time.Duration // otherwise: of the holder, negative if it has none
 	holder string        // "" if none was seen; with a hold, who released the lock for it
+	note   string        // of the holder, "" if it has none
 	err    error         // or there was no answer
 }
 
@@ -126,7 +127,7 @@ func (a *attempt) read(lease time.Duration, result *script.Result, err error) ou
 	}
 	if !got.Granted {
 		a.unknown, a.queued = false, a.queues()
-		return outcome{ttl: got.TTL, holder: got.Holder}
+		return outcome{ttl: got.TTL, holder: got.Holder, note: got.Note}
 	}
 	if o, here := a.heldHere(); here {
 		a.unknown = true
@@ -149,7 +150,7 @@ func (a *attempt) heldHere() (outcome, bool) {
 		return outcome{}, false
 	}
 	other.look()
-	return outcome{holder: other.owner, ttl: max(time.Until(other.Deadline()), 0)}, true
+	return outcome{holder: other.owner, note: other.noted(), ttl: max(time.Until(other.Deadline()), 0)}, true
 }
 
 // queues says that a request which is not granted leaves a waiter in the queue in Redis.

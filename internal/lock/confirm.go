@@ -116,7 +116,7 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 // hold has ended, or that there was no answer.
 func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err error) error {
 	g := h.grant()
-	answer := readRenewed(result, err, 1)[0]
+	answer := readRenewed(result, err, []*Grant{g})[0]
 	switch {
 	case answer.Err != nil:
 		g.outlived()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -48,18 +49,22 @@ func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
 // notAcquired is the error of a wait that ended, with what is known of the holder.
 func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 	err := r.lockError(lockerr.ErrNotAcquired)
+	holder := r.manager.names.Shown(o.holder)
+	if o.note != "" {
+		holder += fmt.Sprintf(" (%s)", protocol.Show(o.note))
+	}
 	switch {
 	case r.permits && o.ttl == script.NoPermits:
 		err = fmt.Errorf("%w: there is no such semaphore: TrySetPermits or AddPermits makes it", err)
 	case o.holder == "":
 	case o.ttl < 0 && r.fair: // only the head of the queue is told
-		err = fmt.Errorf("%w: held by %s", err, r.manager.names.Shown(o.holder))
+		err = fmt.Errorf("%w: held by %s", err, holder)
 	case o.ttl < 0:
-		err = fmt.Errorf("%w: held by %s, which never expires", err, r.manager.names.Shown(o.holder))
+		err = fmt.Errorf("%w: held by %s, which never expires", err, holder)
 	default:
-		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, r.manager.names.Shown(o.holder), o.ttl)
+		err = fmt.Errorf("%w: held by %s, %v left when last seen", err, holder, o.ttl)
 	}
-	return &lockerr.NotAcquiredError{Err: lockerr.WithCause(err, ctx), Holder: o.holder, TTL: o.ttl}
+	return &lockerr.NotAcquiredError{Err: lockerr.WithCause(err, ctx), Holder: o.holder, Note: o.note, TTL: o.ttl}
 }
 
 // NotAcquired is the error of an acquisition that was refused in memory, because of a hold or of nothing that
@@ -67,7 +72,7 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 func (r *Ref) NotAcquired(ctx context.Context, because *Hold) error {
 	var o outcome
 	if because != nil {
-		o.holder, o.ttl = because.Owner(), time.Until(because.Deadline())
+		o.holder, o.note, o.ttl = because.Owner(), because.grant().noted(), time.Until(because.Deadline())
 	}
 	return r.notAcquired(ctx, o)
 }

@@ -17,6 +17,7 @@ type Event struct {
 	LockKind LockKind
 	Owner    string
 	Token    int64
+	Note     string
 
 	Holder string
 	Since  time.Time
@@ -44,6 +45,7 @@ const (
 	EventLost        EventKind = "lost"
 	EventRenewed     EventKind = "renewed"
 	EventForced      EventKind = "forced"
+	EventRecalled    EventKind = "recalled"
 
 	KindMutex  LockKind = "mutex"
 	KindFair   LockKind = "fair"
@@ -78,6 +80,9 @@ func (r *Ref) event(kind EventKind) Event { return Event{Kind: kind, Lock: r.Nam
 func (h *Hold) event(r *Ref, kind EventKind, at time.Time) Event {
 	e := r.event(kind)
 	e.Owner, e.Token, e.Since, e.Took, e.Left = h.Owner(), h.token, h.since, at.Sub(h.since), h.Deadline().Sub(at)
+	if g, single := h.backend.(*Grant); single {
+		e.Note = g.noted()
+	}
 	if h.read {
 		e.LockKind = KindRead
 	}

@@ -36,6 +36,7 @@ type Grant struct {
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
 	untold     bool      // Redis may keep the lock for longer than this process knows of
+	recall     error     // who asks for it, nil until a renewal has found that
 
 	// Guarded by the mutex of the manager's holders.
 	entered, writes bool
@@ -44,6 +45,8 @@ type Grant struct {
 	ends      atomic.Int64 // how many holds have been released or detached
 	confirmed atomic.Int64 // how many endings Redis has confirmed
 	looking   atomic.Bool  // a question is under way whether Redis has it
+
+	note atomic.Pointer[string] // what its first hold with a note says; nil without one
 
 	// Most grants have one hold, which needs no memory of its own.
 	first Hold
@@ -146,7 +149,12 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	if h.backend != nil {
 		h = new(Hold)
 	}
-	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked)}
+	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked), recalls: a.opts.Recalls}
+	h.Recall(g.recall)
+	if g.note.Load() == nil && a.opts.Note != "" {
+		g.note.Store(&a.opts.Note)
+		g.look() // which tells Redis
+	}
 	if g.holds == nil {
 		g.holds = g.one[:0]
 	}

@@ -23,22 +23,28 @@ type Hold struct {
 	forOthers bool        // Options.ForOthers
 	unlocked  atomic.Bool // it is to be released
 
-	mu     sync.Mutex
-	err    error         // nil while held; written with the backend's mutex held as well
-	done   chan struct{} // made when it is asked for
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	whole  Whole // that it is a member of, nil if of none
+	mu      sync.Mutex
+	recalls bool          // its context ends when it is recalled
+	recall  *recall       // nil if nobody has asked for it or about it
+	err     error         // nil while held; written with the backend's mutex held as well
+	done    chan struct{} // made when it is asked for
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	whole   Whole // that it is a member of, nil if of none
 }
 
 // Whole is what several holds are members of.
 type Whole interface {
-	// MemberEnded takes note that a member has ended. The mutex of its grant is held.
+	// MemberEnded takes note that a member has ended, and MemberRecalled that it was recalled. The mutex of its
+	// grant is held.
 	MemberEnded(h *Hold, why error)
+	MemberRecalled(h *Hold, why error)
 }
 
 // Init makes a hold of a backend that is no grant.
-func (h *Hold) Init(b Backend, parent context.Context) { h.backend, h.parent = b, parent }
+func (h *Hold) Init(b Backend, parent context.Context, opts *Options) {
+	h.backend, h.parent, h.recalls = b, parent, opts.Recalls
+}
 
 // Granted notes that such a hold is held from now on, with a token or 0.
 func (h *Hold) Granted(token int64, now time.Time) { h.since, h.token = now, token }
@@ -140,8 +146,11 @@ func (h *Hold) bind() context.Context {
 		cancel(why)
 		unbind()
 	}
-	if h.err != nil {
+	switch {
+	case h.err != nil:
 		h.cancel(h.err)
+	case h.recalls && h.recall.reason() != nil:
+		h.cancel(h.recall.reason())
 	}
 	return h.ctx
 }

@@ -98,11 +98,26 @@ func (h *holders) has(r *Ref) bool {
 
 // look has the holders of a lock look whether Redis still has it: so many readers at most. The others learn of a loss
 // by their renewals.
-func (h *holders) look(r *Ref) {
+func (h *holders) look(id lockID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	g := h.latest[r.key.lock]
-	for n := 0; g != nil && n < 100; n, g = n+1, g.earlier {
+	h.latest[id].lookDown(100)
+}
+
+// lookAll has the holders of all locks look that are announced on a channel.
+func (h *holders) lookAll(channel string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.latest {
+		if g.ref.mutex.Channel == channel {
+			g.lookDown(100)
+		}
+	}
+}
+
+// lookDown has a grant look, and those that hold the lock besides, so many at most.
+func (g *Grant) lookDown(most int) {
+	for ; g != nil && most > 0; g, most = g.earlier, most-1 {
 		g.look()
 	}
 }

@@ -26,11 +26,14 @@ type Status struct {
 
 // Holder is one owner that holds a lock.
 type Holder struct {
-	Owner string
-	Count int
-	Write bool
-	TTL   time.Duration
-	Name  string // of its client, "" if unknown
+	Owner  string
+	Count  int
+	Write  bool
+	TTL    time.Duration
+	Name   string // of its client, "" if unknown
+	Note   string
+	Recall *lockerr.RecalledError // nil if nobody asks for it
+	Told   bool                   // of that
 }
 
 // Waiter is one owner that waits for a fair lock.
@@ -86,7 +89,7 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 	call, read := r.force(owner)
 	results, err := r.Ask(ctx, verb, call)
 	if err != nil || results[0].Repeated { // a request without an answer may have done it
-		r.manager.holders.look(r)
+		r.manager.holders.look(r.key.lock)
 	}
 	if err != nil {
 		return false, err
@@ -99,7 +102,7 @@ func (r *Ref) ForceUnlock(ctx context.Context, owner string) (bool, error) {
 		return false, Failure(verb, r.Name, &script.UnknownError{Err: errRepeated})
 	}
 	if forced {
-		r.manager.holders.look(r)
+		r.manager.holders.look(r.key.lock)
 		e := r.event(EventForced)
 		e.Owner = owner
 		r.manager.observe(ctx, e)
@@ -159,7 +162,12 @@ func (r *Ref) readStatus(results []script.Result) (Status, error) {
 		if err != nil {
 			return Status{}, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(f.Name), protocol.Show(f.Count))
 		}
-		status.Holders = append(status.Holders, Holder{Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1)})
+		h := Holder{Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1), Note: f.Note, Told: f.Told}
+		if f.Recall != "" {
+			asked := protocol.ParseRecall(f.Recall)
+			h.Recall = &lockerr.RecalledError{Lock: r.Name, Author: asked.Author, Reason: asked.Reason}
+		}
+		status.Holders = append(status.Holders, h)
 	}
 	if !r.fair {
 		return status, nil

@@ -85,10 +85,10 @@ func New(s Settings) *Manager {
 		settings: s,
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
-		queues:   waitqueue.NewHub(listen(s.Driver, s.Messages), s.Logger),
 		waiting:  Options{Lease: s.Lease, Wait: Forever, MaxHold: s.MaxHold},
 		trying:   Options{Lease: s.Lease, MaxHold: s.MaxHold},
 	}
+	m.queues = waitqueue.NewHub(m.listen, s.Logger)
 	m.queues.Backoff = s.Backoff
 	m.Start(m.held)
 	m.sharded, _ = s.Driver.(driver.Sharded)
@@ -107,21 +107,19 @@ func New(s Settings) *Manager {
 	return m
 }
 
-// listen is d.Listen without the copies of messages that were heard before. A peer that hears
+// listen passes on the messages of releases, without the copies of those that were heard before. A peer that hears
 // only the copies, in the plain way, has to heed them.
-func listen(d driver.Driver, messages protocol.Messages) waitqueue.Listen {
-	if messages == protocol.Plain {
-		return d.Listen
-	}
-	return func(ctx context.Context, events driver.Events) (driver.Listener, error) {
-		heed := events.Message
-		events.Message = func(channel, payload string) {
-			if !protocol.IsCopy(payload) {
-				heed(channel, payload)
-			}
+func (m *Manager) listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	heed := events.Message
+	events.Message = func(channel, payload string) {
+		switch {
+		case protocol.IsRecall(channel, payload):
+			m.holders.lookAll(channel)
+		case m.settings.Messages == protocol.Plain || !protocol.IsCopy(payload):
+			heed(channel, payload)
 		}
-		return d.Listen(ctx, events)
 	}
+	return m.settings.Driver.Listen(ctx, events)
 }
 
 // guard says who renews the grants while this process is paused. What the watchdog does not

@@ -19,6 +19,9 @@ type Options struct {
 	MinHold time.Duration // the lock stays for so long at least; 0: no limit. Of a mutex, fair or not
 	Tokens  int64         // with Fenced, how many tokens are taken at once; 0: one
 
+	Note    string // what the hold is for, for people; "" for none
+	Recalls bool   // the context of the hold ends when it is recalled
+
 	Backoff Backoff // of the wait; zero: as the manager's
 
 	// ForOthers: the hold serves several callers, one after another. So it comes behind whoever waits in
@@ -50,12 +53,12 @@ func (o *Options) OfMember(lease time.Duration) Options {
 	if o.MaxHold > 0 {
 		lease = min(lease, o.MaxHold) // its key does not outlive the whole
 	}
-	return Options{Lease: lease, Wait: o.Wait, Fenced: o.Fenced, Backoff: o.Backoff}
+	return Options{Lease: lease, Wait: o.Wait, Fenced: o.Fenced, Backoff: o.Backoff, Note: o.Note}
 }
 
 // leaseAlone says that Redis is asked for nothing but a lease.
 func (o *Options) leaseAlone() bool {
-	return *o == Options{Lease: o.Lease, Wait: o.Wait, Backoff: o.Backoff}
+	return *o == Options{Lease: o.Lease, Wait: o.Wait, Backoff: o.Backoff, Note: o.Note, Recalls: o.Recalls}
 }
 
 // Limit is a context that ends with the wait. The function is nil if ctx alone bounds that.

@@ -14,13 +14,14 @@ import (
 // all of them, one script does, unless the server refuses that: it may refuse one of them. In a
 // cluster each has its own, because the keys of a slot on the move are on two servers.
 func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
-	renewals := make([]script.Renewal, len(batch))
+	renewals, grants := make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
 	for i, one := range batch {
-		renewals[i] = one.Item.Subject.(*Grant).renewal(one.Term)
+		grants[i] = one.Item.Subject.(*Grant)
+		renewals[i] = grants[i].renewal(one.Term)
 	}
 	if m.sharded == nil && len(batch) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
-		answers := readRenewed(result, err, len(batch))
+		answers := readRenewed(result, err, grants)
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
 			m.observeRenewals(batch, answers)
@@ -33,15 +34,15 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 		calls[i] = script.Renew(renewals[i : i+1])
 	}
 	var answers []renew.Answer
-	for _, result := range m.runner.RunEach(ctx, calls...) {
-		answers = append(answers, readRenewed(result, result.Failed(), 1)...)
+	for i, result := range m.runner.RunEach(ctx, calls...) {
+		answers = append(answers, readRenewed(result, result.Failed(), grants[i:i+1])...)
 	}
 	m.observeRenewals(batch, answers)
 	return answers
 }
 
-// look asks Redis aside whether it still has a grant, which otherwise learns that it does not by a renewal, or not
-// before its time is over.
+// look asks Redis aside whether it still has a grant, and exchanges what stands beside the lock. Otherwise a renewal
+// does, or nothing before its time is over.
 func (g *Grant) look() {
 	m := g.manager
 	if g.looking.Swap(true) {
@@ -50,24 +51,25 @@ func (g *Grant) look() {
 	m.Go(func() {
 		defer g.looking.Store(false)
 		result, err := m.runner.Run(m.Life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
-		if answer := readRenewed(result, err, 1)[0]; answer.Err == nil && !answer.Held {
+		if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
 			g.Lost(renew.ErrGone)
 		}
 	})
 }
 
-// readRenewed is what one request for n renewals came to.
-func readRenewed(result script.Result, err error, n int) []renew.Answer {
-	answers := make([]renew.Answer, n)
+// readRenewed is what one request for renewals of these grants came to. It tells their holders of recalls.
+func readRenewed(result script.Result, err error, grants []*Grant) []renew.Answer {
+	answers := make([]renew.Answer, len(grants))
 	var all []script.Renewed
 	if err == nil {
-		all, err = script.ReadRenewed(result.Reply, n)
+		all, err = script.ReadRenewed(result.Reply, len(grants))
 	}
 	for i := range answers {
 		if err != nil {
 			answers[i].Err = err
 		} else {
 			answers[i] = renew.Answer{Err: all[i].Err, Held: all[i].Held, Asked: result.Asked}
+			grants[i].recalled(all[i].Recall)
 		}
 	}
 	return answers

@@ -13,7 +13,7 @@ import (
 // grant is protected, the client's session is told along with it: of an entry before the request, of
 // an entry's end behind it. A request that was made is sent.
 type request struct {
-	calls [3]script.Call // in the order in which they are sent
+	calls [4]script.Call // in the order in which they are sent
 	n     int            // how many they are
 	own   int            // which of them is the grant's own
 	two   bool           // and so is the one behind it
@@ -55,7 +55,9 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.ref.calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	r := g.ref.calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	r.Note = g.noted()
+	return r
 }
 
 // renewCall renews the lease at once.

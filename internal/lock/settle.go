@@ -45,6 +45,10 @@ func (g *Grant) ending(read bool) (e ending) {
 		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
 	g.protect(&e.request, term, counts, read)
+	if !e.remain && (g.noted() != "" || g.recall != nil) {
+		e.calls[e.n] = g.ref.calls().Forget(g.owner)
+		e.n++
+	}
 	return e
 }
 

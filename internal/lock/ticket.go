@@ -30,7 +30,7 @@ func (h *Hold) Ticket() (string, error) {
 	g.mu.Lock()
 	lease := h.opts.Lease
 	g.mu.Unlock()
-	return protocol.Ticket{Kind: string(e.LockKind), Name: g.ref.Name, Owner: g.owner, Token: h.token, Lease: lease.Milliseconds()}.String(), nil
+	return protocol.Ticket{Kind: string(e.LockKind), Name: g.ref.Name, Owner: g.owner, Token: h.token, Lease: lease.Milliseconds(), Note: g.noted()}.String(), nil
 }
 
 // bound says why a hold cannot be handed over, or nil. The mutex is held.
@@ -100,7 +100,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		m.session.Ready(ctx)
 	}
 	opts := *m.Plain(Forever)
-	opts.Fenced = t.Token > 0
+	opts.Fenced, opts.Note = t.Token > 0, t.Note
 	a := &m.newGrant(r, nil, attempt{ctx: ctx, opts: &opts}).attempt
 	if o, here := a.heldHere(); here {
 		return nil, r.notAcquired(ctx, o)
@@ -173,7 +173,7 @@ func (m *Manager) ExtendTicket(ctx context.Context, text string, d time.Duration
 		d = time.Duration(t.Lease) * time.Millisecond
 	}
 	result, err := m.runner.Run(ctx, script.Renew([]script.Renewal{r.calls().Renewal(t.Owner, counts, false, d)}))
-	switch answer := readRenewed(result, err, 1)[0]; {
+	switch answer := readRenewed(result, err, nil)[0]; {
 	case answer.Err != nil:
 		return Failure("extend", r.Name, answer.Err)
 	case !answer.Held:

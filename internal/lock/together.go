@@ -54,7 +54,7 @@ func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opt
 		case wrong != nil:
 			return nil, 0, nil // one by one, it shows whose error it is
 		case !all.Granted && opts.Wait == 0:
-			return nil, at, refs[at].notAcquired(ctx, outcome{ttl: all.TTL, holder: all.Holder})
+			return nil, at, refs[at].notAcquired(ctx, outcome{ttl: all.TTL, holder: all.Holder, note: all.Note})
 		case !all.Granted:
 			return nil, at, nil
 		}

@@ -14,6 +14,7 @@ var (
 	ErrNotAcquired    = errors.New("not acquired")
 	ErrLost           = errors.New("hold lost")
 	ErrReleased       = errors.New("hold released")
+	ErrRecalled       = errors.New("hold recalled")
 	ErrNotCalled      = errors.New("the function was not called")
 	ErrReentry        = errors.New("already held by this context")
 	ErrUpgrade        = errors.New("held for reading, cannot be taken for writing")
@@ -38,6 +39,7 @@ func (e *ConfigError) Error() string { return fmt.Sprintf("redlatch: %s: %s", e.
 type NotAcquiredError struct {
 	Err    error
 	Holder string
+	Note   string
 	TTL    time.Duration
 }
 
@@ -46,6 +48,27 @@ func (e *NotAcquiredError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err, which matches ErrNotAcquired.
 func (e *NotAcquiredError) Unwrap() error { return e.Err }
+
+// RecalledError is ErrRecalled with who asked, and why. See redlatch.RecalledError.
+type RecalledError struct {
+	Lock           string
+	Author, Reason string
+}
+
+// Error names both.
+func (e *RecalledError) Error() string {
+	text := fmt.Sprintf("redlatch: lock %q: %v", e.Lock, ErrRecalled)
+	if e.Author != "" {
+		text += " by " + e.Author
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+// Is says that it is an ErrRecalled.
+func (e *RecalledError) Is(target error) bool { return target == ErrRecalled }
 
 // WithCause joins the reason for which ctx ended to an error, if it has ended.
 func WithCause(err error, ctx context.Context) error {

@@ -71,7 +71,7 @@ func (o order) group(caller, ctx context.Context) *group {
 		under = lock.Below(under, g.alive)
 	}
 	g.under, g.cancel = context.WithCancelCause(under)
-	g.hold.Init(g, caller)
+	g.hold.Init(g, caller, &o.whole)
 	for _, m := range g.Set.Members {
 		if g.kind == "Quorum" {
 			m.quorums.Store(g, nil)
@@ -180,6 +180,7 @@ func (g *group) add(i int, h *lock.Hold, quarantine time.Duration) bool {
 	if err := h.Join(g); err != nil {
 		g.drop(i, err)
 	} else {
+		g.hold.Recall(h.RecallErr())
 		g.check(errQuarantined)
 	}
 	confirm := g.begun && g.entries[i].state == granted && g.hold.Ended() == nil
@@ -227,6 +228,13 @@ func (g *group) MemberEnded(h *lock.Hold, why error) {
 		g.backoff.Reset()
 		g.drop(i, why)
 	}
+}
+
+// MemberRecalled takes note that a member was recalled: somebody asks for the whole.
+func (g *group) MemberRecalled(_ *lock.Hold, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hold.Recall(why)
 }
 
 // drop takes note that a member is missing. The mutex is held.

@@ -26,7 +26,7 @@ func (f *fixed) Deadline() time.Time { return f.deadline }
 // heldFor is a member's hold that is valid for so long.
 func heldFor(d time.Duration) *lock.Hold {
 	h := new(lock.Hold)
-	h.Init(&fixed{deadline: time.Now().Add(d)}, context.Background())
+	h.Init(&fixed{deadline: time.Now().Add(d)}, context.Background(), new(lock.Options))
 	return h
 }
 

@@ -1,5 +1,7 @@
 package protocol
 
+import "strings"
+
 // Messages says how a client announces a release. That depends on which peers listen. Each
 // announcement is a plan: commands and payloads alternating, which the scripts carry out one after
 // another on the channel.
@@ -44,6 +46,23 @@ func (m Messages) ReadUnlocked() string {
 		return "SPUBLISH 1 PUBLISH 01 PUBLISH 00"
 	}
 	return "PUBLISH 1"
+}
+
+// Recalled is the plan that tells a process which listens that an owner of it is asked to give a lock
+// back. Java peers ignore it.
+func (m Messages) Recalled() string {
+	if m&Sharded != 0 {
+		return "SPUBLISH " + recallPayload
+	}
+	return "PUBLISH " + recallPayload
+}
+
+// recallPayload is the message of Recalled. On the channel of a semaphore it is a number of permits.
+const recallPayload = "2"
+
+// IsRecall says that a message is one of Recalled.
+func IsRecall(channel, payload string) bool {
+	return payload == recallPayload && (strings.HasPrefix(channel, lockChannel) || strings.HasPrefix(channel, rwChannel))
 }
 
 // IsCopy says that a message is a copy for older Java peers of one that was sent with it. Its

@@ -74,8 +74,14 @@ func Suffixed(name, suffix string) string {
 	return "{" + name + "}:" + suffix
 }
 
+// What the channels of locks begin with.
+const (
+	lockChannel = "redisson_lock__channel"
+	rwChannel   = "redisson_rwlock"
+)
+
 // LockChannel is the channel on which the release of a mutex is announced.
-func LockChannel(name string) string { return Prefixed("redisson_lock__channel", name) }
+func LockChannel(name string) string { return Prefixed(lockChannel, name) }
 
 // TokenKey is the counter of fencing tokens, a decimal string without TTL.
 func TokenKey(name string) string { return Prefixed("redisson_lock_token", name) }
@@ -92,7 +98,7 @@ func FairDeadlines(name string) string { return Prefixed("redisson_lock_timeout"
 func FairKeepAlives(name string) string { return Prefixed("redlatch:fair", name) }
 
 // RWChannel is the channel on which releases of a read-write lock are announced.
-func RWChannel(name string) string { return Prefixed("redisson_rwlock", name) }
+func RWChannel(name string) string { return Prefixed(rwChannel, name) }
 
 // ReadTimeoutPrefix is the common prefix of the timeout keys of all readers of a lock. In a key,
 // ":" and the reader's field follow.
@@ -120,6 +126,9 @@ func LatchChannel(name string) string { return "redisson_countdownlatch__channel
 func RequestKey(name, client string, slot int) string {
 	return Prefixed("redlatch:request", name) + ":" + client + ":" + strconv.Itoa(slot)
 }
+
+// NoteKey is the hash of what an owner says of its hold, and of what others ask of it. Redisson does not know it.
+func NoteKey(name, owner string) string { return Prefixed("redlatch:note", name) + ":" + owner }
 
 // RunsKey is the sorted set of the times for which a job was run. Redisson does not know it.
 func RunsKey(name string) string { return Prefixed("redlatch:ran", name) }

@@ -16,6 +16,7 @@ type Ticket struct {
 	Owner string // as it stands in Redis
 	Token int64  // 0 if the hold has none
 	Lease int64  // in milliseconds
+	Note  string // of the hold, "" if it has none
 }
 
 // TicketPrefix begins each ticket.
@@ -29,7 +30,7 @@ const (
 
 // String is the ticket as it is handed over: printable, without a blank, and no word for a shell to change.
 func (t Ticket) String() string {
-	text := strings.Join([]string{t.Kind, t.Owner, strconv.FormatInt(t.Token, 10), strconv.FormatInt(t.Lease, 10), t.Name}, ticketGap)
+	text := strings.Join([]string{t.Kind, t.Owner, strconv.FormatInt(t.Token, 10), strconv.FormatInt(t.Lease, 10), t.Note, t.Name}, ticketGap)
 	sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text)))
 	return TicketPrefix + base64.RawURLEncoding.EncodeToString(append(sum, text...))
 }
@@ -47,10 +48,10 @@ func ParseTicket(text string) (t Ticket, err error) {
 	}
 	raw, _ := base64.RawURLEncoding.DecodeString(coded)
 	parts := strings.Split(string(raw[min(4, len(raw)):]), ticketGap)
-	if len(parts) != 5 {
+	if len(parts) != 6 {
 		return t, errCutTicket
 	}
-	t = Ticket{Kind: parts[0], Owner: parts[1], Name: parts[4]}
+	t = Ticket{Kind: parts[0], Owner: parts[1], Note: parts[4], Name: parts[5]}
 	t.Token, _ = strconv.ParseInt(parts[2], 10, 64)
 	t.Lease, _ = strconv.ParseInt(parts[3], 10, 64)
 	switch {

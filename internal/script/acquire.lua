@@ -12,7 +12,8 @@
 --   1                acquired; the count is ARGV[3], the TTL is at least ARGV[2]
 --   {token}          the same, with a token: the last one of a block
 --   0                the count asked for builds on a hold that is gone; nothing changed
---   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); nothing changed
+--   {ttl, holder}    held by another; its TTL in milliseconds (-1: none); behind them its
+--                    note, if it has one; nothing changed
 --   error NOTLOCK    the key is a hash, but no mutex, or the counter of tokens cannot
 --                    count; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
@@ -28,6 +29,7 @@ local lock, owner, lease, count = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 
 local found = held(lock, owner)
 if type(found) == 'table' then
+  found[3] = found[2] and note_of(lock, found[2])
   return found
 end
 if not found and count ~= '1' then

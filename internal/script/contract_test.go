@@ -110,7 +110,7 @@ func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
 	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
 	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\(`)
-	key := regexp.MustCompile(`^(|lock|key|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
+	key := regexp.MustCompile(`^(|lock|key|note|note_key\((?:lock|KEYS\[1\])|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
 			if !key.MatchString(match[2]) {
@@ -158,7 +158,7 @@ func oneOfEach(key string) []script.Call {
 	return []script.Call{
 		script.Mutex{Lock: key}.Acquire("c:1", script.Counts{Writes: 1}, second, false), script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Release("c:1", 0, script.Counts{}, second),
 		script.Renew([]script.Renewal{{Lock: key, Field: "c:1", Lease: second}}), script.Mutex{Lock: key, Channel: key}.MinHold("c:1", second, true),
-		script.NewRW(key, protocol.Plain).Move("c:1", "c:2", true, second), permits(key).Move(permit1, permit1, false, second),
+		script.NewRW(key, protocol.Plain).Move("c:1", "c:2", true, second), script.Mutex{Lock: key}.Recall("c:1", "a"), permits(key).Move(permit1, permit1, false, second),
 		script.Mutex{Lock: key, Channel: key, Via: protocol.Plain}.Force(""), script.Mutex{Lock: key}.Status("")[0],
 		script.NewRW(key, protocol.Plain).Acquire("c:1", script.Counts{Reads: 1}, second, false),
 		script.NewRW(key, protocol.Plain).Release("c:1", 1, script.Counts{}, second),

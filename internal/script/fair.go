@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	fairAcquireScript   = load("fair_acquire", "shape", "exclusive", "token", "fair_queue")
+	fairAcquireScript   = load("fair_acquire", "shape", "note", "exclusive", "token", "fair_queue")
 	fairReleaseScript   = load("fair_release", "shape", "exclusive", "announce", "fair_queue")
 	fairKeepAliveScript = load("fair_keepalive", "shape", "exclusive", "announce", "fair_queue")
 	fairForceScript     = load("fair_force", "shape", "exclusive", "force", "announce", "fair_queue")

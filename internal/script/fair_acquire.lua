@@ -18,7 +18,7 @@
 --   0                the count asked for builds on a hold that is gone; nothing changed
 --   {ttl, holder}    held by another, or free for a waiter before this one; ttl is that of
 --                    the lock for the next in turn, 0 to ask again at once, and -1 for all
---                    others
+--                    others; behind them the holder's note, if it has one
 --   error NOTLOCK    the key is a hash, but no such lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
@@ -122,4 +122,4 @@ if more then
 elseif first ~= owner then
   ttl = -1
 end
-return {ttl, holder or first}
+return {ttl, holder or first, holder and note_of(lock, holder) or nil}

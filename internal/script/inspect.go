@@ -9,7 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-var inspectScript = load("inspect", "undeclared", "shape", "exclusive", "rw", "last")
+var inspectScript = load("inspect", "undeclared", "shape", "note", "exclusive", "rw", "last")
 
 // Inspect reads a lock of any kind. It names about that many holders and waiters. Alone says that the
 // other keys of the lock may lie in another slot of the cluster, and are not read.
@@ -42,6 +42,7 @@ type InspectedField struct {
 	// Left is what is left of each hold of a reader: -1 ms without expiry, -2 ms without a timeout
 	// key. It is shorter than Count if not all were read.
 	Left []time.Duration
+	Noted
 }
 
 // ReadInspected reads the reply of Inspect. A waiter without a deadline has the zero time.
@@ -52,7 +53,7 @@ func ReadInspected(r driver.Reply) (Inspected, error) {
 	}
 	waiters, holders := all[7].Array, all[8].Array
 	token, wrong := strconv.ParseInt(all[2].Str, 10, 64)
-	if wrong != nil || len(waiters)%2 != 0 || len(holders)%3 != 0 {
+	if wrong != nil || len(waiters)%2 != 0 || len(holders)%4 != 0 {
 		return Inspected{}, unexpected(inspectScript, r)
 	}
 	found := Inspected{
@@ -66,12 +67,12 @@ func ReadInspected(r driver.Reply) (Inspected, error) {
 		}
 		found.Queue = append(found.Queue, one)
 	}
-	for group := range slices.Chunk(holders, 3) {
+	for group := range slices.Chunk(holders, 4) {
 		count, err := strconv.Atoi(group[1].Str)
 		if err != nil {
 			return Inspected{}, unexpected(inspectScript, r)
 		}
-		one := InspectedField{Name: group[0].Str, Count: count}
+		one := InspectedField{Name: group[0].Str, Count: count, Noted: readNoted(group[3])}
 		for _, left := range group[2].Array {
 			one.Left = append(one.Left, duration(left.Int))
 		}

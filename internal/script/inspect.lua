@@ -18,9 +18,9 @@
 --   timed    how many owners have a deadline; -1 if that key is no sorted set
 --   waiters  {owner, deadline, owner, deadline, …}, the next first; a deadline is absolute
 --            milliseconds as text, "" if there is none
---   holders  {field, count, {left, …}, field, count, {left, …}, …}; left is for a reader what is left
+--   holders  {field, count, {left, …}, noted, field, …}; left is for a reader what is left
 --            of each of its holds, in milliseconds: -1 without expiry, -2 for a hold without a timeout
---            key. Holds beyond the first two thousand of the lock are left out.
+--            key. Holds beyond the first two thousand of the lock are left out. noted is as in status.
 --   error NOTLOCK    the key is a hash, but no lock
 --   error WRONGTYPE  the key is no hash
 
@@ -69,6 +69,7 @@ for i = 1, #page, 2 do
     holders[#holders + 1] = field
     holders[#holders + 1] = count
     holders[#holders + 1] = reads and holds(field, count) or {}
+    holders[#holders + 1] = noted(lock, field)
   end
 end
 

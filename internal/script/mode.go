@@ -20,6 +20,10 @@ type Mode interface {
 	Renewal(owner string, counts Counts, over bool, lease time.Duration) Renewal
 	// Move gives the one hold of an owner, on one side, to another owner. ReadMoved reads the reply.
 	Move(from, to string, read bool, lease time.Duration) Call
+	// Recall asks an owner to give back what it has, and tells those who listen. ReadRecalled reads the reply.
+	Recall(owner, text string) Call
+	// Forget removes the owner's note.
+	Forget(owner string) Call
 	// Field is the owner's in the lock's hash, on one side.
 	Field(owner string, read bool) string
 }
@@ -51,6 +55,7 @@ type State struct {
 type Field struct {
 	Name, Count string
 	TTL         time.Duration
+	Noted
 }
 
 // readState reads what all replies with a state begin with. It returns the words behind front.

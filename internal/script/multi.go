@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 )
 
-var multiAcquireScript = load("multi_acquire", "shape", "exclusive")
+var multiAcquireScript = load("multi_acquire", "shape", "note", "exclusive")
 
 // AcquireAll takes each of several locks once, or none of them: the first lock for the first
 // owner, and so on. The owners are fresh. In a cluster all locks lie in one slot.
@@ -24,8 +24,9 @@ func ReadAcquiredAll(r driver.Reply, n int) (all Acquired, blocked int, err erro
 	switch {
 	case number(r) == 1:
 		return Acquired{Granted: true}, 0, nil
-	case r.Err != nil || len(r.Array) != 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n:
+	case r.Err != nil || len(r.Array) < 3 || r.Array[0].Int < 1 || int(r.Array[0].Int) > n:
 		return Acquired{}, 0, unexpected(multiAcquireScript, r)
 	}
-	return Acquired{TTL: duration(r.Array[1].Int), Holder: r.Array[2].Str}, int(r.Array[0].Int) - 1, nil
+	all, err = ReadAcquired(driver.Reply{Array: r.Array[1:]})
+	return all, int(r.Array[0].Int) - 1, err
 }

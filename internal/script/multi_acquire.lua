@@ -8,8 +8,8 @@
 -- Replies
 --   1                       all acquired; each count is 1, each TTL is at least ARGV[1]
 --   {index, ttl, holder}    the lock of that index, counted from 1, is the first that
---                           another holds; its TTL in milliseconds (-1: none); nothing
---                           changed
+--                           another holds; its TTL in milliseconds (-1: none); behind
+--                           them the holder's note, if it has one; nothing changed
 --   error NOTLOCK           a key is a hash, but no mutex; nothing changed
 --   error WRONGTYPE         a key is no hash; nothing changed
 --
@@ -22,7 +22,7 @@
 for i = 1, #KEYS do
   local found = held(KEYS[i], ARGV[i + 1])
   if type(found) == 'table' then
-    return found.err and found or {i, found[1], found[2]}
+    return found.err and found or {i, found[1], found[2], note_of(KEYS[i], found[2])}
   end
 end
 

@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	acquireScript = load("acquire", "shape", "exclusive", "token")
+	acquireScript = load("acquire", "shape", "note", "exclusive", "token")
 	releaseScript = load("release", "shape", "announce")
 	minHoldScript = load("minhold", "shape", "announce")
-	renewScript   = load("renew", "shape")
+	renewScript   = load("renew", "shape", "note")
 	moveScript    = load("move", "shape")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
-	statusScript  = load("status", "shape", "exclusive", "last")
+	statusScript  = load("status", "shape", "note", "exclusive", "last")
 )
 
 // Mutex builds the calls for one mutex.
@@ -44,10 +44,10 @@ type Acquired struct {
 	Token   int64
 	// Gone says that the requested count builds on a hold that is gone.
 	Gone bool
-	// TTL and Holder describe the hold of another owner, if neither is set. A negative TTL
+	// TTL, Holder and Note describe the hold of another owner, if neither is set. A negative TTL
 	// means no expiry.
-	TTL    time.Duration
-	Holder string
+	TTL          time.Duration
+	Holder, Note string
 }
 
 // ReadAcquired reads the reply of Acquire.
@@ -59,8 +59,12 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 		return Acquired{Gone: true}, nil
 	case len(r.Array) == 1 && r.Array[0].Err == nil && r.Array[0].Int > 0:
 		return Acquired{Granted: true, Token: r.Array[0].Int}, nil
-	case len(r.Array) == 2 && r.Array[0].Err == nil && r.Array[1].Err == nil:
-		return Acquired{TTL: duration(r.Array[0].Int), Holder: r.Array[1].Str}, nil
+	case (len(r.Array) == 2 || len(r.Array) == 3) && r.Array[0].Err == nil && r.Array[0].Str == "" && r.Array[1].Err == nil:
+		refused := Acquired{TTL: duration(r.Array[0].Int), Holder: r.Array[1].Str}
+		if len(r.Array) == 3 {
+			refused.Note = r.Array[2].Str
+		}
+		return refused, nil
 	}
 	return Acquired{}, unexpected(acquireScript, r)
 }
@@ -146,6 +150,7 @@ type Renewal struct {
 	Over  bool          // the write hold has ended, and Redis may not know that yet
 	Holds []string      // the timeout keys of the owner's read holds
 	Lease time.Duration // the shortest time to live afterwards
+	Note  string        // of the owner, "" if it has none
 }
 
 // Renewal is that of an owner's holds.
@@ -176,7 +181,7 @@ func Renew(batch []Renewal) Call {
 	}
 	keys := len(words)
 	for _, one := range batch {
-		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)))
+		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)), one.Note)
 	}
 	return renewScript.call(keys, words...)
 }
@@ -186,8 +191,9 @@ var errRefused = errors.New("the server refused a part of the renewal")
 
 // Renewed is what Renew found of one lock of the batch.
 type Renewed struct {
-	Held bool  // the owner still held it
-	Err  error // why the renewal is not confirmed, although the owner held it
+	Held   bool   // the owner still held it
+	Err    error  // why the renewal is not confirmed, although the owner held it
+	Recall string // what others ask of the owner, "" if nothing
 }
 
 // ReadRenewed reads the reply of Renew.
@@ -201,7 +207,7 @@ func ReadRenewed(r driver.Reply, batch int) ([]Renewed, error) {
 		case one.Int == -1:
 			all[i] = Renewed{Held: true, Err: errRefused}
 		default:
-			all[i].Held = one.Int == 1
+			all[i].Held, all[i].Recall = one.Int == 1 || one.Str != "", one.Str
 		}
 	}
 	return all, err
@@ -231,10 +237,10 @@ func (m Mutex) Status(string) []Call {
 
 // ReadStatus reads the reply of Status.
 func (m Mutex) ReadStatus(r driver.Reply) (State, error) {
-	state, fields, err := readState(statusScript, r, 2, 2)
-	for field := range slices.Chunk(fields, 2) {
+	state, fields, err := readState(statusScript, r, 2, 3)
+	for field := range slices.Chunk(fields, 3) {
 		state.Mode, state.Owners = "exclusive", 1
-		state.Holders = append(state.Holders, Field{Name: field[0].Str, Count: field[1].Str, TTL: state.TTL})
+		state.Holders = append(state.Holders, Field{Name: field[0].Str, Count: field[1].Str, TTL: state.TTL, Noted: readNoted(field[2])})
 	}
 	return state, err
 }

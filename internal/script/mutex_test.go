@@ -115,7 +115,7 @@ var table = []row{
 
 const (
 	freeReply   = "{ttl, token}"
-	statusReply = "{ttl, token, owner, count}"
+	statusReply = "{ttl, token, owner, count, noted}"
 )
 
 func held(owner string, count int, ttl time.Duration) state {

@@ -9,7 +9,7 @@ import (
 var (
 	permitAcquireScript = load("permit_acquire", "shape", "announce", "counter", "permit")
 	permitReleaseScript = load("permit_release", "shape", "announce", "counter", "permit")
-	permitRenewScript   = load("permit_renew", "shape", "permit")
+	permitRenewScript   = load("permit_renew", "shape", "note", "permit")
 	permitMoveScript    = load("permit_move", "shape", "permit")
 )
 
@@ -57,17 +57,25 @@ func (p Permits) Move(from, to string, _ bool, lease time.Duration) Call {
 	return permitMoveScript.call(2, p.Key, p.InUse, id(from), id(to), millis(lease))
 }
 
+// Recall asks for a permit. Nobody is told by a message: waiters of Java would take it for a permit.
+func (p Permits) Recall(owner, text string) Call {
+	return recallScript.call(2, p.InUse, protocol.NoteKey(p.Key, id(owner)), id(owner), "ZSCORE", text, p.Channel, "")
+}
+
+// Forget removes the note of a permit's owner.
+func (p Permits) Forget(owner string) Call { return forget(p.Key, id(owner)) }
+
 // Field is the permit's member of the sorted set.
 func (p Permits) Field(owner string, _ bool) string { return id(owner) }
 
 // renewPermits extends permits, each only for its id.
 func renewPermits(batch []Renewal) Call {
-	words := make([]string, 0, 4*len(batch))
+	words := make([]string, 0, 5*len(batch))
 	for _, one := range batch {
 		words = append(words, one.Lock, one.InUse)
 	}
 	for _, one := range batch {
-		words = append(words, one.Field, millis(one.Lease))
+		words = append(words, one.Field, millis(one.Lease), one.Note)
 	}
 	return permitRenewScript.call(2*len(batch), words...)
 }

@@ -1,10 +1,11 @@
 -- permit_renew: extend the leases of permits, also of several semaphores.
 --
 -- KEYS     for each permit two: the counter of available permits, and the permits in use
--- ARGV     for each permit two: its id, and the lease in milliseconds
+-- ARGV     for each permit three: its id, the lease in milliseconds, and the owner's note, or ""
 --
 -- Reply: an array with one entry for each permit, in order
 --   1   the id has it, for at least the full lease
+--   ""  the same, and this text is what others ask of the owner (recall)
 --   0   it does not, or its lease was over, or the counter is gone; nothing changed
 --   -1  unknown: the server refused to read it or to extend it
 --
@@ -12,7 +13,7 @@
 --
 -- Redisson: updateLeaseTimeAsync of RedissonPermitExpirableSemaphore, which may shorten a lease.
 
-local function extend(counter, set, id, lease)
+local function extend(counter, set, id, lease, note)
   local score = redis.pcall('ZSCORE', set, id)
   if type(score) == 'table' then
     return string.find(score.err, 'WRONGTYPE', 1, true) and 0 or -1
@@ -31,11 +32,11 @@ local function extend(counter, set, id, lease)
     return -1
   end
   keep(counter, set, lease)
-  return 1
+  return exchange(counter, id, note, math.max(lease, tonumber(score) - time)) or 1
 end
 
 local kept = {}
-for i = 1, #ARGV / 2 do
-  kept[i] = extend(KEYS[2 * i - 1], KEYS[2 * i], ARGV[2 * i - 1], ARGV[2 * i])
+for i = 1, #ARGV / 3 do
+  kept[i] = extend(KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i])
 end
 return kept

@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "rw", "token")
+	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "note", "rw", "token")
 	rwReleaseScript = load("rw_release", "undeclared", "shape", "rw", "announce")
 	rwForceScript   = load("rw_force", "undeclared", "shape", "rw", "force", "announce")
-	rwStatusScript  = load("rw_status", "undeclared", "shape", "rw", "last")
+	rwStatusScript  = load("rw_status", "undeclared", "shape", "note", "rw", "last")
 )
 
 // holds are the timeout keys of an owner's read holds.
@@ -89,12 +89,12 @@ func (l RW) Status(owner string) []Call {
 
 // ReadStatus reads the reply of Status.
 func (l RW) ReadStatus(r driver.Reply) (State, error) {
-	state, fields, err := readState(rwStatusScript, r, 4, 3)
+	state, fields, err := readState(rwStatusScript, r, 4, 4)
 	if err == nil {
 		state.Mode, state.Owners = r.Array[2].Str, int(r.Array[3].Int)
 	}
-	for one := range slices.Chunk(fields, 3) {
-		state.Holders = append(state.Holders, Field{Name: one[0].Str, Count: one[1].Str, TTL: duration(one[2].Int)})
+	for one := range slices.Chunk(fields, 4) {
+		state.Holders = append(state.Holders, Field{Name: one[0].Str, Count: one[1].Str, TTL: duration(one[2].Int), Noted: readNoted(one[3])})
 	}
 	return state, err
 }

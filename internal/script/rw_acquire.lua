@@ -19,7 +19,7 @@
 --   0                the counts asked for build on a hold that is gone; nothing changed
 --   {ttl, holder}    another holds it; milliseconds until it may end unless it is renewed
 --                    (-1: never; 0 to ask again at once, because many dead readers were
---                    removed and there may be more)
+--                    removed and there may be more); behind them its note, if it has one
 --   error NOTLOCK    the key is a hash, but no read-write lock, or one that a reader would
 --                    have to join and cannot, because it has no expiry or too many readers,
 --                    or the counter of tokens cannot count; nothing changed, but dead
@@ -61,7 +61,7 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
     for i = 1, #words, 2 do
       holder = string.match(words[i], '^(.*):write$') or holder
     end
-    return {lock_ttl(), holder}
+    return {lock_ttl(), holder, note_of(lock, holder)}
   end
   if mode and not upgrade and lock_ttl() == -1 then
     return notlock('the key has no expiry, so it may be no lock')
@@ -72,7 +72,7 @@ if not mode or upgrade or redis.call('HEXISTS', lock, mode == 'write' and writer
   if upgrade then
     local left, holder, dead = find_living(prefix)
     if holder then
-      return {budget < 0 and dead >= many and 0 or left, holder}
+      return {budget < 0 and dead >= many and 0 or left, holder, note_of(lock, holder)}
     end
     redis.call('UNLINK', lock)
   end

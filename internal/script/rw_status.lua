@@ -6,13 +6,14 @@
 -- ARGV[1]  what the timeout keys of all readers begin with
 -- ARGV[2]  the only owner to name; absent: all of them
 --
--- Reply: {ttl, token, mode, owners, field, value, left, field, value, left, …}
+-- Reply: {ttl, token, mode, owners, field, value, left, noted, field, …}
 --   ttl    of the lock, in milliseconds; -1 without expiry, -2 when it is free
 --   token  the last token issued, as text; "0" if none
 --   mode   "read", "write", or "" when the lock is free
 --   owners how many fields of owners the lock has, also of those that are not named
 --   left   milliseconds until this owner's last hold ends unless it is renewed; -1
 --          without expiry; 0 for a reader that is dead already
+--   noted  as in status
 --   error NOTLOCK    when the key is a hash, but no read-write lock
 --   error WRONGTYPE  when the key is no hash
 
@@ -39,6 +40,7 @@ for i = 1, #fields, 2 do
     reply[#reply + 1] = field
     reply[#reply + 1] = value
     reply[#reply + 1] = lifetime(prefix, field, value) or 0
+    reply[#reply + 1] = noted(lock, field)
   end
 end
 return reply

@@ -33,5 +33,6 @@ for i = 2, #KEYS do
 end
 if held and left < lease then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.pcall('PEXPIRE', note_key(KEYS[1], ARGV[1]), ARGV[2])
 end
 return held and 1 or 0

@@ -15,7 +15,7 @@ var (
 	sessionsStalledScript   = load("sessions_stalled", "shape", "heartbeats")
 	sessionsDueScript       = load("sessions_due")
 	sessionKeepScript       = load("session_keep")
-	sessionRenewScript      = load("session_renew", "shape")
+	sessionRenewScript      = load("session_renew", "shape", "note")
 	sessionRemoveScript     = load("session_remove")
 )
 

@@ -1,0 +1,133 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// recall is what a hold knows of a recall, once somebody wants to know or there is one.
+type recall struct {
+	done chan struct{} // closed when it is recalled
+	why  error         // *lockerr.RecalledError, nil until then
+}
+
+// reason is why it was recalled, nil if it was not.
+func (r *recall) reason() error {
+	if r == nil {
+		return nil
+	}
+	return r.why
+}
+
+// Recalled is closed when somebody has asked for what is held.
+func (h *Hold) Recalled() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.recallable().done
+}
+
+// recallable is what the hold knows of a recall. The mutex is held.
+func (h *Hold) recallable() *recall {
+	if h.recall == nil {
+		h.recall = &recall{done: make(chan struct{})}
+	}
+	return h.recall
+}
+
+// RecallErr says who asked, and why, and is nil if nobody did.
+func (h *Hold) RecallErr() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.recall.reason()
+}
+
+// EndWhenRecalled has the context of the hold end when it is recalled.
+func (h *Hold) EndWhenRecalled() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.recalls = true
+	if h.recall.reason() != nil && h.cancel != nil {
+		h.cancel(h.recall.why)
+	}
+}
+
+// Recall tells the holder that somebody has asked for what is held, once. Nil tells nothing.
+func (h *Hold) Recall(why error) {
+	if why == nil {
+		return
+	}
+	h.mu.Lock()
+	if h.err != nil || h.recall.reason() != nil {
+		h.mu.Unlock()
+		return
+	}
+	r := h.recallable()
+	r.why = why
+	close(r.done)
+	if h.recalls && h.cancel != nil {
+		h.cancel(why)
+	}
+	whole := h.whole
+	h.mu.Unlock()
+	if whole != nil {
+		whole.MemberRecalled(h, why)
+	}
+}
+
+// recalled tells the holder what a renewal has found beside the lock, if it is something new.
+func (g *Grant) recalled(text string) {
+	if text == "" {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.recall != nil || len(g.holds) == 0 {
+		return
+	}
+	asked := protocol.ParseRecall(text)
+	why := &lockerr.RecalledError{Lock: g.ref.Name, Author: asked.Author, Reason: asked.Reason}
+	g.recall = why
+	for _, h := range g.holds {
+		h.Recall(why)
+	}
+	m, first := g.manager, &g.first
+	e := first.event(g.ref, EventRecalled, time.Now())
+	e.Err = why
+	m.reporter.Add(func() {
+		m.settings.Logger.Info("redlatch: hold recalled", "lock", g.ref.Name, "owner", g.owner, "by", asked.Author, "reason", asked.Reason)
+		m.observe(first.parent, e)
+	})
+}
+
+// noted is what the owner says of its hold.
+func (g *Grant) noted() string {
+	if note := g.note.Load(); note != nil {
+		return *note
+	}
+	return ""
+}
+
+// Recall asks an owner to give the lock or the permit back, and reports whether it had it.
+func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
+	const verb = "recall"
+	if err := r.unreadable(); err != nil {
+		return false, err
+	}
+	m := r.manager
+	results, err := r.Ask(ctx, verb, r.calls().Recall(owner, protocol.Recall{Author: m.settings.Name, Reason: reason}.String()))
+	if err != nil {
+		return false, err
+	}
+	asked, err := script.ReadRecalled(results[0].Reply)
+	if err != nil {
+		return false, Failure(verb, r.Name, err)
+	}
+	if asked {
+		m.holders.look(r.key.lock)
+	}
+	return asked, nil
+}
