@@ -98,7 +98,7 @@ func FuzzReplies(f *testing.F) {
 		whole := driver.Reply{Array: []driver.Reply{{Int: 1}, {Int: int64(next()) - 3}, {Str: token}, {Str: mode}, {Int: int64(next())},
 			{Int: int64(next()) - 2}, {Int: int64(next()) - 2},
 			{Array: []driver.Reply{{Str: field}, {Str: count}}},
-			{Array: []driver.Reply{{Str: field}, {Str: count}, {Array: []driver.Reply{{Int: int64(next()) - 3}}}}}}}
+			{Array: []driver.Reply{{Str: field}, {Str: count}, {Array: []driver.Reply{{Int: int64(next()) - 3}}}, {Array: []driver.Reply{}}}}}}
 		one = read("job", whole)
 		if one.isLock && !isOwner(one.lock.Holders[0].Owner) {
 			t.Errorf("%+v", one)

@@ -83,7 +83,7 @@ func (s *slowServer) answer(words []string) driver.Reply {
 	case "EVAL":
 		s.known = true
 		return list(driver.Reply{Int: 1}, driver.Reply{Int: 1000}, text("0"), text("exclusive"), driver.Reply{Int: 1}, driver.Reply{},
-			driver.Reply{}, list(), list(text(java(1, 1)), text("1"), list()))
+			driver.Reply{}, list(), list(text(java(1, 1)), text("1"), list(), list()))
 	case "PUBSUB":
 		var counts []driver.Reply
 		for _, channel := range words[2:] {

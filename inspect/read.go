@@ -99,7 +99,7 @@ func newLock(name string, found script.Inspected) Lock {
 		l.TTL = max(found.TTL, -1)
 	}
 	for _, field := range found.Holders {
-		l.Holders = append(l.Holders, newHolder(found, field))
+		l.Holders = append(l.Holders, newHolder(l.Name, found, field))
 	}
 	for _, w := range found.Queue {
 		l.Queue = append(l.Queue, Waiter{Owner: w.Owner, Deadline: w.Deadline})
@@ -107,9 +107,13 @@ func newLock(name string, found script.Inspected) Lock {
 	return l
 }
 
-func newHolder(found script.Inspected, field script.InspectedField) Holder {
+func newHolder(lock string, found script.Inspected, field script.InspectedField) Holder {
 	h := Holder{Owner: ownerOf(found.Mode, field.Name), Count: field.Count, TTL: max(found.TTL, -1)}
-	h.Write = h.Owner != field.Name
+	h.Write, h.Note, h.Told = h.Owner != field.Name, field.Note, field.Told
+	if field.Recall != "" {
+		asked := protocol.ParseRecall(field.Recall)
+		h.Recall = &redlatch.RecalledError{Lock: lock, Author: asked.Author, Reason: asked.Reason}
+	}
 	if len(field.Left) == 0 || isDead(found, field) == unsure {
 		return h
 	}
