@@ -78,9 +78,10 @@ func (h *Hold) Recall(why error) {
 	}
 }
 
-// recalled tells the holder what a renewal has found beside the lock, if it is something new.
+// recalled tells the holder what a renewal has found beside the lock, if it is something new. Nil is the grant of a
+// ticket, which nobody has.
 func (g *Grant) recalled(text string) {
-	if text == "" {
+	if text == "" || g == nil {
 		return
 	}
 	g.mu.Lock()
@@ -110,6 +111,9 @@ func (g *Grant) noted() string {
 	}
 	return ""
 }
+
+// hasNote says that something stands beside the lock, or may: it is to go with the grant. The mutex is held.
+func (g *Grant) hasNote() bool { return g.note.Load() != nil || g.recall != nil }
 
 // Recall asks an owner to give the lock or the permit back, and reports whether it had it.
 func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {

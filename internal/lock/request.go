@@ -13,7 +13,7 @@ import (
 // grant is protected, the client's session is told along with it: of an entry before the request, of
 // an entry's end behind it. A request that was made is sent.
 type request struct {
-	calls [4]script.Call // in the order in which they are sent
+	calls [3]script.Call // in the order in which they are sent
 	n     int            // how many they are
 	own   int            // which of them is the grant's own
 	two   bool           // and so is the one behind it

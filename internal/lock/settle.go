@@ -45,7 +45,7 @@ func (g *Grant) ending(read bool) (e ending) {
 		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
 	g.protect(&e.request, term, counts, read)
-	if !e.remain && (g.noted() != "" || g.recall != nil) {
+	if !e.remain && g.hasNote() {
 		e.calls[e.n] = g.ref.calls().Forget(g.owner)
 		e.n++
 	}
@@ -58,7 +58,7 @@ func (g *Grant) ending(read bool) (e ending) {
 // have a server, or a proxy, that does not know the command that publishes.
 func (e *ending) freeInTwo() bool {
 	m := e.manager
-	if e.ref.mode != nil || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
+	if e.hasNote() || e.ref.mode != nil || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
 		return false
 	}
 	free, announce, ok := e.ref.mutex.Free(e.owner)

@@ -173,7 +173,7 @@ func (m *Manager) ExtendTicket(ctx context.Context, text string, d time.Duration
 		d = time.Duration(t.Lease) * time.Millisecond
 	}
 	result, err := m.runner.Run(ctx, script.Renew([]script.Renewal{r.calls().Renewal(t.Owner, counts, false, d)}))
-	switch answer := readRenewed(result, err, nil)[0]; {
+	switch answer := readRenewed(result, err, []*Grant{nil})[0]; {
 	case answer.Err != nil:
 		return Failure("extend", r.Name, answer.Err)
 	case !answer.Held:
