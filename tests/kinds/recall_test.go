@@ -116,6 +116,25 @@ func TestOneLostRequestOrReplyLosesNoRecall(t *testing.T) {
 	}
 }
 
+// Goal: who listens anyway hears of it at once, also without renewals.
+func TestARecallIsHeardAtOnceByWhoListens(t *testing.T) {
+	listens := func(k scene.Kind) bool { return k.Name == "mutex" || k.Name == "write" || k.Name == "read" }
+	scene.EachThat(t, listens, redlatch.Config{}, func(s *scene.Scene) {
+		h := check.Must(s.Home.Lock.Lock(s.Context(), redlatch.WithLease(time.Hour)))
+		waits, leave := context.WithCancel(s.Context())
+		left := make(chan error)
+		go func() { _, err := s.Home.Rival.Lock(waits); left <- err }()
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		ask(s, s.Stranger(), h, "")
+		<-h.Recalled()
+		check.Within(s.T, "it learned of it after", time.Since(began), 0, 100*time.Millisecond)
+		leave()
+		check.Is(s.T, "the waiter", <-left, redlatch.ErrNotAcquired)
+		s.Home.Free(h)
+	})
+}
+
 // Goal: a cohort that is asked gives the lock back after the turn that is under way, and at once if nobody has a turn.
 func TestACohortThatIsAskedPassesTheLockOnNoMore(t *testing.T) {
 	scene.EachThat(t, func(k scene.Kind) bool { return k.Sort == scene.Cohort }, redlatch.Config{}, func(s *scene.Scene) {
