@@ -94,6 +94,9 @@ func TestWithRedisson(t *testing.T) {
 				{"semaphores and latches count alike", countsAlike},
 				{"who waits for permits or a latch is told", toldOfPermits},
 			}
+			if r.newest(t) {
+				trials = append(trials, trial{"what stands beside a lock is no news", standsBeside})
+			}
 			if r.has(t, "fenced") {
 				trials = append(trials, trial{"fencing tokens grow by the clock", tokensByTheClock})
 			}
