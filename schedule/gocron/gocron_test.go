@@ -83,6 +83,9 @@ func TestALockThatIsHeldIsAnError(t *testing.T) {
 		if got, err := readers.Lock(ctx, "job"); got != nil || !errors.As(err, new(*redlatch.ConfigError)) {
 			t.Errorf("got %v, %v of readers", got, err)
 		}
+		if got, err := gocron.NewLocker(nil).Lock(ctx, "job"); got != nil || !errors.As(err, new(*redlatch.ConfigError)) {
+			t.Errorf("got %v, %v of no function", got, err)
+		}
 	})
 }
 

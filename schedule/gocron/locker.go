@@ -5,6 +5,7 @@ import (
 
 	cron "github.com/go-co-op/gocron/v2"
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/sole"
 )
 
@@ -33,6 +34,9 @@ func NewLocker(lock func(name string) redlatch.Lock, opts ...redlatch.LockOption
 // Lock takes the lock of a job if it is free, and does not wait. If Lock returns an error, gocron skips the
 // run. gocron does not learn of a lock that is lost while the job runs.
 func (l *Locker) Lock(ctx context.Context, key string) (cron.Lock, error) {
+	if err := lockerr.Missing("lock", l.lock); err != nil {
+		return nil, err
+	}
 	lock := l.lock(key)
 	if err := sole.Check(lock); err != nil {
 		return nil, err
