@@ -1,6 +1,11 @@
 package blocked
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/protocol"
+)
 
 // Graph says who waits for whom.
 type Graph struct {
@@ -32,6 +37,13 @@ type Edge struct {
 	// Told says that the client of the waiter has reported the wait. Otherwise Read found it in the queue
 	// of the lock.
 	Told bool `json:"told"`
+}
+
+// MarshalJSON writes the name of the lock as other reports do: JSON has no bytes that are not UTF-8.
+func (e Edge) MarshalJSON() ([]byte, error) {
+	type plain Edge
+	e.Lock = protocol.Argument(e.Lock)
+	return json.Marshal(plain(e))
 }
 
 // Mode is the kind or side of the lock that a waiter wants.

@@ -1,6 +1,7 @@
 package blocked_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,14 @@ func draw(lines ...string) (g blocked.Graph) {
 		g.Edges = append(g.Edges, e)
 	}
 	return g
+}
+
+func TestANameInJSONIsThatOfTheLock(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(draw("a1 \xff b1"))
+	if !strings.Contains(string(text), `"lock":"\"\\xff\""`) {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 func TestCycles(t *testing.T) {
