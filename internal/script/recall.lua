@@ -13,8 +13,8 @@
 --   0                the owner does not hold it; nothing changed
 --   error WRONGTYPE  the key is of another type; nothing changed
 --
--- A second run asks once more. The request ends with the TTL of the lock, unless a renewal of the
--- owner keeps it.
+-- A second run asks once more. The request ends with the TTL of the lock, and after an hour at most,
+-- unless a renewal of the owner keeps it. Owners of Redisson do not, and may have a lock for years.
 --
 -- Redisson has no such thing. Its owners never learn of it.
 
@@ -36,6 +36,6 @@ if left == 0 or left < -1 then
 end
 redis.call('HSET', note, 'recall', ARGV[3])
 redis.call('HDEL', note, 'told')
-raise(note, ms(math.max(left, 1000)))
+raise(note, ms(math.min(math.max(left, 1000), 3600000)))
 announce(ARGV[4], ARGV[5])
 return 1

@@ -59,6 +59,8 @@ func (w *world) visit(p *process, v *visit) {
 		w.brace(p, v)
 	case listing:
 		w.list(p, v)
+	case asking:
+		w.ask(p, v)
 	case semaphore:
 		w.take(p, v)
 	case latch:
@@ -149,6 +151,7 @@ func (w *world) hold(one *call) {
 		w.extend(one)
 	}
 	w.told(one)
+	w.recalled(one)
 	w.again(one)
 }
 

@@ -27,6 +27,7 @@ type books struct {
 	forced  map[string]time.Time // until when a request of an operator may arrive
 	work    time.Duration        // of all calls and holds
 	done    int                  // calls
+	recalls map[string]bool      // owners, by an operator
 	inUse   map[string]int       // permits without an owner
 	counts  [2]int               // of latches
 }

@@ -30,9 +30,10 @@ const (
 	foreign  // a hold that Java took for many years, and releases
 	braced   // a name that would share keys with another lock
 	listing  // an operator reads the state
+	asking   // an operator asks holders for their lock
 )
 
-var whats = [...]string{"mutex", "fair", "write", "read", "permit", "multi", "quorum", "semaphore", "latch", "shutdown", "close", "die", "force", "foreign", "braced", "status"}
+var whats = [...]string{"mutex", "fair", "write", "read", "permit", "multi", "quorum", "semaphore", "latch", "shutdown", "close", "die", "force", "foreign", "braced", "status", "recall"}
 
 func (w what) String() string { return whats[w] }
 
@@ -61,6 +62,8 @@ const (
 	cohort
 	minHold
 	backoff
+	note
+	recall
 	optionCount
 )
 
@@ -76,6 +79,8 @@ var options = [optionCount]struct {
 	cohort:   {"cohort", redlatch.WithCohort},
 	minHold:  {"min hold", redlatch.WithMinHold},
 	backoff:  {"backoff", func(d time.Duration) redlatch.LockOption { return redlatch.WithBackoff(d, 4*d) }},
+	note:     {"note", func(d time.Duration) redlatch.LockOption { return redlatch.WithNote(d.String()) }},
+	recall:   {"recall", func(time.Duration) redlatch.LockOption { return redlatch.WithRecall() }},
 }
 
 func (o option) String() string { return fmt.Sprint(options[o.Kind].name, " ", o.D) }
@@ -140,7 +145,7 @@ func (v *visit) refused() bool {
 	least, stays := v.option(minHold)
 	plain := v.What == mutex || v.What == fair
 	cohorts := plain && v.What != fair || v.What == write || v.What == read && !v.has(fencing)
-	return v.has(cohort) && (!cohorts || fixed || limited || stays || v.Owner != "") ||
+	return v.has(cohort) && (!cohorts || fixed || limited || stays || v.has(note) || v.Owner != "") ||
 		stays && (!plain || fixed && least > leased || limited && least > most) ||
 		v.has(fencing) && v.What == permit
 }
@@ -149,7 +154,7 @@ func (v *visit) refused() bool {
 func (v *visit) longest(lease time.Duration) time.Duration {
 	all := max(lease, v.Extend)
 	for _, o := range v.Opts {
-		if o.Kind != wait && o.Kind != cohort {
+		if o.Kind != wait && o.Kind != cohort && o.Kind != note && o.Kind != recall {
 			all = max(all, o.D)
 		}
 	}

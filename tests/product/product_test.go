@@ -68,7 +68,7 @@ func (s setting) run(t testing.TB, servers []server, plan []*visit) error {
 	defer cancel()
 	b := &books{
 		setting: s, limit: ctx, cancel: cancel, calls: map[*call]bool{}, tokens: map[string]int64{},
-		forced: map[string]time.Time{}, inUse: map[string]int{},
+		forced: map[string]time.Time{}, recalls: map[string]bool{}, inUse: map[string]int{},
 	}
 	w := &world{books: b, TB: t, ctx: ctx, servers: servers, roll: stage.Dice(s.Seed), over: make(chan struct{})}
 	if s.unit.real && s.Weather == lossy {
