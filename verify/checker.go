@@ -74,7 +74,7 @@ func (c *Checker) Add(l Line) {
 		}
 	case redlatch.EventReleased, redlatch.EventDetached:
 		c.judge(l)
-		i := slices.IndexFunc(r.open[l.Owner], func(h *hold) bool { return h.from.Equal(l.Since) })
+		i := slices.IndexFunc(r.open[l.Owner], func(h *hold) bool { return h.from.Equal(l.Since) && h.token == l.Token })
 		if i >= 0 {
 			h := r.open[l.Owner][i]
 			h.end(l)

@@ -239,6 +239,14 @@ func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 			s.hold("a", "o1", 1, 10, 20, "mutex")
 			s.hold("a", "o2", 1, 110, 120, "mutex")
 		}, nil},
+		"a ticket beside a re-entry of the same moment without a token": {func(s *story) {
+			outer := verify.Line{At: noon, Clock: "a", Event: "acquired", Lock: "stock", Kind: "mutex", Owner: "o1", Token: 1, Since: noon}
+			s.Add(outer)
+			s.hold("a", "o1", 0, 0, 20, "mutex")
+			outer.Event = "detached"
+			s.Add(outer)
+			s.hold("a", "o2", 1, 110, 120, "mutex")
+		}, nil},
 		"two on one machine, and no ticket": {func(s *story) {
 			s.hold("a", "o1", 1, 0, 10, "mutex")
 			s.hold("a", "o2", 1, 20, 30, "mutex")
