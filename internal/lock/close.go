@@ -72,15 +72,18 @@ func (m *Manager) releaseAll() error {
 	defer cancel()
 	now := time.Now()
 	var ended []ending
-	var calls []script.Call
+	var calls, notes []script.Call
 	for _, item := range m.engine.Items() {
 		if g := item.Subject.(*Grant); g.close(lockerr.ErrReleased) {
 			e := g.ending(g.ref.read)
 			ended, calls = append(ended, e), append(calls, e.calls[0])
+			if e.noted {
+				notes = append(notes, e.calls[e.n-1])
+			}
 		}
 	}
 	var failed []error
-	for i, result := range m.releases.RunEach(ctx, calls...) {
+	for i, result := range m.releases.RunEach(ctx, append(calls, notes...)...)[:len(ended)] {
 		err := ended[i].settled(&result, result.Failed())
 		if err != nil {
 			failed = append(failed, err)

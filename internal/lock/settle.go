@@ -21,6 +21,7 @@ type ending struct {
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
 	made   int64               // how many endings of the grant Redis had confirmed by then
+	noted  bool                // the last call removes its note
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
 }
@@ -45,7 +46,7 @@ func (g *Grant) ending(read bool) (e ending) {
 		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
 	g.protect(&e.request, term, counts, read)
-	if !e.remain && g.hasNote() {
+	if e.noted = !e.remain && g.hasNote(); e.noted {
 		e.calls[e.n] = g.ref.calls().Forget(g.owner)
 		e.n++
 	}

@@ -110,7 +110,7 @@ func TestABodyUsesNoKeyThatItWasNotGiven(t *testing.T) {
 	t.Parallel()
 	call := regexp.MustCompile(`(?:redis\.p?call\((?:'([A-Z]+)'(?:, 'USAGE')?|verb)|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\()(?:, *)?([^,)]+)?`)
 	command := regexp.MustCompile(`redis\.p?call\(|\b(?:raise|confirm|gone|keep|held|issue|bulky|last_token)\(`)
-	key := regexp.MustCompile(`^(|lock|key|note|note_key\((?:lock|KEYS\[1\])|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
+	key := regexp.MustCompile(`^(|lock|key|note|note_key\((?:lock|counter|KEYS\[1\])|channel|tokens|queue|deadlines|keepalives|set|counter|record|KEYS\[(\w+|reads \+ 2)\]|(prefix|ARGV\[\d\]) \.\. .*)$`)
 	for _, p := range pages(t) {
 		for _, match := range call.FindAllStringSubmatch(p.body, -1) {
 			if !key.MatchString(match[2]) {

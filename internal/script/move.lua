@@ -14,7 +14,8 @@
 --
 -- A second run finds the field of the new owner, and changes nothing more. So the script serves whoever calls it
 -- first, and all who know the former owner besides are refused. The count of the new owner is one, whatever
--- requests of the former one had made of theirs. A writer's read field goes with it. Its timeout keys expire.
+-- requests of the former one had made of theirs. A writer's read field goes with it. Its timeout keys expire. The
+-- note of the former owner goes, with what others ask of it.
 --
 -- Redisson has no such thing. It sees a lock that another thread holds, before and after.
 
@@ -39,5 +40,6 @@ end
 if here == 0 then
   redis.call('HSET', lock, to, '1')
 end
+redis.pcall('UNLINK', note_key(lock, from))
 redis.call('HDEL', lock, from, (string.gsub(from, ':write$', ''))) -- with what a late request let a writer read
 return 1

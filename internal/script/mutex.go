@@ -16,7 +16,7 @@ var (
 	releaseScript = load("release", "shape", "announce")
 	minHoldScript = load("minhold", "shape", "announce")
 	renewScript   = load("renew", "shape", "note")
-	moveScript    = load("move", "shape")
+	moveScript    = load("move", "shape", "note")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
 	statusScript  = load("status", "shape", "note", "exclusive", "last")
 )

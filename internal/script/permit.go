@@ -10,7 +10,7 @@ var (
 	permitAcquireScript = load("permit_acquire", "shape", "announce", "counter", "permit")
 	permitReleaseScript = load("permit_release", "shape", "announce", "counter", "permit")
 	permitRenewScript   = load("permit_renew", "shape", "note", "permit")
-	permitMoveScript    = load("permit_move", "shape", "permit")
+	permitMoveScript    = load("permit_move", "shape", "note", "permit")
 )
 
 // NoPermits is the TTL in the reply of Permits.Acquire if there is no semaphore.

@@ -30,5 +30,6 @@ end
 redis.call('ZREM', set, '')
 redis.call('ZADD', set, ms(math.max(time + lease, tonumber(score))), to)
 redis.call('ZREM', set, from)
+redis.pcall('UNLINK', note_key(counter, from))
 keep(counter, set, lease)
 return 1
