@@ -30,9 +30,10 @@ func TestLongTheSnippetsOfTheDocumentationWork(t *testing.T) {
 		t.Fatalf("found %d blocks of Go, %d of them to run", m.blocks, m.run)
 	}
 	m.finish()
-	test := exec.CommandContext(t.Context(), "go", "test", "-gcflags=-e", "./...")
+	// The tests beside this one have compiled all for the race detector.
+	test := exec.CommandContext(t.Context(), "go", "test", "-race", "-gcflags=-e", "./...")
 	test.Dir = m.dir
-	test.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=")
+	test.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOWORK=")
 	if out, err := test.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
