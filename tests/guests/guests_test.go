@@ -116,7 +116,7 @@ func TestGuestsMoveNobodysVersions(t *testing.T) {
 func TestGuestsInstallTheCommand(t *testing.T) {
 	pack(t)
 	s := newStranger(t)
-	s.command("go", "install", "-trimpath", ours+"/cmd/redlatch@latest")
+	s.command("go", "install", ours+"/cmd/redlatch@latest")
 	out, err := exec.CommandContext(t.Context(), filepath.Join(s.dir, "bin", "redlatch"), "version").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), s.release()) {
 		t.Errorf("redlatch version: %v\n%s", err, out)
@@ -185,7 +185,7 @@ func (s *stranger) command(words ...string) string {
 	cache := strings.TrimSpace(goEnv(s.T, "GOMODCACHE"))
 	c := exec.Command(words[0], words[1:]...)
 	c.Dir = s.dir
-	c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GONOSUMDB="+ours, "GONOSUMCHECK=1", "GOBIN="+filepath.Join(s.dir, "bin"),
+	c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -trimpath", "GONOSUMDB="+ours, "GONOSUMCHECK=1", "GOBIN="+filepath.Join(s.dir, "bin"),
 		"GOMODCACHE="+mods, "GOPROXY=file://"+proxy+",file://"+cache+"/cache/download,"+strings.TrimSpace(goEnv(s.T, "GOPROXY")))
 	var errs bytes.Buffer
 	c.Stderr = &errs
@@ -228,7 +228,7 @@ func (s *stranger) figures(path string) {
 	alone.command("go", "mod", "tidy")
 	building.Lock()
 	defer building.Unlock()
-	alone.command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", "shop", ".")
+	alone.command("go", "build", "-ldflags=-s -w", "-o", "shop", ".")
 	binary, err := os.Stat(filepath.Join(alone.dir, "shop"))
 	if err != nil {
 		s.Fatal(err)
