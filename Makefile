@@ -69,9 +69,9 @@ bin/staticcheck: tools/go.mod
 .PHONY: lint
 lint: format bin/staticcheck ## gofmt, go vet and staticcheck over every module; changes nothing
 	go vet -race $(WORK)
-	GOFLAGS=-race bin/staticcheck $(WORK)
+	GOFLAGS="$$GOFLAGS -race" bin/staticcheck $(WORK)
 	go vet -race -tags interop ./interop
-	GOFLAGS=-race bin/staticcheck -tags interop ./interop
+	GOFLAGS="$$GOFLAGS -race" bin/staticcheck -tags interop ./interop
 	@for module in $(ALONE); do \
 		echo "lint $$module"; \
 		(cd "$$module" && GOWORK=off go vet ./... && GOWORK=off $(CURDIR)/bin/staticcheck ./...) || exit 1; \
