@@ -10,6 +10,9 @@ export REDLATCH_STRETCH
 GORACE ?= atexit_sleep_ms=0
 export GORACE
 
+# Compilers, linkers and tests compute less when they collect garbage more rarely.
+test long check: export GOGC ?= 300
+
 # Packages built or tested at a time, and the time that one package may take. Most tests wait for servers, processes
 # and leases, so there are more packages at a time than processors.
 PARALLEL   ?= 4
