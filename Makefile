@@ -84,10 +84,10 @@ lint: format bin/staticcheck ## gofmt, go vet and staticcheck over every module;
 SYSTEMS := windows darwin
 
 .PHONY: cross
-cross: ## compile what is released for the other systems: windows, darwin
+cross: ## compile what is released for the other systems, windows and darwin, without optimizing it
 	@for system in $(SYSTEMS); do \
 		echo "cross $$system"; \
-		CGO_ENABLED=0 GOOS=$$system go build $$(scripts/modules released | sed 's|.*|./&/...|') || exit 1; \
+		CGO_ENABLED=0 GOOS=$$system go build -gcflags='all=-N -l' $$(scripts/modules released | sed 's|.*|./&/...|') || exit 1; \
 	done
 
 .PHONY: fix
