@@ -128,8 +128,10 @@ func (c *change) holders() {
 		}
 		if was == nil {
 			c.add(EventGranted, h.Owner, h.Process, h.TTL, "holds it%s, %s", side(c.next, h), left(h.TTL))
+			c.beside(Holder{}, h)
 			continue
 		}
+		c.beside(*was, h)
 		if was.Count != h.Count {
 			c.add(EventReentry, h.Owner, h.Process, h.TTL, "has %d holds, and had %d", h.Count, was.Count)
 		}
@@ -139,6 +141,21 @@ func (c *change) holders() {
 		}
 		c.protection(*was, h)
 	}
+}
+
+// beside are a note and a recall that were not there before.
+func (c *change) beside(was, is Holder) {
+	if is.Note != "" && is.Note != was.Note {
+		c.add(EventNoted, is.Owner, is.Process, is.TTL, "holds it for: %s", protocol.Show(is.Note))
+	}
+	if is.Recall == nil || was.Recall != nil && *was.Recall == *is.Recall && was.Told == is.Told {
+		return
+	}
+	says := "is asked for it by"
+	if is.Told {
+		says = "knows that it is asked for it by"
+	}
+	c.add(EventRecalled, is.Owner, is.Process, is.TTL, "%s %s: %s", says, protocol.Show(is.Recall.Author), protocol.Show(is.Recall.Reason))
 }
 
 func side(l Lock, h Holder) string {

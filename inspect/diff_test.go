@@ -36,6 +36,12 @@ func TestDiff(t *testing.T) {
 	protected := func(p inspect.Protection) func(*inspect.Lock) {
 		return func(l *inspect.Lock) { l.Holders[0].Protection = &p }
 	}
+	noted := func(note string) func(*inspect.Lock) { return func(l *inspect.Lock) { l.Holders[0].Note = note } }
+	asked := func(reason string, told bool) func(*inspect.Lock) {
+		return func(l *inspect.Lock) {
+			l.Holders[0].Recall, l.Holders[0].Told = &redlatch.RecalledError{Reason: reason}, told
+		}
+	}
 	finding := func(l *inspect.Lock) { l.Findings = []inspect.Finding{{Code: "x", Text: "Bad."}} }
 	const s = time.Second
 	for name, c := range map[string]struct {
@@ -71,6 +77,14 @@ func TestDiff(t *testing.T) {
 			[]inspect.Lock{held(s, 29*s, protected(inspect.Protection{Alive: true}))}, "resumed a:1"},
 		"dead": {[]inspect.Lock{held(0, 30*s, protected(inspect.Protection{}))},
 			[]inspect.Lock{held(s, 29*s, protected(inspect.Protection{Dead: true}))}, "paused a:1"},
+		"granted with a note": {nil, []inspect.Lock{held(0, 30*s, noted("x"))}, "granted a:1, noted a:1"},
+		"another note":        {[]inspect.Lock{held(0, 30*s, noted("x"))}, []inspect.Lock{held(s, 29*s, noted("y"))}, "noted a:1"},
+		"the note stays":      {[]inspect.Lock{held(0, 30*s, noted("x"))}, []inspect.Lock{held(s, 29*s, noted("x"))}, ""},
+		"asked for":           {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, asked("x", false))}, "recalled a:1"},
+		"still asked for":     {[]inspect.Lock{held(0, 30*s, asked("x", false))}, []inspect.Lock{held(s, 29*s, asked("x", false))}, ""},
+		"it knows":            {[]inspect.Lock{held(0, 30*s, asked("x", false))}, []inspect.Lock{held(s, 29*s, asked("x", true))}, "recalled a:1"},
+		"asked once more":     {[]inspect.Lock{held(0, 30*s, asked("x", true))}, []inspect.Lock{held(s, 29*s, asked("y", true))}, "recalled a:1"},
+
 		"finding":       {[]inspect.Lock{held(0, 30*s)}, []inspect.Lock{held(s, 29*s, finding)}, "finding "},
 		"finding stays": {[]inspect.Lock{held(0, 30*s, finding)}, []inspect.Lock{held(s, 29*s, finding)}, ""},
 	} {

@@ -17,6 +17,8 @@ const (
 	EventLeft     EventKind = "left"     // an owner has left the queue without the lock, or fewer processes listen
 	EventPaused   EventKind = "paused"   // the heartbeat of a protected holder is overdue, or its process is gone
 	EventResumed  EventKind = "resumed"  // the heartbeat is in time again
+	EventNoted    EventKind = "noted"    // an owner says what its hold is for
+	EventRecalled EventKind = "recalled" // somebody asks an owner for the lock, or the owner knows of it
 	EventFinding  EventKind = "finding"  // something is wrong that was not wrong before
 )
 

@@ -36,6 +36,14 @@ type holderJSON struct {
 	Name       string          `json:"name"`
 	Addr       string          `json:"addr"`
 	Protection *protectionJSON `json:"protection"`
+	Note       string          `json:"note"`
+	Recall     *recallJSON     `json:"recall"`
+}
+
+type recallJSON struct {
+	Author string `json:"author"`
+	Reason string `json:"reason"`
+	Told   bool   `json:"told"`
 }
 
 type waiterJSON struct {
@@ -91,7 +99,10 @@ func (l Lock) MarshalJSON() ([]byte, error) {
 }
 
 func (h Holder) json() holderJSON {
-	out := holderJSON{Owner: protocol.Argument(h.Owner), Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL)}
+	out := holderJSON{Owner: protocol.Argument(h.Owner), Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL), Note: h.Note}
+	if h.Recall != nil {
+		out.Recall = &recallJSON{h.Recall.Author, h.Recall.Reason, h.Told}
+	}
 	for _, left := range h.Holds {
 		out.Holds = append(out.Holds, millis(left))
 	}

@@ -142,12 +142,14 @@ func TestJSONHasTheFieldsOfStatus(t *testing.T) {
 		Holders: []inspect.Holder{{
 			Owner: "o:1", Count: 2, TTL: -1, Holds: []time.Duration{time.Second}, Process: &inspect.Process{Name: "n", Addr: "h:1"},
 			Protection: &inspect.Protection{PausedSince: time.UnixMilli(1000), Watchdog: "w"},
+			Note:       "x", Recall: &redlatch.RecalledError{Lock: "a", Author: "y", Reason: "z"}, Told: true,
 		}},
 		Queue: []inspect.Waiter{{Owner: "o:2", Deadline: time.UnixMilli(2000)}}, Findings: []inspect.Finding{{Code: "c", Text: "t"}}, Seen: time.UnixMilli(3000),
 	}
 	want := `{"lock":"a","kind":"fair","locked":true,"mode":"exclusive","ttl_ms":1500,"token":7,"owners":1,` +
 		`"holders":[{"owner":"o:1","count":2,"write":false,"ttl_ms":-1,"holds_ms":[1000],"name":"n","addr":"h:1",` +
-		`"protection":{"alive":false,"dead":false,"paused_since":"1970-01-01T00:00:01Z","watchdog":"w"}}],` +
+		`"protection":{"alive":false,"dead":false,"paused_since":"1970-01-01T00:00:01Z","watchdog":"w"},` +
+		`"note":"x","recall":{"author":"y","reason":"z","told":true}}],` +
 		`"queued":1,"queue":[{"owner":"o:2","deadline":"1970-01-01T00:00:02Z","name":"","addr":""}],"waiting":0,` +
 		`"findings":[{"code":"c","text":"t"}],"seen":"1970-01-01T00:00:03Z"}`
 	if got, err := json.Marshal(l); err != nil || string(got) != want {

@@ -65,11 +65,19 @@ type waiterReport struct {
 }
 
 type holderReport struct {
-	Owner     string `json:"owner"`
-	Count     int    `json:"count"`
-	Write     bool   `json:"write"`
-	TTLMillis int64  `json:"ttl_ms"`
-	Name      string `json:"name"` // of its client, "" if unknown
+	Owner     string        `json:"owner"`
+	Count     int           `json:"count"`
+	Write     bool          `json:"write"`
+	TTLMillis int64         `json:"ttl_ms"`
+	Name      string        `json:"name"`   // of its client, "" if unknown
+	Note      string        `json:"note"`   // what it says of its hold, "" if nothing
+	Recall    *recallReport `json:"recall"` // what others ask of it, null if nothing
+}
+
+type recallReport struct {
+	Author string `json:"author"`
+	Reason string `json:"reason"`
+	Told   bool   `json:"told"` // by a renewal of the holder
 }
 
 func newStatusReport(name string, status redlatch.Status) statusReport {
@@ -82,7 +90,11 @@ func newStatusReport(name string, status redlatch.Status) statusReport {
 		report.Queue = append(report.Queue, waiterReport{protocol.Argument(w.Owner), w.Deadline.UTC(), w.Name})
 	}
 	for _, h := range status.Holders {
-		report.Holders = append(report.Holders, holderReport{protocol.Argument(h.Owner), h.Count, h.Write, millis(h.TTL), h.Name})
+		one := holderReport{protocol.Argument(h.Owner), h.Count, h.Write, millis(h.TTL), h.Name, h.Note, nil}
+		if h.Recall != nil {
+			one.Recall = &recallReport{h.Recall.Author, h.Recall.Reason, h.Told}
+		}
+		report.Holders = append(report.Holders, one)
 	}
 	return report
 }
