@@ -38,7 +38,7 @@ func locksOf(permits []inspect.Counter) []inspect.Lock {
 	for _, c := range permits {
 		l := inspect.Lock{Name: c.Name, Kind: c.Kind, Mode: redlatch.Mode(c.Kind), Owners: c.InUse, Waiting: c.Waiting, Findings: c.Findings, Seen: c.Seen}
 		for _, p := range c.Permits {
-			l.Holders = append(l.Holders, inspect.Holder{Owner: p.ID, Count: 1, TTL: p.TTL})
+			l.Holders = append(l.Holders, inspect.Holder{Owner: p.ID, Count: 1, TTL: p.TTL, Noted: p.Noted})
 		}
 		if len(l.Holders) > 0 { // the first one expires first
 			l.TTL = l.Holders[0].TTL

@@ -37,6 +37,7 @@ func (c Counter) Size() int { return c.Available + c.InUse }
 type Permit struct {
 	ID  string
 	TTL time.Duration // remaining; -1 without expiry
+	Noted
 }
 
 // Counter reads one semaphore or latch. If there is none, Kind is "", and that is no error. An open latch has
@@ -110,9 +111,9 @@ func newCounter(name string, found script.InspectedCounter) Counter {
 		id, _ := permitID(p.ID)
 		switch left := p.End.Sub(found.Now); {
 		case p.End.IsZero():
-			c.Permits = append(c.Permits, Permit{id, -1})
+			c.Permits = append(c.Permits, Permit{id, -1, newNoted(name, p.Noted)})
 		case left > 0:
-			c.Permits = append(c.Permits, Permit{id, left})
+			c.Permits = append(c.Permits, Permit{id, left, newNoted(name, p.Noted)})
 		}
 	}
 	c.Findings = findingsOf(c, found.There)

@@ -259,9 +259,9 @@ func TestRightsForPermits(t *testing.T) {
 // Goal: a semaphore in JSON has the fields that docs/inspect.md describes.
 func TestASemaphoreInJSON(t *testing.T) {
 	t.Parallel()
-	c := inspect.Counter{Name: "jobs", Kind: inspect.KindPermits, Available: 1, InUse: 2, Expired: 1, Permits: []inspect.Permit{{"ab", time.Second}, {"cd", -1}}, TTL: -1, Waiting: 3}
+	c := inspect.Counter{Name: "jobs", Kind: inspect.KindPermits, Available: 1, InUse: 2, Expired: 1, Permits: []inspect.Permit{{ID: "ab", TTL: time.Second, Noted: inspect.Noted{Note: "x"}}, {ID: "cd", TTL: -1}}, TTL: -1, Waiting: 3}
 	text, err := json.Marshal(c)
-	want := `{"name":"jobs","kind":"permits","available":1,"in_use":2,"expired":1,"size":3,"permits":[{"id":"ab","ttl_ms":1000},{"id":"cd","ttl_ms":-1}],"ttl_ms":-1,"waiting":3,"findings":[],"seen":"0001-01-01T00:00:00Z"}`
+	want := `{"name":"jobs","kind":"permits","available":1,"in_use":2,"expired":1,"size":3,"permits":[{"id":"ab","ttl_ms":1000,"note":"x","recall":null},{"id":"cd","ttl_ms":-1,"note":"","recall":null}],"ttl_ms":-1,"waiting":3,"findings":[],"seen":"0001-01-01T00:00:00Z"}`
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v", text, err)
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -155,7 +156,7 @@ func (c *change) beside(was, is Holder) {
 	if is.Told {
 		says = "knows that it is asked for it by"
 	}
-	c.add(EventRecalled, is.Owner, is.Process, is.TTL, "%s %s: %s", says, protocol.Show(is.Recall.Author), protocol.Show(is.Recall.Reason))
+	c.add(EventRecalled, is.Owner, is.Process, is.TTL, "%s %s: %s", says, protocol.Show(cmp.Or(is.Recall.Author, "somebody")), protocol.Show(is.Recall.Reason))
 }
 
 func side(l Lock, h Holder) string {

@@ -36,8 +36,12 @@ type holderJSON struct {
 	Name       string          `json:"name"`
 	Addr       string          `json:"addr"`
 	Protection *protectionJSON `json:"protection"`
-	Note       string          `json:"note"`
-	Recall     *recallJSON     `json:"recall"`
+	notedJSON
+}
+
+type notedJSON struct {
+	Note   string      `json:"note"`
+	Recall *recallJSON `json:"recall"`
 }
 
 type recallJSON struct {
@@ -99,10 +103,7 @@ func (l Lock) MarshalJSON() ([]byte, error) {
 }
 
 func (h Holder) json() holderJSON {
-	out := holderJSON{Owner: protocol.Argument(h.Owner), Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL), Note: h.Note}
-	if h.Recall != nil {
-		out.Recall = &recallJSON{h.Recall.Author, h.Recall.Reason, h.Told}
-	}
+	out := holderJSON{Owner: protocol.Argument(h.Owner), Count: h.Count, Write: h.Write, TTLMillis: millis(h.TTL), notedJSON: h.Noted.json()}
 	for _, left := range h.Holds {
 		out.Holds = append(out.Holds, millis(left))
 	}
@@ -117,6 +118,13 @@ func (h Holder) json() holderJSON {
 		}
 	}
 	return out
+}
+
+func (n Noted) json() notedJSON {
+	if n.Recall == nil {
+		return notedJSON{Note: n.Note}
+	}
+	return notedJSON{n.Note, &recallJSON{n.Recall.Author, n.Recall.Reason, n.Told}}
 }
 
 type counterJSON struct {
@@ -136,6 +144,7 @@ type counterJSON struct {
 type permitJSON struct {
 	ID        string `json:"id"`
 	TTLMillis int64  `json:"ttl_ms"`
+	notedJSON
 }
 
 // MarshalJSON writes the counter. The size is -1 if it is unknown.
@@ -148,7 +157,7 @@ func (c Counter) MarshalJSON() ([]byte, error) {
 		out.Size = c.Size()
 	}
 	for _, p := range c.Permits {
-		out.Permits = append(out.Permits, permitJSON{p.ID, millis(p.TTL)})
+		out.Permits = append(out.Permits, permitJSON{p.ID, millis(p.TTL), p.Noted.json()})
 	}
 	for _, f := range c.Findings {
 		out.Findings = append(out.Findings, findingJSON(f))

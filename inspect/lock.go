@@ -46,10 +46,14 @@ type Holder struct {
 	Holds      []time.Duration // for a reader: the remaining time of each of its holds
 	Process    *Process        // nil if no connection of its process was found
 	Protection *Protection     // nil if it has no session with the watchdogs, or that is unknown
-	Note       string          // what it says of its hold, as redlatch.WithNote; "" if nothing
+	Noted
+}
 
-	Recall *redlatch.RecalledError // what others ask of it, nil if nothing
-	Told   bool                    // of that, by a renewal
+// Noted is what stands beside a hold or a permit.
+type Noted struct {
+	Note   string                  // what its holder says of it, as redlatch.WithNote; "" if nothing
+	Recall *redlatch.RecalledError // what others ask of its holder, nil if nothing
+	Told   bool                    // a renewal has told the holder of that
 }
 
 // Waiter is one owner that waits for a fair lock.

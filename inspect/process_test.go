@@ -142,7 +142,7 @@ func TestJSONHasTheFieldsOfStatus(t *testing.T) {
 		Holders: []inspect.Holder{{
 			Owner: "o:1", Count: 2, TTL: -1, Holds: []time.Duration{time.Second}, Process: &inspect.Process{Name: "n", Addr: "h:1"},
 			Protection: &inspect.Protection{PausedSince: time.UnixMilli(1000), Watchdog: "w"},
-			Note:       "x", Recall: &redlatch.RecalledError{Lock: "a", Author: "y", Reason: "z"}, Told: true,
+			Noted:      inspect.Noted{Note: "x", Recall: &redlatch.RecalledError{Lock: "a", Author: "y", Reason: "z"}, Told: true},
 		}},
 		Queue: []inspect.Waiter{{Owner: "o:2", Deadline: time.UnixMilli(2000)}}, Findings: []inspect.Finding{{Code: "c", Text: "t"}}, Seen: time.UnixMilli(3000),
 	}

@@ -108,12 +108,8 @@ func newLock(name string, found script.Inspected) Lock {
 }
 
 func newHolder(lock string, found script.Inspected, field script.InspectedField) Holder {
-	h := Holder{Owner: ownerOf(found.Mode, field.Name), Count: field.Count, TTL: max(found.TTL, -1)}
-	h.Write, h.Note, h.Told = h.Owner != field.Name, field.Note, field.Told
-	if field.Recall != "" {
-		asked := protocol.ParseRecall(field.Recall)
-		h.Recall = &redlatch.RecalledError{Lock: lock, Author: asked.Author, Reason: asked.Reason}
-	}
+	h := Holder{Owner: ownerOf(found.Mode, field.Name), Count: field.Count, TTL: max(found.TTL, -1), Noted: newNoted(lock, field.Noted)}
+	h.Write = h.Owner != field.Name
 	if len(field.Left) == 0 || isDead(found, field) == unsure {
 		return h
 	}
@@ -131,6 +127,15 @@ func newHolder(lock string, found script.Inspected, field script.InspectedField)
 		}
 	}
 	return h
+}
+
+func newNoted(name string, found script.Noted) Noted {
+	n := Noted{Note: found.Note, Told: found.Told}
+	if found.Recall != "" {
+		asked := protocol.ParseRecall(found.Recall)
+		n.Recall = &redlatch.RecalledError{Lock: name, Author: asked.Author, Reason: asked.Reason}
+	}
+	return n
 }
 
 // What the timeout keys of a hold say instead of a time.

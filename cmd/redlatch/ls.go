@@ -19,8 +19,9 @@ func newList() *cobra.Command {
 		Use:   "ls [PATTERN]",
 		Short: "List the locks, without knowing their names",
 		Long: `ls finds the locks of redlatch and of Redisson by their shape. It prints a line
-for each lock: who holds it, for how much longer, how many processes wait, and
-what is wrong with it. ls changes nothing.
+for each lock: who holds it, for how much longer, how many processes wait, what
+the holder says of its hold, and what is wrong with the lock. A note that begins
+with "recalled" says that somebody has asked for the lock. ls changes nothing.
 
 ls walks through all keys in small steps (SCAN), also in a Cluster. Redis serves
 other clients between the steps.

@@ -108,6 +108,7 @@ func everythingOf(c inspect.Counter) string {
 	}
 	for _, p := range c.Permits {
 		add("permit", "%s, %s", p.ID, left(p.TTL))
+		text.WriteString(notedLines(p.Noted))
 	}
 	if more := c.InUse - len(c.Permits); more > 0 {
 		add("", "and %d more", more)

@@ -26,6 +26,8 @@ Beside what status prints, it prints:
 
   - the process of each holder, and its address
   - the remaining time of each hold of a reader
+  - what a holder says of its hold, who asks it for the lock, why, and whether
+    the holder knows
   - how many processes wait
   - what the watchdogs know about a holder
   - what is wrong with the lock
@@ -139,6 +141,7 @@ func everything(l inspect.Lock) string {
 	}
 	for _, h := range l.Holders {
 		add(map[bool]string{true: "writer", false: "holder"}[h.Write], "%s", holderLine(h))
+		text.WriteString(notedLines(h.Noted))
 	}
 	if more := l.Owners - len(l.Holders); more > 0 {
 		add("", "and %d more", more)
@@ -184,6 +187,18 @@ func holderLine(h inspect.Holder) string {
 		text += " (of each hold: " + strings.Join(all, ", ") + ")"
 	}
 	return text + protectionOf(h.Protection)
+}
+
+// notedLines are a line for a note, and one for a recall.
+func notedLines(n inspect.Noted) (lines string) {
+	if n.Note != "" {
+		lines = "  note      " + protocol.Line(n.Note) + "\n"
+	}
+	if n.Recall != nil {
+		knows := map[bool]string{true: "which it knows", false: "which it does not know yet"}[n.Told]
+		lines += fmt.Sprintf("  recalled  by %s, %s: %s\n", protocol.Show(cmp.Or(n.Recall.Author, "somebody")), knows, protocol.Line(n.Recall.Reason))
+	}
+	return lines
 }
 
 func protectionOf(p *inspect.Protection) string {

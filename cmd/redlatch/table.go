@@ -28,14 +28,29 @@ func brief(name string) string { return short(protocol.Show(name)) }
 
 // lockTable is a table of locks: a title, and a line for each.
 func lockTable(locks []inspect.Lock, shown func(name string) string) string {
-	rows := [][]string{{"NAME", "KIND", "MODE", "HOLDER", "TTL", "WAITING", "FINDINGS"}}
+	rows := [][]string{{"NAME", "KIND", "MODE", "HOLDER", "TTL", "WAITING", "NOTE", "FINDINGS"}}
 	for _, l := range locks {
 		rows = append(rows, []string{
 			shown(l.Name), cmp.Or(string(l.Kind), "-"), cmp.Or(string(l.Mode), "free"),
-			short(holderOf(l)), ttlOf(l), waitingOf(l), cmp.Or(codesOf(l.Findings), "-"),
+			short(holderOf(l)), ttlOf(l), waitingOf(l), cmp.Or(short(noteOf(l)), "-"), cmp.Or(codesOf(l.Findings), "-"),
 		})
 	}
 	return aligned(rows)
+}
+
+// noteOf is what stands beside the first holder that has something there.
+func noteOf(l inspect.Lock) string {
+	for _, h := range l.Holders {
+		switch note := protocol.Line(h.Note); {
+		case h.Recall != nil && note != "":
+			return "recalled: " + note
+		case h.Recall != nil:
+			return "recalled"
+		case note != "":
+			return note
+		}
+	}
+	return ""
 }
 
 // aligned is a table of cells, in columns.

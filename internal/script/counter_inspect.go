@@ -9,7 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-var counterInspectScript = load("counter_inspect", "shape", "counter", "permit")
+var counterInspectScript = load("counter_inspect", "shape", "note", "counter", "permit")
 
 // InspectCounter reads a counter, and names that many leased permits in use at most. Alone says that the
 // sorted set of permits may lie in another slot of the cluster, and is not read.
@@ -36,6 +36,7 @@ type InspectedCounter struct {
 type InspectedPermit struct {
 	ID  string    // as it stands in Redis
 	End time.Time // when it expires; zero for never
+	Noted
 }
 
 // ReadInspectedCounter reads the reply of InspectCounter.
@@ -51,12 +52,12 @@ func ReadInspectedCounter(r driver.Reply) (InspectedCounter, error) {
 	if found.There {
 		found.Count, err = strconv.ParseInt(all[2].Str, 10, 64)
 	}
-	if err != nil || len(permits)%2 != 0 {
+	if err != nil || len(permits)%3 != 0 {
 		return InspectedCounter{}, unexpected(counterInspectScript, r)
 	}
-	for pair := range slices.Chunk(permits, 2) {
-		one := InspectedPermit{ID: pair[0].Str}
-		if at, never, ok := Moment(pair[1].Str); ok && !never {
+	for group := range slices.Chunk(permits, 3) {
+		one := InspectedPermit{ID: group[0].Str, Noted: readNoted(group[2])}
+		if at, never, ok := Moment(group[1].Str); ok && !never {
 			one.End = at
 		}
 		found.Permits = append(found.Permits, one)

@@ -10,7 +10,8 @@
 --   count    the counter as text, "" if it is not there
 --   used     how many permits are in use, with those that have expired; -1 if that key is no sorted set
 --   expired  how many of them have expired
---   permits  {id, end, id, end, …}, the one that expires first first; end is absolute milliseconds as text
+--   permits  {id, end, noted, id, …}, the one that expires first first; end is absolute milliseconds as text,
+--            and noted is as in status
 --   error NOTLOCK    the key is a string, but no counter
 --   error WRONGTYPE  the key is no string
 
@@ -33,6 +34,11 @@ if type(used) == 'table' then
 end
 if used > 0 and not bulky(set, 512 * used + 16384) then
   expired = redis.call('ZCOUNT', set, 0, ms(time))
-  permits = redis.call('ZRANGEBYSCORE', set, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+  local some = redis.call('ZRANGEBYSCORE', set, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+  for i = 1, #some, 2 do
+    permits[#permits + 1] = some[i]
+    permits[#permits + 1] = some[i + 1]
+    permits[#permits + 1] = noted(counter, some[i])
+  end
 end
 return {time, redis.call('PTTL', counter), n and whole(n) or '', used, expired, permits}
