@@ -39,6 +39,10 @@ func TestLongLargeKeysAreNotReadWhole(t *testing.T) {
 		}
 	}
 	do(t, d, "HSET", "readers", "mode", "read")
+	for n := range 10 {
+		do(t, d, "HSET", "counts", java(3, n), "1")
+		do(t, d, "HSET", protocol.NoteKey("counts", java(3, n)), "note", large[:1<<20], "recall", large[:1<<20])
+	}
 	do(t, d, "HSET", "value", java(1, 1), large)
 	do(t, d, "HSET", "field", large, "1")
 	do(t, d, "HSET", "mode", "mode", large, java(1, 1), "1")
