@@ -1,6 +1,8 @@
 package console
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -39,6 +41,8 @@ type holder struct {
 	Guard  bool   `json:"protected"`
 	Dead   bool   `json:"dead,omitempty"`  // its heartbeat is overdue, and its process is gone
 	Least  bool   `json:"least,omitempty"` // it held the lock before anybody looked
+	Note   string `json:"note,omitempty"`  // what it says of its hold
+	Asked  string `json:"asked,omitempty"` // who asks it for the lock, why, and whether it knows
 	found  bool   // there was one before
 }
 
@@ -95,7 +99,7 @@ func newRow(id string, lock inspect.Lock, at time.Time, old *row, walked bool) r
 }
 
 func newHolder(h inspect.Holder, seen time.Time, old *row, walked bool) holder {
-	n := holder{party: newParty(h.Owner), Count: h.Count, Write: h.Write, Since: seen.UnixMilli(), Least: !walked}
+	n := holder{party: newParty(h.Owner), Count: h.Count, Write: h.Write, Since: seen.UnixMilli(), Least: !walked, Note: shownText(h.Note), Asked: askedOf(h.Noted)}
 	n.setProcess(h.Process)
 	before := findHolder(old.Holders, n.Key, n.Write)
 	if before.found {
@@ -110,6 +114,14 @@ func newHolder(h inspect.Holder, seen time.Time, old *row, walked bool) holder {
 		}
 	}
 	return n
+}
+
+func askedOf(n inspect.Noted) string {
+	if n.Recall == nil {
+		return ""
+	}
+	knows := map[bool]string{true: "the holder knows", false: "the holder does not know yet"}[n.Told]
+	return shownText(fmt.Sprintf("%s asks for it: %s (%s)", cmp.Or(n.Recall.Author, "somebody"), n.Recall.Reason, knows))
 }
 
 func findHolder(holders []holder, key string, write bool) holder {

@@ -15,10 +15,12 @@ import (
 )
 
 // unlockRequest names a lock and the owner from which it is to be taken, by their digests. The page
-// has shown both.
+// has shown both. With Ask the owner is asked for it, and nothing is taken.
 type unlockRequest struct {
-	Lock  string `json:"lock"`
-	Owner string `json:"owner"`
+	Lock   string `json:"lock"`
+	Owner  string `json:"owner"`
+	Ask    bool   `json:"ask"`
+	Reason string `json:"reason"`
 }
 
 const (
@@ -44,18 +46,18 @@ func (c *Console) unlock(w http.ResponseWriter, r *http.Request) {
 	read := c.feed.table.Walked
 	c.feed.mu.Unlock()
 	owner, held := heldBy(lock, asked.Owner)
-	var forced bool
+	var done bool
 	var err error
 	if held {
-		forced, err = c.force(r, lock, owner)
+		done, err = c.free(r, lock, owner, asked)
 	}
 	switch {
 	case err != nil && errors.Is(err, redlatch.ErrUnknownOutcome):
-		refuse(w, http.StatusBadGateway, "Whether the lock was taken away is unknown: "+reasonOf(err))
+		refuse(w, http.StatusBadGateway, "Whether it was done is unknown: "+reasonOf(err))
 	case err != nil:
 		refuse(w, http.StatusBadGateway, "The lock was left alone: "+reasonOf(err))
-	case forced, c.feed.hasForced(asked):
-		answer(w, http.StatusOK, map[string]bool{"freed": true})
+	case done, c.feed.hasForced(asked):
+		answer(w, http.StatusOK, map[string]bool{"freed": !asked.Ask})
 	case !held && !read:
 		refuse(w, http.StatusServiceUnavailable, unreadText)
 	default:
@@ -80,29 +82,36 @@ func heldBy(lock inspect.Lock, key string) (string, bool) {
 // unlockWithin bounds one attempt.
 const unlockWithin = 5 * time.Second
 
-// force takes a lock from an owner, and says so in the log and the history. It does not end with the
-// request: Redis may have done it by then.
-func (c *Console) force(r *http.Request, lock inspect.Lock, owner string) (bool, error) {
+// free takes a lock from an owner, or asks the owner for it, and says so in the log and the history. It does not
+// end with the request: Redis may have done it by then.
+func (c *Console) free(r *http.Request, lock inspect.Lock, owner string, asked unlockRequest) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), unlockWithin)
 	defer cancel()
-	forced, err := c.forceable(lock).ForceUnlockIf(ctx, owner)
+	if asked.Ask {
+		done, err = c.forceable(lock).Recall(ctx, owner, asked.Reason)
+	} else {
+		done, err = c.forceable(lock).ForceUnlockIf(ctx, owner)
+	}
 	log := c.options.Logger.With("lock", protocol.Show(lock.Name), "owner", protocol.Show(owner), "viewer", r.RemoteAddr)
 	switch {
 	case err != nil:
-		log.Warn("console: taking a lock away failed", "reason", protocol.Line(err.Error()))
-	case forced:
+		log.Warn("console: taking a lock away, or asking for it, failed", "reason", protocol.Line(err.Error()))
+	case done && asked.Ask:
+		log.Info("console: a holder was asked for its lock", "reason", protocol.Line(asked.Reason))
+	case done:
 		log.Info("console: a lock was taken away")
 		c.feed.note(inspect.Event{
 			At: time.Now(), Lock: lock.Name, Kind: inspect.EventForced, Owner: owner,
 			Text: fmt.Sprintf("taken away from %s on this console", protocol.Show(owner)),
 		})
 	}
-	return forced, err
+	return done, err
 }
 
 // forceable is the lock by its kind, on which depends which script takes it away.
 func (c *Console) forceable(lock inspect.Lock) interface {
 	ForceUnlockIf(ctx context.Context, owner string) (bool, error)
+	Recall(ctx context.Context, owner, reason string) (bool, error)
 } {
 	switch {
 	case lock.Kind == inspect.KindPermits:

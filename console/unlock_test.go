@@ -26,9 +26,13 @@ func TestALockIsTakenFromTheOwnerThatWasShown(t *testing.T) {
 	client := open(t)
 	lock := client.Mutex("a")
 	hold := must1(lock.TryLock(t.Context()))
-	src := newSource(held("a", hold.Owner(), time.Minute))
+	seen := held("a", hold.Owner(), time.Minute)
+	seen.Holders[0].Noted = inspect.Noted{Note: "nightly\n", Recall: &redlatch.RecalledError{Reason: "now"}, Told: true}
+	src := newSource(seen)
 	s := serve(t, src, Options{Unlock: client, Token: testToken})
-	s.watch().begin(1)
+	if h := s.watch().begin(1)["a"].Holders[0]; h.Note != "nightly; " || h.Asked != "somebody asks for it: now (the holder knows)" {
+		t.Errorf("the row says %q, %q", h.Note, h.Asked)
+	}
 	for _, header := range []string{"X: y", "Authorization: Bearer wrong", "Authorization: Bearer "} {
 		if code, _, _ := s.ask("POST", "/unlock", unlockBody("a", hold.Owner()), header); code != 401 {
 			t.Errorf("with %q: %d", header, code)
@@ -39,8 +43,14 @@ func TestALockIsTakenFromTheOwnerThatWasShown(t *testing.T) {
 			t.Errorf("%s: %d, want %d", body, code, want)
 		}
 	}
-	if !must1(lock.Status(t.Context())).Locked {
-		t.Fatal("it was taken away")
+	ask := strings.TrimSuffix(unlockBody("a", hold.Owner()), "}") + `,"ask":true,"reason":%q}`
+	for reason, want := range map[string]int{"a\nb": 502, "a deployment": 200} {
+		if code, text, _ := s.ask("POST", "/unlock", fmt.Sprintf(ask, reason), rightToken); code != want {
+			t.Errorf("asked with %q: %d %s", reason, code, text)
+		}
+	}
+	if now := must1(lock.Status(t.Context())); !now.Locked || now.Holders[0].Recall == nil || now.Holders[0].Recall.Reason != "a deployment" {
+		t.Fatalf("it is %+v", now)
 	}
 	if code, text, _ := s.ask("POST", "/unlock", unlockBody("a", hold.Owner()), rightToken); code != 200 {
 		t.Errorf("with the token: %d %s", code, text)

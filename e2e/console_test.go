@@ -142,7 +142,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 	s.until(`document.querySelector(".party .left").textContent === "2 min" || document.querySelector(".party .left").textContent === "1 min"`)
 	s.keys(kb.Enter) // the button was drawn anew, and has the focus still
 	s.until(`document.activeElement.id === "token"`)
-	s.keys(testToken + kb.Enter)
+	s.keys(testToken + kb.Tab + kb.Tab + kb.Tab + kb.Enter)
 	s.until(`!document.querySelector("dialog")`)
 	if status, err := client.Mutex("job:2").Status(t.Context()); err != nil || status.Locked {
 		t.Errorf("it is still held: %v, %v", status.Locked, err)
@@ -231,6 +231,18 @@ func TestForceUnlockInTheBrowser(t *testing.T) {
 	s.until(`document.querySelector("dialog[open]")`)
 	s.run(`document.querySelector("#token").focus()`)
 	s.keys(testToken)
+	s.run(`document.querySelector("#reason").focus()`)
+	s.keys("a deployment" + kb.Enter)
+	s.until(`!document.querySelector("dialog")`)
+	if status, _ := lock.Status(t.Context()); len(status.Holders) != 1 || status.Holders[0].Recall == nil || status.Holders[0].Recall.Reason != "a deployment" {
+		t.Errorf("it was not asked for: %+v", status)
+	}
+	asked := held("job", next.Owner(), "worker-8", time.Minute)
+	asked.Holders[0].Noted = inspect.Noted{Note: "nightly", Recall: &redlatch.RecalledError{Author: "ops", Reason: "a deployment"}}
+	src.set([]inspect.Lock{asked})
+	s.until(`document.querySelector(".party .note")?.textContent === "nightly" && document.querySelector(".party .mark").textContent.includes("does not know yet")`)
+	s.do(chromedp.Click(chromedp.CSS(".party button")))
+	s.until(`document.querySelector("dialog[open]").textContent.includes("ops asks for it: a deployment")`)
 	s.do(chromedp.Click(chromedp.CSS("dialog .danger")))
 	s.until(`!document.querySelector("dialog")`)
 	if status, _ := lock.Status(t.Context()); status.Locked {
@@ -250,6 +262,7 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range names {
 		l := held(name, name, "", time.Minute)
 		l.Holders[0].Process = &inspect.Process{Client: name, Name: name, Addr: name}
+		l.Holders[0].Noted = inspect.Noted{Note: name, Recall: &redlatch.RecalledError{Author: name, Reason: name}}
 		l.Findings = []inspect.Finding{{Code: "some", Text: name}}
 		l.Queue = []inspect.Waiter{{Owner: name + "2", Process: l.Holders[0].Process}}
 		locks = append(locks, l)

@@ -86,6 +86,7 @@ func shop() ([]inspect.Lock, []inspect.Event) {
 	second := time.Second
 	orders := held("orders:1001", owner(1, 17), "checkout-7d9f", 21*second)
 	orders.Kind, orders.Waiting, orders.Token, orders.Queued = inspect.KindFair, 4, 48213, 3
+	orders.Holders[0].Noted = inspect.Noted{Note: "checkout 77120, by the shop", Recall: &redlatch.RecalledError{Author: "ops@bastion", Reason: "deploy 4711"}}
 	orders.Queue = []inspect.Waiter{
 		{Owner: owner(2, 4), Deadline: time.Now().Add(30 * second), Process: &inspect.Process{Name: "billing-a41c", Addr: "10.0.3.21:40112"}},
 		{Owner: owner(3, 9), Deadline: time.Now().Add(31 * second), Process: &inspect.Process{Name: "shipping-02fe", Addr: "10.0.3.8:55310"}},
@@ -103,6 +104,7 @@ func shop() ([]inspect.Lock, []inspect.Event) {
 	prices := held("prices", owner(6, 1), "pricing-0", 9*second)
 	prices.Kind, prices.Mode, prices.Holders[0].Write = inspect.KindReadWrite, redlatch.ModeWrite, true
 	nightly := held("nightly-report", owner(5, 3), "reports-11b0", 24*second)
+	nightly.Holders[0].Note = "report of November"
 	nightly.Holders[0].Protection = &inspect.Protection{PausedSince: time.Now().Add(-14 * second), Watchdog: "watchdog-2"}
 	legacy := held("legacy-import", owner(7, 33), "", -1)
 	legacy.Findings = []inspect.Finding{{Code: "no-ttl", Text: "the key has no expiry: if its holder dies, nobody gets the lock"}}

@@ -10,7 +10,7 @@ import { Timeline } from "./timeline.js";
 
 const words = {
   granted: "granted", reentry: "again", renewed: "renewed", released: "released", expired: "expired", forced: "taken away",
-  waits: "waits", left: "left", paused: "paused", resumed: "resumed", finding: "finding",
+  waits: "waits", left: "left", paused: "paused", resumed: "resumed", finding: "finding", noted: "note", recalled: "asked for",
 };
 
 export class LockView {
@@ -112,7 +112,8 @@ export class LockView {
     const since = el("span", { class: "num", "data-since": h.since, "data-least": h.least ? "1" : null });
     return el("article", { class: "party", "data-mode": row.kind !== "readwrite" ? null : h.write ? "write" : "read" }, this.who(h),
       el("div", { class: "party-lease" }, bar.element),
-      el("p", { class: "detail" }, since, h.count > 1 && el("span", { text: `count ${count(h.count)}` }), ...protection(h)),
+      el("p", { class: "detail" }, since, h.count > 1 && el("span", { text: `count ${count(h.count)}` }), ...protection(h),
+        h.note && el("span", { class: "note", text: h.note }), h.asked && mark("warn", h.asked)),
       store.unlock && el("button", { type: "button", class: "danger quiet", "data-key": h.key, text: "Take away…", onclick: () => this.unlock(row, h, () => this.fetch()) }));
   }
 

@@ -111,7 +111,7 @@ function prepare(row) {
 
 // textOf is what is searched. It is made when it is needed first.
 function textOf(row) {
-  row.text ??= [row.name, row.kind, ...[...row.holders, ...row.queue, ...(row.told || [])].flatMap((p) => [p.owner, p.name, p.addr]), ...row.findings.map((f) => f.code)].join("\n").toLowerCase();
+  row.text ??= [row.name, row.kind, ...[...row.holders, ...row.queue, ...(row.told || [])].flatMap((p) => [p.owner, p.name, p.addr, p.note]), ...row.findings.map((f) => f.code)].join("\n").toLowerCase();
   return row.text;
 }
 

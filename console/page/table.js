@@ -182,6 +182,10 @@ export function notes(row) {
   if (row.holders.some((h) => h.dead)) marks.push(mark("bad", "dead", "The heartbeat is overdue, and the process is gone."));
   else if (row.stopped) marks.push(mark("warn", "paused", "The heartbeat of the holder is overdue."));
   for (const f of row.findings) marks.push(mark("warn", f.code, f.text));
+  const asked = row.holders.find((h) => h.asked);
+  if (asked) marks.push(mark("warn", "recalled", asked.asked));
+  const noted = row.holders.find((h) => h.note);
+  if (noted) marks.push(el("span", { class: "note", text: noted.note, title: noted.note }));
   return marks;
 }
 
