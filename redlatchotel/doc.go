@@ -10,10 +10,11 @@
 //     it waited for, if that is one of this process. The attribute redlatch.holder has the owner of
 //     that hold, wherever it is.
 //   - "redlatch.hold", from the acquisition to the end. It has the status Error if the hold was lost,
-//     and an event for each late renewal.
+//     an event for each late renewal, and one if somebody asks for the lock, with who and why
+//     (redlatch.recall).
 //
 // Spans have the name of the lock (redlatch.lock.name), its kind (redlatch.lock.kind: "mutex",
-// "fair", "read", "write" or "permit") and the owner (redlatch.owner). The span of the wait, and the
+// "fair", "read", "write" or "permit"), the owner (redlatch.owner) and its note (redlatch.note). The span of the wait, and the
 // metrics of waits and renewals, also have db.system.name and db.operation.name.
 //
 //	redlatch.wait.duration      histogram, s       with redlatch.outcome, and error.type of an error

@@ -72,6 +72,8 @@ const (
 	lockName   = attribute.Key("redlatch.lock.name")
 	lockKind   = attribute.Key("redlatch.lock.kind")
 	ownerKey   = attribute.Key("redlatch.owner")
+	noteKey    = attribute.Key("redlatch.note")
+	recallKey  = attribute.Key("redlatch.recall")
 	holderKey  = attribute.Key("redlatch.holder")
 	outcomeKey = attribute.Key("redlatch.outcome")
 	endKey     = attribute.Key("redlatch.end")
@@ -105,6 +107,10 @@ func (t *Telemetry) Observe(ctx context.Context, e redlatch.Event) {
 			for _, span := range t.holds.of(e) {
 				span.AddEvent("late renewal", trace.WithAttributes(leftKey.Float64(e.Left.Seconds())))
 			}
+		}
+	case redlatch.EventRecalled:
+		for _, span := range t.holds.of(e) {
+			span.AddEvent("recalled", trace.WithAttributes(text(recallKey, e.Err.Error())))
 		}
 	}
 }
@@ -168,6 +174,9 @@ func (t *Telemetry) ofLock(e redlatch.Event) []attribute.KeyValue {
 	all := append(t.options.Attributes[:len(t.options.Attributes):len(t.options.Attributes)], text(lockName, e.Lock), lockKind.String(string(e.LockKind)))
 	if e.Owner != "" {
 		all = append(all, text(ownerKey, e.Owner))
+	}
+	if e.Note != "" {
+		all = append(all, text(noteKey, e.Note))
 	}
 	return all
 }

@@ -114,7 +114,8 @@ func TestAWaitAndAHoldAreSpansOfTheirCaller(t *testing.T) {
 		far := must(s.open(t, redlatch.Config{}).Mutex("job").Lock(s.ctx))
 		time.AfterFunc(3*time.Second, func() { _ = far.Unlock(s.ctx) })
 		ctx, parent := s.tracer.Start(s.ctx, "request")
-		hold := must(s.client.Mutex("job").Lock(ctx))
+		hold := must(s.client.Mutex("job").Lock(ctx, redlatch.WithNote("nightly")))
+		must(s.open(t, redlatch.Config{Name: "ops"}).Mutex("job").Recall(s.ctx, hold.Owner(), "deploy"))
 		time.Sleep(time.Minute)
 		if len(s.spans("redlatch.hold")) > 0 {
 			t.Error("the span of a hold has ended before the hold")
@@ -134,12 +135,15 @@ func TestAWaitAndAHoldAreSpansOfTheirCaller(t *testing.T) {
 				t.Errorf("%s has taken %v, want %v", span.Name, took, want)
 			}
 			for key, want := range map[attribute.Key]string{
-				"redlatch.lock.name": "job", "redlatch.lock.kind": "mutex", "redlatch.owner": hold.Owner(), server.Key: "redis.example",
+				"redlatch.lock.name": "job", "redlatch.lock.kind": "mutex", "redlatch.owner": hold.Owner(), "redlatch.note": "nightly", server.Key: "redis.example",
 			} {
 				if got := value(*span, key); got != want {
 					t.Errorf("%s has %s=%q, want %q", span.Name, key, got, want)
 				}
 			}
+		}
+		if e := held[0].Events; len(e) != 1 || e[0].Name != "recalled" || !strings.HasSuffix(e[0].Attributes[0].Value.Emit(), "recalled by ops: deploy") {
+			t.Errorf("its events are %v", e)
 		}
 		if !held[0].StartTime.Equal(wait[0].EndTime) {
 			t.Errorf("the wait ends at %v, the hold begins at %v", wait[0].EndTime, held[0].StartTime)

@@ -26,6 +26,8 @@ func (s *story) holdUntil(end, clock, owner string, token int64, from, to int, k
 	at := func(ms int) time.Time { return noon.Add(time.Duration(ms)*time.Millisecond + s.ahead[clock]) }
 	l := verify.Line{At: at(from), Clock: clock, Event: "acquired", Lock: "stock", Kind: kind, Owner: owner, Token: token, Since: at(from), Left: 30_000_000}
 	s.Add(l)
+	l.Event = "recalled" // which ends nothing
+	s.Add(l)
 	l.At, l.Event = at(to), end
 	s.Add(l)
 }
