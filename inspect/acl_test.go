@@ -44,7 +44,7 @@ func TestTheInspectorOfThePageIsRefusedNothing(t *testing.T) {
 		}
 		run(script.WatchdogHeartbeat("dog", 10*time.Second))
 		for name, lock := range map[string]redlatch.Lock{"m": c.Mutex("m"), "f": c.FairMutex("f"), "r": c.RWMutex("r")} {
-			hold, err := lock.Lock(t.Context())
+			hold, err := lock.Lock(t.Context(), redlatch.WithNote("x"))
 			must(t, hold, err)
 			run(script.SessionNote(c.ID(), time.Hour, script.SessionEntry{Field: hold.Owner(), Lock: name, Count: 1, Lease: time.Minute}))
 		}
@@ -55,6 +55,7 @@ func TestTheInspectorOfThePageIsRefusedNothing(t *testing.T) {
 		run(script.SessionHeartbeat(c.ID(), time.Millisecond))
 
 		i := inspector(t, open(t, strings.Replace(url, "://", "://inspector:password@", 1), redlatch.Config{}).Driver(), fast)
+		eventually(t, func() bool { l, err := i.Lock(t.Context(), "m"); return err == nil && l.Holders[0].Note == "x" }, "the note is read")
 		permit, err := permitsOf(t, c, "permits", 2).Acquire(t.Context())
 		must(t, permit, err)
 		lookAtEverything(t, i)

@@ -20,8 +20,8 @@ type probe struct {
 	use   string   // what it is for
 	words []string // of the command
 	part  string   // the command as SETUSER has it
-	on    string   // the pattern of its key or channel, "" for none
-	grant string   // the pattern as SETUSER has it, "" for none
+	on    string   // its key or channel, "" for none
+	grant string   // the pattern for that as SETUSER has it, "" for none
 }
 
 // The uses of rights.
@@ -33,6 +33,7 @@ const (
 	forProtect  = "Config.Protect"
 	forCohorts  = "WithCohort with WithFencing"
 	forPermits  = "semaphores and latches"
+	forNotes    = "notes and recalls"
 	forCluster  = "a Cluster"
 )
 
@@ -52,23 +53,27 @@ const (
 // probes are what the locks need.
 func probes(cfg Config, sharded, shards bool) (all []probe) {
 	name := cfg.Prefix + "redlatch-doctor"
-	add := func(use, commands, key, on string) {
+	add := func(use, commands, key, pattern string) {
 		for command := range strings.SplitSeq(commands, "; ") {
-			one := newProbe(use, command, key, on)
-			one.grant = grant(cfg.Prefix, one.on)
+			one := newProbe(use, command, key)
+			if one.on != "" {
+				one.grant = grant(cfg.Prefix, pattern)
+			}
 			all = append(all, one)
 		}
 	}
+	ours := "~redlatch:*:{" + cfg.Prefix + "*"
 	add(forLocks, plain, "", "")
 	add(forLocks, keyed, name, "~"+cfg.Prefix+"*")
 	add(forLocks, "pttl", protocol.ReadTimeoutKey(name, "x", 1), "~{"+cfg.Prefix+"*")
 	add(forLocks, "pttl", protocol.FairQueue(name), "~redisson_*:{"+cfg.Prefix+"*")
-	add(forLocks, "pttl", protocol.FairKeepAlives(name), "~redlatch:fair:{"+cfg.Prefix+"*")
+	add(forLocks, "pttl", protocol.FairKeepAlives(name), ours)
 	add(forMessages, "publish 0; subscribe; unsubscribe", protocol.LockChannel(name), "&redisson_*:{"+cfg.Prefix+"*")
 	add(forNames, "client|list", "", "")
 	add(forCohorts, "incrby 1", name, "~"+cfg.Prefix+"*")
 	add(forPermits, ofPermits, name, "~"+cfg.Prefix+"*")
-	add(forPermits, "pttl", protocol.RequestKey(name, "x", 1), "~redlatch:request:{"+cfg.Prefix+"*")
+	add(forPermits, "pttl", protocol.RequestKey(name, "x", 1), ours)
+	add(forNotes, "pttl", protocol.NoteKey(name, "x"), ours)
 	add(forPermits, "subscribe", protocol.LatchChannel(name), "&redisson_countdownlatch__channel__{"+cfg.Prefix+"*")
 	if cfg.Replicas > 0 {
 		add(forReplicas, "wait 0 0", "", "")
@@ -121,9 +126,9 @@ func cliWord(text string) string {
 }
 
 // newProbe makes a probe of a command, its subcommand behind a bar, and the arguments behind its key.
-func newProbe(use, command, key, on string) probe {
+func newProbe(use, command, key string) probe {
 	words := strings.Fields(command)
-	p := probe{use: use, part: "+" + words[0], on: on}
+	p := probe{use: use, part: "+" + words[0], on: key}
 	p.words = strings.Split(words[0], "|")
 	if key != "" {
 		p.words = append(p.words, key)
@@ -223,7 +228,7 @@ func rights(p *server, cfg Config) []Check {
 }
 
 // uses are the uses of rights in the order of their checks.
-var uses = []string{forLocks, forCluster, forReplicas, forMessages, forProtect, forNames, forCohorts, forPermits}
+var uses = []string{forLocks, forCluster, forReplicas, forMessages, forProtect, forNames, forCohorts, forPermits, forNotes}
 
 var consequences = map[string]struct {
 	severity Severity
@@ -237,12 +242,13 @@ var consequences = map[string]struct {
 	forNames:    {Note, "the process behind an owner stays unknown"},
 	forCohorts:  {Note, "a cohort gets no fencing tokens"},
 	forPermits:  {Note, "requests for permits are refused, or no message wakes those who wait for a latch"},
+	forNotes:    {Note, "holds have no note, and nobody can ask for a lock"},
 }
 
-// missing are the probes for one use that were refused. If all commands on a pattern were refused, it
-// is the pattern that is missing, and perhaps the commands.
+// missing are the probes for one use that were refused. If all commands on a key were refused, it
+// is its pattern that is missing, and perhaps the commands.
 func (p *server) missing(all []probe, use string) (missing []probe) {
-	some := make(map[string]bool) // patterns that are allowed
+	some := make(map[string]bool) // keys and channels that are allowed
 	for _, one := range all {
 		some[one.on] = some[one.on] || p.allowed[one.name()]
 	}

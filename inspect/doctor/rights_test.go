@@ -60,6 +60,9 @@ func TestTheUserOfTheDocumentationHasEveryRight(t *testing.T) {
 	}
 }
 
+// beforeNotes has the keys that the page gave before there were notes.
+const beforeNotes = "~orders:* ~{orders:* ~redisson_*:{orders:* ~redlatch:fair:{orders:* ~redlatch:request:{orders:* ~redlatch:session* ~redlatch:watchdogs* &* +@all"
+
 // Goal: whatever is missing, the line that is printed is enough, and is no more than the page has.
 func TestTheLineThatIsPrintedMendsTheRights(t *testing.T) {
 	t.Parallel()
@@ -78,6 +81,7 @@ func TestTheLineThatIsPrintedMendsTheRights(t *testing.T) {
 		"~* &* +@all -client":                           doctor.Note,
 		"~* &redisson_* +@all":                          doctor.Note,
 		"~* &* +@all -wait":                             doctor.Danger,
+		beforeNotes:                                     doctor.Note,
 		"~* &* +@all -mset":                             doctor.Note,
 		"+ping +info +eval +client|setname +acl|whoami": doctor.Danger,
 		"+ping +info +client|setname":                   doctor.Danger,

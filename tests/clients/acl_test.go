@@ -172,6 +172,54 @@ func useQuorum(t *testing.T, url string) {
 	}
 }
 
+// useNotes says what holds are for and asks for them, if the user may. The holds are renewed all the same.
+func useNotes(t *testing.T, url string, may bool) {
+	t.Helper()
+	c, ctx := fixture.Open(t, url, redlatch.Config{LeaseTime: time.Second}), t.Context()
+	type source interface {
+		Recall(ctx context.Context, owner, reason string) (bool, error)
+	}
+	type lock interface {
+		source
+		redlatch.Lock
+		Status(ctx context.Context) (redlatch.Status, error)
+	}
+	type held struct {
+		*redlatch.Hold
+		from  source
+		until time.Time
+	}
+	var all []held
+	add := func(h *redlatch.Hold, from source) {
+		all = append(all, held{h, from, h.Deadline()})
+		if asked, err := from.Recall(ctx, h.Owner(), "y"); asked != may || may != (err == nil) {
+			t.Errorf("asking for %s: %v, %v", h.Name(), asked, err)
+		}
+	}
+	for _, name := range []string{"orders:3", "orders:{4}"} {
+		for _, l := range []lock{c.Mutex(name + "m"), c.FairMutex(name + "f"), c.RWMutex(name + "w")} {
+			add(check.Must(l.Lock(ctx, redlatch.WithNote("x"))), l)
+		}
+		permits := fixture.PermitsOf(t, c, name+"p", 1)
+		add(check.Must(permits.Acquire(ctx, redlatch.WithNote("x"))), permits)
+	}
+	for _, h := range all {
+		redistest.Eventually(t, 10*time.Second, func() bool { return h.Deadline().After(h.until) }, h.Name()+" is renewed")
+		if asked := h.RecallErr() != nil; asked != may {
+			t.Errorf("%s was asked for: %v", h.Name(), h.RecallErr())
+		}
+		if l, is := h.from.(lock); is {
+			status, err := l.Status(ctx)
+			if one := status.Holders; err != nil || len(one) != 1 || (one[0].Note == "x") != may || one[0].Told != may {
+				t.Errorf("%s: %+v, %v", h.Name(), one, err)
+			}
+		}
+		if err := h.Unlock(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // keepThroughAPause has the watchdog serve a client of the page's user that stands still.
 func keepThroughAPause(t *testing.T, url, watchdogURL string) {
 	t.Helper()
@@ -211,7 +259,27 @@ func TestTheUsersOfTheDocumentationAreEnoughOnOneServer(t *testing.T) {
 	introduceUsers(t, []*redistest.Server{server}, "orders", "watchdog")
 	url := asUser(server.URL(), "orders")
 	useEverything(t, url)
+	useNotes(t, url, true)
 	useQuorum(t, url)
+	keepThroughAPause(t, url, asUser(server.URL(), "watchdog"))
+}
+
+// Goal: users with the rights that this page gave before there were notes hold locks as before.
+func TestUsersWithoutTheRightToNotesHoldLocksAsBefore(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	earlier := strings.NewReplacer("~redlatch:*:{orders:*", "~redlatch:fair:{orders:* ~redlatch:request:{orders:*",
+		"~redlatch:*:orders:*", "~redlatch:fair:orders:* ~redlatch:request:orders:*", " ~redlatch:note:*", "")
+	for _, user := range []string{"orders", "watchdog"} {
+		for _, line := range aclLines(t, user) {
+			if said := server.CLI(t, strings.Fields(earlier.Replace(strings.Join(line, " ")))...); said != "OK" {
+				t.Fatalf("%q: %v", line, said)
+			}
+		}
+	}
+	url := asUser(server.URL(), "orders")
+	useEverything(t, url)
+	useNotes(t, url, false)
 	keepThroughAPause(t, url, asUser(server.URL(), "watchdog"))
 }
 
@@ -246,7 +314,7 @@ func TestTheUsersOfTheDocumentationReachNothingElse(t *testing.T) {
 	server := redistest.Start(t)
 	introduceUsers(t, []*redistest.Server{server}, "orders", "watchdog")
 	for user, commands := range map[string][]string{
-		"orders":   {"GET billing", "EVAL x 1 billing:1", "KEYS *", "CONFIG GET dir", "FLUSHALL", "HGETALL orders", "SCRIPT FLUSH"},
+		"orders":   {"GET billing", "EVAL x 1 billing:1", "KEYS *", "CONFIG GET dir", "FLUSHALL", "HGETALL orders", "SCRIPT FLUSH", "HGET redlatch:note:{billing:1}:a note"},
 		"watchdog": {"HSET orders:1 x 1", "DEL orders:1", "SET orders:1 x", "PUBLISH redisson_lock__channel:{orders:1} 0", "EVAL x 1 billing:1", "KEYS *"},
 	} {
 		d := fixture.Open(t, asUser(server.URL(), user), redlatch.Config{}).Driver()
@@ -266,6 +334,7 @@ func TestLongTheUsersOfTheDocumentationAreEnoughInACluster(t *testing.T) {
 	introduceUsers(t, cluster.Servers, "orders", "watchdog")
 	url := asUser(fixture.ClusterURL(cluster), "orders")
 	useEverything(t, url)
+	useNotes(t, url, true)
 	from := cluster.Master(t, "orders:moves")
 	to := cluster.Servers[0]
 	if from == to {
