@@ -8,8 +8,8 @@ lock or redlatch. The line on stderr that begins with "redlatch:" says why.
 
 EXIT CODES
   0     No error.
-  1     Others hold the lock or all permits, and the wait is over. unlock: the
-        lock was not changed. audit: there are findings, each with what to do.
+  1     Others hold the lock or all permits, and the wait is over. unlock: it
+        is still held. audit: there are findings, each with what to do.
         doctor: something is dangerous. deadlocks: there is a cycle.
         See who holds it:      redlatch status NAME, for permits show NAME
         Wait longer:           redlatch run -w 10m NAME -- COMMAND

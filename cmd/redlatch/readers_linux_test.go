@@ -107,9 +107,9 @@ func TestStatusCountsAllReaders(t *testing.T) {
 }
 
 // atUnlock starts an unlock at a terminal that asks.
-func atUnlock(t *testing.T, server *redistest.Server) (*exec.Cmd, *proctest.Terminal) {
+func atUnlock(t *testing.T, server *redistest.Server, flags string) (*exec.Cmd, *proctest.Terminal) {
 	t.Helper()
-	command := exec.Command("sh", "-c", "exec redlatch unlock --force job")
+	command := exec.Command("sh", "-c", "exec redlatch unlock "+flags+" job")
 	command.Env = append(os.Environ(), commandEnv(t, server)...)
 	terminal := proctest.StartAtTerminal(t, command)
 	return command, terminal
@@ -120,7 +120,7 @@ func TestUnlockTakesALockFromThoseItHasShown(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	readers(t, server, "job", 2)
-	command, terminal := atUnlock(t, server)
+	command, terminal := atUnlock(t, server, "--force")
 	terminal.Await(readerOf(2))
 	terminal.Await(`Take it away\? \[y/N\] $`)
 	server.CLI(t, "DEL", "job")
@@ -138,7 +138,7 @@ func TestUnlockLeavesTheNextReaderAlone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	readers(t, server, "job", 2)
-	command, terminal := atUnlock(t, server)
+	command, terminal := atUnlock(t, server, "--force")
 	terminal.Await(`Take it away\? \[y/N\] $`)
 	readers(t, server, "job", 3)
 	terminal.Type("y\n")
@@ -154,7 +154,7 @@ func TestUnlockDoesNotAskAboutReadersThatItCannotShow(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	readers(t, server, "job", many)
-	command, terminal := atUnlock(t, server)
+	command, terminal := atUnlock(t, server, "--force")
 	terminal.Await("more owners than can be shown.*--yes")
 	command.Wait()
 	if code := command.ProcessState.ExitCode(); code != exitHeld || server.CLI(t, "EXISTS", "job") != int64(1) {

@@ -51,7 +51,7 @@ layout of Java's Redisson, so that Go, Java and shell contend for the same lock.
   redlatch status NAME                  print who holds a lock
   redlatch ls                           list all locks
   redlatch wait NAME                    wait until a lock is free
-  redlatch unlock --force NAME          take a lock away from its holder
+  redlatch unlock NAME                  ask the holder of a lock to give it back
   redlatch console                      show every lock on a web page
   redlatch audit                        find what is wrong with the locks
   redlatch deadlocks                    find processes that block each other

@@ -144,12 +144,18 @@ func describe(status redlatch.Status) string {
 	return "held by " + strings.Join(holders, "; ") + ", " + left(status.TTL)
 }
 
-// details are a line for each of several holders, and for each waiter.
+// details are a line for each of several holders, for what stands beside a holder, and for each waiter.
 func details(status redlatch.Status) string {
 	var lines strings.Builder
-	if status.Owners > 1 {
-		for _, h := range status.Holders {
+	for _, h := range status.Holders {
+		if status.Owners > 1 {
 			fmt.Fprintf(&lines, "  %-5s %s, count %d, %s\n", map[bool]string{true: "write", false: "read"}[h.Write], shown(h.Owner, h.Name), h.Count, left(h.TTL))
+		}
+		if h.Note != "" {
+			fmt.Fprintf(&lines, "  note  %s\n", protocol.Show(h.Note))
+		}
+		if h.Recall != nil {
+			fmt.Fprintf(&lines, "  asked by %s: %s, and %s\n", protocol.Show(h.Recall.Author), protocol.Show(h.Recall.Reason), map[bool]string{true: "knows it", false: "not told yet"}[h.Told])
 		}
 	}
 	if more := status.Owners - len(status.Holders); more > 0 {
