@@ -18,6 +18,7 @@ type acquiring struct {
 	nonblock bool
 	wait     time.Duration
 	quiet    bool
+	note     string
 	config   redlatch.Config
 	client   *redlatch.Client // once it is connected
 }
@@ -28,6 +29,7 @@ func (a *acquiring) register(cmd *cobra.Command, quietly string) {
 	a.server.register(cmd)
 	a.kind.register(cmd)
 	flags.StringVar(&a.config.Name, "name", "", "`NAME` of this job in status, ls and the console (default: the program, the host and the process)")
+	flags.StringVar(&a.note, "note", "", "`TEXT` that says what the lock is held for, in status, ls and the console")
 	flags.BoolVarP(&a.nonblock, "nonblock", "n", false, "do not wait for the lock")
 	durationVar(flags, &a.wait, "wait", "w", 0, "wait at most this long, for the server and then for the lock (default: no limit for the lock, no wait for the server)")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing about "+quietly)
@@ -81,6 +83,9 @@ func (a *acquiring) held(cmd *cobra.Command, name string, options []redlatch.Loc
 func (a *acquiring) acquire(ctx context.Context, p *patience, name string, options []redlatch.LockOption) (hold *redlatch.Hold, err error) {
 	if a.client, err = p.connect(ctx, &a.server, a.config); err != nil {
 		return nil, err
+	}
+	if a.note != "" {
+		options = append(options, redlatch.WithNote(a.note))
 	}
 	return p.take(ctx, a.client, &a.kind, a.kind.lock(a.client, name), options)
 }

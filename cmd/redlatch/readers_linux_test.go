@@ -161,3 +161,18 @@ func TestUnlockDoesNotAskAboutReadersThatItCannotShow(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// Goal: a reader that a later list does not name has not given the lock back.
+func TestUnlockWaitsForEachReaderThatItHasAsked(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	readers(t, server, "job", 8)
+	command, terminal := atUnlock(t, server, "--yes -w 1s")
+	terminal.Await("asked " + readerOf(8))
+	readers(t, server, "job", many)
+	command.Wait()
+	terminal.Await(`lock "job" is still held by ` + strconv.Itoa(many) + ` readers.*; and 5 more`)
+	if code := command.ProcessState.ExitCode(); code != exitHeld {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -25,6 +25,10 @@ the lock. It does so if the hold is lost, or if Redis does not confirm the hold
 in time. A second process, the switch, does it even if redlatch is killed or
 paused. ps shows the switch as rl-switch.
 
+If redlatch unlock asks for the lock, run says so and sends SIGTERM to the
+command, which may take its time: the lock stays held until the command has
+ended. Nothing else happens to a command that goes on.
+
 With --permits N, at most N of these commands run at a time, on all machines.
 Each takes a permit of the semaphore NAME, which the first one makes. Redis has
 one number of permits: a command with another N is refused.
@@ -89,7 +93,7 @@ func newRun() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	f.register(cmd, "a lock that others hold, a wait for the server, or processes left behind")
+	f.register(cmd, "a lock that others hold or ask for, a wait for the server, or processes left behind")
 	f.registerRenewal(cmd)
 	f.ticket.register(cmd)
 	durationVar(flags, &f.lease, "lease", "", 0, "a fixed lease: the lock is not renewed, and the command is stopped before the lease ends")
@@ -220,6 +224,9 @@ func (f *runFlags) words(cmd *cobra.Command, args []string) (name string, comman
 func (t *task) setOptions(set func(flag string) bool) {
 	if set("max-hold") {
 		t.options = append(t.options, redlatch.WithMaxHold(t.maxHold))
+	}
+	if t.note != "" {
+		t.options = append(t.options, redlatch.WithNote(t.note))
 	}
 	if t.fencing {
 		t.options = append(t.options, redlatch.WithFencing())

@@ -53,7 +53,7 @@ func (t *task) run(ctx context.Context) error {
 	}
 
 	t.command.Env = t.environment(inheritedHold{t.name, hold.Owner(), hold.Token()}, hold.Deadline())
-	watched, release := t.watch(client, hold)
+	watched, release := t.watch(client, hold, signals)
 	end, err := supervise.Run(t.command, watched, t.limits, signals)
 	release()
 	if err != nil {

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -10,19 +13,34 @@ import (
 )
 
 // watch returns the hold for the supervisor, and a function that ends the watch. A renewal
-// detects the loss of a hold. A hold with a fixed lease is not renewed, so watch asks Redis.
-func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold) (supervise.Hold, func()) {
-	if !t.fixed {
-		return growingHold{hold, t}, func() {}
-	}
+// detects the loss of a hold, and a recall. A hold with a fixed lease is not renewed, so watch asks Redis.
+// A recall is a SIGTERM, as from outside.
+func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold, signals chan<- os.Signal) (supervise.Hold, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watchedHold{hold: hold, gone: make(chan struct{})}
+	recalled := func(why error) {
+		if !t.quiet {
+			tell(fmt.Errorf("%w; the command gets SIGTERM", why))
+		}
+		select {
+		case signals <- syscall.SIGTERM:
+		case <-ctx.Done():
+		}
+	}
+	var watched supervise.Hold = growingHold{hold, t}
+	look := func() {
+		select {
+		case <-hold.Recalled():
+			recalled(hold.RecallErr())
+		case <-ctx.Done():
+		}
+	}
+	if t.fixed {
+		w := &watchedHold{hold: hold, gone: make(chan struct{}), recalled: recalled}
+		watched, look = w, func() { w.look(ctx, client, t.name, min(t.limits.Lease/3, maxLook)) }
+	}
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.look(ctx, client, t.name, min(t.limits.Lease/3, maxLook))
-	}()
-	return w, func() { cancel(); <-ended }
+	go func() { defer close(ended); look() }()
+	return watched, func() { cancel(); <-ended }
 }
 
 // maxLook is the longest time between two requests, the renewal interval of the usual lease.
@@ -46,6 +64,8 @@ func (g growingHold) Extend(ctx context.Context, lease time.Duration) error {
 type watchedHold struct {
 	hold *redlatch.Hold
 	gone chan struct{} // closed when this owner has the lock no more
+
+	recalled func(why error) // is called once
 }
 
 // Deadline is that of the hold.
@@ -59,16 +79,22 @@ func (w *watchedHold) Done() <-chan struct{} { return w.gone }
 func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name string, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for {
+	for told := false; ; {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
 		status, err := readStatusOf(ctx, client, name, w.hold.Owner())
-		if _, held := status.HeldBy(w.hold.Owner()); err == nil && !held {
+		at := slices.IndexFunc(status.Holders, func(h redlatch.Holder) bool { return h.Owner == w.hold.Owner() })
+		switch {
+		case err != nil:
+		case at < 0:
 			close(w.gone)
 			return
+		case status.Holders[at].Recall != nil && !told:
+			told = true
+			w.recalled(status.Holders[at].Recall)
 		}
 	}
 }
