@@ -44,7 +44,7 @@ format:
 
 .PHONY: long
 long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
-	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' \
+	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' ./watchdog ./cmd/redlatch ./tests/product \
 		$$(grep -rl --include='*_test.go' '^func TestLong' . | xargs -n 1 dirname | sort -ru)
 
 .PHONY: guests
