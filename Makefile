@@ -30,7 +30,7 @@ test: need format ## what everybody runs: every room's tests under the race dete
 	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
-check: long interop lint guests others sim sample cross redis8 costs e2e ## what takes minutes and make test leaves out, on more servers and systems
+check: long interop lint guests e2e others sample sim cross redis8 costs ## what takes minutes and make test leaves out, on more servers and systems
 	@echo "make check: passed"
 
 .PHONY: need
