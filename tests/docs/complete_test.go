@@ -25,6 +25,7 @@ func TestTheWireFormatHasEveryKey(t *testing.T) {
 		protocol.FairDeadlines("job"),
 		protocol.FairKeepAlives("job"),
 		protocol.RunsKey("job"),
+		protocol.NoteKey("job", "owner"),
 		protocol.RWChannel("job"),
 		protocol.TokenKey("job"),
 		protocol.ReadTimeoutKey("job", "owner", 1),
