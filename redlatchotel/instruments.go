@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clientstats"
 )
 
 // instruments measure events.
@@ -57,13 +58,13 @@ func (t *Telemetry) measure(ctx context.Context, e redlatch.Event) {
 	}
 	switch e.Kind {
 	case redlatch.EventAcquired, redlatch.EventNotAcquired:
-		more := []attribute.KeyValue{databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(outcome(e.Err))}
+		more := []attribute.KeyValue{databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(clientstats.Outcome(e.Err))}
 		if kind := errorType(e.Err); kind != "" {
 			more = append(more, errorKey.String(kind))
 		}
 		t.waits.Record(ctx, e.Took.Seconds(), with(more...))
 	case redlatch.EventReleased, redlatch.EventDetached, redlatch.EventClosed, redlatch.EventLost:
-		t.held.Record(ctx, e.Took.Seconds(), with(endKey.String(end(e))))
+		t.held.Record(ctx, e.Took.Seconds(), with(endKey.String(clientstats.End(e))))
 	case redlatch.EventRenewed:
 		request := with(databaseKey.String("redis"), operationKey.String("renew"))
 		t.renewals.Record(ctx, e.Took.Seconds(), request)

@@ -118,7 +118,7 @@ func (t *Telemetry) Observe(ctx context.Context, e redlatch.Event) {
 // traceWait makes the span of a wait that is over.
 func (t *Telemetry) traceWait(ctx context.Context, e redlatch.Event) {
 	now := time.Now()
-	attributes := append(t.ofLock(e), databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(outcome(e.Err)))
+	attributes := append(t.ofLock(e), databaseKey.String("redis"), operationKey.String("lock"), outcomeKey.String(clientstats.Outcome(e.Err)))
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(now.Add(-e.Took))}
 	if e.Holder != "" {
 		attributes = append(attributes, text(holderKey, e.Holder))
@@ -147,7 +147,7 @@ func (t *Telemetry) endHold(span trace.Span, e redlatch.Event) {
 	if span == nil {
 		return
 	}
-	span.SetAttributes(endKey.String(end(e)))
+	span.SetAttributes(endKey.String(clientstats.End(e)))
 	if e.Err != nil {
 		span.SetAttributes(errorKey.String(errorType(e.Err)))
 		span.SetStatus(codes.Error, valid(e.Err.Error()))
@@ -181,32 +181,10 @@ func (t *Telemetry) ofLock(e redlatch.Event) []attribute.KeyValue {
 	return all
 }
 
-// outcomes are the values for what became of a wait.
-var outcomes = []struct {
-	err   error
-	value string
-}{
-	{nil, "acquired"},
-	{redlatch.ErrUnknownOutcome, "unknown"},
-	{redlatch.ErrNotAcquired, "not_acquired"},
-	{redlatch.ErrNotReplicated, "not_replicated"},
-	{redlatch.ErrClosed, "closed"},
-}
-
-// outcome is the value for what became of a wait.
-func outcome(err error) string {
-	for _, known := range outcomes {
-		if errors.Is(err, known.err) {
-			return known.value
-		}
-	}
-	return "failed"
-}
-
 // errorType is the low-cardinality name of an error. It is empty for a lock that somebody else
 // holds, which is no error.
 func errorType(err error) string {
-	switch name := outcome(err); {
+	switch name := clientstats.Outcome(err); {
 	case name == "acquired" || name == "not_acquired":
 		return ""
 	case errors.Is(err, redlatch.ErrLost):
@@ -214,12 +192,4 @@ func errorType(err error) string {
 	default:
 		return name
 	}
-}
-
-// end is the value for the end of a hold.
-func end(e redlatch.Event) string {
-	if e.Loss != "" {
-		return "lost"
-	}
-	return string(e.Kind)
 }

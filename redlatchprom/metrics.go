@@ -2,7 +2,6 @@ package redlatchprom
 
 import (
 	"context"
-	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -101,9 +100,9 @@ func (m *Metrics) Observe(_ context.Context, e redlatch.Event) {
 	}
 	switch e.Kind {
 	case redlatch.EventAcquired, redlatch.EventNotAcquired:
-		m.waits.WithLabelValues(with(lock, outcome(e.Err))...).Observe(e.Took.Seconds())
+		m.waits.WithLabelValues(with(lock, clientstats.Outcome(e.Err))...).Observe(e.Took.Seconds())
 	case redlatch.EventReleased, redlatch.EventDetached, redlatch.EventClosed, redlatch.EventLost:
-		m.holds.WithLabelValues(with(lock, end(e))...).Observe(e.Took.Seconds())
+		m.holds.WithLabelValues(with(lock, clientstats.End(e))...).Observe(e.Took.Seconds())
 	case redlatch.EventRenewed:
 		m.renewals.WithLabelValues(lock...).Observe(e.Took.Seconds())
 		m.margins.WithLabelValues(lock...).Observe(max(e.Left.Seconds(), 0)) // the sum must not fall
@@ -117,30 +116,3 @@ func (m *Metrics) Observe(_ context.Context, e redlatch.Event) {
 
 // with is the labels of a lock and one more value.
 func with(lock []string, value string) []string { return append(lock[:len(lock):len(lock)], value) }
-
-// outcome is the value of a label for what became of a wait.
-func outcome(err error) string {
-	for _, known := range []struct {
-		err   error
-		value string
-	}{
-		{nil, "acquired"},
-		{redlatch.ErrUnknownOutcome, "unknown"},
-		{redlatch.ErrNotAcquired, "not_acquired"},
-		{redlatch.ErrNotReplicated, "not_replicated"},
-		{redlatch.ErrClosed, "closed"},
-	} {
-		if errors.Is(err, known.err) {
-			return known.value
-		}
-	}
-	return "failed"
-}
-
-// end is the value of a label for the end of a hold.
-func end(e redlatch.Event) string {
-	if e.Loss != "" {
-		return "lost"
-	}
-	return string(e.Kind)
-}

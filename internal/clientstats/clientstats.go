@@ -1,4 +1,4 @@
-// Package clientstats adds up the Stats of several clients, for those who export them.
+// Package clientstats adds up the Stats of several clients, and names outcomes and ends, for those who export them.
 package clientstats
 
 import (

@@ -1,4 +1,4 @@
-package redlatchprom
+package clientstats_test
 
 import (
 	"errors"
@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/clientstats"
 )
 
 // An outcome that is not known wins over the end of the wait: the lock may be held.
 func TestOutcomesTellErrorsApart(t *testing.T) {
+	t.Parallel()
 	for want, err := range map[string]error{
 		"acquired":       nil,
 		"not_acquired":   fmt.Errorf("x: %w", redlatch.ErrNotAcquired),
@@ -18,7 +20,7 @@ func TestOutcomesTellErrorsApart(t *testing.T) {
 		"closed":         redlatch.ErrClosed,
 		"failed":         errors.New("connection refused"),
 	} {
-		if got := outcome(err); got != want {
+		if got := clientstats.Outcome(err); got != want {
 			t.Errorf("%v is %q, want %q", err, got, want)
 		}
 	}
