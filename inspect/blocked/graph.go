@@ -40,10 +40,14 @@ type Edge struct {
 }
 
 // MarshalJSON writes the name of the lock as other reports do: JSON has no bytes that are not UTF-8.
-func (e Edge) MarshalJSON() ([]byte, error) {
-	type plain Edge
+func (e Edge) MarshalJSON() ([]byte, error) { return json.Marshal(e.plain()) }
+
+// plainEdge is an Edge in JSON.
+type plainEdge Edge
+
+func (e Edge) plain() plainEdge {
 	e.Lock = protocol.Argument(e.Lock)
-	return json.Marshal(plain(e))
+	return plainEdge(e)
 }
 
 // Mode is the kind or side of the lock that a waiter wants.

@@ -38,6 +38,10 @@ func TestANameInJSONIsThatOfTheLock(t *testing.T) {
 	if !strings.Contains(string(text), `"lock":"\"\\xff\""`) {
 		t.Errorf("%s, %v", text, err)
 	}
+	text, err = json.Marshal(blocked.Blocked{Again: true, Blocks: []blocked.Blocked{{Again: true}}})
+	if strings.Count(string(text), `"again":true`) != 2 || strings.Count(string(text), `"waiter"`) != 2 {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 func TestCycles(t *testing.T) {

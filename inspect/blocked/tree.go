@@ -1,6 +1,9 @@
 package blocked
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Blocker is an owner that holds locks that others wait for.
 type Blocker struct {
@@ -18,6 +21,15 @@ type Blocked struct {
 	Blocks []Blocked `json:"blocks,omitempty"`
 	// Again says that the tree has this wait and all below it at another place. That happens in a cycle.
 	Again bool `json:"again,omitempty"`
+}
+
+// MarshalJSON writes the wait with what is below it. Without it, that of Edge would leave out the rest.
+func (b Blocked) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		plainEdge
+		Blocks []Blocked `json:"blocks,omitempty"`
+		Again  bool      `json:"again,omitempty"`
+	}{b.plain(), b.Blocks, b.Again})
 }
 
 // Tree returns who blocks whom. First come the root blockers, which are not known to wait. Among them, the one
