@@ -15,13 +15,14 @@ import (
 type Callbacks struct {
 	// Started is called when this process has become the leader. To resign, it returns. Its context ends
 	// when the leadership ends, and Started must then return. The cause of that (context.Cause) matches
-	// redlatch.ErrLost if the lease was lost or is about to end. Run calls Started in a goroutine of its
+	// redlatch.ErrLost if the lease was lost or is about to end, and redlatch.ErrRecalled if somebody asks for the
+	// lock. Run calls Started in a goroutine of its
 	// own. Started need not unlock the hold.
 	Started func(ctx context.Context, h *redlatch.Hold)
 
 	// Stopped is called when the leadership is over: Started has returned and Run has tried to release
 	// the lock, or Started has exceeded StopTimeout. The error is nil if Started resigned. Otherwise it
-	// says why the leadership ended: it matches redlatch.ErrLost, the cause of the end of Run's context,
+	// says why the leadership ended: it matches redlatch.ErrLost, ErrRecalled, the cause of the end of Run's context,
 	// ErrStillRunning or a *PanicError. It also matches the error of a release that failed. Default:
 	// nothing is called.
 	Stopped func(err error)

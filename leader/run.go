@@ -21,7 +21,8 @@ import (
 // up if it was not elected in time.
 //
 // When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then
-// it releases the lock, and another process can lead at once.
+// it releases the lock, and another process can lead at once. The same happens if somebody asks for the lock
+// (redlatch.Mutex.Recall). Run then leaves it to others for a third of its lease, and stands again.
 //
 // Run returns:
 //
@@ -45,14 +46,18 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 		return err
 	}
 	ctx = sole.Context(ctx)
-	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing())
+	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing(), redlatch.WithRecall())
 	for backoff := (pause.Backoff{First: firstPause, Max: longestPause}); ; {
 		h, err := l.Lock(ctx, opts...)
 		switch {
 		case err == nil:
 			backoff.Reset()
-			if over, err := cb.lead(ctx, h); over {
+			over, err := cb.lead(ctx, h)
+			if over {
 				return err
+			}
+			if errors.Is(err, redlatch.ErrRecalled) {
+				_ = pause.For(ctx, h.Lease()/3) // also those lead now that are not told when the lock is free
 			}
 		case ctx.Err() != nil:
 			return ended(ctx, err)

@@ -1,6 +1,8 @@
 package leader_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -27,6 +29,51 @@ func TestALeaderStepsDownBeforeItsLongestTimeEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Goal: a leader that is asked for its lock ends its work, and leaves the lock to others for a while, and not for good.
+func TestALeaderThatIsAskedStepsDown(t *testing.T) {
+	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
+		operator := s.Client(redlatch.Config{Name: "ops@host"})
+		first, second := newCandidate(s, redlatch.Config{}), newCandidate(s, redlatch.Config{})
+		working := first.cb.Started
+		first.cb.Started = func(ctx context.Context, h *redlatch.Hold) {
+			working(ctx, h)
+			time.Sleep(20 * time.Second) // which its work needs
+			if !h.Valid() || len(second.started) > 0 {
+				t.Error("the lock was gone before the work ended:", h.Err())
+			}
+		}
+		first.stand(t)
+		ask := func() {
+			t.Helper()
+			if asked, err := operator.Mutex("leader").Recall(t.Context(), next(t, "it leads", first.started).Owner(), "deploy 4711"); !asked || err != nil {
+				t.Fatal(asked, err)
+			}
+			work := next(t, "its context", first.work)
+			next(t, "the end of its context", work.Done())
+			if !errors.Is(context.Cause(work), redlatch.ErrRecalled) {
+				t.Error("its context ended with", context.Cause(work))
+			}
+			why, _ := errors.AsType[*redlatch.RecalledError](next(t, "Stopped", first.stopped))
+			if why == nil || why.Author != "ops@host" || why.Reason != "deploy 4711" {
+				t.Error("Stopped got:", why)
+			}
+		}
+		ask()
+		began := time.Now()
+		first.started <- next(t, "it leads again, alone", first.started)
+		if took := time.Since(began); took < 10*time.Second || took > 11*time.Second {
+			t.Errorf("it leads again after %v", took)
+		}
+		second.stand(t)
+		time.Sleep(time.Second)
+		ask()
+		next(t, "the second leads", second.started)
+		time.Sleep(time.Minute)
+		second.stop()
+		next(t, "it leads again", first.started)
+	})
 }
 
 // Goal: likewise for a leader that extends its lease itself.

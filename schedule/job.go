@@ -33,7 +33,7 @@ func (e every) Next(t time.Time) time.Time {
 // Job is what Run runs.
 type Job struct {
 	// Do is the job. Due is the time for which Run calls it, as Times returned it. The context ends when the context of Run
-	// ends, when the lock is lost, and after AtMost. Do must then return. The hold has a token, which the
+	// ends, when the lock is lost or somebody asks for it (redlatch.Mutex.Recall), and after AtMost. Do must then return. The hold has a token, which the
 	// job passes with each write (package fence).
 	Do func(ctx context.Context, due time.Time, h *redlatch.Hold) error
 

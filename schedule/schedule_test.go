@@ -252,14 +252,26 @@ func TestAJobThatOverruns(t *testing.T) {
 	})
 }
 
-// Goal: a run has a longest time, which its job has, or its client.
+// Goal: a run has a longest time, which its job has, or its client. It ends before that if somebody asks for the lock.
 func TestARunHasALongestTime(t *testing.T) {
 	for of, limit := range map[string]func(m *machine, s *redlatchtest.Server){
 		"job": func(m *machine, _ *redlatchtest.Server) { m.job.AtMost = 40 * time.Second },
 		"client": func(m *machine, s *redlatchtest.Server) {
 			m.lock = s.Client(redlatch.Config{MaxHold: 40 * time.Second}).Mutex("job")
 		},
+		"operator": func(m *machine, s *redlatchtest.Server) {
+			lock, do := s.Client(redlatch.Config{}).Mutex("job"), m.job.Do
+			m.job.Do = func(ctx context.Context, due time.Time, h *redlatch.Hold) error {
+				asking := time.AfterFunc(35*time.Second, func() { _, _ = lock.Recall(ctx, h.Owner(), "") })
+				defer asking.Stop()
+				return do(ctx, due, h)
+			}
+		},
 	} {
+		want := redlatch.ErrLost
+		if of == "operator" {
+			want = redlatch.ErrRecalled
+		}
 		t.Run(of, func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *redlatchtest.Server) {
 				f := newFleet(s, 1, time.Hour)
@@ -268,7 +280,7 @@ func TestARunHasALongestTime(t *testing.T) {
 				time.Sleep(5*time.Minute + 50*time.Second)
 				f.once(t, 5)
 				for _, e := range f.machines[0].seen(schedule.Ran) {
-					if !errors.Is(e.Err, redlatch.ErrLost) || e.Took > 40*time.Second || e.Took < 39*time.Second {
+					if !errors.Is(e.Err, want) || e.Took > 40*time.Second || e.Took < 39*time.Second {
 						t.Errorf("a run: %+v", e)
 					}
 				}
