@@ -134,10 +134,9 @@ func (u *unlocking) holderOf(ctx context.Context, status redlatch.Status, owner 
 	return status.Holders[at], true, nil
 }
 
-// follow takes note of how a holder is now, and says whether it has been told or has given the lock back. A holder
-// that knew of the request, and of which nothing is asked any more, has taken the lock again.
+// follow takes note of how a holder is now, and says whether it has been told or has given the lock back.
 func (a *askedHolder) follow(h redlatch.Holder, held bool) (news bool) {
-	if a.back = !held || a.Told && h.Recall == nil; a.back {
+	if a.back = !held; a.back {
 		return true
 	}
 	news = h.Told && !a.Told

@@ -11,25 +11,19 @@ import (
 // Goal: of a holder that was asked, the user learns what Redis shows. Method: what it shows, look by look.
 func TestWhatBecameOfARequest(t *testing.T) {
 	t.Parallel()
-	holder := func(left time.Duration, asked, told bool) redlatch.Holder {
-		h := redlatch.Holder{Owner: "o", Name: "n", TTL: left, Told: told}
-		if asked {
-			h.Recall = &redlatch.RecalledError{}
-		}
-		return h
+	holder := func(left time.Duration, told bool) redlatch.Holder {
+		return redlatch.Holder{Owner: "o", Name: "n", TTL: left, Told: told}
 	}
 	for _, c := range []struct {
 		looks []redlatch.Holder // none at the end: it holds the lock no more
 		want  string            // in why, or "" for a lock that is given back
 	}{
-		{[]redlatch.Holder{holder(9, true, false), holder(8, true, false)}, "it is paused, its lease is fixed, or the wait was too short"},
-		{[]redlatch.Holder{holder(9, true, false), holder(10, true, false), holder(8, true, false)}, "has renewed its lease: it is another implementation"},
-		{[]redlatch.Holder{holder(9, false, false), holder(8, false, false)}, "it is paused, its lease is fixed, or the wait was too short"},
+		{[]redlatch.Holder{holder(9, false), holder(8, false)}, "it is paused, its lease is fixed, or the wait was too short"},
+		{[]redlatch.Holder{holder(9, false), holder(10, false), holder(8, false)}, "has renewed its lease: it is another implementation"},
 		{[]redlatch.Holder{{Owner: "java", TTL: 9}}, "no connection of its process is known"},
-		{[]redlatch.Holder{holder(9, true, false), holder(10, true, true)}, "knows of the request, and has not given it back"},
-		{[]redlatch.Holder{holder(9, true, true), holder(8, true, false)}, "knows of the request, and has not given it back"}, // somebody else asks again
-		{[]redlatch.Holder{holder(9, true, true), holder(8, false, false)}, ""},                                               // it has the lock again
-		{[]redlatch.Holder{holder(9, true, false), {}}, ""},
+		{[]redlatch.Holder{holder(9, false), holder(10, true)}, "knows of the request, and has not given it back"},
+		{[]redlatch.Holder{holder(9, true), holder(8, false)}, "knows of the request, and has not given it back"}, // somebody else asks again
+		{[]redlatch.Holder{holder(9, false), {}}, ""},
 	} {
 		a := &askedHolder{Holder: c.looks[0]}
 		for _, h := range c.looks {
