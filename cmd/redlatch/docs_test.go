@@ -27,13 +27,15 @@ func TestLongTheSnippetsOfTheDocumentationRun(t *testing.T) {
 	lines = append(lines, snippets(t, "../../docs/cli.md", `\$ `, 10)...)
 	lines = append(lines, snippets(t, "../../docs/inspect.md", `\$ `, 6)...)
 	lines = append(lines, snippets(t, "../../docs/deadlocks.md", `\$ `, 1)...)
-	page, err := os.ReadFile("../../docs/tickets.md")
-	scripts := regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(string(page), -1)
-	if err != nil || len(scripts) != 4 {
-		t.Fatalf("the page on tickets has %d scripts: %v", len(scripts), err)
-	}
-	for _, script := range scripts {
-		lines = append(lines, snippet{text: "set -e\n" + script[1]})
+	for name, want := range map[string]int{"tickets": 4, "recall": 2} {
+		page, err := os.ReadFile("../../docs/" + name + ".md")
+		scripts := regexp.MustCompile("(?ms)^```sh\n(.*?)^```").FindAllStringSubmatch(string(page), -1)
+		if err != nil || len(scripts) != want {
+			t.Fatalf("the page on %s has %d scripts: %v", name, len(scripts), err)
+		}
+		for _, script := range scripts {
+			lines = append(lines, snippet{text: "set -e\n" + script[1]})
+		}
 	}
 	for _, line := range lines {
 		output, state := runLine(t, line.text, dir, env)
