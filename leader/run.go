@@ -22,7 +22,7 @@ import (
 //
 // When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then
 // it releases the lock, and another process can lead at once. The same happens if somebody asks for the lock
-// (redlatch.Mutex.Recall). Run then leaves it to others for a third of its lease, and stands again.
+// (redlatch.Mutex.Recall). Run then leaves it to others for 10 s, and stands again.
 //
 // Run returns:
 //
@@ -57,7 +57,7 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 				return err
 			}
 			if errors.Is(err, redlatch.ErrRecalled) {
-				_ = pause.For(ctx, h.Lease()/3) // also those lead now that are not told when the lock is free
+				_ = pause.For(ctx, standBack)
 			}
 		case ctx.Err() != nil:
 			return ended(ctx, err)
@@ -78,6 +78,10 @@ const (
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
 )
+
+// standBack is for how long a leader that was asked for its lock leaves it to others. Also those that poll
+// (Config.PollCap) have asked for it by then.
+const standBack = 10 * time.Second
 
 // ended is the error of Run if ctx ended during an acquisition.
 func ended(ctx context.Context, err error) error {

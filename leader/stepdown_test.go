@@ -35,7 +35,7 @@ func TestALeaderStepsDownBeforeItsLongestTimeEnds(t *testing.T) {
 func TestALeaderThatIsAskedStepsDown(t *testing.T) {
 	bubble(t, func(t *testing.T, s *redlatchtest.Server) {
 		operator := s.Client(redlatch.Config{Name: "ops@host"})
-		first, second := newCandidate(s, redlatch.Config{}), newCandidate(s, redlatch.Config{})
+		first, second := newCandidate(s, redlatch.Config{LeaseTime: time.Minute}), newCandidate(s, redlatch.Config{})
 		working := first.cb.Started
 		first.cb.Started = func(ctx context.Context, h *redlatch.Hold) {
 			working(ctx, h)
