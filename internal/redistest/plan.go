@@ -26,7 +26,7 @@ func Plans[S any](t testing.TB, rounds int, draw func(random *rand.Rand) []S, ca
 		plan := draw(rand.New(rand.NewPCG(seed+round, 0)))
 		if err := carryOut(plan); err != nil {
 			took := time.Since(began).Round(time.Millisecond)
-			t.Log("a plan fails, and is shortened now")
+			t.Logf("a plan fails, and is shortened now: REDLATCH_SEED=%d: %v", seed+round, err)
 			short, why := shorten(plan, err, carryOut)
 			t.Fatalf("REDLATCH_SEED=%d, after %d rounds that passed in %v: %v\nThe shortest plan, of %d steps of %d, fails with: %v%s",
 				seed+round, round, took, err, len(short), len(plan), why, lines(short))

@@ -19,7 +19,7 @@ type complaint struct {
 }
 
 func (c *complaint) Helper()                           {}
-func (c *complaint) Log(...any)                        {}
+func (c *complaint) Logf(string, ...any)               {}
 func (c *complaint) Fatalf(format string, args ...any) { c.text = fmt.Sprintf(format, args...) }
 
 // broken is a code that fails once "open" was called before "close".

@@ -136,7 +136,7 @@ var hand = []entry{
 		"`TryLock` stood in the line of a cohort", "TestTryLockDoesNotStandBehindAnotherGoroutinesHold"},
 	{"internal/cohort/turn.go", `if r.Manager().Owned(ctx) {`, `if false {`,
 		"an owner entered a cohort", "TestACohortRefusesWhatItCannotKeep"},
-	{"internal/script/times.go", `max(min(n, int64(century/unit)), -2)`, `max(n, -2)`,
+	{"internal/script/times.go", `max(min(n, int64(century/unit)), -2)`, `max(min(n, math.MaxInt64/int64(unit)), -2)`,
 		"a TTL of more than 292 years overflowed", "TestNoNumberOfAServerOverflows"},
 	{"internal/script/minhold.lua", "redis.call('HSET', lock, rest, '1')\nredis.call('HDEL', lock, owner)\n", ``,
 		"a late extension found the owner behind its least time", "TestAnExtensionBehindAReleaseWithALeastTime"},

@@ -54,13 +54,15 @@ func (w *world) visit(p *process, v *visit) {
 	case force:
 		w.forceOpen(p, v)
 	case foreign:
-		w.java(v)
+		w.redisson(v)
 	case braced:
 		w.brace(p, v)
 	case listing:
 		w.list(p, v)
 	case asking:
 		w.ask(p, v)
+	case goesBack:
+		w.goBack(v)
 	case semaphore:
 		w.take(p, v)
 	case latch:
@@ -103,7 +105,9 @@ func (w *world) acquire(p *process, v *visit, outer *call, end chan<- func()) {
 	w.prompt(one, p.flight.rested()-rested)
 	w.judge(one, err, time.Since(one.since))
 	if err != nil {
+		w.gaveUp(one)
 		w.ended(one, w.afterFailure(one))
+		w.audit(one)
 		return
 	}
 	w.granted(one, h)
@@ -136,12 +140,19 @@ func (w *world) hold(one *call) {
 	if alone {
 		work = min(one.longest(w.Cfg.LeaseTime), 2*w.unit.extend) + w.late() + w.unit.slack
 	}
+	look := work * 3 / 4
 	if d, limited := one.option(maxHold); limited && one.End == "wait" {
-		work = max(work, d+w.unit.slack)
+		work, look = max(work, d+w.unit.slack), d*3/4
 	}
 	select {
 	case <-one.hold.Done():
-	case <-time.After(work):
+	case <-time.After(look):
+		w.lasts(one)
+	case <-w.ctx.Done():
+	}
+	select {
+	case <-one.hold.Done():
+	case <-time.After(work - look):
 		if alone && one.Extend == 0 {
 			w.fail("after %v a hold has not ended: %v", work, one.visit)
 		}
@@ -177,10 +188,15 @@ func (w *world) release(one *call) {
 	var beside sync.WaitGroup
 	if one.Beside {
 		beside.Go(func() { w.extend(one) })
+		time.Sleep(one.Work % 2 * time.Microsecond) // its request may be under way
 	}
 	if one.Stops {
 		next := w.begin() // which takes longer than Unlock
-		beside.Go(func() { w.replace(one.Actor, shutdown, next) })
+		if stop := func() { w.replace(one.Actor, shutdown, next) }; one.Work%2 == 0 {
+			beside.Go(stop)
+		} else {
+			defer stop() // when the next one has been woken, and does not run yet
+		}
 	}
 	switch one.End {
 	case "detach":
@@ -193,6 +209,7 @@ func (w *world) release(one *call) {
 		w.unlock(one)
 	}
 	beside.Wait()
+	w.audit(one)
 	if one.last != nil {
 		one.last()
 	}

@@ -30,6 +30,8 @@ type books struct {
 	recalls map[string]bool      // owners, by an operator
 	inUse   map[string]int       // permits without an owner
 	counts  [2]int               // of latches
+	free    map[string]time.Time // when nobody was to have a lock any more
+	bases   map[string]time.Time // when an owner got its first hold
 }
 
 // call is one acquisition, and its hold.
@@ -41,6 +43,7 @@ type call struct {
 	since   time.Time
 	limited context.Context
 	hold    *redlatch.Hold // nil until it is granted
+	got     time.Time      // when it was
 	last    func()         // ends the inner hold that is to end after this one
 	tainted atomic.Bool    // an operator may have freed the lock
 	token   int64          // the highest one of the lock when it began
@@ -96,6 +99,9 @@ func (b *books) ended(one *call, until time.Time) {
 	b.work += time.Since(one.since)
 	for _, part := range one.parts() {
 		b.stays = append(b.stays, stay{part.name, until, one, false, until.After(time.Now())})
+		if one.hold != nil || one.has(replicas) || until.After(time.Now()) {
+			b.free[part.name] = later(b.free[part.name], later(until, time.Now()))
+		}
 	}
 }
 
@@ -103,11 +109,14 @@ func (b *books) ended(one *call, until time.Time) {
 func (b *books) granted(one *call, h *redlatch.Hold) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	one.hold = h
+	b.waited(one)
+	one.hold, one.got = h, time.Now()
 	b.exclusion(one)
+	b.inTime(one)
 	b.leastTime(one)
 	first := one.parts()[0].name
 	if d, given := one.option(minHold); given {
+		b.free[first] = later(b.free[first], time.Now().Add(d)) // an heir keeps that, too
 		b.stays = append(b.stays, stay{first, time.Now().Add(d), one, true, true})
 	}
 	if one.has(fencing) && one.What < multi {

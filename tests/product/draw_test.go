@@ -97,13 +97,6 @@ func draw(random *rand.Rand, u scale) setting {
 		}
 		s.Pool = append(s.Pool, set)
 	}
-	if s.Dense && !u.real && random.IntN(2) == 0 { // a crowd that asks for one thing
-		only := redistest.Pick(random, random.IntN(optionCount), cohort)
-		s.Pool, s.Owners = [][]option{{{only, s.time(random, only)}}}, []string{""}
-		if only == cohort {
-			s.Pool[0][0].D = max(u.stay/10, time.Millisecond)
-		}
-	}
 	for _, w := range some(random, int(quorum)+1) {
 		s.Whats = append(s.Whats, what(w), what(w))
 	}
@@ -112,9 +105,13 @@ func draw(random *rand.Rand, u scale) setting {
 		s.Whats = append(s.Whats[at:at+2:at+2], s.Whats[:2*random.IntN(2)]...)
 	}
 	for _, w := range some(random, len(whats)-int(semaphore)) {
-		if event := semaphore + what(w); event != dying || s.Weather == lossy && !u.real {
+		event := semaphore + what(w)
+		if (event != dying || s.Weather == lossy && !u.real) && (event != goesBack || !u.real) {
 			s.Whats = append(s.Whats, event)
 		}
+	}
+	if s.Dense && !u.real && random.IntN(2) == 0 {
+		s.crowd(random)
 	}
 	s.Cfg = redlatch.Config{
 		LeaseTime: redistest.Pick(random, u.lease, u.lease, u.lease/3), CommandTimeout: u.timeout, ReleaseTimeout: u.timeout,
@@ -124,6 +121,27 @@ func draw(random *rand.Rand, u scale) setting {
 		s.Cfg.Backoff = redlatch.Backoff{First: u.stay, Max: 20 * u.stay}
 	}
 	return s
+}
+
+// crowd has all actors ask for one thing, whose meetings are rare otherwise.
+func (s *setting) crowd(random *rand.Rand) {
+	s.Options, s.Owners = []int{redistest.Pick(random, random.IntN(optionCount), cohort, lease, maxHold, wait)}, []string{""}
+	only := s.Options[0]
+	set := []option{{only, s.time(random, only)}}
+	hot := slices.Repeat([]what{redistest.Pick(random, mutex, fair)}, 9)
+	switch only {
+	case cohort: // beside the end of a process
+		set[0].D = max(s.unit.stay/10, time.Millisecond)
+		s.Whats = append(slices.Repeat([]what{redistest.Pick(random, mutex, write, read)}, 9), shutdown)
+	case lease: // and an extension beside the release that leaves a least time
+		set = []option{{lease, s.unit.lease}, {minHold, 20 * s.unit.stay}}
+		s.Weather, s.Whats = pooled, hot
+	case wait: // and the clock goes back when somebody in the queue is dead
+		set, s.Weather, s.Whats = nil, lossy, append(slices.Repeat([]what{fair}, 9), dying, goesBack, goesBack)
+	case maxHold: // and a longer lease inside
+		s.Owners, s.Whats = []string{"own"}, hot
+	}
+	s.Pool = [][]option{set}
 }
 
 // plan draws the visits of all actors.
@@ -146,6 +164,8 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 		v.Rest = redistest.Pick(random, below(random, u.rest), u.stay, u.stay/10, below(random, u.stay))
 	}
 	switch {
+	case v.What == foreign && !u.real && one(4): // all others wait
+		v.Work = below(random, u.long)
 	case s.Dense && !one(8):
 		v.Rest, v.Work = below(random, u.stay/10), redistest.Pick(random, 0, below(random, u.stay/10), below(random, u.stay))
 	case one(3):
@@ -212,6 +232,8 @@ func (s setting) time(random *rand.Rand, kind int) time.Duration {
 		return redistest.Pick(random, u.stay, u.stay, 20*u.stay)
 	case backoff:
 		return max(u.stay, u.work/2)
+	case maxHold:
+		return redistest.Pick(random, short, least+below(random, u.work), least+below(random, u.lease), u.lease+below(random, u.lease))
 	case replicas:
 		return max(u.work/10, time.Millisecond)
 	case lease:

@@ -3,10 +3,12 @@ package product_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // What happens beside the holds: processes end, operators act, Java comes.
@@ -27,16 +29,18 @@ func (w *world) end(p *process, gently bool) {
 	if gently {
 		ends = (*redlatch.Client).Shutdown
 	}
-	var all sync.WaitGroup
-	for _, c := range p.clients {
-		all.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), 20*w.unit.long)
-			defer cancel()
-			if err := ends(c, ctx); err != nil && !w.trouble(p) {
-				w.fail("the end of a process: %w", err)
-			}
-		})
+	stop := func(c *redlatch.Client) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), 20*w.unit.long)
+		defer cancel()
+		if err := ends(c, ctx); err != nil && !w.trouble(p) {
+			w.fail("the end of a process: %w", err)
+		}
 	}
+	var all sync.WaitGroup
+	for _, c := range p.clients[1:] {
+		all.Go(func() { stop(c) })
+	}
+	stop(p.clients[0]) // before whoever was woken just now
 	all.Wait()
 	for _, proxy := range p.proxies {
 		proxy.Cut()
@@ -109,26 +113,49 @@ func (w *world) plain(p *process, v *visit, err error, took time.Duration, also 
 	}
 }
 
-// java has a lock of a Java thread for a while, with the longest lease.
-func (w *world) java(v *visit) {
+const (
+	java        = "5b1cfae6-6e3f-4b6e-9d5f-1b2c3d4e5f60:1" // an owner of Redisson
+	longest     = 185542587100800                          // 5,880 years, as Redisson makes of the longest lease in days
+	longestFake = 9223372036853                            // 292 years: the embedded server knows no longer time
+)
+
+// redisson has a lock of a Java thread for a while, with the longest lease.
+func (w *world) redisson(v *visit) {
 	const script = `if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], 1) redis.call('PEXPIRE', KEYS[1], ARGV[2]) return 1`
 	name, first := []what{mutex, fair}[int(v.Work)%2].name(v.Name), w.servers[0]
-	lease := "185542587100800" // 5,880 years, as Redisson makes of the longest lease in days
+	lease := longest
 	if !w.unit.real {
-		lease = "9223372036853" // 292 years: the embedded server knows no longer time
+		lease = longestFake
 	}
-	const owner = "5b1cfae6-6e3f-4b6e-9d5f-1b2c3d4e5f60:1"
-	r := w.do(first, "EVAL", script, "1", name, owner, lease)
+	r := w.do(first, "EVAL", script, "1", name, java, fmt.Sprint(lease))
 	if r.Int != 1 {
 		return
 	}
+	w.keeps(name, time.Now().Add(w.unit.long))
 	select {
 	case <-time.After(v.Work):
 	case <-w.ctx.Done():
 	}
-	w.do(first, "HDEL", name, owner) // which frees the lock
-	w.do(first, "PUBLISH", "redisson_lock__channel:{"+name+"}", "0")
+	w.do(first, "HDEL", name, java) // which frees the lock
+	channel := "redisson_lock__channel:{" + name + "}"
+	if next := w.do(first, "LINDEX", "redisson_lock_queue:{"+name+"}", "0"); next.Str != "" {
+		channel += ":" + next.Str
+	}
+	if v.Try { // the message is lost, and the next one asks at its poll cap
+		w.keeps(name, time.Now().Add(w.unit.lease))
+		return
+	}
+	w.do(first, "PUBLISH", channel, "0")
+	w.keeps(name, time.Now())
+}
+
+// goBack has the server's clock go back by an hour, as a fair lock sees it: the times that it has are ahead.
+func (w *world) goBack(v *visit) {
+	const script = `for _, key in ipairs(KEYS) do local all = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+for i = 1, #all, 2 do redis.call('ZADD', key, all[i + 1] + 3600000, all[i]) end end`
+	name := fair.name(v.Name)
+	w.do(w.servers[0], "EVAL", script, "2", protocol.FairKeepAlives(name), "redisson_lock_timeout:{"+name+"}")
 }
 
 // brace asks for locks that would share keys with others.

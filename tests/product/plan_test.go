@@ -30,10 +30,11 @@ const (
 	foreign  // a hold that Java took for many years, and releases
 	braced   // a name that would share keys with another lock
 	listing  // an operator reads the state
+	goesBack // the server's clock, by an hour
 	asking   // an operator asks holders for their lock
 )
 
-var whats = [...]string{"mutex", "fair", "write", "read", "permit", "multi", "quorum", "semaphore", "latch", "shutdown", "close", "die", "force", "foreign", "braced", "status", "recall"}
+var whats = [...]string{"mutex", "fair", "write", "read", "permit", "multi", "quorum", "semaphore", "latch", "shutdown", "close", "die", "force", "foreign", "braced", "status", "back", "recall"}
 
 func (w what) String() string { return whats[w] }
 

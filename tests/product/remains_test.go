@@ -29,6 +29,7 @@ func (w *world) remains() {
 			late := time.Until(w.wanted(nameOf.FindString(key)))
 			switch {
 			case perpetual.MatchString(key):
+			case ttl < 0 && strings.HasPrefix(key, "redisson_lock_") && slices.Contains(w.Whats, goesBack): // the dead count as waiters of Java
 			case ttl < 0 && !strings.HasSuffix(key, ":timeout"):
 				w.fail("server %d has %s without a TTL", i, key)
 			case aside.MatchString(key):
@@ -94,14 +95,14 @@ func (s server) keys() map[string]time.Duration {
 
 // cost checks that nobody has asked Redis all the time.
 func (w *world) cost() {
-	rate := int64(30)
+	rate := int64(10)
 	if slices.Contains(w.Whats, multi) { // members that it has are renewed while it waits for others, if for 10 ms each
 		rate = 400
 	}
 	for _, p := range w.all {
 		for _, n := range p.nets {
 			life := time.Since(p.born)
-			most := 200 + int64(400*w.done) + int64(w.work/time.Second)*rate + int64(life/time.Second)*10
+			most := 400 + int64(40*w.done) + int64(w.work/time.Second)*rate + int64(life/time.Second)*5
 			if w.Weather < moving && n.sent.Load() > most {
 				w.fail("a process of %v sent %d requests, at most %d", life, n.sent.Load(), most)
 			}
@@ -115,12 +116,16 @@ func (w *world) rest() {
 	for _, s := range w.servers { // records of clients that were lost stay for two days
 		s.Driver.(*memory.Driver).Miniredis().FastForward(72 * time.Hour)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	most := w.unit.timeout + 10*time.Second
+	if slices.Contains(w.Whats, goesBack) { // each dead waiter has 10 s, as one of Java
+		most = w.unit.long
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 6*w.unit.long)
 	defer cancel()
 	p := w.begin()
 	for n := range w.Names {
 		for _, kind := range []what{mutex, fair, write, read, permit, quorum} {
-			h, err := p.lock(&visit{What: kind, Name: n}).Lock(ctx, redlatch.WithWait(w.unit.timeout+10*time.Second))
+			h, err := p.lock(&visit{What: kind, Name: n}).Lock(ctx, redlatch.WithWait(most))
 			if err == nil {
 				err = h.Unlock(ctx)
 			}

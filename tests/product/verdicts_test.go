@@ -144,6 +144,9 @@ func (b *books) afterFailure(one *call) time.Time {
 
 // asked is the longest time for which Redis was asked to keep the lock of a call, or of one around it.
 func (b *books) asked(one *call) (longest time.Duration) {
+	if one.owner == any(one.process) { // its other actors may have
+		longest = 2*b.unit.extend + b.unit.lease
+	}
 	for ; one != nil; one = one.outer {
 		longest = max(longest, one.longest(b.Cfg.LeaseTime))
 	}
@@ -167,7 +170,7 @@ func (b *books) afterUnlock(one *call, err error) time.Time {
 	case !errors.Is(err, redlatch.ErrLost), one.has(lease), stopping, trouble:
 		until = until.Add(b.asked(one) + b.unit.timeout)
 	default:
-		until = until.Add(b.unit.timeout)
+		until = until.Add(b.unit.lease/50 + b.late()) // a margin is between the end here and there
 	}
 	if least, stays := one.option(minHold); stays {
 		until = later(until, time.Now().Add(least))

@@ -33,7 +33,7 @@ func (n *network) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 	n.flight.add(1)
 	defer n.flight.add(-1)
 	send := func(commands ...driver.Command) []driver.Reply {
-		return n.Driver.Pipeline(context.WithoutCancel(ctx), commands...)
+		return n.ask(context.WithoutCancel(ctx), commands...)
 	}
 	now := n.Weather
 	select {
@@ -52,7 +52,20 @@ func (n *network) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 	case n.Weather == queued, now == pooled && n.roll(3) == 0:
 		return n.slow(ctx, commands, send, n.delay(now))
 	}
-	return n.Driver.Pipeline(ctx, commands...)
+	return n.ask(ctx, commands...)
+}
+
+// ask asks the server. It has no longer time than 292 years for what Java may have taken for more.
+func (n *network) ask(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	replies := n.Driver.Pipeline(ctx, commands...)
+	for _, r := range replies {
+		for i := range r.Array {
+			if left := longestFake - r.Array[i].Int; 0 <= left && left < 1e9 {
+				r.Array[i].Int = longest
+			}
+		}
+	}
+	return replies
 }
 
 // flight is the requests of a process that are under way.

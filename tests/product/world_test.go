@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -80,9 +81,9 @@ type process struct {
 	last   time.Time               // when one of these ended
 }
 
-// fakeServers are servers in a bubble.
-func fakeServers(t *testing.T) (all []server) {
-	for range serverCount {
+// fakeServers are servers in a bubble: one, if no Quorum needs more.
+func (s setting) fakeServers(t *testing.T) (all []server) {
+	for i := 0; i == 0 || i < serverCount && slices.Contains(s.Whats, quorum); i++ {
 		m, err := memory.Open(context.Background(), memory.Options{})
 		if err != nil {
 			t.Fatal(err)
