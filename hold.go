@@ -128,8 +128,8 @@ func (h *Hold) Detach() { h.lock().Detach() }
 
 // Recalled is closed when somebody has asked for the lock back (Mutex.Recall). The lock is still held, and renewed.
 // Finish what is under way, and call Unlock. The holder learns of the request by its next renewal. If goroutines of this
-// client wait for the lock, and it is a Mutex or an RWMutex that is not fair, a message tells at once. So a hold with
-// WithLease may not learn of it.
+// client wait for the lock, outside of a cohort, and it is a Mutex or an RWMutex that is not fair, a message tells at
+// once: of readers the latest 100. So a hold with WithLease may not learn of it.
 func (h *Hold) Recalled() <-chan struct{} { return h.lock().Recalled() }
 
 // RecallErr says who asked for the lock back, and why: a *RecalledError, or nil if nobody did.

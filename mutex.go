@@ -98,8 +98,9 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 // by now. Nobody loses a lock by it, so it is safe where ForceUnlock is not.
 //
 // A holder does not learn of it while its process is paused, without renewals (WithLease), or if it is another
-// implementation or an older version. The request stands beside the lock and ends with its TTL, or with the
-// owner's last hold. It never reaches a later holder. A second Recall of an owner that knows of one changes nothing for it.
+// implementation or an older version. The request stands beside the lock and ends with its TTL, after an hour, or with the
+// last hold of an owner that knows of it. It never reaches a later holder: only Redisson uses the name of an owner again. A
+// second Recall of an owner that knows of one changes nothing for it.
 //
 // Recall blocks for one round trip, bounded by ctx and Config.CommandTimeout.
 //

@@ -53,8 +53,8 @@ func (g *Grant) close(why error) bool {
 }
 
 // Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing. Redis is
-// told if it may keep the lock for longer than the holds were to last, or a note for longer than the lock. A lock
-// whose lease was not renewed ends by itself, and until then its holder has time to stop.
+// told if it may keep the lock for longer than the holds were to last. A lock whose lease was not
+// renewed ends by itself, with its note, and until then its holder has time to stop.
 func (g *Grant) Lost(why error) {
 	g.mu.Lock()
 	if g.ended != nil {
@@ -62,7 +62,7 @@ func (g *Grant) Lost(why error) {
 		return
 	}
 	term := g.Term()
-	stays := g.hasNote() && why != renew.ErrExpired || why == renew.ErrExpired && (g.untold || term.Deadline().Equal(term.Until))
+	stays := why == renew.ErrExpired && (g.untold || term.Deadline().Equal(term.Until))
 	g.lose(why)
 	g.mu.Unlock()
 	if stays {

@@ -44,7 +44,7 @@ type Grant struct {
 
 	ends      atomic.Int64 // how many holds have been released or detached
 	confirmed atomic.Int64 // how many endings Redis has confirmed
-	looking   atomic.Bool  // a question is under way whether Redis has it
+	looks     atomic.Int64 // how often look was called since it began to ask; 0: nothing is under way
 
 	note atomic.Pointer[string] // what its first hold with a note says; nil without one
 
@@ -151,9 +151,11 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	}
 	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked), recalls: a.opts.Recalls}
 	h.Recall(g.recall)
-	if g.note.Load() == nil && a.opts.Note != "" {
-		g.note.Store(&a.opts.Note)
-		g.look() // which tells Redis
+	if a.opts.Note != "" {
+		g.note.CompareAndSwap(nil, &a.opts.Note)
+	}
+	if g.note.Load() != nil && a.lease > g.Term().Lease {
+		g.look() // which tells Redis, and has the note last as long as the lock
 	}
 	if g.holds == nil {
 		g.holds = g.one[:0]

@@ -95,6 +95,7 @@ func (g *Grant) recalled(text string) {
 	for _, h := range g.holds {
 		h.Recall(why)
 	}
+	g.look() // which says that it knows
 	m, first := g.manager, &g.first
 	e := first.event(g.ref, EventRecalled, time.Now())
 	e.Err = why
@@ -120,6 +121,9 @@ func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
 	const verb = "recall"
 	if err := r.unreadable(); err != nil {
 		return false, err
+	}
+	if r.key.lock.rw {
+		owner, _ = protocol.ParseField(owner)
 	}
 	m := r.manager
 	results, err := r.Ask(ctx, verb, r.calls().Recall(owner, protocol.Recall{Author: m.settings.Name, Reason: reason}.String()))

@@ -44,15 +44,19 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 // look asks Redis aside whether it still has a grant, and exchanges what stands beside the lock. Otherwise a renewal
 // does, or nothing before its time is over.
 func (g *Grant) look() {
-	m := g.manager
-	if g.looking.Swap(true) {
-		return
+	if g.looks.Add(1) > 1 {
+		return // whoever asks asks once more
 	}
+	m := g.manager
 	m.Go(func() {
-		defer g.looking.Store(false)
-		result, err := m.runner.Run(m.Life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
-		if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
-			g.Lost(renew.ErrGone)
+		for asked := int64(1); ; asked = g.looks.Load() {
+			result, err := m.runner.Run(m.Life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
+			if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
+				g.Lost(renew.ErrGone)
+			}
+			if g.looks.CompareAndSwap(asked, 0) {
+				return
+			}
 		}
 	})
 }

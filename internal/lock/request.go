@@ -56,7 +56,7 @@ func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.ref.calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
-	r.Note = g.noted()
+	r.Note, r.Knows = g.noted(), g.recall != nil
 	return r
 }
 

@@ -172,7 +172,9 @@ func (m *Manager) ExtendTicket(ctx context.Context, text string, d time.Duration
 	if d == 0 {
 		d = time.Duration(t.Lease) * time.Millisecond
 	}
-	result, err := m.runner.Run(ctx, script.Renew([]script.Renewal{r.calls().Renewal(t.Owner, counts, false, d)}))
+	renewal := r.calls().Renewal(t.Owner, counts, false, d)
+	renewal.Note = t.Note
+	result, err := m.runner.Run(ctx, script.Renew([]script.Renewal{renewal}))
 	switch answer := readRenewed(result, err, []*Grant{nil})[0]; {
 	case answer.Err != nil:
 		return Failure("extend", r.Name, answer.Err)

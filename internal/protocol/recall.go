@@ -26,6 +26,14 @@ func CheckNote(text string) error {
 	return nil
 }
 
+// ParseNote reads a note. What others may have written there is made a short line.
+func ParseNote(text string) string {
+	if CheckNote(text) == nil {
+		return text
+	}
+	return Show(text[:min(len(text), MaxNoteLen)])
+}
+
 // Recall asks an owner to give back what it has.
 type Recall struct{ Author, Reason string }
 
@@ -39,7 +47,7 @@ func (r Recall) String() string { return r.Author + recallGap + r.Reason }
 func ParseRecall(text string) (r Recall) {
 	author, reason, ok := strings.Cut(text, recallGap)
 	if !ok || CheckNote(author) != nil || CheckNote(reason) != nil {
-		return Recall{Reason: Show(text[:min(len(text), MaxNoteLen)])}
+		return Recall{Reason: ParseNote(text)}
 	}
 	return Recall{author, reason}
 }

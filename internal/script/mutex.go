@@ -62,7 +62,7 @@ func ReadAcquired(r driver.Reply) (Acquired, error) {
 	case (len(r.Array) == 2 || len(r.Array) == 3) && r.Array[0].Err == nil && r.Array[0].Str == "" && r.Array[1].Err == nil:
 		refused := Acquired{TTL: duration(r.Array[0].Int), Holder: r.Array[1].Str}
 		if len(r.Array) == 3 {
-			refused.Note = r.Array[2].Str
+			refused.Note = protocol.ParseNote(r.Array[2].Str)
 		}
 		return refused, nil
 	}
@@ -151,6 +151,7 @@ type Renewal struct {
 	Holds []string      // the timeout keys of the owner's read holds
 	Lease time.Duration // the shortest time to live afterwards
 	Note  string        // of the owner, "" if it has none
+	Knows bool          // the owner knows that others ask
 }
 
 // Renewal is that of an owner's holds.
@@ -181,7 +182,7 @@ func Renew(batch []Renewal) Call {
 	}
 	keys := len(words)
 	for _, one := range batch {
-		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)), one.Note)
+		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)), one.Note, flag(one.Knows))
 	}
 	return renewScript.call(keys, words...)
 }

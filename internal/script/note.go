@@ -17,7 +17,7 @@ type Noted struct {
 // readNoted reads {note, recall, told}. Any other reply is nothing.
 func readNoted(r driver.Reply) (n Noted) {
 	if len(r.Array) == 3 {
-		n = Noted{r.Array[0].Str, r.Array[1].Str, r.Array[2].Str != ""}
+		n = Noted{protocol.ParseNote(r.Array[0].Str), r.Array[1].Str, r.Array[2].Str != ""}
 	}
 	return n
 }
@@ -34,5 +34,5 @@ func ReadRecalled(r driver.Reply) (bool, error) { return readFlag(recallScript, 
 func (m Mutex) Forget(owner string) Call { return forget(m.Lock, owner) }
 
 func forget(lock, owner string) Call {
-	return Call{command: driver.Command{Words: []string{"UNLINK", protocol.NoteKey(lock, owner)}, Key: lock}}
+	return Call{command: driver.Command{Words: []string{"UNLINK", protocol.NoteKey(lock, owner)}, Key: lock}}.Piggybacked()
 }

@@ -70,12 +70,12 @@ func (p Permits) Field(owner string, _ bool) string { return id(owner) }
 
 // renewPermits extends permits, each only for its id.
 func renewPermits(batch []Renewal) Call {
-	words := make([]string, 0, 5*len(batch))
+	words := make([]string, 0, 6*len(batch))
 	for _, one := range batch {
 		words = append(words, one.Lock, one.InUse)
 	}
 	for _, one := range batch {
-		words = append(words, one.Field, millis(one.Lease), one.Note)
+		words = append(words, one.Field, millis(one.Lease), one.Note, flag(one.Knows))
 	}
 	return permitRenewScript.call(2*len(batch), words...)
 }

@@ -1,7 +1,8 @@
 -- permit_renew: extend the leases of permits, also of several semaphores.
 --
 -- KEYS     for each permit two: the counter of available permits, and the permits in use
--- ARGV     for each permit three: its id, the lease in milliseconds, and the owner's note, or ""
+-- ARGV     for each permit four: its id, the lease in milliseconds, the owner's note, or "", and "1" if
+--          the owner knows that others ask
 --
 -- Reply: an array with one entry for each permit, in order
 --   1   the id has it, for at least the full lease
@@ -13,7 +14,7 @@
 --
 -- Redisson: updateLeaseTimeAsync of RedissonPermitExpirableSemaphore, which may shorten a lease.
 
-local function extend(counter, set, id, lease, note)
+local function extend(counter, set, id, lease, note, knows)
   local score = redis.pcall('ZSCORE', set, id)
   if type(score) == 'table' then
     return string.find(score.err, 'WRONGTYPE', 1, true) and 0 or -1
@@ -32,11 +33,11 @@ local function extend(counter, set, id, lease, note)
     return -1
   end
   keep(counter, set, lease)
-  return exchange(counter, id, note, math.max(lease, tonumber(score) - time)) or 1
+  return exchange(counter, id, note, knows, math.max(lease, tonumber(score) - time)) or 1
 end
 
 local kept = {}
-for i = 1, #ARGV / 3 do
-  kept[i] = extend(KEYS[2 * i - 1], KEYS[2 * i], ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i])
+for i = 1, #ARGV / 4 do
+  kept[i] = extend(KEYS[2 * i - 1], KEYS[2 * i], unpack(ARGV, 4 * i - 3, 4 * i))
 end
 return kept

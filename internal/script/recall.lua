@@ -28,11 +28,11 @@ local left
 if verb == 'ZSCORE' then
   left = found and tonumber(found) - now() or 0
 else
-  local held = found == 1 or redis.call('HEXISTS', key, owner .. ':write') == 1
+  local held = owner ~= 'mode' and found == 1 or redis.call('HEXISTS', key, owner .. ':write') == 1
   left = held and redis.call('PTTL', key) or 0
 end
 if left == 0 or left < -1 then
-  return 0
+  return gone(key, '', verb == 'ZSCORE' and 'ZREM' or 'HDEL') or 0
 end
 redis.call('HSET', note, 'recall', ARGV[3])
 redis.call('HDEL', note, 'told')

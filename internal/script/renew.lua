@@ -2,9 +2,9 @@
 --
 -- KEYS     for each lock in turn: the lock, a hash, and then the timeout keys of the
 --          owner's read holds, which only a read-write lock has
--- ARGV     for each lock in turn, six: the owner's field; the field of its write side, or "";
+-- ARGV     for each lock in turn, seven: the owner's field; the field of its write side, or "";
 --          "1" if it must not have that any more; the lease in milliseconds; the number of
---          timeout keys; the owner's note, or ""
+--          timeout keys; the owner's note, or ""; "1" if it knows that others ask
 --
 -- Reply: an array with one entry for each lock, in order
 --   1   the owner holds it; its holds have at least the full lease
@@ -21,9 +21,9 @@
 -- lowers it.
 
 local kept, key = {}, 1
-for i = 1, #ARGV / 6 do
-  local lock, holds = KEYS[key], tonumber(ARGV[6 * i - 1])
-  local field, writer, over, lease = ARGV[6 * i - 5], ARGV[6 * i - 4], ARGV[6 * i - 3], ARGV[6 * i - 2]
+for i = 1, #ARGV / 7 do
+  local lock, holds = KEYS[key], tonumber(ARGV[7 * i - 2])
+  local field, writer, over, lease = ARGV[7 * i - 6], ARGV[7 * i - 5], ARGV[7 * i - 4], ARGV[7 * i - 3]
   local refused, here = false, redis.pcall('HEXISTS', lock, field)
   if here == 1 or here == 0 and writer ~= '' and redis.call('HEXISTS', lock, writer) == 1 then
     confirm(lock, lease)
@@ -41,7 +41,7 @@ for i = 1, #ARGV / 6 do
     if here == 1 and writer ~= '' and holds == 0 and redis.call('HGET', lock, 'mode') == 'read' then
       refused = true
     end
-    kept[i] = refused and -1 or exchange(lock, field, ARGV[6 * i]) or 1
+    kept[i] = refused and -1 or exchange(lock, field, ARGV[7 * i - 1], ARGV[7 * i]) or 1
   else
     kept[i] = lost(gone(lock, field))
   end

@@ -17,7 +17,7 @@ var mutations = []struct {
 	{"a partial release frees the lock", "mutex, two clients", mutation.In("release", "ARGV[2] == '0'", "true")},
 	{"an acquisition adds to the count", "mutex, two clients", mutation.In("acquire", "'HSET', lock, owner, count", "'HINCRBY', lock, owner, 1")},
 	{"a TTL is set and not raised", "mutex, two clients", mutation.In("acquire", "raise(lock, lease)", "redis.call('PEXPIRE', lock, lease)")},
-	{"a TTL is lowered by a renewal", "mutex, two clients", mutation.In("renew", "raise(lock, lease)", "redis.call('PEXPIRE', lock, ARGV[6 * i - 2] - 500)")},
+	{"a TTL is lowered by a renewal", "mutex, two clients", mutation.In("renew", "raise(lock, lease)", "redis.call('PEXPIRE', lock, ARGV[7 * i - 3] - 500)")},
 	{"a grant without PEXPIRE", "mutex, two clients", mutation.In("acquire", "  begin(lock, lease)\n", "")},
 	{"everybody is granted", "mutex, two clients", mutation.In("acquire", "type(found) == 'table'", "false")},
 	{"a renewal for whoever asks", "mutex, two clients", mutation.In("renew", "if here == 1 or", "if here == 0 or here == 1 or")},

@@ -22,7 +22,7 @@ import (
 // renews says that a request is a single renewal.
 func renews(commands []driver.Command) bool {
 	words := commands[0].Words
-	return strings.HasPrefix(words[0], "EVAL") && len(words) == 10 && words[5] == ""
+	return strings.HasPrefix(words[0], "EVAL") && len(words) == 11 && words[5] == ""
 }
 
 // A member is lost and restored while the confirmation of its former hold is under way. That it
