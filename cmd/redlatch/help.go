@@ -48,6 +48,9 @@ CAUSES OF EXIT CODE 75
         They work on. Stop them: the lock stays only until its lease ends.
 
 MESSAGES
+  hold recalled by …
+        Somebody asked for the lock with redlatch unlock. The command got
+        SIGTERM, and may take its time: the lock stays held until it has ended.
   no server is named by REDLATCH_REDIS or --redis
         redlatch uses the server of this machine. Machines that use different
         servers do not share the lock. Set REDLATCH_REDIS, also in a crontab.

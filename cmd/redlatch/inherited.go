@@ -56,10 +56,8 @@ func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name 
 		if err != nil {
 			return nil, time.Time{}, failed(err)
 		}
-		for _, holder := range status.Holders {
-			if holder.Owner == one.Owner {
-				return &one, asked.Add(trusted(holder.TTL)), nil
-			}
+		if h := holderIn(status, one.Owner); h != nil {
+			return &one, asked.Add(trusted(h.TTL)), nil
 		}
 	}
 	return nil, time.Time{}, nil

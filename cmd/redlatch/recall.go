@@ -97,11 +97,11 @@ func (u *unlocking) look(ctx context.Context) (left int, err error) {
 		return 0, err
 	}
 	for _, a := range u.asked {
-		h, held, err := u.holderOf(ctx, now, a.Owner)
+		h, err := u.holderOf(ctx, now, a.Owner)
 		if err != nil {
 			return 0, err
 		}
-		if !a.back && a.follow(h, held) {
+		if !a.back && a.follow(h) {
 			switch {
 			case !a.back:
 				u.progress("told " + shown(a.Owner, a.Name))
@@ -119,31 +119,26 @@ func (u *unlocking) look(ctx context.Context) (left int, err error) {
 	return left, nil
 }
 
-// holderOf is an owner in a status. Of very many holders the status has a part only, so Redis is asked about this one.
-func (u *unlocking) holderOf(ctx context.Context, status redlatch.Status, owner string) (h redlatch.Holder, held bool, err error) {
-	at := slices.IndexFunc(status.Holders, func(h redlatch.Holder) bool { return h.Owner == owner })
-	if at < 0 && len(status.Holders) < status.Owners && u.owner == "" {
-		if status, err = readStatusOf(ctx, u.client, u.name, owner); err != nil {
-			return h, false, err
-		}
-		at = slices.IndexFunc(status.Holders, func(h redlatch.Holder) bool { return h.Owner == owner })
+// holderOf is an owner that holds the lock, or nil. Of very many holders a status names a part, so Redis is asked about
+// this one.
+func (u *unlocking) holderOf(ctx context.Context, status redlatch.Status, owner string) (h *redlatch.Holder, err error) {
+	if h = holderIn(status, owner); h == nil && len(status.Holders) < status.Owners && u.owner == "" {
+		status, err = readStatusOf(ctx, u.client, u.name, owner)
+		h = holderIn(status, owner)
 	}
-	if at < 0 {
-		return h, false, nil
-	}
-	return status.Holders[at], true, nil
+	return h, err
 }
 
 // follow takes note of how a holder is now, and says whether it has been told or has given the lock back.
-func (a *askedHolder) follow(h redlatch.Holder, held bool) (news bool) {
-	if a.back = !held; a.back {
+func (a *askedHolder) follow(h *redlatch.Holder) (news bool) {
+	if a.back = h == nil; a.back {
 		return true
 	}
-	news = h.Told && !a.Told
-	h.Told = h.Told || a.Told
+	told := a.Told
 	a.renewed = a.renewed || h.TTL > a.TTL
-	a.Holder = h
-	return news
+	a.Holder = *h
+	a.Told = told || h.Told
+	return a.Told && !told
 }
 
 // still says why the lock is still held.

@@ -27,7 +27,7 @@ func TestWhatBecameOfARequest(t *testing.T) {
 	} {
 		a := &askedHolder{Holder: c.looks[0]}
 		for _, h := range c.looks {
-			a.follow(h, h.Owner != "")
+			a.follow(holderIn(redlatch.Status{Holders: []redlatch.Holder{h}}, a.Owner))
 		}
 		if a.back != (c.want == "") || !a.back && !strings.Contains(a.why(), c.want) {
 			t.Errorf("%+v: given back: %v; it %s", c.looks, a.back, a.why())

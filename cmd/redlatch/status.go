@@ -122,6 +122,16 @@ func readStatusOf(ctx context.Context, client *redlatch.Client, name, owner stri
 	return status, ofKind(ctx, client.Driver(), name, err)
 }
 
+// holderIn is an owner among the holders, nil if it is not named.
+func holderIn(status redlatch.Status, owner string) *redlatch.Holder {
+	for i := range status.Holders {
+		if status.Holders[i].Owner == owner {
+			return &status.Holders[i]
+		}
+	}
+	return nil
+}
+
 // describe is a status in words, on one line.
 func describe(status redlatch.Status) string {
 	n := status.Owners

@@ -125,11 +125,10 @@ func (u *unlocking) run(ctx context.Context) (err error) {
 	if u.seen, err = readStatusOf(ctx, u.client, u.name, u.owner); err != nil {
 		return failed(err)
 	}
-	_, held := u.seen.HeldBy(u.owner)
 	switch {
 	case !u.seen.Locked:
 		return u.free()
-	case u.owner != "" && !held:
+	case u.owner != "" && holderIn(u.seen, u.owner) == nil:
 		return u.left(u.seen, "is not held by %s but %s; it was left alone", protocol.Show(u.owner), describe(u.seen))
 	case !u.asks:
 		return u.takeAway(ctx)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
@@ -86,15 +85,14 @@ func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name st
 			return
 		}
 		status, err := readStatusOf(ctx, client, name, w.hold.Owner())
-		at := slices.IndexFunc(status.Holders, func(h redlatch.Holder) bool { return h.Owner == w.hold.Owner() })
-		switch {
+		switch h := holderIn(status, w.hold.Owner()); {
 		case err != nil:
-		case at < 0:
+		case h == nil:
 			close(w.gone)
 			return
-		case status.Holders[at].Recall != nil && !told:
+		case h.Recall != nil && !told:
 			told = true
-			w.recalled(status.Holders[at].Recall)
+			w.recalled(h.Recall)
 		}
 	}
 }
