@@ -74,13 +74,12 @@ func (c *Checker) Add(l Line) {
 		}
 	case redlatch.EventReleased, redlatch.EventDetached:
 		c.judge(l)
+		if l.Event == string(redlatch.EventDetached) {
+			r.detached[place{l.Owner, l.Token}] = true
+		}
 		i := slices.IndexFunc(r.open[l.Owner], func(h *hold) bool { return h.from.Equal(l.Since) && h.token == l.Token })
 		if i >= 0 {
-			h := r.open[l.Owner][i]
-			h.end(l)
-			if l.Event == string(redlatch.EventDetached) {
-				r.detached[h.place()] = true
-			}
+			r.open[l.Owner][i].end(l)
 			r.open[l.Owner] = slices.Delete(r.open[l.Owner], i, i+1)
 		}
 	case redlatch.EventLost, redlatch.EventClosed:

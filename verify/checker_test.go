@@ -249,6 +249,12 @@ func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 			s.Add(outer)
 			s.hold("a", "o2", 1, 110, 120, "mutex")
 		}, nil},
+		"a ticket after the end of a re-entry that replicas had not": {func(s *story) {
+			for _, event := range []string{"acquired", "released", "detached"} {
+				s.Add(verify.Line{At: noon, Clock: "a", Event: event, Lock: "stock", Kind: "mutex", Owner: "o1", Token: 1, Since: noon})
+			}
+			s.hold("a", "o2", 1, 110, 120, "mutex")
+		}, nil},
 		"two on one machine, and no ticket": {func(s *story) {
 			s.hold("a", "o1", 1, 0, 10, "mutex")
 			s.hold("a", "o2", 1, 20, 30, "mutex")
