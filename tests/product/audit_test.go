@@ -37,6 +37,12 @@ func (b *books) waited(one *call) {
 		}
 	}
 	most, idle := b.unit.slack, time.Since(later(one.since, b.free[name]))
+	if one.What == fair { // it may learn at a keep-alive that it is the next one
+		most += b.unit.work
+	}
+	if slices.Contains(b.Whats, goesBack) { // who is ahead of the clock counts as a waiter of Java, and has 10 s
+		most += b.unit.long / 2
+	}
 	if slices.Contains(b.Options, backoff) || b.Cfg.Backoff.Max > 0 { // those before it may sleep
 		most += b.unit.lease
 	}

@@ -96,6 +96,9 @@ func (s server) keys() map[string]time.Duration {
 // cost checks that nobody has asked Redis all the time.
 func (w *world) cost() {
 	rate := int64(10)
+	if slices.Contains(w.Whats, quorum) { // a missing member is asked for beside the others
+		rate = 60
+	}
 	if slices.Contains(w.Whats, multi) { // members that it has are renewed while it waits for others, if for 10 ms each
 		rate = 400
 	}
