@@ -59,7 +59,7 @@ func (b *books) waited(one *call) {
 
 // audit fails if Redis has a lock for an owner of whom nobody knows.
 func (w *world) audit(one *call) {
-	if w.unit.real || w.Weather == lossy || one.What > fair || slices.Contains(w.Whats, multi) { // what is lost may come late
+	if w.unit.real || w.Weather >= moving || one.What > fair || slices.Contains(w.Whats, multi) { // a release may fail, or come late
 		return
 	}
 	name := one.What.name(one.Name)
