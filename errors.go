@@ -19,7 +19,7 @@ var (
 	// ErrReleased: the hold was released or detached by its holder.
 	ErrReleased = lockerr.ErrReleased
 
-	// ErrRecalled: somebody has asked for the lock back (Mutex.Recall). It is still held. The error is a *RecalledError.
+	// ErrRecalled: somebody has asked for the lock back (Mutex.Recall). The lock is still held. The error is a *RecalledError.
 	ErrRecalled = lockerr.ErrRecalled
 
 	// ErrNotCalled: Do or DoValue did not call its function, because the lock was not acquired. The
@@ -61,13 +61,13 @@ var (
 
 // NotAcquiredError is an ErrNotAcquired of a single lock with what the server has said last. It has four fields.
 // Err says the same for people. Holder is the owner that held the lock, as Hold.Owner names it, or "" if
-// none was seen, for example because there was no time to ask. Note is what that owner says of its hold (WithNote). TTL is
+// none was seen, for example for lack of time. Note is the note of that owner (WithNote). TTL is
 // what was left of its lease, negative without expiry. A PermitSemaphore names no holder: its TTL is the time until a permit comes back. Match the
 // error by errors.AsType[*NotAcquiredError].
 type NotAcquiredError = lockerr.NotAcquiredError
 
-// RecalledError is an ErrRecalled with its Lock, its Author, who is the Config.Name of the client that asked, and its
-// Reason. Match the error by errors.AsType[*RecalledError].
+// RecalledError is an ErrRecalled with the Lock, the Author and the Reason of the request. Author is the Config.Name of
+// the client that asked. Match the error by errors.AsType[*RecalledError].
 type RecalledError = lockerr.RecalledError
 
 // ConfigError says which setting is wrong, and why. No lock was taken, and nothing

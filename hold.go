@@ -127,9 +127,11 @@ func (h *Hold) Unlocked() bool { return h.lock().Unlocked() }
 func (h *Hold) Detach() { h.lock().Detach() }
 
 // Recalled is closed when somebody has asked for the lock back (Mutex.Recall). The lock is still held, and renewed.
-// Finish what is under way, and call Unlock. The holder learns of the request by its next renewal. If goroutines of this
-// client wait for the lock, outside of a cohort, and it is a Mutex or an RWMutex that is not fair, a message tells at
-// once: of readers the latest 100. So a hold with WithLease may not learn of it.
+// Finish what is under way, and call Unlock. The holder learns of the request by its next renewal. A hold with WithLease
+// has none, and may not learn of it.
+//
+// A message tells the holder at once while goroutines of this client wait for the lock. That holds for a Mutex that is not
+// fair and for an RWMutex, and for waiters outside of a cohort. Of very many readers, the latest 100 are told at once.
 func (h *Hold) Recalled() <-chan struct{} { return h.lock().Recalled() }
 
 // RecallErr says who asked for the lock back, and why: a *RecalledError, or nil if nobody did.

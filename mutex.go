@@ -92,20 +92,21 @@ func (m *Mutex) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) 
 	return m.client.acquire(ctx, m.kind, &m.ref, 0, opts)
 }
 
-// Recall asks the owner to give the mutex back, and reports whether it holds it. Owner is what Status names. The
-// holder learns who asks, which is Config.Name of this client, and the reason, a line of at most 256 bytes: by its next
-// renewal, after a third of its lease at the latest. It decides what it does (Hold.Recalled). Status says whether it knows
-// by now. Nobody loses a lock by it, so it is safe where ForceUnlock is not.
+// Recall asks the owner to give the mutex back, and reports whether that owner holds it. Owner is what Status names.
+// Reason is a line of at most 256 bytes. The holder learns the reason, and who asks: Config.Name of this client. It learns
+// them by its next renewal, after a third of its lease at the latest. The holder decides what it does (Hold.Recalled).
+// Status says whether the holder knows by now. Recall takes the lock from nobody, so it is safe where ForceUnlock is not.
 //
-// A holder does not learn of it while its process is paused, without renewals (WithLease), or if it is another
-// implementation or an older version. The request stands beside the lock and ends with its TTL, after an hour, or with the
-// last hold of an owner that knows of it. It never reaches a later holder: only Redisson uses the name of an owner again. A
-// second Recall of an owner that knows of one changes nothing for it.
+// A holder does not learn of the request while its process is paused, or if it is another implementation or an older
+// version. Without renewals (WithLease) it may not learn of it (Hold.Recalled). The request stands beside the lock. It ends
+// with the last hold of an owner that knows of it. Otherwise it ends with the TTL of the lock, and after an hour at most. It
+// never reaches a later holder: only Redisson uses the name of an owner again. If the owner already knows of a request, a
+// second Recall tells it nothing.
 //
 // Recall blocks for one round trip, bounded by ctx and Config.CommandTimeout.
 //
-// Errors: ErrWrongType, ErrUnknownOutcome, ErrInvalidName, ErrClosed, and a *ConfigError for an empty owner or a reason that is
-// no line.
+// Errors: ErrWrongType, ErrUnknownOutcome, ErrInvalidName, ErrClosed, and a *ConfigError for an empty owner, or a reason that is
+// too long or has a control character.
 func (m *Mutex) Recall(ctx context.Context, owner, reason string) (bool, error) {
 	return recall(ctx, &m.ref, "owner", owner, reason)
 }

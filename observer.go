@@ -31,7 +31,7 @@ type Event struct {
 	LockKind LockKind
 	Owner    string // "" if no owner got the lock
 	Token    int64  // of the hold, as Hold.Token; 0 without one
-	Note     string // of the owner, as WithNote; "" without one
+	Note     string // of the owner (WithNote); "" without one
 
 	// Holder is the owner that held the lock, as last seen, for EventNotAcquired and an
 	// EventAcquired after a wait. It is "" if none was seen.

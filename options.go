@@ -117,17 +117,17 @@ func WithBackoff(first, max time.Duration) LockOption {
 	return LockOption{kind: backoffOption, b: Backoff{First: first, Max: max}}
 }
 
-// WithNote says what the hold is for, such as "deploy 4711, by ci". Status, the command and the console show it,
-// and so does the NotAcquiredError of whoever finds the lock held. The note is one line of at most 256 bytes. Under
-// re-entry the first note of the owner stays. A ticket takes it along.
+// WithNote says what the hold is for, such as "deploy 4711, by ci". Status, the command and the console show the note,
+// and so does the NotAcquiredError of an acquisition that finds the lock held. The note is one line of at most 256 bytes.
+// Under re-entry the first note of the owner stays. A ticket contains the note, and Client.Attach writes it again.
 //
-// The client writes it into Redis right after the acquisition, aside, and with each renewal: beside the lock, in the hash
-// "redlatch:note:{name}:owner". Unlock removes it. If Redis refuses it, the hold has no note. An acquisition fails with
-// a *ConfigError if WithNote is combined with WithCohort.
+// The client writes the note in the background after the acquisition, and with each renewal. It stands beside the lock, in the
+// hash "redlatch:note:{name}:owner". Unlock of the owner's last hold removes it. If Redis refuses the note, the hold has none. An
+// acquisition fails with a *ConfigError if WithNote is combined with WithCohort.
 func WithNote(text string) LockOption { return LockOption{kind: noteOption, s: text} }
 
-// WithRecall has the context of the hold (Hold.Context) end when somebody asks for the lock back. Its cause then
-// matches ErrRecalled. The lock stays held until Unlock. See Hold.Recalled.
+// WithRecall makes the context of the hold (Hold.Context) end when somebody asks for the lock back (Mutex.Recall). The
+// cause then matches ErrRecalled. The lock stays held until Unlock. See Hold.Recalled.
 func WithRecall() LockOption { return LockOption{kind: recallOption} }
 
 type optionKind int

@@ -74,7 +74,7 @@ func (s *PermitSemaphore) TryAcquire(ctx context.Context, opts ...LockOption) (*
 	return s.client.acquire(ctx, aPermit, &s.ref, 0, opts)
 }
 
-// Recall asks for the permit with this id. See Mutex.Recall.
+// Recall asks whoever has the permit with this id to give it back. See Mutex.Recall. No message tells the holder at once.
 func (s *PermitSemaphore) Recall(ctx context.Context, id, reason string) (bool, error) {
 	return recall(ctx, &s.ref, "id", id, reason)
 }

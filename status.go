@@ -42,10 +42,10 @@ type Holder struct {
 	Write bool          // of the write side of a read-write lock
 	TTL   time.Duration // remaining; -1 without expiry
 	Name  string        // Config.Name of its client, "" if unknown
-	Note  string        // of WithNote, "" without one
+	Note  string        // what the lock is held for (WithNote), "" if unknown
 
-	Recall *RecalledError // what others ask of it, nil if nothing
-	Told   bool           // of that
+	Recall *RecalledError // who asks this holder for the lock, and why; nil if nobody does
+	Told   bool           // the holder knows of that
 }
 
 // HeldBy says whether owner, as Hold.Owner gives it, is among the Holders, and with

@@ -51,9 +51,9 @@ type Holder struct {
 
 // Noted is what stands beside a hold or a permit.
 type Noted struct {
-	Note   string                  // what its holder says of it, as redlatch.WithNote; "" if nothing
-	Recall *redlatch.RecalledError // what others ask of its holder, nil if nothing
-	Told   bool                    // a renewal has told the holder of that
+	Note   string                  // what it is held for (redlatch.WithNote), "" if unknown
+	Recall *redlatch.RecalledError // who asks the holder for it, and why; nil if nobody does
+	Told   bool                    // the holder knows of that
 }
 
 // Waiter is one owner that waits for a fair lock.

@@ -22,7 +22,7 @@ type Callbacks struct {
 
 	// Stopped is called when the leadership is over: Started has returned and Run has tried to release
 	// the lock, or Started has exceeded StopTimeout. The error is nil if Started resigned. Otherwise it
-	// says why the leadership ended: it matches redlatch.ErrLost, ErrRecalled, the cause of the end of Run's context,
+	// says why the leadership ended: it matches redlatch.ErrLost, redlatch.ErrRecalled, the cause of the end of Run's context,
 	// ErrStillRunning or a *PanicError. It also matches the error of a release that failed. Default:
 	// nothing is called.
 	Stopped func(err error)

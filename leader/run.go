@@ -22,7 +22,7 @@ import (
 //
 // When ctx ends, the context of Started ends. Run keeps and renews the lock until Started has returned. Then
 // it releases the lock, and another process can lead at once. The same happens if somebody asks for the lock
-// (redlatch.Mutex.Recall). Run then leaves it to others for 10 s, and stands again.
+// (redlatch.Mutex.Recall). Run then leaves the lock to others for 10 s, and stands again.
 //
 // Run returns:
 //
@@ -79,8 +79,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// standBack is for how long a leader that was asked for its lock leaves it to others. Also those that poll
-// (Config.PollCap) have asked for it by then.
+// standBack is how long a leader that was asked for its lock leaves it to others. Waiters that poll (Config.PollCap) have
+// tried to take it by then, too.
 const standBack = 10 * time.Second
 
 // ended is the error of Run if ctx ended during an acquisition.

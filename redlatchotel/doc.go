@@ -10,8 +10,8 @@
 //     it waited for, if that is one of this process. The attribute redlatch.holder has the owner of
 //     that hold, wherever it is.
 //   - "redlatch.hold", from the acquisition to the end. It has the status Error if the hold was lost,
-//     an event for each late renewal, and one if somebody asks for the lock, with who and why
-//     (redlatch.recall).
+//     an event for each late renewal, and one if somebody asks for the lock. That event says who asks and
+//     why (redlatch.recall).
 //
 // Spans have the name of the lock (redlatch.lock.name), its kind (redlatch.lock.kind: "mutex",
 // "fair", "read", "write" or "permit"), the owner (redlatch.owner) and its note (redlatch.note). The span of the wait, and the
