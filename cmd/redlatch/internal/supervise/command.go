@@ -12,6 +12,8 @@ type Command struct {
 	Path string   // where it is
 	Args []string // its arguments, beginning with its own name
 	Env  []string // all of its environment
+
+	niceness int // that it gets from the switch, which has another one
 }
 
 // Hold is what a command's hold tells of itself.

@@ -38,6 +38,23 @@ func nameProcess(name string) {
 // one for the process could take effect on another, and this one would run on for a while.
 func (h *holder) stopSelf(number unix.Signal) { unix.Tgkill(os.Getpid(), unix.Gettid(), number) }
 
+// niceness is how far this process stands back for others.
+func niceness() int {
+	raw, _ := unix.Getpriority(unix.PRIO_PROCESS, 0) // of this thread, and the kernel counts from 20 down
+	return 20 - raw
+}
+
+// hurry gets each thread of this process the processor before others, where that is permitted, as to root. What
+// it has to do has to be done in time. Later threads have the priority of those that start them.
+func hurry() {
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, thread := range threads {
+		if number, err := strconv.Atoi(thread.Name()); err == nil {
+			unix.Setpriority(unix.PRIO_PROCESS, number, hurried)
+		}
+	}
+}
+
 // tasks is how many threads the machine has, 0 if that is unknown.
 func tasks() (n int) {
 	text, _ := os.ReadFile("/proc/loadavg")

@@ -33,5 +33,15 @@ func (h *holder) stopSelf(number unix.Signal) {
 	}
 }
 
+// niceness is how far this process stands back for others.
+func niceness() int {
+	nice, _ := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	return nice
+}
+
+// hurry gets this process the processor before others, where that is permitted, as to root. What it has to do has
+// to be done in time.
+func hurry() { unix.Setpriority(unix.PRIO_PROCESS, 0, hurried) }
+
 // tasks is unknown.
 func tasks() int { return 0 }

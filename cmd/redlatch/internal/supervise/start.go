@@ -23,6 +23,8 @@ func (c Command) start(t *terminal) (leader int, err error) {
 		t.lent = true
 	}
 	dieWithParent(attributes.Sys)
+	unix.Setpriority(unix.PRIO_PROCESS, 0, c.niceness) // of this thread, as the command gets it
+	defer hurry()
 	leader, err = syscall.ForkExec(c.Path, c.Args, attributes)
 	if err == unix.ENOEXEC {
 		c = c.byShell()

@@ -210,7 +210,6 @@ func (s *supervisor) stopLeftBehind() Reason {
 func (s *supervisor) stop(why Reason) {
 	s.stopping, s.end.Why = true, why
 	s.report(report{Stopping: bootTime()})
-	hurry()
 	now := time.Now()
 	kill := s.times.kill(s.hold.Deadline())
 	if why != OutOfTime {

@@ -1,13 +1,17 @@
 package supervise
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -24,6 +28,29 @@ func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
 	s.command.Process.Kill()
 	s.tree.Await("told")
 	s.tree.AwaitGone(5 * time.Second)
+}
+
+// Goal: on a busy machine the switch is not late: each of its threads comes before others. Its command does not.
+func TestTheSwitchComesBeforeItsCommand(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root may come before others")
+	}
+	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
+		echo leader $$ >&9; echo nice $(nice) >&9
+		exec sleep 30`, "nice", "-n", "3")
+	if got, want := s.tree.Pid("nice"), niceness()+3; got != want {
+		t.Errorf("the niceness of the command is %d, want %d", got, want)
+	}
+	threads := fmt.Sprintf("/proc/%d/task", parentOf(t, s.tree.Pid("leader")))
+	redistest.Eventually(t, 5*time.Second, func() bool {
+		entries, err := os.ReadDir(threads)
+		return err == nil && !slices.ContainsFunc(entries, func(thread os.DirEntry) bool {
+			number, _ := strconv.Atoi(thread.Name())
+			raw, err := unix.Getpriority(unix.PRIO_PROCESS, number)
+			return err != nil || 20-raw != hurried
+		})
+	}, "each thread of the switch comes before others")
 }
 
 // Goal: a pause is told as one, also if the hold is confirmed again at the moment of waking up, when

@@ -25,6 +25,8 @@ func init() {
 // anybody asks for.
 func beSwitch(in, out string) int {
 	nameProcess(switchName)
+	usual := niceness()
+	hurry()
 	startThreads()
 	pipes, err := openPipes(in, out)
 	if err != nil {
@@ -38,7 +40,7 @@ func beSwitch(in, out string) int {
 	o := &orders{deadline: a.Deadline, done: make(chan struct{}), news: make(chan struct{}, 1), signals: make(chan syscall.Signal, 64)}
 	go o.read(messages)
 	s := newSupervisor(o, a, json.NewEncoder(pipes.out))
-	end, err := s.run(a.command())
+	end, err := s.run(a.command(usual))
 	if errno, ok := err.(syscall.Errno); ok {
 		s.report(report{Errno: errno})
 	} else {
@@ -61,8 +63,8 @@ func openPipes(in, out string) (channel, error) {
 	return channel{files[0], files[1]}, nil
 }
 
-func (a assignment) command() Command {
-	c := Command{Path: string(a.Path), Env: os.Environ()}
+func (a assignment) command(niceness int) Command {
+	c := Command{Path: string(a.Path), Env: os.Environ(), niceness: niceness}
 	for _, one := range a.Args {
 		c.Args = append(c.Args, string(one))
 	}

@@ -11,6 +11,9 @@ import (
 // that the kernel does not answer at once.
 const threads = 8
 
+// hurried is the niceness of a process that comes before others.
+const hurried = -20
+
 // startThreads has the Go runtime start its threads, which it keeps. A command may take all the
 // processes that its user or its container may have, and the runtime aborts if it needs a thread
 // then and gets none.

@@ -77,10 +77,6 @@ func (t *processTree) stop(within time.Duration) {
 	}
 }
 
-// hurry gets this thread the processor before others, where that is permitted, as to root. What it
-// has still to do has to be done in time, and it starts no process any more.
-func hurry() { unix.Setpriority(unix.PRIO_PROCESS, 0, -20) }
-
 const (
 	// patience bounds the wait for a process that does not die of SIGKILL.
 	patience = 3 * time.Second
