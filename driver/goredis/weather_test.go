@@ -25,13 +25,14 @@ import (
 
 // limit is the time of a call, pace is how long a lock is held, and patient is longer than a call may take even
 // on a busy machine.
-const limit, pace, patient = 200 * time.Millisecond, 10 * time.Millisecond, 3 * time.Second
+const limit, pace, patient = 200 * time.Millisecond, 10 * time.Millisecond, 6 * time.Second
 
 // sky is a server, and a client's way to it. Foreign code misbehaves while the foul weather lasts.
 type sky struct {
 	server *redistest.Server
 	proxy  *redistest.Proxy
 	foul   atomic.Pointer[context.Context]
+	dials  atomic.Int64 // under way, of the clients that count them
 }
 
 // hang is foreign code that ignores its context.
@@ -127,7 +128,7 @@ func (o optionRow) endure(c *cell, s *sky, w weather) {
 		}
 	}()
 	rdb := o.client(s)
-	d, lock := c.locker(rdb)
+	d, lock := c.locker(s, rdb)
 	users := []func() error{
 		func() error { return lock(limit) }, func() error { return lock(limit) },
 		func() error {
@@ -135,7 +136,8 @@ func (o optionRow) endure(c *cell, s *sky, w weather) {
 		},
 	}
 	if w.name != forgetful { // what the server has forgotten, another client may be granted
-		_, other := c.locker(o.client(&sky{proxy: s.proxy, server: s.server}))
+		fair := &sky{proxy: s.proxy, server: s.server}
+		_, other := c.locker(fair, o.client(fair))
 		users = append(users, func() error { return other(limit) })
 	}
 	works := func() bool {
@@ -193,7 +195,7 @@ func (c *cell) begin(users []func() error) (met []atomic.Int64, stop func()) {
 				}
 				began := time.Now()
 				err := use()
-				if took := time.Since(began); took > 2*limit+slack { // an acquisition and a release
+				if took := time.Since(began); took > patient/2 { // less than it would be without a limit
 					c.Errorf("%s: a call took %v: %v", c.name, took, err)
 				}
 			}
@@ -230,8 +232,11 @@ func withLimit(limit time.Duration, f func(context.Context) error) error {
 }
 
 // locker is a driver on a client, and one use of the lock through it.
-func (c *cell) locker(rdb redis.UniversalClient) (driver.Driver, func(time.Duration) error) {
-	c.ends = append(c.ends, func() { _ = rdb.Close() })
+func (c *cell) locker(s *sky, rdb redis.UniversalClient) (driver.Driver, func(time.Duration) error) {
+	c.ends = append(c.ends, func() {
+		redistest.Eventually(c, later, func() bool { return s.dials.Load() == 0 }, "no dial is under way")
+		_ = rdb.Close()
+	})
 	d, err := goredis.New(rdb, goredis.WithCommandTimeout(patient))
 	if err != nil {
 		c.Fatalf("%v", err)
