@@ -49,23 +49,27 @@ func (w worker) once(ctx context.Context) error {
 }
 
 const (
-	nameRaw           = "raw scripts"
-	nameRawRequest    = "raw scripts, cancellable ctx"
-	nameRedlatch      = "redlatch"
-	nameRequest       = "redlatch, cancellable ctx"
-	nameCohort        = "redlatch, cohort"
-	nameRueidislock   = "rueidislock"
-	nameRedislock     = "redislock"
-	nameRedsync       = "redsync"
-	nameRedisson      = "Redisson"
-	nameNode          = "node-redisson"
-	nameReaders       = "redlatch, RWMutex"
-	nameReadersCohort = "redlatch, RWMutex, cohort"
-	namePermits       = "redlatch, PermitSemaphore"
-	nameRawPermits    = "raw scripts of a PermitSemaphore"
-	nameSemaphore     = "redlatch, Semaphore"
-	nameRawSemaphore  = "raw scripts of a Semaphore"
-	namePingPong      = "ping-pong"
+	nameRaw         = "raw scripts"
+	nameRawRequest  = "raw scripts, cancellable ctx"
+	nameRedlatch    = "redlatch"
+	nameRequest     = "redlatch, cancellable ctx"
+	nameCohort      = "redlatch, cohort"
+	nameRueidislock = "rueidislock"
+	nameRedislock   = "redislock"
+
+	nameRedislockRequest = "redislock, cancellable ctx"
+	nameRedsync          = "redsync"
+	nameRedisson         = "Redisson"
+	nameNode             = "node-redisson"
+	nameMade             = "redlatch, Mutex made each time"
+	nameOnGoRedis        = "redlatch on go-redis"
+	nameReaders          = "redlatch, RWMutex"
+	nameReadersCohort    = "redlatch, RWMutex, cohort"
+	namePermits          = "redlatch, PermitSemaphore"
+	nameRawPermits       = "raw scripts of a PermitSemaphore"
+	nameSemaphore        = "redlatch, Semaphore"
+	nameRawSemaphore     = "raw scripts of a Semaphore"
+	namePingPong         = "ping-pong"
 
 	moduleRedlatch  = "github.com/redlatch/redlatch"
 	moduleRedislock = "github.com/bsm/redislock"
@@ -80,11 +84,12 @@ var pairers = []contestant{
 	{name: nameRawRequest, open: request(bare(viaRueidis, replay))},
 	{name: "driver port", open: bare(viaPort, replay)},
 	{name: nameRedlatch, module: moduleRedlatch, open: ours(0, keeps)},
-	{name: "redlatch, Mutex made each time", open: ours(0, makes)},
+	{name: nameMade, open: ours(0, makes)},
 	{name: nameRequest, open: request(ours(0, keeps))},
-	{name: "redlatch on go-redis", module: moduleRedlatch, open: openOnGoRedis},
+	{name: nameOnGoRedis, module: moduleRedlatch, open: openOnGoRedis},
 	{name: nameRueidislock, module: "github.com/redis/rueidis", open: openRueidislock},
 	{name: nameRedislock, module: moduleRedislock, open: openRedislock(plain)},
+	{name: nameRedislockRequest, open: request(openRedislock(plain))},
 	{name: nameRedislock + ", automatic pipelining", module: moduleRedislock, open: openRedislock(pipelined)},
 	{name: nameRedsync, module: moduleRedsync, open: openRedsync(plain)},
 	{name: nameRedsync + ", automatic pipelining", module: moduleRedsync, open: openRedsync(pipelined)},

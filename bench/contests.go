@@ -179,10 +179,8 @@ func (b *bench) permitContests() (all []contest) {
 			rows:    rowsOf(permits, func(c contestant) row { return b.pairRow(c, n, n, pairSlice) }),
 			columns: append(slices.Clone(costColumns), columns("%.2f", figureWrites)...),
 		}
-		if n == mostGoroutines {
-			for _, rows := range [][2]string{{namePermits, nameRawPermits}, {nameSemaphore, nameRawSemaphore}} {
-				c.goals = append(c.goals, atLeast(0.9, "pairs/s of "+rows[0]+", × raw scripts at "+goroutines(n), over(c.name, rows[0], rows[1], figureRate)))
-			}
+		for _, rows := range [][2]string{{namePermits, nameRawPermits}, {nameSemaphore, nameRawSemaphore}} {
+			c.goals = append(c.goals, atLeast(0.95, "pairs/s of "+rows[0]+", × raw scripts at "+goroutines(n), over(c.name, rows[0], rows[1], figureRate)))
 		}
 		all = append(all, c)
 	}
@@ -215,6 +213,15 @@ func (b *bench) many() contest {
 		rows: []row{
 			one.row(b, "one server"), cluster.row(b, "a Cluster of three"), clients.row(b, fmt.Sprintf("%d clients of one server", locks)),
 		},
+	}
+	size := func(figure, of string) func(results) float64 {
+		return func(r results) float64 { return r.median("many", "one server", each(figure, of)) }
+	}
+	c.goals = []goal{
+		atMost(500, "bytes of a hold", size(figureHeap, aHold)), atMost(5, fmt.Sprintf("commands of a hold in %v", watch), size(figureCommands, aHold)),
+		atMost(4096, "bytes of a waiter and its stack", func(r results) float64 {
+			return size(figureHeap, aWaiter)(r) + size(figureStack, aWaiter)(r)
+		}),
 	}
 	for _, of := range []string{aHold, aWaiter} {
 		c.columns = append(c.columns,

@@ -94,24 +94,44 @@ func goroutines(n int) string {
 // pairGoals are the goals of one level of the first table.
 func pairGoals(contest string, n int) []goal {
 	at := " at " + goroutines(n)
-	faster := func(limit float64, rival string) goal {
-		return atLeast(limit, "pairs/s, × "+rival+at, over(contest, nameRedlatch, rival, figureRate))
+	goals := []goal{
+		atLeast(1, "pairs/s on go-redis, × the best mode of redislock"+at,
+			overBest(contest, nameOnGoRedis, figureRate, func(c contestant) bool { return c.module == moduleRedislock })),
+		atMost(25, "allocations a pair on go-redis"+at, of(contest, nameOnGoRedis, figureAllocations)),
+	}
+	if n >= manyGoroutines {
+		goals = append(goals, atLeast(1.5, "pairs/s, × the best mode of the best rival"+at, overBest(contest, nameRedlatch, figureRate, isRival)))
 	}
 	switch n {
 	case mostGoroutines:
-		return []goal{
-			faster(0.9, nameRaw),
-			atMost(1.3, "own CPU a pair, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureCPU)),
-			faster(1.4, nameRueidislock), faster(2.1, nameRedislock), faster(3, nameRedsync), faster(2, nameRedisson),
+		return append(goals,
+			atLeast(0.9, "pairs/s, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureRate)),
+			atMost(1.05, "own CPU a pair, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureCPU)),
 			atMost(3, "allocations a pair"+at, of(contest, nameRedlatch, figureAllocations)),
-		}
+			atMost(4, "the same, Mutex made each time"+at, of(contest, nameMade, figureAllocations)))
 	case 1:
-		return []goal{
+		return append(goals,
 			atMost(1.1, "time of a pair, × raw scripts"+at, over(contest, nameRedlatch, nameRaw, figureTime)),
-			atMost(1.1, "the same, both below a cancellable ctx"+at, over(contest, nameRequest, nameRawRequest, figureTime)),
-		}
+			atMost(1.1, "time of a pair below a cancellable ctx, × without"+at, over(contest, nameRequest, nameRedlatch, figureTime)),
+			atMost(1.0, "the same, × redislock below one"+at, over(contest, nameRequest, nameRedislockRequest, figureTime)))
 	}
-	return nil
+	return goals
+}
+
+// isRival says that a contestant is a library of somebody else.
+func isRival(c contestant) bool { return c.module != "" && c.module != moduleRedlatch }
+
+// overBest is the ratio of a row to the row of the rival that has the most.
+func overBest(contest, row, figure string, rival func(contestant) bool) func(results) float64 {
+	return func(r results) float64 {
+		best, most := "", 0.
+		for _, c := range racers() {
+			if n := r.median(contest, c.name, figure); rival(c) && n > most {
+				best, most = c.name, n
+			}
+		}
+		return r.ratio(contest, row, best, figure)
+	}
 }
 
 // fairness are the goals that both races for one lock share: nobody waits for much longer than the
@@ -141,7 +161,7 @@ func hotGoals() []goal {
 		atMost(1.05, "round trips a cycle"+where, of("hot", nameRedlatch, figureWritesEach)),
 		atLeast(0.99, "grants in the order of arrival"+where, of("hot", nameRedlatch, figureInOrder)),
 	}
-	goals = append(goals, fairness("hot", 3, where)...)
+	goals = append(goals, fairness("hot", 2, where)...)
 	return append(goals, atLeast(29, "cycles/s with a cohort, × without"+where, over("hot", nameCohort, nameRedlatch, figureCycles)))
 }
 
@@ -153,19 +173,8 @@ func crossGoals() []goal {
 	}
 	goals = append(goals, fairness("crossing", 10, where)...)
 	return append(goals,
-		atLeast(5, "cycles/s with a cohort, × the best rival"+where, againstBest),
+		atLeast(5, "cycles/s with a cohort, × the best rival"+where, overBest("crossing", nameCohort, figureCycles, isRival)),
 		atLeast(0.4, "share of the process with fewer grants, with a cohort"+where, of("crossing", nameCohort, figureLesserShare)))
-}
-
-// againstBest compares the cohort with the rival that makes the most cycles.
-func againstBest(r results) float64 {
-	best, most := "", 0.
-	for _, c := range racers() {
-		if n := r.median("crossing", c.name, figureCycles); c.module != moduleRedlatch && n > most {
-			best, most = c.name, n
-		}
-	}
-	return r.ratio("crossing", nameCohort, best, figureCycles)
 }
 
 // shareGoals are the goals beside each other implementation. The worst section counts.

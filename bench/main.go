@@ -42,15 +42,15 @@ func (p plan) time(d time.Duration) time.Duration {
 // size is a number of holds, waiters or clients.
 func (p plan) size(n int) int { return max(10, int(float64(n)*p.sizes)) }
 
-// mostGoroutines is the highest level of the first table.
-const mostGoroutines = 512
+// mostGoroutines is the highest level of the first table. From manyGoroutines on rivals share writes.
+const manyGoroutines, mostGoroutines = 64, 512
 
 // renewed is how often redlatch and Redisson renew a hold. Whatever the moment at which it begins, a
 // measurement of this length sees one renewal.
 const renewed = 10 * time.Second
 
 var (
-	longPlan  = plan{levels: []int{1, 8, 64, mostGoroutines}, rounds: 1, times: 1, sizes: 1, longest: time.Minute, foreign: true}
+	longPlan  = plan{levels: []int{1, 8, manyGoroutines, mostGoroutines}, rounds: 1, times: 1, sizes: 1, longest: time.Minute, foreign: true}
 	quickPlan = plan{levels: longPlan.levels, rounds: 0.25, times: 0.6, sizes: 0.2, longest: renewed}
 )
 

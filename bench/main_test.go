@@ -97,9 +97,9 @@ func TestContestsHaveTheirRows(t *testing.T) {
 		rows[c.name] = len(c.rows)
 	}
 	for name, want := range map[string]int{
-		pairsOf(1): 15, pairsOf(8): 15, pairsOf(64): 15, pairsOf(512): 15, "hot": 9, "crossing": 10, "readers": 2, "shares": 9,
+		pairsOf(1): 16, pairsOf(8): 16, pairsOf(64): 16, pairsOf(512): 16, "hot": 9, "crossing": 10, "readers": 2, "shares": 9,
 		"permits 1 goroutine": 4, "permits 512 goroutines": 4, "many": 3,
-		"fair": 5,
+		"fair": 6, "growth": 6,
 	} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
