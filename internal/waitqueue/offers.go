@@ -161,7 +161,7 @@ func (o *offers) granted(now time.Time) {
 		o.polledAt, o.ignored = now, !taken
 	case !o.listening: // nobody was heard
 	case taken:
-		o.share = (o.releases + o.others - 1) / max(o.others, 1)
+		o.share = min((o.releases+o.others-1)/max(o.others, 1), maxStreak) // who takes more leaves nobody a chance
 		o.quota = min(max(2*o.share, minStreak), maxStreak)
 		o.rest = 0
 	case !o.brief:

@@ -118,6 +118,16 @@ func TestTheContenderLetsOthersHaveHalfOfTheirLastTurn(t *testing.T) {
 		w.Enter(far())
 		r.holder = w
 		_, w = r.streak(t)
+		r.takes(1000) // so many that this process was hardly ever quicker
+		r.heldBack(w)
+		_, w = r.streak(t)
+		r.takes(8)
+		if !w.Next(time.Now()).Try {
+			t.Error("others have had half of the longest streak of this process, and it does not ask")
+		}
+		w.Enter(far())
+		r.holder = w
+		_, w = r.streak(t)
 		r.takes(1)
 		if d := r.heldBack(w); d <= 0 || d > 2*ms {
 			t.Errorf("others are silent after one section, and it holds back for %v", d)
