@@ -50,7 +50,7 @@ func newClient(settings lock.Settings, address string, database int, restartDela
 }
 
 // ID is the client's UUID, the first half of every owner that it makes.
-func (c *Client) ID() string { return c.locks.ID() }
+func (c *Client) ID() string { return c.locks.ID }
 
 // Driver returns the client's driver, so that fence.Redis, a watchdog.Watchdog or another
 // client can share it. If Open made the driver, it is closed with the client.

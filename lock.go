@@ -62,7 +62,7 @@ func (c *Client) acquire(ctx context.Context, kind lockKinds, r *lock.Ref, wait 
 // lockOptions are the options of an acquisition of a lock of that kind, with the default lease and the default end of m.
 // The delay is that of a Quorum's servers, 0 for any other lock.
 func lockOptions(m *lock.Manager, kind lockKinds, delay, wait time.Duration, opts []LockOption) (*lock.Options, error) {
-	o := &lock.Options{Lease: m.Lease(), Wait: wait}
+	o := &lock.Options{Lease: m.Lease, Wait: wait}
 	for _, opt := range opts {
 		if opt.kind == 0 {
 			return nil, &ConfigError{Field: "LockOption", Reason: "the zero value is no option"}

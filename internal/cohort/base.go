@@ -135,7 +135,7 @@ func (b *base) release() error {
 	err := b.hold.Unlock(context.Background())
 	if err != nil {
 		m := b.cohort.ref.Manager()
-		m.Logger().Warn("redlatch: release of a cohort's hold failed", "lock", b.cohort.ref.Name, "owner", b.hold.Owner(), "error", err)
+		m.Logger.Warn("redlatch: release of a cohort's hold failed", "lock", b.cohort.ref.Name, "owner", b.hold.Owner(), "error", err)
 	}
 	return err
 }

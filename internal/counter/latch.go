@@ -17,7 +17,7 @@ type Latch struct {
 
 // Latch refers to the latch of a name.
 func (c *Counters) Latch(name string) Latch {
-	calls := script.NewLatch(c.manager.Key(name), c.manager.Messages())
+	calls := script.NewLatch(c.manager.Key(name), c.manager.Messages)
 	return Latch{c.named(name, calls.Key, calls.Channel, waitqueue.Key(calls.Channel, calls.Key)), calls}
 }
 

@@ -57,7 +57,7 @@ func (c *Counters) begin(key string) request {
 	slot := c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
 	c.last++
-	return request{script.Request{Record: protocol.RequestKey(key, c.manager.ID(), slot), Number: c.last, Keep: c.keep}, slot, time.Now()}
+	return request{script.Request{Record: protocol.RequestKey(key, c.manager.ID, slot), Number: c.last, Keep: c.keep}, slot, time.Now()}
 }
 
 // end frees the slot of a request. A copy of it that comes later finds the record of the next one.
@@ -119,7 +119,7 @@ type named struct {
 }
 
 func (c *Counters) named(name, key, channel, queue string, derived ...string) named {
-	derived = append(derived, channel, protocol.RequestKey(key, c.manager.ID(), 1))
+	derived = append(derived, channel, protocol.RequestKey(key, c.manager.ID, 1))
 	return named{c, name, channel, queue, key, c.manager.CheckName(name, derived...)}
 }
 
@@ -171,7 +171,7 @@ func (n named) finish(ctx context.Context, verb string, call func(script.Request
 	}
 	n.insist(r, r.began, sent, func(_ script.Result, err error) {
 		if err != nil {
-			n.manager.Logger().Warn("redlatch: given up: "+verb, "name", n.name, "error", err)
+			n.manager.Logger.Warn("redlatch: given up: "+verb, "name", n.name, "error", err)
 		}
 		over()
 		n.manager.Queues().Wake(n.queue, nil)
@@ -241,4 +241,4 @@ func (n named) unanswered(ctx context.Context, verb string) error {
 }
 
 // nap is until when a waiter sleeps that nobody wakes.
-func (n named) nap() time.Time { return time.Now().Add(lock.Nap(-1, n.manager.PollCap())) }
+func (n named) nap() time.Time { return time.Now().Add(lock.Nap(-1, n.manager.PollCap)) }

@@ -23,7 +23,7 @@ type Semaphore struct {
 
 // Semaphore refers to the semaphore of a name.
 func (c *Counters) Semaphore(name string) Semaphore {
-	calls := script.NewSemaphore(c.manager.Key(name), c.manager.Messages())
+	calls := script.NewSemaphore(c.manager.Key(name), c.manager.Messages)
 	return Semaphore{c.named(name, calls.Key, calls.Channel, waitqueue.Key(calls.Channel, calls.Key)), calls}
 }
 
@@ -35,7 +35,7 @@ type Permits struct {
 
 // Permits refers to the semaphore of a name.
 func (c *Counters) Permits(name string) Permits {
-	permits := script.NewPermits(c.manager.Key(name), c.manager.Messages())
+	permits := script.NewPermits(c.manager.Key(name), c.manager.Messages)
 	n := c.named(name, permits.Key, permits.Channel, lock.PermitQueue(permits), protocol.PermitsInUse(permits.Key))
 	n.err = cmp.Or(n.err, c.manager.CheckUnbraced(name))
 	return Permits{Semaphore{n, permits.Semaphore}, permits}

@@ -57,18 +57,18 @@ func (m *Manager) shut(empty <-chan struct{}) {
 	m.Life.Wait()
 	m.endSession()
 	m.queues.Stop()
-	m.reporter.Wait(m.settings.ReleaseTimeout)
-	if m.settings.CloseDriver {
-		m.settings.Driver.Close()
+	m.reporter.Wait(m.ReleaseTimeout)
+	if m.CloseDriver {
+		m.Driver.Close()
 	}
-	names.Leave(m.id)
+	names.Leave(m.ID)
 	close(m.Closed)
 }
 
 // releaseAll releases everything that is held: many locks in one request, the servers of a
 // cluster side by side. One that cannot be released costs the others nothing.
 func (m *Manager) releaseAll() error {
-	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), m.ReleaseTimeout)
 	defer cancel()
 	now := time.Now()
 	var ended []ending
@@ -102,9 +102,9 @@ func (m *Manager) endSession() {
 	if m.session == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), m.settings.ReleaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), m.ReleaseTimeout)
 	defer cancel()
 	if err := m.session.Stop(ctx); err != nil {
-		m.settings.Logger.Warn("redlatch: close: the session stays until it expires", "client", m.id, "error", err)
+		m.Logger.Warn("redlatch: close: the session stays until it expires", "client", m.ID, "error", err)
 	}
 }

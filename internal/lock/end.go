@@ -94,7 +94,7 @@ func (g *Grant) lose(why error) {
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.finish(err)
 	m.reporter.Add(func() {
-		m.settings.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
+		m.Logger.Warn("redlatch: hold lost", "lock", g.ref.Name, "owner", g.owner, "held", event.Took, "reason", why)
 		m.observe(first.parent, event)
 	})
 }

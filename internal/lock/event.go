@@ -92,20 +92,20 @@ func (h *Hold) event(r *Ref, kind EventKind, at time.Time) Event {
 // observe tells the observer, with the context of the caller. A panic of the observer goes no
 // further than the log: it may happen while a lock is taken or given back.
 func (m *Manager) observe(ctx context.Context, e Event) {
-	if m.settings.Observe == nil {
+	if m.Observe == nil {
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			m.settings.Logger.Error("redlatch: the observer panicked", "event", e.Kind, "lock", e.Lock, "panic", p, "stack", string(debug.Stack()))
+			m.Logger.Error("redlatch: the observer panicked", "event", e.Kind, "lock", e.Lock, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	m.settings.Observe(ctx, e)
+	m.Observe(ctx, e)
 }
 
 // TellAcquired tells of an acquisition, with the owner that it waited for.
 func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err error) {
-	if r.manager.settings.Observe == nil {
+	if r.manager.Observe == nil {
 		return
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 
 // TellEnd tells of the end of a hold that was held until that moment, which its backend does not tell.
 func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind EventKind, at time.Time, err error) {
-	if r.manager.settings.Observe == nil {
+	if r.manager.Observe == nil {
 		return
 	}
 	e := h.event(r, kind, at)
@@ -138,7 +138,7 @@ func (r *Ref) TellEnd(ctx context.Context, h *Hold, kind EventKind, at time.Time
 // observeRenewals tells of the renewals of a batch. They are told together and aside: the observer
 // does not delay the next renewals.
 func (m *Manager) observeRenewals(batch []renew.Renewal, answers []renew.Answer) {
-	if m.settings.Observe == nil {
+	if m.Observe == nil {
 		return
 	}
 	now := time.Now()
@@ -169,7 +169,7 @@ func loss(term renew.Term, why error) Loss {
 
 // observeClosed tells, aside, that closing the manager has released a grant, or why it has not.
 func (m *Manager) observeClosed(g *Grant, at time.Time, err error) {
-	if m.settings.Observe == nil {
+	if m.Observe == nil {
 		return
 	}
 	e := g.first.event(g.ref, EventClosed, at)

@@ -220,7 +220,7 @@ func (m *Manager) with(term renew.Term, opts *Options, until time.Time) renew.Te
 		term.Lease = opts.Lease
 	}
 	if !opts.Fixed {
-		term.Every = m.settings.every(term.Lease)
+		term.Every = m.Every(term.Lease)
 	}
 	return term
 }

@@ -55,7 +55,7 @@ func (r *Ref) Status(ctx context.Context, owner string) (Status, error) {
 	if err != nil {
 		return Status{}, Failure(verb, r.Name, err)
 	}
-	r.addNames(ctx, &status, began.Add(r.manager.settings.CommandTimeout))
+	r.addNames(ctx, &status, began.Add(r.manager.CommandTimeout))
 	return status, nil
 }
 

@@ -22,17 +22,17 @@ import (
 
 // Settings are what a manager is made with. They are valid, and none is left out.
 type Settings struct {
-	ID             string // of NewID; "": a fresh one
+	ID             string // of NewID, the first half of every owner's name; "": a fresh one
 	Name           string // of the client, for people
 	Prefix         string // of the key of each lock
 	Driver         driver.Driver
 	CloseDriver    bool // with the manager
 	Messages       protocol.Messages
 	Lease          time.Duration
-	RenewInterval  time.Duration // of that lease
+	RenewInterval  time.Duration // of that lease; see Every
 	MaxHold        time.Duration // of acquisitions that ask for no end; 0: no limit
 	FairWait       time.Duration
-	PollCap        time.Duration
+	PollCap        time.Duration     // the longest time between two requests of a waiter
 	Backoff        waitqueue.Backoff // of all waiters that ask for none; zero: they wait for messages
 	CommandTimeout time.Duration
 	ReleaseTimeout time.Duration
@@ -46,8 +46,7 @@ type Settings struct {
 // Manager is what all locks of one client share: its identity, its connection, the renewal
 // engine, the wait queues and the session.
 type Manager struct {
-	id       string
-	settings Settings
+	Settings                // which nobody changes
 	sharded  driver.Sharded // the driver, if it is one of a cluster
 
 	runner    *script.Runner // for acquisitions and questions
@@ -80,9 +79,9 @@ func NewID() string { return random.UUID() }
 
 // New starts a manager. It sends nothing.
 func New(s Settings) *Manager {
+	s.ID = cmp.Or(s.ID, NewID())
 	m := &Manager{
-		id:       cmp.Or(s.ID, NewID()),
-		settings: s,
+		Settings: s,
 		runner:   script.NewRunner(s.Driver, s.CommandTimeout),
 		releases: script.NewRunner(s.Driver, s.ReleaseTimeout),
 		waiting:  Options{Lease: s.Lease, Wait: Forever, MaxHold: s.MaxHold},
@@ -94,16 +93,16 @@ func New(s Settings) *Manager {
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
-			Client: m.id, Listen: s.Driver.Listen, Runner: m.runner,
+			Client: m.ID, Listen: s.Driver.Listen, Runner: m.runner,
 			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Logger: s.Logger,
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())
 	m.keepAlive = keepalive.New(keepalive.Settings{
-		Context: m.Life.Context, Client: m.id, Runner: m.runner, Shard: m.shard, Go: m.Go,
+		Context: m.Life.Context, Client: m.ID, Runner: m.runner, Shard: m.shard, Go: m.Go,
 	})
 	m.names = names.New(m.runner)
-	names.Join(m.id, s.Name)
+	names.Join(m.ID, s.Name)
 	return m
 }
 
@@ -115,11 +114,11 @@ func (m *Manager) listen(ctx context.Context, events driver.Events) (driver.List
 		switch {
 		case protocol.IsRecall(channel, payload):
 			m.holders.lookAll(channel)
-		case m.settings.Messages == protocol.Plain || !protocol.IsCopy(payload):
+		case m.Messages == protocol.Plain || !protocol.IsCopy(payload):
 			heed(channel, payload)
 		}
 	}
-	return m.settings.Driver.Listen(ctx, events)
+	return m.Driver.Listen(ctx, events)
 }
 
 // guard says who renews the grants while this process is paused. What the watchdog does not
@@ -129,14 +128,8 @@ func (m *Manager) guard() renew.Guard {
 	if m.session == nil {
 		return renew.Guard{}
 	}
-	return renew.Guard{Alive: m.session.Guarded, Gap: m.settings.Lease / 4, Bound: m.settings.CommandTimeout}
+	return renew.Guard{Alive: m.session.Guarded, Gap: m.Lease / 4, Bound: m.CommandTimeout}
 }
-
-// ID is the first half of every owner's name.
-func (m *Manager) ID() string { return m.id }
-
-// Lease is the lease of an acquisition that asks for none.
-func (m *Manager) Lease() time.Duration { return m.settings.Lease }
 
 // Plain are the options of an acquisition that asks for nothing else, and waits forever or not.
 func (m *Manager) Plain(wait time.Duration) *Options {
@@ -146,27 +139,15 @@ func (m *Manager) Plain(wait time.Duration) *Options {
 	return &m.waiting
 }
 
-// PollCap is the longest time between two requests of a waiter.
-func (m *Manager) PollCap() time.Duration { return m.settings.PollCap }
-
-// RenewInterval is the renewal interval of a lease.
-func (m *Manager) RenewInterval(lease time.Duration) time.Duration { return m.settings.every(lease) }
-
 // Engine renews the grants.
 func (m *Manager) Engine() *renew.Engine { return m.engine }
 
 // Key is the key of a name.
-func (m *Manager) Key(name string) string { return m.settings.Prefix + name }
-
-// Messages says how a client announces what others wait for.
-func (m *Manager) Messages() protocol.Messages { return m.settings.Messages }
+func (m *Manager) Key(name string) string { return m.Prefix + name }
 
 // Runner sends what acquires and asks, Releases what releases, each with its own bound.
 func (m *Manager) Runner() *script.Runner   { return m.runner }
 func (m *Manager) Releases() *script.Runner { return m.releases }
-
-// Logger is that of the client.
-func (m *Manager) Logger() *slog.Logger { return m.settings.Logger }
 
 // Queues are the wait queues of this process.
 func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
@@ -229,8 +210,8 @@ func (m *Manager) Protected() (grants, watchdogs int) {
 	return grants, m.session.Watchdogs()
 }
 
-// every is the renewal interval of a lease, in the proportion of the settings.
-func (s *Settings) every(lease time.Duration) time.Duration {
+// Every is the renewal interval of a lease, in the proportion of the settings.
+func (s *Settings) Every(lease time.Duration) time.Duration {
 	if lease == s.Lease {
 		return s.RenewInterval
 	}

@@ -51,7 +51,7 @@ func (r *Ref) nextOwner() string {
 	if r.permits {
 		return random.ID()
 	}
-	return protocol.Owner(r.manager.id, r.manager.lastOwner.Add(1))
+	return protocol.Owner(r.manager.ID, r.manager.lastOwner.Add(1))
 }
 
 // grant returns the owner's grant of a lock. If there is none it makes one, which is the
@@ -135,7 +135,7 @@ func (g *Grant) takeSlotToRelease(ctx context.Context) (limited context.Context,
 		return ctx, func() { <-g.requestSlot }
 	default:
 	}
-	timeout := g.manager.settings.ReleaseTimeout
+	timeout := g.manager.ReleaseTimeout
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	select {
 	case g.requestSlot <- struct{}{}:

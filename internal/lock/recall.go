@@ -100,7 +100,7 @@ func (g *Grant) recalled(text string) {
 	e := first.event(g.ref, EventRecalled, time.Now())
 	e.Err = why
 	m.reporter.Add(func() {
-		m.settings.Logger.Info("redlatch: hold recalled", "lock", g.ref.Name, "owner", g.owner, "by", asked.Author, "reason", asked.Reason)
+		m.Logger.Info("redlatch: hold recalled", "lock", g.ref.Name, "owner", g.owner, "by", asked.Author, "reason", asked.Reason)
 		m.observe(first.parent, e)
 	})
 }
@@ -126,7 +126,7 @@ func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
 		owner, _ = protocol.ParseField(owner)
 	}
 	m := r.manager
-	results, err := r.Ask(ctx, verb, r.calls().Recall(owner, protocol.Recall{Author: m.settings.Name, Reason: reason}.String()))
+	results, err := r.Ask(ctx, verb, r.calls().Recall(owner, protocol.Recall{Author: m.Name, Reason: reason}.String()))
 	if err != nil {
 		return false, err
 	}

@@ -44,12 +44,12 @@ type lockID struct {
 
 // Mutex refers to a mutex.
 func (m *Manager) Mutex(name string) Ref {
-	return m.ref(name, script.NewMutex(m.settings.Prefix+name, m.settings.Messages))
+	return m.ref(name, script.NewMutex(m.Prefix+name, m.Messages))
 }
 
 // FairMutex refers to a fair mutex.
 func (m *Manager) FairMutex(name string) Ref {
-	fair := script.NewFair(m.settings.Prefix+name, m.settings.FairWait, m.settings.Messages)
+	fair := script.NewFair(m.Prefix+name, m.FairWait, m.Messages)
 	r := m.ref(name, fair.Mutex)
 	r.mode, r.fair = fair, true
 	r.Err = cmp.Or(r.Err, m.CheckUnbraced(name))
@@ -58,7 +58,7 @@ func (m *Manager) FairMutex(name string) Ref {
 
 // RWMutex refers to both sides of a read-write lock.
 func (m *Manager) RWMutex(name string) (read, write Ref) {
-	rw := script.NewRW(m.settings.Prefix+name, m.settings.Messages)
+	rw := script.NewRW(m.Prefix+name, m.Messages)
 	write = m.ref(name, rw.Mutex)
 	write.mode, write.key.lock.rw = rw, true
 	read = write
@@ -68,7 +68,7 @@ func (m *Manager) RWMutex(name string) (read, write Ref) {
 
 // Permits refers to a semaphore with leased permits. Each acquisition takes one permit.
 func (m *Manager) Permits(name string) Ref {
-	permits := script.NewPermits(m.settings.Prefix+name, m.settings.Messages)
+	permits := script.NewPermits(m.Prefix+name, m.Messages)
 	r := m.ref(name, script.Mutex{Lock: permits.Key, Channel: permits.Channel})
 	r.mode, r.permits, r.key.lock.permits = permits, true, true
 	r.queue = PermitQueue(permits)
@@ -136,7 +136,7 @@ func (r *Ref) Read() bool { return r.read }
 // CheckName says why a name cannot be used, or nil. In a cluster the names of keys and channels that
 // derive from it must be in its slot.
 func (m *Manager) CheckName(name string, derived ...string) error {
-	if err := m.checkName(name, m.settings.Prefix+name, derived); err != nil {
+	if err := m.checkName(name, m.Prefix+name, derived); err != nil {
 		return fmt.Errorf("redlatch: %w: %w", lockerr.ErrInvalidName, err)
 	}
 	return nil

@@ -42,7 +42,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	}
 	r.is(g.ref.calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
 	if opts.Fenced && g.token == 0 {
-		s := &g.manager.settings
+		s := &g.manager.Settings
 		tokens := script.Tokens{Clock: s.TokenClock, Keep: s.TokenKeep, Count: opts.Tokens}
 		r.calls[0] = r.calls[0].WithTokens(protocol.TokenKey(g.ref.Lock), tokens)
 	}

@@ -59,7 +59,7 @@ func (g *Grant) ending(read bool) (e ending) {
 // have a server, or a proxy, that does not know the command that publishes.
 func (e *ending) freeInTwo() bool {
 	m := e.manager
-	if e.hasNote() || e.ref.mode != nil || e.ended != lockerr.ErrReleased || m.sharded != nil || m.settings.Backoff.Polls() || m.Closing() {
+	if e.hasNote() || e.ref.mode != nil || e.ended != lockerr.ErrReleased || m.sharded != nil || m.Backoff.Polls() || m.Closing() {
 		return false
 	}
 	free, announce, ok := e.ref.mutex.Free(e.owner)
@@ -210,6 +210,6 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 // PublishDenied tells the log, once, that the server refused to publish.
 func (m *Manager) PublishDenied(channel string) {
 	m.denied.Do(func() {
-		m.settings.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", channel)
+		m.Logger.Warn("redlatch: the server refused to publish; waiters are not woken but look by themselves", "channel", channel)
 	})
 }

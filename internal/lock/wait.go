@@ -77,7 +77,7 @@ func (a *attempt) step(limited context.Context, next waitqueue.Step, last *outco
 		w.Leave()
 		return true, a.cancel(limited, o)
 	case o.err != nil:
-		w.Tried(time.Now().Add(Nap(-1, a.manager.settings.PollCap)))
+		w.Tried(time.Now().Add(Nap(-1, a.manager.PollCap)))
 	case o.hold != nil:
 		a.see(cmp.Or(o.holder, last.holder))
 		w.Enter(a.nextLook(handedOver))
@@ -99,7 +99,7 @@ func (a *attempt) batch(next waitqueue.Step) []*waitqueue.Waiter {
 
 // see notes which owner it has waited for, for the observer.
 func (a *attempt) see(owner string) {
-	if a.manager.settings.Observe != nil && owner != "" {
+	if a.manager.Observe != nil && owner != "" {
 		a.seen = &owner
 	}
 }
@@ -111,9 +111,9 @@ func (a *attempt) Joined(w *waitqueue.Waiter) { a.waiter, w.Backoff = w, a.opts.
 // keep-alive of their process as well, and would all be contenders: they ask more seldom.
 func (a *attempt) pollCap() time.Duration {
 	if a.queues() {
-		return 6 * a.manager.settings.PollCap
+		return 6 * a.manager.PollCap
 	}
-	return a.manager.settings.PollCap
+	return a.manager.PollCap
 }
 
 // nextLook is when the waiter behind a grant is to ask for the lock: at once if both may hold
@@ -123,7 +123,7 @@ func (a *attempt) nextLook(handedOver bool) time.Time {
 	if a.ref.read || a.ref.permits && !handedOver {
 		return time.Time{}
 	}
-	return time.Now().Add(Nap(a.opts.Lease, a.manager.settings.PollCap))
+	return time.Now().Add(Nap(a.opts.Lease, a.manager.PollCap))
 }
 
 // acquireRequests are the requests of claimed waiters.

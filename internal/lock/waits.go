@@ -49,7 +49,7 @@ func (a *attempt) under(since time.Time) (owners []string) {
 	}
 	for _, h := range a.below {
 		for _, hold := range h.holds() {
-			if owner := hold.Owner(); hold.Ended() == nil && protocol.OwnedBy(a.manager.id, owner) && !slices.Contains(owners, owner) {
+			if owner := hold.Owner(); hold.Ended() == nil && protocol.OwnedBy(a.manager.ID, owner) && !slices.Contains(owners, owner) {
 				owners = append(owners, owner)
 			}
 		}

@@ -64,7 +64,7 @@ const (
 // ctx, which runs no code of the caller.
 func (o order) group(caller, ctx context.Context) *group {
 	g := &group{order: o, entries: make([]entry, len(o.Members)), watched: make([]bool, len(o.Members))}
-	g.backoff = pause.Backoff{First: firstRestore, Max: longestRestore(o.Members[0].Locks.RenewInterval(o.each[0].Lease))}
+	g.backoff = pause.Backoff{First: firstRestore, Max: longestRestore(o.Members[0].Locks.Every(o.each[0].Lease))}
 	g.news = make(chan struct{}, 1)
 	under := context.WithoutCancel(ctx)
 	if g.kind == "Multi" { // it waits for one member while it holds others

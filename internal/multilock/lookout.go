@@ -78,14 +78,14 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 			l.waiters[i].Deadline, _ = limited.Deadline()
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
-			w.Requeue(now.Add(lock.Nap(seen.TTL, m.Locks.PollCap()) + time.Duration(i)))
+			w.Requeue(now.Add(lock.Nap(seen.TTL, m.Locks.PollCap) + time.Duration(i)))
 		case w != nil && unanswered: // to join anew would be to vote at once
-			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap()) + time.Duration(i)))
+			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap) + time.Duration(i)))
 		case w != nil:
 			w.Leave()
 			l.waiters[i] = nil
 		}
-		if again := now.Add(min(e.quarantine, m.Locks.PollCap())); e.quarantine > 0 && again.Before(until) {
+		if again := now.Add(min(e.quarantine, m.Locks.PollCap)); e.quarantine > 0 && again.Before(until) {
 			until = again
 		}
 		split = split || e.hold != nil
@@ -101,7 +101,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 func (l *lookout) leave() {
 	for i, w := range l.waiters {
 		if w != nil {
-			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap()) + time.Duration(i)))
+			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap) + time.Duration(i)))
 			w.Leave()
 		}
 	}

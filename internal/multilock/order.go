@@ -43,7 +43,7 @@ func newOrder(ctx context.Context, kind, name string, s Set, need int, opts []lo
 			return o, err
 		}
 		opts[i].MaxHold = o.whole.MaxHold
-		o.each[i] = opts[i].OfMember(m.Locks.Lease())
+		o.each[i] = opts[i].OfMember(m.Locks.Lease)
 	}
 	if o.waits() && o.whole.Wait != lock.Forever {
 		o.until = time.Now().Add(o.whole.Wait)

@@ -63,7 +63,7 @@ func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 	w := m.Ref.Watch(backoff.Backoff)
 	defer w.Leave()
 	for held := true; held; {
-		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap())))
+		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap)))
 		if looked, _ := w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil }); !looked {
 			return // the group has ended, or the member's client stops: nobody asks for it again
 		}
