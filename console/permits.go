@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // permitsOf reads the semaphores whose permits are in use. It is nil if the source has none.
@@ -20,11 +20,10 @@ func permitsOf(source Source, pattern string) func(context.Context) ([]inspect.C
 	}
 	return func(ctx context.Context) (all []inspect.Counter, failure error) {
 		for c, err := range s.Permits(ctx, pattern) {
-			refused, ok := errors.AsType[*driver.ServerError](err)
 			switch {
 			case err == nil && c.Kind == inspect.KindPermits:
 				all = append(all, c)
-			case err != nil && !errors.Is(err, redlatch.ErrWrongType) && !(ok && refused.Code() == "NOPERM"):
+			case err != nil && !errors.Is(err, redlatch.ErrWrongType) && script.Code(err) != "NOPERM":
 				failure = err
 			}
 		}

@@ -2,11 +2,11 @@ package console
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/inspect/blocked"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // aside is what is read beside the locks, as it was read last. A source may yield after each message, so it
@@ -59,7 +59,7 @@ const waitsRate = 1000
 func ReportedWaits(d driver.Driver) func(context.Context) ([]Wait, error) {
 	return func(ctx context.Context) ([]Wait, error) {
 		graph, err := blocked.Read(ctx, d, blocked.Options{Rate: waitsRate})
-		if refused, ok := errors.AsType[*driver.ServerError](err); ok && refused.Code() == "NOPERM" {
+		if script.Code(err) == "NOPERM" {
 			err = nil
 		}
 		return waitsOf(graph), err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Audit yields the locks that have findings. It finds them as Locks does. It also yields each name that has
@@ -79,7 +80,7 @@ func (i *Inspector) checkOrphans(ctx context.Context, w *walk, keys []string, fo
 				i.notices.add(leftOut)
 				continue
 			}
-			if err := some[0].Err; err != nil && codeOf(err) != "WRONGTYPE" {
+			if err := some[0].Err; err != nil && script.Code(err) != "WRONGTYPE" {
 				return right("+hexists", err)
 			}
 			if ttl := some[2]; ttl.Err == nil && ttl.Int != -2 && notHeld(some[0]) && notHeld(some[1]) && notHeld(some[3]) && notHeld(some[4]) {
@@ -99,7 +100,7 @@ func isHidden(r driver.Reply) bool {
 
 // notHeld says that a hash has no such field, or that the key is no hash.
 func notHeld(r driver.Reply) bool {
-	return r.Err == nil && r.Int == 0 || codeOf(r.Err) == "WRONGTYPE"
+	return r.Err == nil && r.Int == 0 || script.Code(r.Err) == "WRONGTYPE"
 }
 
 func (i *Inspector) addOrphan(found map[string]*orphaned, t timeout) {

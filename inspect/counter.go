@@ -82,7 +82,7 @@ func (i *Inspector) readCounters(ctx context.Context, names []string) ([]counter
 // readCounter reads one reply.
 func readCounter(name string, reply driver.Reply) counterReading {
 	found, err := script.ReadInspectedCounter(reply)
-	switch codeOf(err) {
+	switch script.Code(err) {
 	case "":
 	case "NOTLOCK", "WRONGTYPE":
 		err = fmt.Errorf("%w: %w", redlatch.ErrWrongType, err)

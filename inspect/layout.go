@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // layout is where the keys are at one moment: on which servers, and what shows later whether they moved.
@@ -46,7 +47,7 @@ func (i *Inspector) layoutOf(ctx context.Context, servers []driver.Server) (layo
 func (i *Inspector) stateOf(replies []driver.Reply) (s state) {
 	for n, r := range replies {
 		switch denied, _ := forbidden(r.Err); {
-		case r.Err != nil && !denied && codeOf(r.Err) != "ERR":
+		case r.Err != nil && !denied && script.Code(r.Err) != "ERR":
 			s.failed = true
 		case r.Err != nil && n == 0:
 			i.notices.unread(r.Err, "+info", "Whether a server is restarted during a walk is")

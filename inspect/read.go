@@ -66,7 +66,7 @@ func (i *Inspector) scattered(name, derived string) bool {
 // read reads one reply.
 func read(name string, reply driver.Reply) reading {
 	found, err := script.ReadInspected(reply)
-	switch codeOf(err) {
+	switch script.Code(err) {
 	case "":
 	case "NOTLOCK", "WRONGTYPE":
 		err = fmt.Errorf("%w: %w", redlatch.ErrWrongType, err)

@@ -25,14 +25,6 @@ func (e *RightError) Error() string {
 // Unwrap returns the server's error.
 func (e *RightError) Unwrap() error { return e.Err }
 
-// codeOf is the first word of a server's error, "" of any other.
-func codeOf(err error) string {
-	if refused, ok := errors.AsType[*driver.ServerError](err); ok {
-		return refused.Code()
-	}
-	return ""
-}
-
 // forbidden says that the user may not send a command, or may not use a key.
 func forbidden(err error) (command, key bool) {
 	refused, ok := errors.AsType[*driver.ServerError](err)

@@ -142,7 +142,7 @@ func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []scri
 	var gone []script.Stalled
 	for i, result := range w.ask(limited, questions...) {
 		n, err := script.ReadCount(result.Reply)
-		if err == nil && n == 0 || isCode(err, "WRONGTYPE") {
+		if err == nil && n == 0 || script.Code(err) == "WRONGTYPE" {
 			gone = append(gone, some[i])
 		} else {
 			left = append(left, some[i])

@@ -93,7 +93,7 @@ func (v *visit) renewAll(ctx context.Context, page script.SessionPage) {
 func (v *visit) read(ctx context.Context, from string) (script.SessionPage, error) {
 	key := protocol.SessionKey(v.Client)
 	page, err := script.ReadSession(v.ask(ctx, question{key, script.SessionRead(v.Client, from)})[0].Reply)
-	if isCode(err, "WRONGTYPE") {
+	if script.Code(err) == "WRONGTYPE" {
 		return script.ReadSession(driver.Reply{Array: []driver.Reply{{Str: "0"}, {Int: 1}, {}}})
 	}
 	return page, err
@@ -169,7 +169,7 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 // noteRefusal notes a renewal that failed. One that the server forbids only counts as skipped: a
 // sooner visit would not help.
 func (v *visit) noteRefusal(err error) {
-	if !isCode(err, "NOPERM") {
+	if script.Code(err) != "NOPERM" {
 		v.fail(err)
 		return
 	}
@@ -243,9 +243,4 @@ func isForbidden(err error) bool {
 	}
 	return refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script") ||
 		strings.Contains(refused.Message, "ACL failure in script")
-}
-
-func isCode(err error, code string) bool {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	return ok && refused.Code() == code
 }

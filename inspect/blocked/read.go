@@ -3,7 +3,6 @@ package blocked
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -189,8 +188,8 @@ func (r *reading) session(client string, waiting, holding script.Result) {
 
 // broken says that an error is more than a key of another type, or a hash that is no lock.
 func broken(err error) bool {
-	answer, ok := errors.AsType[*driver.ServerError](err)
-	return ok && answer.Code() != "WRONGTYPE" && answer.Code() != "NOTLOCK"
+	code := script.Code(err)
+	return code != "" && code != "WRONGTYPE" && code != "NOTLOCK"
 }
 
 // holders reads who holds the locks, and makes the edges.

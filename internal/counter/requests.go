@@ -2,7 +2,6 @@ package counter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -176,7 +175,7 @@ func (n named) finish(ctx context.Context, verb string, call func(script.Request
 		over()
 		n.manager.Queues().Wake(n.queue, nil)
 	})
-	if _, unknown := errors.AsType[*script.UnknownError](err); !unknown {
+	if !script.IsUnknown(err) {
 		err = &script.UnknownError{Err: err} // it may still take effect
 	}
 	return result, n.failure(ctx, verb, err)

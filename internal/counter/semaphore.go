@@ -241,7 +241,7 @@ func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error)
 	if err == nil {
 		taken, err = script.ReadTaken(result.Reply)
 	}
-	_, unknown := errors.AsType[*script.UnknownError](err)
+	unknown := script.IsUnknown(err)
 	if taken > 0 || !unknown && !result.Repeated {
 		s.end(r)
 		if taken > 0 {

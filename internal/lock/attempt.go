@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -116,8 +115,7 @@ func (a *attempt) askWith(ctx context.Context, batch []*waitqueue.Waiter) outcom
 // own field and extends it.
 func (a *attempt) read(lease time.Duration, result *script.Result, err error) outcome {
 	if err != nil {
-		_, unknown := errors.AsType[*script.UnknownError](err)
-		a.unknown = a.unknown || unknown
+		a.unknown = a.unknown || script.IsUnknown(err)
 		return outcome{err: err}
 	}
 	got, err := script.ReadAcquired(result.Reply)

@@ -33,7 +33,7 @@ const (
 // refusal is the error of an attempt that has taken nothing, or of a repeated one of which that
 // is not known.
 func (r *Ref) refusal(ctx, limited context.Context, o outcome) error {
-	_, unknown := errors.AsType[*script.UnknownError](o.err)
+	unknown := script.IsUnknown(o.err)
 	_, refused := errors.AsType[*driver.ServerError](o.err)
 	switch {
 	case o.err == nil:
@@ -82,14 +82,12 @@ func (r *Ref) Closed() error { return r.lockError(lockerr.ErrClosed) }
 
 // Failure wraps the error of a verb on a lock with the condition that a caller can match.
 func Failure(verb, name string, err error) error {
-	_, unknown := errors.AsType[*script.UnknownError](err)
-	refused, _ := errors.AsType[*driver.ServerError](err)
-	switch {
-	case unknown:
+	switch code := script.Code(err); {
+	case script.IsUnknown(err):
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrUnknownOutcome, err)
-	case refused != nil && (refused.Code() == "WRONGTYPE" || refused.Code() == "NOTLOCK"):
+	case code == "WRONGTYPE" || code == "NOTLOCK":
 		return fmt.Errorf("redlatch: %s %q: %w: %w", verb, name, lockerr.ErrWrongType, err)
-	case refused != nil && refused.Code() == "UNDECLARED":
+	case code == "UNDECLARED":
 		return fmt.Errorf("redlatch: %s %q: %w: the server runs no read-write locks, because it wants all keys of a script to be declared: %w",
 			verb, name, lockerr.ErrUnsupported, err)
 	}

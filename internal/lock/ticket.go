@@ -122,8 +122,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 	if err == nil && !moved {
 		return nil, r.lostError("attach", errTicketOver)
 	}
-	_, unknown := errors.AsType[*script.UnknownError](err)
-	return nil, a.verdict(ctx, outcome{err: err}, (unknown || moved || result.Repeated) && !a.moveBack(t.Owner))
+	return nil, a.verdict(ctx, outcome{err: err}, (script.IsUnknown(err) || moved || result.Repeated) && !a.moveBack(t.Owner))
 }
 
 // moveRequest asks for the hold of another owner.

@@ -16,38 +16,41 @@ func answered(err error) bool {
 	if err == nil {
 		return true
 	}
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	return ok && !passing[code(refused)] && !interrupted(refused)
+	_, refused := errors.AsType[*driver.ServerError](err)
+	return refused && !passing[Code(err)] && !interrupted(err)
 }
 
 // answered says that the call need not be repeated. What ends work is repeated until it is done, or its time is over.
 func (c Call) answered(err error) bool {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	return answered(err) && !(ok && c.ends && noWrites[code(refused)])
+	return answered(err) && !(c.ends && noWrites[Code(err)])
 }
 
 // interrupted says that a script was stopped half-way: it used a key that is not there, and that
 // may be on another server of the cluster, because its slot is migrating. Every script can be
 // run again after any of its lines.
-func interrupted(refused *driver.ServerError) bool {
-	return strings.Contains(refused.Message, "attempted to access a non local key")
+func interrupted(err error) bool {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && strings.Contains(refused.Message, "attempted to access a non local key")
 }
 
 // Moving says that a call failed because its slot is open: its keys are on two servers of the cluster.
 // That ends with the move, however long it takes.
 func Moving(err error) bool {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	return ok && (code(refused) == "TRYAGAIN" || interrupted(refused))
+	return Code(err) == "TRYAGAIN" || interrupted(err)
 }
 
-// code is the first word of an error reply. Before Redis 7, an error that ended a script stands
-// behind the script's name and line.
-func code(e *driver.ServerError) string {
-	if _, inner, ok := strings.Cut(e.Message, ": -"); ok && strings.HasPrefix(e.Message, "ERR Error running script") {
+// Code is the first word of an error reply, "" of any other error. Before Redis 7, an error that ended a script
+// stands behind the script's name and line.
+func Code(err error) string {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	if !ok {
+		return ""
+	}
+	if _, inner, ok := strings.Cut(refused.Message, ": -"); ok && strings.HasPrefix(refused.Message, "ERR Error running script") {
 		word, _, _ := strings.Cut(inner, " ")
 		return word
 	}
-	return e.Code()
+	return refused.Code()
 }
 
 // passing are the error replies after which the same request may succeed: the script is not
@@ -69,8 +72,8 @@ var noWrites = map[string]bool{"MISCONF": true, "NOREPLICAS": true, "OOM": true}
 
 // mayHaveRun says that a request with this error, or with none, may have been carried out.
 func mayHaveRun(err error) bool {
-	if refused, ok := errors.AsType[*driver.ServerError](err); ok {
-		return interrupted(refused)
+	if _, refused := errors.AsType[*driver.ServerError](err); refused {
+		return interrupted(err)
 	}
 	return !errors.Is(err, driver.ErrNotSent)
 }
@@ -93,7 +96,4 @@ func cutOff(err error) bool {
 }
 
 // unloaded says that the server did not have the script.
-func unloaded(err error) bool {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	return ok && code(refused) == "NOSCRIPT"
-}
+func unloaded(err error) bool { return Code(err) == "NOSCRIPT" }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +22,12 @@ func (e *UnknownError) Error() string { return "no reply: " + e.Err.Error() }
 
 // Unwrap returns what happened to the last request.
 func (e *UnknownError) Unwrap() error { return e.Err }
+
+// IsUnknown says that an error leaves open whether the call has taken effect.
+func IsUnknown(err error) bool {
+	_, unknown := errors.AsType[*UnknownError](err)
+	return unknown
+}
 
 // Runner sends calls and repeats them until they are answered.
 type Runner struct {

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"errors"
 	"time"
 
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -50,7 +48,7 @@ const rounded = 2 * time.Millisecond
 // waitsAnswered notes the answer to that call.
 func (s *Session) waitsAnswered(result script.Result) {
 	err := result.Reply.Err
-	if refusal, ok := errors.AsType[*driver.ServerError](err); ok && refusal.Code() == "NOPERM" {
+	if script.Code(err) == "NOPERM" {
 		s.waits.refused, s.waits.told = true, false
 		s.settings.Logger.Warn("redlatch: the server refuses to be told of waits, so redlatch deadlocks does not see them",
 			"client", s.settings.Client, "error", err)
