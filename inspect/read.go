@@ -130,12 +130,7 @@ func newHolder(lock string, found script.Inspected, field script.InspectedField)
 }
 
 func newNoted(name string, found script.Noted) Noted {
-	n := Noted{Note: found.Note, Told: found.Told}
-	if found.Recall != "" {
-		asked := protocol.ParseRecall(found.Recall)
-		n.Recall = &redlatch.RecalledError{Lock: name, Author: asked.Author, Reason: asked.Reason}
-	}
-	return n
+	return Noted{Note: found.Note, Recall: script.Recalled(name, found.Recall), Told: found.Told}
 }
 
 // What the timeout keys of a hold say instead of a time.

@@ -162,12 +162,9 @@ func (r *Ref) readStatus(results []script.Result) (Status, error) {
 		if err != nil {
 			return Status{}, fmt.Errorf("%w: its hash has the field %s with the value %s", lockerr.ErrWrongType, protocol.Show(f.Name), protocol.Show(f.Count))
 		}
-		h := Holder{Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1), Note: f.Note, Told: f.Told}
-		if f.Recall != "" {
-			asked := protocol.ParseRecall(f.Recall)
-			h.Recall = &lockerr.RecalledError{Lock: r.Name, Author: asked.Author, Reason: asked.Reason}
-		}
-		status.Holders = append(status.Holders, h)
+		status.Holders = append(status.Holders, Holder{
+			Owner: owner, Count: count, Write: write, TTL: max(f.TTL, -1), Note: f.Note, Recall: script.Recalled(r.Name, f.Recall), Told: f.Told,
+		})
 	}
 	if !r.fair {
 		return status, nil

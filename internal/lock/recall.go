@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -89,8 +88,7 @@ func (g *Grant) recalled(text string) {
 	if g.recall != nil || len(g.holds) == 0 {
 		return
 	}
-	asked := protocol.ParseRecall(text)
-	why := &lockerr.RecalledError{Lock: g.ref.Name, Author: asked.Author, Reason: asked.Reason}
+	why := script.Recalled(g.ref.Name, text)
 	g.recall = why
 	for _, h := range g.holds {
 		h.Recall(why)
@@ -100,7 +98,7 @@ func (g *Grant) recalled(text string) {
 	e := first.event(g.ref, EventRecalled, time.Now())
 	e.Err = why
 	m.reporter.Add(func() {
-		m.Logger.Info("redlatch: hold recalled", "lock", g.ref.Name, "owner", g.owner, "by", asked.Author, "reason", asked.Reason)
+		m.Logger.Info("redlatch: hold recalled", "lock", g.ref.Name, "owner", g.owner, "by", why.Author, "reason", why.Reason)
 		m.observe(first.parent, e)
 	})
 }

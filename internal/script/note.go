@@ -2,6 +2,7 @@ package script
 
 import (
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -20,6 +21,15 @@ func readNoted(r driver.Reply) (n Noted) {
 		n = Noted{protocol.ParseNote(r.Array[0].Str), r.Array[1].Str, r.Array[2].Str != ""}
 	}
 	return n
+}
+
+// Recalled is what a text asks of the owner of a lock, nil if nothing.
+func Recalled(lock, text string) *lockerr.RecalledError {
+	if text == "" {
+		return nil
+	}
+	asked := protocol.ParseRecall(text)
+	return &lockerr.RecalledError{Lock: lock, Author: asked.Author, Reason: asked.Reason}
 }
 
 // Recall asks an owner of a lock.
