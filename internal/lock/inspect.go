@@ -143,6 +143,19 @@ func (r *Ref) Ask(ctx context.Context, verb string, calls ...script.Call) ([]scr
 	return results, nil
 }
 
+// askWhether runs a call that acquires nothing, and whose reply says yes or no.
+func (r *Ref) askWhether(ctx context.Context, verb string, call script.Call, read func(driver.Reply) (bool, error)) (bool, error) {
+	results, err := r.Ask(ctx, verb, call)
+	if err != nil {
+		return false, err
+	}
+	yes, err := read(results[0].Reply)
+	if err != nil {
+		err = Failure(verb, r.Name, err)
+	}
+	return yes, err
+}
+
 // readStatus reads the replies of all modes.
 func (r *Ref) readStatus(results []script.Result) (Status, error) {
 	state, err := r.lockMode().ReadStatus(results[0].Reply)

@@ -24,14 +24,5 @@ func (h *Hold) ForgoMinHold() {
 
 // Ran reports whether the job of this lock was run for a time. With the token of a hold it notes that it is run now.
 func (r *Ref) Ran(ctx context.Context, due time.Time, token int64) (bool, error) {
-	const verb = "look for a run of"
-	results, err := r.Ask(ctx, verb, script.Ran(r.Lock, due, token))
-	if err != nil {
-		return false, err
-	}
-	ran, err := script.ReadRan(results[0].Reply)
-	if err != nil {
-		return false, Failure(verb, r.Name, err)
-	}
-	return ran, nil
+	return r.askWhether(ctx, "look for a run of", script.Ran(r.Lock, due, token), script.ReadRan)
 }

@@ -116,7 +116,6 @@ func (g *Grant) hasNote() bool { return g.note.Load() != nil || g.recall != nil 
 
 // Recall asks an owner to give the lock or the permit back, and reports whether it had it.
 func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
-	const verb = "recall"
 	if err := r.unreadable(); err != nil {
 		return false, err
 	}
@@ -124,16 +123,10 @@ func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
 		owner, _ = protocol.ParseField(owner)
 	}
 	m := r.manager
-	results, err := r.Ask(ctx, verb, r.calls().Recall(owner, protocol.Recall{Author: m.Name, Reason: reason}.String()))
-	if err != nil {
-		return false, err
-	}
-	asked, err := script.ReadRecalled(results[0].Reply)
-	if err != nil {
-		return false, Failure(verb, r.Name, err)
-	}
+	call := r.calls().Recall(owner, protocol.Recall{Author: m.Name, Reason: reason}.String())
+	asked, err := r.askWhether(ctx, "recall", call, script.ReadRecalled)
 	if asked {
 		m.holders.look(r.key.lock)
 	}
-	return asked, nil
+	return asked, err
 }
