@@ -116,7 +116,7 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		return nil, fmt.Errorf("redlatch: lock %q: %w: its owner has %d holds of it", r.Name, lockerr.ErrUnsupported, n)
 	}
 	var request request
-	g.moreRequest(&request, r.read, opts)
+	g.moreRequest(&request, r.read, opts, "")
 	if g.held() == 0 { // it has ended: the request may be one for a first hold
 		return nil, nil
 	}

@@ -23,10 +23,10 @@ type request struct {
 }
 
 // acquireRequest asks for the first hold.
-func (g *Grant) acquireRequest(r *request) { g.moreRequest(r, g.ref.read, g.attempt.opts) }
+func (g *Grant) acquireRequest(r *request) { g.moreRequest(r, g.ref.read, g.attempt.opts, "") }
 
-// moreRequest asks for one more hold.
-func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
+// moreRequest asks for one more hold, or for that of another owner.
+func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	counts := g.counts()
@@ -40,8 +40,12 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options) {
 	if opts.MaxHold > 0 {
 		lease = min(lease, opts.MaxHold)
 	}
-	r.is(g.ref.calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
-	if opts.Fenced && g.token == 0 {
+	if from != "" {
+		r.is(g.ref.calls().Move(from, g.owner, read, lease), lease)
+	} else {
+		r.is(g.ref.calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
+	}
+	if opts.Fenced && g.token == 0 && from == "" {
 		s := &g.manager.Settings
 		tokens := script.Tokens{Clock: s.TokenClock, Keep: s.TokenKeep, Count: opts.Tokens}
 		r.calls[0] = r.calls[0].WithTokens(protocol.TokenKey(g.ref.Lock), tokens)

@@ -106,7 +106,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		return nil, r.notAcquired(ctx, o)
 	}
 	var request request
-	a.moveRequest(&request, t.Owner)
+	a.moreRequest(&request, r.read, &opts, t.Owner)
 	result, err := m.send(ctx, m.runner, &request)
 	var moved bool
 	if err == nil {
@@ -123,24 +123,6 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		return nil, r.lostError("attach", errTicketOver)
 	}
 	return nil, a.verdict(ctx, outcome{err: err}, (script.IsUnknown(err) || moved || result.Repeated) && !a.moveBack(t.Owner))
-}
-
-// moveRequest asks for the hold of another owner.
-func (g *Grant) moveRequest(r *request, from string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	opts, counts := g.attempt.opts, script.Counts{Writes: 1}
-	if g.ref.read {
-		g.maxReads, counts = 1, script.Counts{Reads: 1}
-	}
-	lease := opts.Lease
-	if opts.MaxHold > 0 {
-		lease = min(lease, opts.MaxHold)
-	}
-	r.is(g.ref.calls().Move(from, g.owner, g.ref.read, lease), lease)
-	if g.manager.session != nil {
-		g.protect(r, g.manager.with(renew.Term{}, opts, opts.Until(time.Now())), counts, g.ref.read)
-	}
 }
 
 // moveBack has the ticket be as good as before, and reports whether that was confirmed at once.
