@@ -19,7 +19,7 @@ import (
 type PermitSemaphore struct {
 	client *Client
 	ref    lock.Ref
-	count  counter.Permits
+	count  counter.Semaphore
 }
 
 // PermitSemaphore returns the semaphore called name. It does not touch Redis. Its methods report a
@@ -34,14 +34,14 @@ func (s *PermitSemaphore) Name() string { return s.ref.Name }
 // TrySetPermits makes the semaphore with n permits, from 0 to 2^31-1. It reports false, and changes
 // nothing, if there is one already. See Semaphore.TrySetPermits.
 func (s *PermitSemaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
-	return trySetPermits(ctx, s.count.Semaphore, n)
+	return trySetPermits(ctx, s.count, n)
 }
 
 // AddPermits changes by n how many permits the semaphore has. A negative n removes permits. Holders keep
 // theirs, and nobody gets a permit until enough have been released. See
 // Semaphore.AddPermits.
 func (s *PermitSemaphore) AddPermits(ctx context.Context, n int) error {
-	return addPermits(ctx, s.count.Semaphore, n)
+	return addPermits(ctx, s.count, n)
 }
 
 // Available is how many permits can be taken now. It is negative if more are in use than

@@ -30,7 +30,7 @@ func (l Latch) TrySet(ctx context.Context, count int) (bool, error) {
 func (l Latch) CountDown(ctx context.Context) error {
 	const verb = "count down"
 	result, err := l.finish(ctx, verb, l.calls.CountDown, func() {})
-	left, err := answer(ctx, l.named, verb, result.Reply, err, script.ReadCountedDown)
+	left, err := answer(ctx, l.named, verb, result, err, script.ReadCountedDown)
 	if err == nil && left == 0 {
 		l.manager.Queues().Wake(l.queue, nil)
 	}

@@ -122,17 +122,20 @@ func (c *Counters) named(name, key, channel, queue string, derived ...string) na
 	return named{c, name, channel, queue, key, c.manager.CheckName(name, derived...)}
 }
 
-// read runs a call that changes nothing.
-func (n named) read(ctx context.Context, verb string, call script.Call) (driver.Reply, error) {
+// Name is the name as the user has it.
+func (n named) Name() string { return n.name }
+
+// count reads the counter.
+func (n named) count(ctx context.Context, verb string, call script.Call) (int, error) {
 	if err := n.enter(verb, (*lock.Manager).Enter); err != nil {
-		return driver.Reply{}, err
+		return 0, err
 	}
 	defer n.manager.Leave()
 	result, err := n.manager.Runner().Run(ctx, call)
 	if err != nil {
-		return driver.Reply{}, n.failure(ctx, verb, lock.Bare(err))
+		return 0, n.failure(ctx, verb, lock.Bare(err))
 	}
-	return result.Reply, nil
+	return answer(ctx, n, verb, result, nil, script.ReadCounter)
 }
 
 // change runs a call that changes the counter.
@@ -141,10 +144,6 @@ func (n named) change(ctx context.Context, verb string, call func(script.Request
 		return script.Result{}, err
 	}
 	defer n.manager.Leave()
-	return n.send(ctx, verb, call)
-}
-
-func (n named) send(ctx context.Context, verb string, call func(script.Request) script.Call) (script.Result, error) {
 	r := n.begin(n.key)
 	defer n.end(r)
 	result, err := n.manager.Runner().Run(ctx, call(r.Request))
@@ -193,11 +192,11 @@ func (n named) outcome(ctx context.Context, verb string, result script.Result, e
 }
 
 // answer reads a reply, unless there is an error instead of one.
-func answer[T any](ctx context.Context, n named, verb string, r driver.Reply, err error, read func(driver.Reply) (T, error)) (what T, _ error) {
+func answer[T any](ctx context.Context, n named, verb string, r script.Result, err error, read func(driver.Reply) (T, error)) (what T, _ error) {
 	if err != nil {
 		return what, err
 	}
-	if what, err = read(r); err != nil {
+	if what, err = read(r.Reply); err != nil {
 		err = n.failure(ctx, verb, err)
 	}
 	return what, err

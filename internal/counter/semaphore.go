@@ -10,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
-	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
@@ -27,36 +26,17 @@ func (c *Counters) Semaphore(name string) Semaphore {
 	return Semaphore{c.named(name, calls.Key, calls.Channel, waitqueue.Key(calls.Channel, calls.Key)), calls}
 }
 
-// Permits is the number of leased permits of a semaphore.
-type Permits struct {
-	Semaphore
-	permits script.Permits
-}
-
-// Permits refers to the semaphore of a name.
-func (c *Counters) Permits(name string) Permits {
+// Permits refers to the semaphore of a name whose permits are leased.
+func (c *Counters) Permits(name string) Semaphore {
 	permits := script.NewPermits(c.manager.Key(name), c.manager.Messages)
-	n := c.named(name, permits.Key, permits.Channel, lock.PermitQueue(permits), protocol.PermitsInUse(permits.Key))
+	n := c.named(name, permits.Key, permits.Channel, lock.PermitQueue(permits), permits.InUse)
 	n.err = cmp.Or(n.err, c.manager.CheckUnbraced(name))
-	return Permits{Semaphore{n, permits.Semaphore}, permits}
+	return Semaphore{n, permits.Semaphore}
 }
 
 // Available is how many permits can be taken, with those that have expired.
-func (p Permits) Available(ctx context.Context) (int, error) {
-	return p.count(ctx, available, p.permits.Read())
-}
-
-const available = "available permits of"
-
-// Available is how many permits can be taken.
 func (s Semaphore) Available(ctx context.Context) (int, error) {
-	return s.count(ctx, available, s.calls.Read())
-}
-
-// count reads the counter.
-func (n named) count(ctx context.Context, verb string, call script.Call) (int, error) {
-	reply, err := n.read(ctx, verb, call)
-	return answer(ctx, n, verb, reply, err, script.ReadCounter)
+	return s.count(ctx, "available permits of", s.calls.Read())
 }
 
 // TrySet makes the semaphore with so many permits, if there is none.
@@ -66,7 +46,7 @@ func (s Semaphore) TrySet(ctx context.Context, permits int) (bool, error) {
 
 func (n named) trySet(ctx context.Context, verb string, call func(script.Request) script.Call) (bool, error) {
 	result, err := n.change(ctx, verb, call)
-	set, err := answer(ctx, n, verb, result.Reply, err, script.ReadSet)
+	set, err := answer(ctx, n, verb, result, err, script.ReadSet)
 	if err == nil {
 		n.manager.Queues().Wake(n.queue, nil)
 	}
@@ -77,17 +57,12 @@ func (n named) trySet(ctx context.Context, verb string, call func(script.Request
 func (s Semaphore) Drain(ctx context.Context) (int, error) {
 	const verb = "drain"
 	result, err := s.change(ctx, verb, s.calls.Drain)
-	return answer(ctx, s.named, verb, result.Reply, err, script.ReadDrained)
+	return answer(ctx, s.named, verb, result, err, script.ReadDrained)
 }
 
 // Add changes by n how many permits there are.
 func (s Semaphore) Add(ctx context.Context, n int) error {
-	const verb = "add permits to"
-	if err := s.enter(verb, (*lock.Manager).Enter); err != nil {
-		return err
-	}
-	defer s.manager.Leave()
-	return s.add(ctx, verb, n, s.send)
+	return s.add(ctx, "add permits to", n, s.change)
 }
 
 // Release puts n permits back, also if ctx has ended.
@@ -109,7 +84,7 @@ func (s Semaphore) add(
 	queues.Freeing(s.queue)
 	began := time.Now()
 	result, err := send(ctx, verb, func(r script.Request) script.Call { return s.calls.Add(n, r) })
-	added, err := answer(ctx, s.named, verb, result.Reply, err, script.ReadAdded)
+	added, err := answer(ctx, s.named, verb, result, err, script.ReadAdded)
 	queues.Released(s.queue, false, added.Told, time.Since(began))
 	switch {
 	case err != nil:

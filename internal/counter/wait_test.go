@@ -61,7 +61,7 @@ func TestAddedPermitsWakeAWaiterOfTheSameProcess(t *testing.T) {
 		},
 		"with an owner": func(ctx context.Context, c *Counters) (Semaphore, func() error) {
 			ref := c.manager.Permits("job")
-			return c.Permits("job").Semaphore, func() error {
+			return c.Permits("job"), func() error {
 				h, err := ref.Acquire(ctx, c.manager.Plain(lock.Forever))
 				if err == nil {
 					h.Detach()

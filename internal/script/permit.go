@@ -79,6 +79,3 @@ func renewPermits(batch []Renewal) Call {
 	}
 	return permitRenewScript.call(2*len(batch), words...)
 }
-
-// Read counts the permits that have expired as well. ReadCounter reads the reply.
-func (p Permits) Read() Call { return counterReadScript.call(2, p.Key, p.InUse) }

@@ -82,8 +82,13 @@ func (s Semaphore) change(script *source, r Request, words ...string) Call {
 	return script.call(3, append([]string{s.Key, r.Record, s.InUse}, words...)...)
 }
 
-// Read reads the counter. ReadCounter reads the reply.
-func (s Semaphore) Read() Call { return counterReadScript.call(1, s.Key) }
+// Read reads the counter, and counts leased permits that have expired as well. ReadCounter reads the reply.
+func (s Semaphore) Read() Call {
+	if s.InUse == "" {
+		return counterReadScript.call(1, s.Key)
+	}
+	return counterReadScript.call(2, s.Key, s.InUse)
+}
 
 // ReadTaken reads the reply of Acquire: how many permits were taken for all.
 func ReadTaken(r driver.Reply) (int, error) { return readCount(semaphoreAcquireScript, r) }
