@@ -9,18 +9,14 @@ import (
 // Latch is closed until it has been counted down to zero. Any number of goroutines and processes wait
 // for that. Redisson calls it RCountDownLatch, and Java processes can share it. In a Cluster its name must
 // not have braces, because Redisson then puts its channel and its key on two servers.
-type Latch struct {
-	client *Client
-	name   string
-	count  counter.Latch
-}
+type Latch struct{ count counter.Latch }
 
 // Latch returns the latch called name. It does not touch Redis. Its methods report a name that is not
 // valid as ErrInvalidName.
-func (c *Client) Latch(name string) *Latch { return &Latch{c, name, c.counters.Latch(name)} }
+func (c *Client) Latch(name string) *Latch { return &Latch{c.counters.Latch(name)} }
 
 // Name is the name the latch was made with.
-func (l *Latch) Name() string { return l.name }
+func (l *Latch) Name() string { return l.count.Name() }
 
 // TrySetCount closes the latch with the count n, from 1 to 2^31-1. It reports false, and changes
 // nothing, if it is closed already. In Redis the key named after the latch is then the count, without

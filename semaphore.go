@@ -11,20 +11,16 @@ import (
 // Semaphore is a number of permits that nobody owns: any process may take some, and any may put some
 // back. Redisson calls it RSemaphore, and Java processes can share it. The permits of a process that
 // dies stay taken. Use a PermitSemaphore if they must become available again.
-type Semaphore struct {
-	client *Client
-	name   string
-	count  counter.Semaphore
-}
+type Semaphore struct{ count counter.Semaphore }
 
 // Semaphore returns the semaphore called name. It does not touch Redis. Its methods report a name
 // that is not valid as ErrInvalidName.
 func (c *Client) Semaphore(name string) *Semaphore {
-	return &Semaphore{c, name, c.counters.Semaphore(name)}
+	return &Semaphore{c.counters.Semaphore(name)}
 }
 
 // Name is the name the semaphore was made with.
-func (s *Semaphore) Name() string { return s.name }
+func (s *Semaphore) Name() string { return s.count.Name() }
 
 // TrySetPermits creates the semaphore with n permits, from 0 to 2^31-1. It reports false, and changes
 // nothing, if the semaphore exists already. In Redis the key named after the semaphore is then the number of
