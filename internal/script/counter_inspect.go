@@ -9,7 +9,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-var counterInspectScript = load("counter_inspect", "shape", "note", "counter", "permit")
+var counterInspectScript = load("counter_inspect", "shape", "note", "counter")
 
 // InspectCounter reads a counter, and names that many leased permits in use at most. Alone says that the
 // sorted set of permits may lie in another slot of the cluster, and is not read.

@@ -21,7 +21,7 @@ local n, refused = count(counter)
 if refused then
   return refused
 end
-local time = now()
+local time = server_time()
 local used, expired, permits = 0, 0, {}
 if set then
   used = redis.pcall('ZCARD', set)

@@ -20,7 +20,7 @@ local absent = n or redis.pcall('DEL', KEYS[1])
 if type(absent) == 'table' and string.find(absent.err, 'READONLY', 1, true) then
   return absent -- only a primary may say that a latch is open
 end
-local expired = KEYS[2] and redis.pcall('ZCOUNT', KEYS[2], 0, ms(now())) or 0
+local expired = KEYS[2] and redis.pcall('ZCOUNT', KEYS[2], 0, ms(server_time())) or 0
 if type(expired) == 'table' then
   return expired
 end

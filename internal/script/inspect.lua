@@ -92,13 +92,12 @@ if queued > 0 and not bulky(queue, 512 * queued + 16384) then
   end
 end
 
-local time = redis.call('TIME')
 if fields == 0 then
   mode = ''
 elseif not shared then
   mode = 'exclusive'
 end
 return {
-  time[1] * 1000 + math.floor(time[2] / 1000), lock_ttl(), tokens and last_token(tokens) or '0', mode,
+  server_time(), lock_ttl(), tokens and last_token(tokens) or '0', mode,
   math.max(shared and fields - 1 or fields, 0), queued, timed, waiters, holders,
 }

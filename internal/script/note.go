@@ -6,7 +6,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-var recallScript = load("recall", "shape", "announce", "permit")
+var recallScript = load("recall", "shape", "announce")
 
 // Noted is what stands beside a lock for one of its owners.
 type Noted struct {

@@ -41,10 +41,10 @@ if not permits then
 end
 if not score and left < 1 then
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
-  local ttl = first[2] and math.max(first[2] - now(), 0) or -1
+  local ttl = first[2] and math.max(first[2] - server_time(), 0) or -1
   return {ttl > 315360000000 and -1 or ttl, ''} -- ten years: Redisson's "never"
 end
-local expiry = now() + lease
+local expiry = server_time() + lease
 if score then
   redis.call('ZADD', set, ms(math.max(expiry, tonumber(score))), id)
 else

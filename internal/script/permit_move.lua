@@ -22,7 +22,7 @@ if type(score) == 'table' then
   return score -- WRONGTYPE, as it is
 end
 score = score or redis.call('ZSCORE', set, from)
-local time = now()
+local time = server_time()
 if not score or tonumber(score) <= time or redis.call('EXISTS', counter) == 0 then
   return gone(set, '', 'ZREM') or 0
 end

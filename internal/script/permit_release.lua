@@ -37,4 +37,4 @@ if not permits then
   return -1
 end
 local told = announce_count(ARGV[2], ARGV[3], give(counter, set, {id}, score))
-return tonumber(score) > now() and told or -1
+return tonumber(score) > server_time() and told or -1

@@ -22,7 +22,7 @@ local function extend(counter, set, id, lease, note, knows)
   if not score or redis.call('EXISTS', counter) == 0 then
     return lost(gone(set, '', 'ZREM'))
   end
-  local time = now()
+  local time = server_time()
   if tonumber(score) <= time then
     return lost(gone(set, '', 'ZREM'))
   end

@@ -26,7 +26,7 @@ if type(found) == 'table' then
 end
 local left
 if verb == 'ZSCORE' then
-  left = found and tonumber(found) - now() or 0
+  left = found and tonumber(found) - server_time() or 0
 else
   local held = owner ~= 'mode' and found == 1 or redis.call('HEXISTS', key, owner .. ':write') == 1
   left = held and redis.call('PTTL', key) or 0

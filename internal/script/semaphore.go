@@ -14,7 +14,7 @@ var (
 	semaphoreAddScript     = load("semaphore_add", "announce", "counter", "record")
 	semaphoreDrainScript   = load("semaphore_drain", "counter", "record")
 	counterSetScript       = load("counter_set", "announce", "counter", "record")
-	counterReadScript      = load("counter_read", "shape", "counter", "permit")
+	counterReadScript      = load("counter_read", "shape", "counter")
 )
 
 // Request is what a script on a counter knows its request by. A slot belongs to one request at a
