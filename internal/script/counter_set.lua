@@ -3,9 +3,9 @@
 -- KEYS[1]  the counter
 -- KEYS[2]  the record of the request
 -- KEYS[3]  of leased permits: those in use
--- ARGV[1]  the count, at least 0
--- ARGV[2]  the number of the request
--- ARGV[3]  how long the record is kept, in milliseconds
+-- ARGV[1]  the number of the request
+-- ARGV[2]  how long the record is kept, in milliseconds
+-- ARGV[3]  the count, at least 0
 -- ARGV[4]  the channel on which waiters listen
 -- ARGV[5]  the plan that announces a count
 -- ARGV[6]  what is announced
@@ -21,20 +21,10 @@
 --
 -- Redisson: trySetPermitsAsync of RedissonSemaphore, trySetCountAsync of RedissonCountDownLatch.
 
-local counter = KEYS[1]
-
-local before = answered(KEYS[2], ARGV[2])
-if before then
-  return before
-end
-local found, refused = count(counter)
-if refused then
-  return refused
-end
 if found then
-  return remember(KEYS[2], ARGV[2], 0, ARGV[3])
+  return remember(0)
 end
-forget(KEYS[3], nil)
-write(counter, tonumber(ARGV[1]), KEYS[2], ARGV[2], 1, ARGV[3])
+forget(nil)
+write(tonumber(ARGV[3]), 1)
 announce_count(ARGV[4], ARGV[5], tonumber(ARGV[6]))
 return 1

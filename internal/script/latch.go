@@ -7,7 +7,7 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-var latchCountDownScript = load("latch_count_down", "announce", "counter", "record")
+var latchCountDownScript = load("latch_count_down", "announce", "counter", "record", "request")
 
 // Latch builds the calls for one count-down latch.
 type Latch struct {
@@ -23,7 +23,7 @@ func NewLatch(name string, via protocol.Messages) Latch {
 // Set gives the latch its count, if it has none. ReadSet reads the reply. Java peers take the
 // announcement of a one for a closed latch.
 func (l Latch) Set(n int, r Request) Call {
-	return counterSetScript.call(2, l.Key, r.Record, strconv.Itoa(n), r.number(), millis(r.Keep), l.Channel, l.Via.Unlocked(), "1")
+	return counterSetScript.call(2, l.Key, r.Record, r.number(), millis(r.Keep), strconv.Itoa(n), l.Channel, l.Via.Unlocked(), "1")
 }
 
 // CountDown lowers the count by one. ReadCountedDown reads the reply.

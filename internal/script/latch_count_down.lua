@@ -18,23 +18,13 @@
 --
 -- Redisson: countDownAsync of RedissonCountDownLatch, which counts once more when it is repeated.
 
-local counter = KEYS[1]
-
-local before = answered(KEYS[2], ARGV[1])
-if before then
-  return before
+if not found then
+  return remember(0)
 end
-local left, refused = count(counter)
-if refused then
-  return refused
-end
-if not left then
-  return remember(KEYS[2], ARGV[1], 0, ARGV[2])
-end
-if left > 1 then
-  write(counter, left - 1, KEYS[2], ARGV[1], left - 1, ARGV[2])
-  return left - 1
+if found > 1 then
+  write(found - 1, found - 1)
+  return found - 1
 end
 redis.call('DEL', counter)
 announce(ARGV[3], ARGV[4])
-return remember(KEYS[2], ARGV[1], 0, ARGV[2])
+return remember(0)

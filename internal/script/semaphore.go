@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	semaphoreAcquireScript = load("semaphore_acquire", "counter", "record")
+	semaphoreAcquireScript = load("semaphore_acquire", "counter", "record", "request")
 	semaphoreCancelScript  = load("semaphore_cancel", "announce", "counter", "record")
-	semaphoreAddScript     = load("semaphore_add", "announce", "counter", "record")
-	semaphoreDrainScript   = load("semaphore_drain", "counter", "record")
-	counterSetScript       = load("counter_set", "announce", "counter", "record")
+	semaphoreAddScript     = load("semaphore_add", "announce", "counter", "record", "request")
+	semaphoreDrainScript   = load("semaphore_drain", "counter", "record", "request")
+	counterSetScript       = load("counter_set", "announce", "counter", "record", "request")
 	counterReadScript      = load("counter_read", "shape", "counter")
 )
 
@@ -71,7 +71,7 @@ func (s Semaphore) Drain(r Request) Call {
 // Set makes the counter, if there is none. ReadSet reads the reply.
 func (s Semaphore) Set(n int, r Request) Call {
 	text := strconv.Itoa(n)
-	return s.change(counterSetScript, r, text, r.number(), millis(r.Keep), s.Channel, s.Via.Unlocked(), text)
+	return s.change(counterSetScript, r, r.number(), millis(r.Keep), text, s.Channel, s.Via.Unlocked(), text)
 }
 
 // change is a call that may make the counter. Permits of a former one are not in use any more.

@@ -16,24 +16,14 @@
 -- Redisson: tryAcquireAsync of RedissonSemaphore, for one waiter, which takes once more when it is
 -- repeated.
 
-local counter = KEYS[1]
-
-local before = answered(KEYS[2], ARGV[1])
-if before then
-  return before
-end
-local permits, refused = count(counter)
-if refused then
-  return refused
-end
 local take = 0
 for i = 3, #ARGV do
-  if take + ARGV[i] > (permits or 0) then
+  if take + ARGV[i] > (found or 0) then
     break
   end
   take = take + ARGV[i]
 end
 if take > 0 then
-  write(counter, permits - take, KEYS[2], ARGV[1], take, ARGV[2])
+  write(found - take, take)
 end
 return take

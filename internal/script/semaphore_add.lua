@@ -24,20 +24,10 @@
 -- Redisson: releaseAsync and addPermitsAsync of RedissonSemaphore. They add once more when they are
 -- repeated, and addPermitsAsync drops a TTL.
 
-local counter = KEYS[1]
-
-local before = answered(KEYS[2], ARGV[1])
-if before then
-  return before
-end
-local permits, refused = count(counter)
-if refused then
-  return refused
-end
-local left = (permits or 0) + ARGV[3]
+local left = (found or 0) + ARGV[3]
 if left > 2147483647 or left < -2147483648 then
-  return remember(KEYS[2], ARGV[1], -4, ARGV[2])
+  return remember(-4)
 end
-forget(KEYS[3], permits)
-write(counter, left, KEYS[2], ARGV[1], 0, ARGV[2])
+forget(found)
+write(left, 0)
 return announce_count(ARGV[4], ARGV[5], left)

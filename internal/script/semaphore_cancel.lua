@@ -20,9 +20,7 @@
 --
 -- Redisson has no such thing.
 
-local counter = KEYS[1]
-
-local taken = answered(KEYS[2], ARGV[1])
+local taken = answered()
 if taken == too_late then
   return 0
 end
@@ -32,9 +30,8 @@ if refused then
 end
 taken = taken or tonumber(ARGV[5])
 if taken == 0 or not permits then
-  remember(KEYS[2], ARGV[1], 0, ARGV[2])
-  return 0
+  return remember(0)
 end
-write(counter, permits + taken, KEYS[2], ARGV[1], 0, ARGV[2])
+write(permits + taken, 0)
 announce_count(ARGV[3], ARGV[4], permits + taken)
 return 1

@@ -15,18 +15,8 @@
 -- Redisson: drainPermitsAsync of RedissonSemaphore, which also sets a negative counter to 0 and
 -- drops a TTL. A counter is negative while more permits are in use than there are.
 
-local counter = KEYS[1]
-
-local before = answered(KEYS[2], ARGV[1])
-if before then
-  return before
+if (found or 0) < 1 then
+  return remember(0)
 end
-local permits, refused = count(counter)
-if refused then
-  return refused
-end
-if (permits or 0) < 1 then
-  return remember(KEYS[2], ARGV[1], 0, ARGV[2])
-end
-write(counter, 0, KEYS[2], ARGV[1], permits, ARGV[2])
-return permits
+write(0, found)
+return found
