@@ -1,6 +1,7 @@
 package redlatch
 
 import (
+	"context"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -9,12 +10,13 @@ import (
 	"github.com/redlatch/redlatch/internal/multilock"
 )
 
-// membersOf turns locks into members. A Multi takes over the members of another. The error is
-// about the first lock that cannot be one.
-func membersOf(maker string, locks []Lock) (members []multilock.Member, err error) {
+// setOf makes a set of locks. A Multi takes over the members of another. The error is about the first lock
+// that cannot be a member, or about the set.
+func setOf(maker string, locks []Lock, set func(maker string, members []multilock.Member) (multilock.Set, error)) (none multilock.Set, err error) {
+	var members []multilock.Member
 	for i, l := range locks {
 		if lockerr.Missing("", l) != nil {
-			return nil, multilock.Refuse(maker, "lock %d is nil", i+1)
+			return none, multilock.Refuse(maker, "lock %d is nil", i+1)
 		}
 		inner, isMulti := l.(*Multi)
 		client, ref, single := refOf(l)
@@ -22,18 +24,18 @@ func membersOf(maker string, locks []Lock) (members []multilock.Member, err erro
 		case isMulti && len(inner.set.Members) > 0 && maker == "NewMulti":
 			members = append(members, inner.set.Members...)
 		case isPermit(l):
-			return nil, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1)
+			return none, multilock.Refuse(maker, "lock %d is a PermitSemaphore, which has several holders", i+1)
 		case !single:
-			return nil, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l)
+			return none, multilock.Refuse(maker, "lock %d is a %T, which is no single lock", i+1, l)
 		case client == nil:
-			return nil, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l)
+			return none, multilock.Refuse(maker, "lock %d, a %T, was not made by a Client", i+1, l)
 		case ref.Read() && maker == "NewQuorum":
-			return nil, multilock.Refuse(maker, "lock %d is the read side of an RWMutex, which has several holders", i+1)
+			return none, multilock.Refuse(maker, "lock %d is the read side of an RWMutex, which has several holders", i+1)
 		default:
 			members = append(members, multilock.Member{Server: client.server, Ref: ref, Slot: driver.Slot(ref.Lock)})
 		}
 	}
-	return members, nil
+	return set(maker, members)
 }
 
 func isPermit(l Lock) bool { _, is := l.(*permitLock); return is }
@@ -60,8 +62,8 @@ func init() {
 	}
 }
 
-// optionsOfEach are the options of an acquisition of several locks as one, for each member.
-func optionsOfEach(kind lockKinds, s multilock.Set, wait time.Duration, opts []LockOption) ([]lock.Options, error) {
+// acquireAll takes several locks as one, by the rule of that kind.
+func acquireAll(ctx context.Context, kind lockKinds, s multilock.Set, wait time.Duration, opts []LockOption, take func(context.Context, multilock.Set, []lock.Options) (*lock.Hold, error)) (*Hold, error) {
 	each := make([]lock.Options, len(s.Members))
 	for i, m := range s.Members {
 		o, err := lockOptions(m.Locks, kind, m.Restart.Delay, wait, opts)
@@ -70,5 +72,6 @@ func optionsOfEach(kind lockKinds, s multilock.Set, wait time.Duration, opts []L
 		}
 		each[i] = *o
 	}
-	return each, nil
+	h, err := take(ctx, s, each)
+	return (*Hold)(h), err
 }

@@ -3,7 +3,6 @@ package redlatch
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/multilock"
 )
@@ -40,11 +39,7 @@ var _ Lock = (*Multi)(nil)
 //     example.
 //   - ErrInvalidName, if the name of a member is not valid.
 func NewMulti(locks ...Lock) (*Multi, error) {
-	members, err := membersOf("NewMulti", locks)
-	if err != nil {
-		return nil, err
-	}
-	set, err := multilock.Locks("NewMulti", members)
+	set, err := setOf("NewMulti", locks, multilock.Locks)
 	if err != nil {
 		return nil, err
 	}
@@ -78,19 +73,10 @@ func (m *Multi) Exclusive() bool {
 // member that could not be released is reported as ErrUnknownOutcome. An owner that held a
 // member before (Client.WithOwner) still holds it.
 func (m *Multi) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.acquire(ctx, forever, opts)
+	return acquireAll(ctx, aMulti, m.set, forever, opts, multilock.LockAll)
 }
 
 // TryLock takes the members if all are free, and does not wait. See Lock.
 func (m *Multi) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return m.acquire(ctx, 0, opts)
-}
-
-func (m *Multi) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	each, err := optionsOfEach(aMulti, m.set, wait, opts)
-	if err != nil {
-		return nil, err
-	}
-	h, err := multilock.LockAll(ctx, m.set, each)
-	return (*Hold)(h), err
+	return acquireAll(ctx, aMulti, m.set, 0, opts, multilock.LockAll)
 }

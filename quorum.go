@@ -2,7 +2,6 @@ package redlatch
 
 import (
 	"context"
-	"time"
 
 	"github.com/redlatch/redlatch/internal/multilock"
 )
@@ -35,11 +34,7 @@ var _ Lock = (*Quorum)(nil)
 //     or if two members are known to be on one server.
 //   - ErrInvalidName, if the name of a member is not valid.
 func NewQuorum(locks ...Lock) (*Quorum, error) {
-	members, err := membersOf("NewQuorum", locks)
-	if err != nil {
-		return nil, err
-	}
-	set, err := multilock.Servers("NewQuorum", members)
+	set, err := setOf("NewQuorum", locks, multilock.Servers)
 	if err != nil {
 		return nil, err
 	}
@@ -78,19 +73,10 @@ func (*Quorum) Exclusive() bool { return true }
 //   - A *ConfigError (NewQuorum), also for a lease beyond Config.RestartDelay.
 //   - ErrReentry, ErrInvalidName, ErrClosed.
 func (q *Quorum) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return q.acquire(ctx, forever, opts)
+	return acquireAll(ctx, aQuorum, q.set, forever, opts, multilock.LockMajority)
 }
 
 // TryLock takes the members if a majority of them is free, and does not wait. See Lock.
 func (q *Quorum) TryLock(ctx context.Context, opts ...LockOption) (*Hold, error) {
-	return q.acquire(ctx, 0, opts)
-}
-
-func (q *Quorum) acquire(ctx context.Context, wait time.Duration, opts []LockOption) (*Hold, error) {
-	each, err := optionsOfEach(aQuorum, q.set, wait, opts)
-	if err != nil {
-		return nil, err
-	}
-	h, err := multilock.LockMajority(ctx, q.set, each)
-	return (*Hold)(h), err
+	return acquireAll(ctx, aQuorum, q.set, 0, opts, multilock.LockMajority)
 }
