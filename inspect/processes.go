@@ -2,13 +2,13 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // processes are the clients of redlatch that have a connection. A connection's name has the client's
@@ -87,12 +87,14 @@ func (i *Inspector) listProcesses(ctx context.Context, servers []driver.Server) 
 	}
 	now, all := make(map[string]*Process), true
 	for _, replies := range answers {
-		if err := replies[0].Err; err != nil {
+		connections, err := script.ReadConnections(replies[0])
+		if err != nil {
 			all = false
 			i.notices.unread(err, "+client|list", "The processes of owners are")
-			continue
 		}
-		readProcesses(replies[0].Str, now)
+		for client, c := range connections {
+			now[client] = &Process{Client: client, Name: c.Name, Addr: c.Addr}
+		}
 	}
 	p := &i.processes
 	p.mu.Lock()
@@ -102,26 +104,7 @@ func (i *Inspector) listProcesses(ctx context.Context, servers []driver.Server) 
 	if p.known == nil || len(p.known) > maxKnown {
 		p.known = make(map[string]*Process)
 	}
-	for client, one := range now {
-		p.known[client] = one
-	}
-}
-
-// readProcesses reads a reply of CLIENT LIST. Of several connections the first counts.
-func readProcesses(text string, into map[string]*Process) {
-	for line := range strings.Lines(text) {
-		client, name, ok := protocol.ParseConnectionName(attribute(line, "name"))
-		if ok && into[client] == nil {
-			into[client] = &Process{Client: client, Name: name, Addr: attribute(line, "addr")}
-		}
-	}
-}
-
-// attribute is one attribute of a connection, "" if it has none. A value has no space.
-func attribute(line, name string) string {
-	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
-	word, _, _ := strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
-	return word
+	maps.Copy(p.known, now)
 }
 
 // findLost adds a finding for each holder without a connection. It concerns clients of redlatch alone:

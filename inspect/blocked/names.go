@@ -2,6 +2,7 @@ package blocked
 
 import (
 	"context"
+	"maps"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/script"
@@ -9,10 +10,8 @@ import (
 
 // name adds the names and addresses of processes, as far as the servers of the locks tell them.
 func (r *reading) name(ctx context.Context) {
-	wanted := make(map[string]bool)
 	keys := make(map[string]string) // one of each server
 	for _, e := range r.graph.Edges {
-		wanted[e.Waiter.Client], wanted[e.Holder.Client] = true, true
 		keys[r.shard(e.Lock)] = e.Lock
 	}
 	var calls []script.Call
@@ -21,12 +20,8 @@ func (r *reading) name(ctx context.Context) {
 	}
 	found := make(map[string]script.Connection)
 	for _, result := range r.runner.RunEach(ctx, calls...) {
-		connections, _ := script.ReadConnections(result.Reply, func(client string) bool { return wanted[client] })
-		for client, c := range connections {
-			if found[client] == (script.Connection{}) {
-				found[client] = c
-			}
-		}
+		connections, _ := script.ReadConnections(result.Reply)
+		maps.Copy(found, connections)
 	}
 	for i := range r.graph.Edges {
 		for _, p := range []*Party{&r.graph.Edges[i].Waiter, &r.graph.Edges[i].Holder} {

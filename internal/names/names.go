@@ -74,9 +74,9 @@ func (n *Names) Learn(ctx context.Context, server, lock string, owners []string)
 		return
 	}
 	result, err := n.runner.Run(ctx, script.Clients(lock))
-	var found map[string]string
+	var found map[string]script.Connection
 	if err == nil {
-		found, err = script.ReadClients(result.Reply)
+		found, err = script.ReadConnections(result.Reply)
 	}
 	_, refused := errors.AsType[*driver.ServerError](err)
 	n.learn(owners, server, found, refused)
@@ -97,7 +97,7 @@ func (n *Names) wanted(owners []string, server string) bool {
 }
 
 // learn takes note of a list. If it is too long, the clients of owners come first.
-func (n *Names) learn(owners []string, server string, found map[string]string, refused bool) {
+func (n *Names) learn(owners []string, server string, found map[string]script.Connection, refused bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.refused, n.listed[server] = n.refused || refused, time.Now()
@@ -106,15 +106,15 @@ func (n *Names) learn(owners []string, server string, found map[string]string, r
 	}
 	for _, owner := range owners {
 		client, _, _ := protocol.ParseOwner(owner)
-		if name := found[client]; name != "" {
+		if name := found[client].Name; name != "" {
 			n.known[client] = name
 		}
 	}
-	for client, name := range found {
+	for client, c := range found {
 		if len(n.known) >= maxNames {
 			break
 		}
-		n.known[client] = name
+		n.known[client] = c.Name
 	}
 }
 

@@ -13,31 +13,20 @@ func Clients(key string) Call {
 	return Call{command: driver.Command{Words: []string{"CLIENT", "LIST", "TYPE", "normal"}, Key: key}}
 }
 
-// ReadClients reads the reply of Clients: the names of the clients of redlatch, by their ids.
-func ReadClients(r driver.Reply) (map[string]string, error) {
-	connections, err := ReadConnections(r, func(string) bool { return true })
-	names := make(map[string]string)
-	for client, c := range connections {
-		names[client] = c.Name
-	}
-	return names, err
-}
-
 // Connection is a connection of a client.
 type Connection struct {
 	Name string // of the client
 	Addr string // the client's end, "host:port"
 }
 
-// ReadConnections reads the reply of Clients: a connection of each client of redlatch that is wanted,
-// by their ids.
-func ReadConnections(r driver.Reply, wanted func(client string) bool) (map[string]Connection, error) {
+// ReadConnections reads the reply of Clients: a connection of each client of redlatch, by their ids.
+func ReadConnections(r driver.Reply) (map[string]Connection, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	found := make(map[string]Connection)
 	for line := range strings.Lines(r.Str) {
-		if client, name, ok := protocol.ParseConnectionName(attribute(line, "name")); ok && wanted(client) {
+		if client, name, ok := protocol.ParseConnectionName(attribute(line, "name")); ok {
 			found[client] = Connection{name, attribute(line, "addr")}
 		}
 	}
