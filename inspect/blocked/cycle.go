@@ -2,6 +2,7 @@ package blocked
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -124,12 +125,7 @@ func (n network) back(start string, came map[string]int, via map[string]string) 
 // depth would be somebody else's choice).
 func (n network) parts() (parts [][]string) {
 	t := tarjan{network: n, index: make(map[string]int), low: make(map[string]int), on: make(map[string]bool)}
-	nodes := make([]string, 0, len(n.leaving))
-	for node := range n.leaving {
-		nodes = append(nodes, node)
-	}
-	slices.Sort(nodes)
-	for _, node := range nodes {
+	for _, node := range slices.Sorted(maps.Keys(n.leaving)) {
 		if _, seen := t.index[node]; !seen {
 			t.search(node)
 		}

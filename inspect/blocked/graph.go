@@ -68,16 +68,3 @@ type Party struct {
 	Name   string `json:"name"`   // Config.Name of the client; "" if unknown
 	Addr   string `json:"addr"`   // of the process's end of a connection; "" if unknown
 }
-
-// holds says that the waiter of e is known to have the hold of an owner while it waits.
-func (e Edge) holds(owner string) bool {
-	if e.Waiter.Owner == owner {
-		return true
-	}
-	for _, u := range e.Under {
-		if u == owner {
-			return true
-		}
-	}
-	return false
-}

@@ -89,7 +89,7 @@ const maxWaits = 5
 // waitsOf are waits of the owner's process.
 func (t *tree) waitsOf(p Party) (waits []Edge) {
 	for _, e := range t.edges {
-		if e.Waiter.Client == p.Client && !e.holds(p.Owner) && len(waits) < maxWaits {
+		if e.Waiter.Client == p.Client && !slices.Contains(knownHolds(e), p.Owner) && len(waits) < maxWaits {
 			waits = append(waits, e)
 		}
 	}
