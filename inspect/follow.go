@@ -33,7 +33,7 @@ func (i *Inspector) Follow(ctx context.Context, pattern string, every time.Durat
 	}
 	every = atLeast(every)
 	return func(yield func(Snapshot, error) bool) {
-		f := follower{Inspector: i, pattern: pattern, freed: make(map[string]time.Time)}
+		f := follower{Inspector: i, pattern: pattern, locks: make(map[string]Lock), freed: make(map[string]time.Time)}
 		for ctx.Err() == nil {
 			until := time.Now().Add(every)
 			snapshot, errs := f.round(ctx, until)
@@ -92,9 +92,7 @@ func (f *follower) round(ctx context.Context, until time.Time) (Snapshot, []erro
 		return Snapshot{}, nil
 	}
 	if !complete { // nobody knows since when they are held
-		for name, l := range found {
-			prev = put(prev, name, l)
-		}
+		maps.Copy(prev, found)
 	}
 	maps.Copy(next, found)
 	at := time.Now()
@@ -102,14 +100,6 @@ func (f *follower) round(ctx context.Context, until time.Time) (Snapshot, []erro
 	snapshot.Locks = slices.DeleteFunc(snapshot.Locks, func(l Lock) bool { return !isWorthIt(l) })
 	f.keep(next, at)
 	return snapshot, append(errs, failed...)
-}
-
-func put(locks map[string]Lock, name string, l Lock) map[string]Lock {
-	if locks == nil {
-		locks = make(map[string]Lock)
-	}
-	locks[name] = l
-	return locks
 }
 
 // reread reads the locks that are known. One that cannot be read stays as it was.
