@@ -18,17 +18,16 @@ const usualKeepAlive = 300
 func keepAlive(p *server) []Check {
 	c := Check{Code: "tcp-keepalive", Why: "the server takes a machine that is lost for one that is paused: with Config.Protect its locks stay until --max-pause"}
 	c.Mend = "CONFIG SET tcp-keepalive 300, and the same line in redis.conf"
-	switch n := number(p.config, "tcp-keepalive"); {
+	n := number(p.config, "tcp-keepalive")
+	switch {
 	case n < 0:
-		return []Check{c.unknown("tcp-keepalive", "tcp-keepalive 300 or less")}
+		return c.unknown("tcp-keepalive", "tcp-keepalive 300 or less")
 	case n == 0:
-		c.Severity, c.Seen = Warning, "tcp-keepalive is 0: connections of lost machines stay open"
+		return c.found(Warning, "tcp-keepalive is 0: connections of lost machines stay open")
 	case n > usualKeepAlive:
-		c.Severity, c.Seen = Note, fmt.Sprintf("tcp-keepalive is %d s", n)
-	default:
-		return []Check{c.fine(fmt.Sprintf("tcp-keepalive is %d s", n))}
+		return c.found(Note, fmt.Sprintf("tcp-keepalive is %d s", n))
 	}
-	return []Check{c}
+	return c.fine(fmt.Sprintf("tcp-keepalive is %d s", n))
 }
 
 // shortestIdle is the timeout in seconds from which clients' own PINGs keep connections open.
@@ -39,15 +38,13 @@ func idle(p *server) []Check {
 	c.Mend = "CONFIG SET timeout 0, and the same line in redis.conf"
 	switch n := number(p.config, "timeout"); {
 	case n < 0:
-		return []Check{c.unknown("timeout", "timeout 0")}
+		return c.unknown("timeout", "timeout 0")
 	case n > 0 && n < shortestIdle:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("timeout is %d s", n)
+		return c.found(Warning, fmt.Sprintf("timeout is %d s", n))
 	case n > 0:
-		c.Severity, c.Seen = Note, fmt.Sprintf("timeout is %d s; the clients send a PING before that", n)
-	default:
-		return []Check{c.fine("timeout is 0: idle connections stay open")}
+		return c.found(Note, fmt.Sprintf("timeout is %d s; the clients send a PING before that", n))
 	}
-	return []Check{c}
+	return c.fine("timeout is 0: idle connections stay open")
 }
 
 // smallestBuffer is what some thousand messages take.
@@ -60,15 +57,15 @@ func buffers(p *server, _ Config) []Check {
 	_, rest, _ := strings.Cut(p.config["client-output-buffer-limit"], "pubsub ")
 	limits := strings.Fields(rest)
 	if len(limits) < 3 {
-		return []Check{c.unknown("client-output-buffer-limit pubsub", "32mb 8mb 60")}
+		return c.unknown("client-output-buffer-limit pubsub", "32mb 8mb 60")
 	}
+	seen := "client-output-buffer-limit pubsub is " + strings.Join(limits[:3], " ")
 	for _, limit := range limits[:2] {
 		if n, err := strconv.ParseInt(limit, 10, 64); err == nil && n > 0 && n < smallestBuffer {
-			c.Severity, c.Seen = Warning, "client-output-buffer-limit pubsub is "+strings.Join(limits[:3], " ")
-			return []Check{c}
+			return c.found(Warning, seen)
 		}
 	}
-	return []Check{c.fine("client-output-buffer-limit pubsub is " + strings.Join(limits[:3], " "))}
+	return c.fine(seen)
 }
 
 func clients(p *server, _ Config) []Check {
@@ -80,26 +77,23 @@ func clients(p *server, _ Config) []Check {
 	seen := fmt.Sprintf("%d of %d connections are open", now, most)
 	switch {
 	case most < 0 || now < 0:
-		return []Check{c.unknown("maxclients", "")}
+		return c.unknown("maxclients", "")
 	case now >= most/10*9:
-		c.Severity, c.Seen = Warning, seen
 		c.Mend = fmt.Sprintf("CONFIG SET maxclients %d, and the same line in redis.conf", 2*most)
+		return c.found(Warning, seen)
 	case number(p.info, "rejected_connections") > 0:
-		c.Severity, c.Seen = Note, seen+"; since its start it has refused "+p.info["rejected_connections"]
 		c.Mend = "look for the time at which there were too many clients"
-	default:
-		return []Check{c.fine(seen)}
+		return c.found(Note, seen+"; since its start it has refused "+p.info["rejected_connections"])
 	}
-	return []Check{c}
+	return c.fine(seen)
 }
 
 func hugePages(p *server, _ Config) []Check {
-	c := Check{Code: "huge-pages", Why: "with transparent huge pages, a fork for a snapshot makes the server slow"}
+	c := Check{Code: "huge-pages", Why: "with transparent huge pages, a fork for a snapshot makes the server slow", Mend: "disable-thp yes in redis.conf, and a restart"}
 	if p.config["disable-thp"] != "no" {
 		return nil // it disables them for itself, or does not tell
 	}
-	c.Severity, c.Seen, c.Mend = Note, "disable-thp is no", "disable-thp yes in redis.conf, and a restart"
-	return []Check{c}
+	return c.found(Note, "disable-thp is no")
 }
 
 func modules(p *server, _ Config) []Check {

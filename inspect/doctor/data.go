@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,15 +19,13 @@ func eviction(p *server, _ Config) []Check {
 	c.Mend = "CONFIG SET maxmemory-policy noeviction, and the same line in redis.conf"
 	switch {
 	case policy == "":
-		return []Check{c.unknown("maxmemory-policy", "maxmemory-policy noeviction")}
+		return c.unknown("maxmemory-policy", "maxmemory-policy noeviction")
 	case policy != "noeviction" && limit > 0:
-		c.Severity, c.Seen = Danger, fmt.Sprintf("maxmemory-policy is %s, maxmemory is %s%s", policy, bytes(limit), evicted)
+		return c.found(Danger, fmt.Sprintf("maxmemory-policy is %s, maxmemory is %s%s", policy, bytes(limit), evicted))
 	case policy != "noeviction":
-		c.Severity, c.Seen = Note, fmt.Sprintf("maxmemory-policy is %s; nothing is evicted while maxmemory is 0", policy)
-	default:
-		return []Check{c.fine("maxmemory-policy is noeviction" + evicted)}
+		return c.found(Note, fmt.Sprintf("maxmemory-policy is %s; nothing is evicted while maxmemory is 0", policy))
 	}
-	return []Check{c}
+	return c.fine("maxmemory-policy is noeviction" + evicted)
 }
 
 func memory(p *server, _ Config) []Check {
@@ -34,16 +33,14 @@ func memory(p *server, _ Config) []Check {
 	limit, used := number(p.info, "maxmemory"), number(p.info, "used_memory")
 	switch {
 	case limit < 0 || used < 0:
-		return []Check{c.unknown("maxmemory and used_memory", "")}
+		return c.unknown("maxmemory and used_memory", "")
 	case limit > 0 && used >= limit/10*9:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("%s of %s are used", bytes(used), bytes(limit))
 		c.Mend = fmt.Sprintf("CONFIG SET maxmemory %d, or remove data", 2*limit)
+		return c.found(Warning, fmt.Sprintf("%s of %s are used", bytes(used), bytes(limit)))
 	case limit == 0:
-		return []Check{c.fine("maxmemory is 0: no limit")}
-	default:
-		return []Check{c.fine(fmt.Sprintf("%s of %s are used", bytes(used), bytes(limit)))}
+		return c.fine("maxmemory is 0: no limit")
 	}
-	return []Check{c}
+	return c.fine(fmt.Sprintf("%s of %s are used", bytes(used), bytes(limit)))
 }
 
 func persistence(p *server, _ Config) []Check {
@@ -53,83 +50,77 @@ func persistence(p *server, _ Config) []Check {
 	aof, policy := p.info["aof_enabled"], p.config["appendfsync"]
 	switch {
 	case p.info["rdb_last_bgsave_status"] == "err" && p.config["stop-writes-on-bgsave-error"] == "yes" && save != "":
-		c.Severity, c.Seen = Danger, "the last snapshot failed, and stop-writes-on-bgsave-error is yes: it refuses every lock"
 		c.Mend = "look at the disk and at the log of the server; then BGSAVE"
+		return c.found(Danger, "the last snapshot failed, and stop-writes-on-bgsave-error is yes: it refuses every lock")
 	case aof == "1" && p.info["aof_last_write_status"] == "err":
-		c.Severity, c.Seen = Danger, "the last write to the append-only file failed: it refuses every write (MISCONF) until one succeeds"
 		c.Why = "no lock is granted, renewed or released meanwhile, so the leases of all locks run out"
 		c.Mend = "look at the disk and at the log of the server, and make room; the server then goes on by itself"
+		return c.found(Danger, "the last write to the append-only file failed: it refuses every write (MISCONF) until one succeeds")
 	case aof == "":
-		return []Check{c.unknown("appendonly, appendfsync and save", "appendonly yes, appendfsync everysec")}
+		return c.unknown("appendonly, appendfsync and save", "appendonly yes, appendfsync everysec")
 	case aof == "0" && saveKnown && save == "":
-		c.Severity, c.Seen = Danger, "appendonly is no, and there are no snapshots: a restart forgets every lock"
+		return c.found(Danger, "appendonly is no, and there are no snapshots: a restart forgets every lock")
 	case aof == "0" && saveKnown:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("appendonly is no: a restart after a crash forgets every lock since the last snapshot (save %s)", save)
+		return c.found(Warning, fmt.Sprintf("appendonly is no: a restart after a crash forgets every lock since the last snapshot (save %s)", save))
 	case aof == "0":
-		c.Severity, c.Seen = Warning, "appendonly is no: a restart after a crash forgets at least the locks since the last snapshot"
+		return c.found(Warning, "appendonly is no: a restart after a crash forgets at least the locks since the last snapshot")
 	case p.info["aof_last_bgrewrite_status"] == "err":
-		c.Severity, c.Seen, c.Mend = Warning, "the last rewrite of the append-only file failed: the file grows without bound", "look at the disk and at the log of the server; then BGREWRITEAOF"
+		c.Mend = "look at the disk and at the log of the server; then BGREWRITEAOF"
+		return c.found(Warning, "the last rewrite of the append-only file failed: the file grows without bound")
 	case policy == "":
-		c = c.unknown("appendfsync", "appendfsync everysec or always")
+		return c.unknown("appendfsync", "appendfsync everysec or always")
 	case policy == "no":
-		c.Severity, c.Seen = Warning, "appendfsync is no: a crash of the machine forgets the locks of about the last 30s"
 		c.Mend = "CONFIG SET appendfsync everysec, and the same line in redis.conf"
+		return c.found(Warning, "appendfsync is no: a crash of the machine forgets the locks of about the last 30s")
 	case policy == "everysec":
-		c.Severity, c.Seen = Note, "appendfsync is everysec: a crash of the machine forgets the locks of about the last second"
 		c.Mend = "CONFIG SET appendfsync always, if that second matters and the speed does not; or use fencing"
-	default:
-		return []Check{c.fine("appendonly is yes, appendfsync is " + policy)}
+		return c.found(Note, "appendfsync is everysec: a crash of the machine forgets the locks of about the last second")
 	}
-	return []Check{c}
+	return c.fine("appendonly is yes, appendfsync is " + policy)
 }
 
 func role(p *server, _ Config) []Check {
 	c := Check{Code: "role", Why: "a replica grants no lock, and its clients get READONLY"}
-	switch name := p.info["role"]; name {
+	switch p.info["role"] {
 	case "":
-		return []Check{c.unknown("its role", "")}
+		return c.unknown("its role", "")
 	case "slave", "replica":
-		c.Severity, c.Seen = Danger, "it is a replica of "+p.info["master_host"]+":"+p.info["master_port"]
 		c.Mend = "name the primary in the URL, or use redis+sentinel://"
+		return c.found(Danger, "it is a replica of "+p.info["master_host"]+":"+p.info["master_port"])
 	case "active-replica":
-		c.Severity, c.Seen = Danger, "it accepts writes beside another server (active replica)"
 		c.Why, c.Mend = "both servers grant the lock", "active-replica no, and one primary"
-	default:
-		return []Check{c.fine("it is a " + name)}
+		return c.found(Danger, "it accepts writes beside another server (active replica)")
 	}
-	return []Check{c}
+	return c.fine("it is a " + p.info["role"])
 }
 
 func replicas(p *server, cfg Config) []Check {
 	c := Check{Code: "replicas", Why: "replication is asynchronous: a failover loses the locks that the replica does not have, and others take them"}
 	n := number(p.info, "connected_slaves")
+	waits := fmt.Sprintf("it has %d replicas, and WithReplicas waits for %d", n, cfg.Replicas)
 	switch {
 	case n < 0:
-		return []Check{c.unknown("connected replicas", "")}
+		return c.unknown("connected replicas", "")
+	case n == 0 && cfg.Replicas == 0 && p.info["repl_backlog_active"] == "1":
+		c.Mend = "look at the network and the load of the replica; a server that is meant to be alone forgets it after repl-backlog-ttl"
+		return append(c.found(Warning, "it has no replica any more"), tooFewReplicas(p)...)
 	case n == 0 && cfg.Replicas == 0:
-		if c = c.fine("it has no replica"); p.info["repl_backlog_active"] == "1" {
-			c.Severity, c.Seen = Warning, "it has no replica any more"
-			c.Mend = "look at the network and the load of the replica; a server that is meant to be alone forgets it after repl-backlog-ttl"
-		}
-		return append([]Check{c}, tooFewReplicas(p)...)
+		return append(c.fine("it has no replica"), tooFewReplicas(p)...)
 	case n < int64(cfg.Replicas):
-		c.Severity, c.Seen = Warning, fmt.Sprintf("it has %d replicas, and WithReplicas waits for %d", n, cfg.Replicas)
 		c.Why, c.Mend = "no lock is granted with WithReplicas", "mend the replicas, or ask for fewer"
-		return append([]Check{c}, tooFewReplicas(p)...)
+		return append(c.found(Warning, waits), tooFewReplicas(p)...)
 	case cfg.Replicas == 0:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("it has %d replicas, and the locks do not wait for them", n)
 		c.Mend = "use WithReplicas, a Quorum or fencing; then run redlatch doctor --replicas N"
-	default:
-		c = c.fine(fmt.Sprintf("it has %d replicas, and WithReplicas waits for %d", n, cfg.Replicas))
+		return slices.Concat(c.found(Warning, fmt.Sprintf("it has %d replicas, and the locks do not wait for them", n)), lag(p, int(n)), minReplicas(p))
 	}
-	return append([]Check{c}, append(lag(p, int(n)), minReplicas(p)...)...)
+	return slices.Concat(c.fine(waits), lag(p, int(n)), minReplicas(p))
 }
 
 // maxLag is how many seconds behind a replica may be.
 const maxLag = 5
 
 func lag(p *server, n int) (all []Check) {
-	c := Check{Code: "replica-lag", Severity: Warning, Why: "a failover loses the locks that the replica does not have yet, and WithReplicas waits for it",
+	c := Check{Code: "replica-lag", Why: "a failover loses the locks that the replica does not have yet, and WithReplicas waits for it",
 		Mend: "look at the network and the load of the replica: INFO replication"}
 	for i := range n {
 		line := "," + p.info["slave"+strconv.Itoa(i)]
@@ -138,11 +129,11 @@ func lag(p *server, n int) (all []Check) {
 		if state == "" || state == "online" && seconds < maxLag {
 			continue
 		}
-		c.Seen = fmt.Sprintf("replica %s:%s is %s, and was last heard of %s s ago", attribute(line, "ip"), attribute(line, "port"), state, behind)
-		all = append(all, c)
+		seen := fmt.Sprintf("replica %s:%s is %s, and was last heard of %s s ago", attribute(line, "ip"), attribute(line, "port"), state, behind)
+		all = append(all, c.found(Warning, seen)...)
 	}
 	if len(all) == 0 {
-		all = []Check{c.fine("each replica was heard of in the last seconds")}
+		return c.fine("each replica was heard of in the last seconds")
 	}
 	return all
 }
@@ -173,31 +164,36 @@ func minReplicas(p *server) []Check {
 		return few
 	}
 	c := Check{Code: "min-replicas", Why: "a primary that is cut off from its replicas goes on granting locks that the next primary does not have"}
-	switch n := number(p.config, "min-replicas-to-write"); {
+	c.Mend = "CONFIG SET min-replicas-to-write 1, and the same line in redis.conf"
+	n := number(p.config, "min-replicas-to-write")
+	switch {
 	case n < 0:
-		return []Check{c.unknown("min-replicas-to-write", "min-replicas-to-write 1")}
+		return c.unknown("min-replicas-to-write", "min-replicas-to-write 1")
 	case n == 0:
-		c.Severity, c.Seen, c.Mend = Warning, "min-replicas-to-write is 0", "CONFIG SET min-replicas-to-write 1, and the same line in redis.conf"
-		return []Check{c}
-	default:
-		return []Check{c.fine(fmt.Sprintf("min-replicas-to-write is %d", n))}
+		return c.found(Warning, "min-replicas-to-write is 0")
 	}
+	return c.fine(fmt.Sprintf("min-replicas-to-write is %d", n))
+}
+
+// found is a check that found something.
+func (c Check) found(severity Severity, seen string) []Check {
+	c.Severity, c.Seen = severity, seen
+	return []Check{c}
 }
 
 // fine is a check that found nothing wrong.
-func (c Check) fine(seen string) Check {
-	c.Severity, c.Seen, c.Mend = OK, seen, ""
-	return c
+func (c Check) fine(seen string) []Check {
+	c.Mend = ""
+	return c.found(OK, seen)
 }
 
 // unknown is a check of what the server does not tell.
-func (c Check) unknown(what, right string) Check {
-	c.Severity, c.Seen = Unknown, "the server does not tell "+what
+func (c Check) unknown(what, right string) []Check {
 	c.Mend = "ask its provider for " + what
 	if right != "" {
 		c.Mend += "; it should be " + right
 	}
-	return c
+	return c.found(Unknown, "the server does not tell "+what)
 }
 
 // bytes writes an amount of memory.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,20 +38,21 @@ func atLeast(version string, major, minor int) bool {
 func version(p *server, _ Config) []Check {
 	c := Check{Code: "version", Why: "the scripts of the locks need the commands of Redis 6.2, and were tested with Redis 7 and Valkey 8.1"}
 	name, version := p.product()
-	c.Seen = strings.TrimSpace(name + " " + version)
+	seen := strings.TrimSpace(name + " " + version)
 	switch {
 	case version == "":
-		return []Check{c.unknown("its version", "Redis 7.0, Valkey 8.1, or later")}
+		return c.unknown("its version", "Redis 7.0, Valkey 8.1, or later")
 	case name == "Redis" && !atLeast(version, 6, 2):
-		c.Severity, c.Mend = Danger, "upgrade it to Redis 7.0 or later: fair locks and read-write locks fail"
+		c.Mend = "upgrade it to Redis 7.0 or later: fair locks and read-write locks fail"
+		return c.found(Danger, seen)
 	case name == "Redis" && !atLeast(version, 7, 0):
-		c.Severity, c.Mend = Warning, "upgrade it to Redis 7.0 or later: some tests fail on 6.2"
+		c.Mend = "upgrade it to Redis 7.0 or later: some tests fail on 6.2"
+		return c.found(Warning, seen)
 	case name == "Redis" || name == "Valkey" && atLeast(version, 7, 2):
-		return []Check{c.fine(c.Seen)}
-	default:
-		c.Severity, c.Mend = Note, "read what docs/servers.md says of it, and try your locks"
+		return c.fine(seen)
 	}
-	return []Check{c}
+	c.Mend = "read what docs/servers.md says of it, and try your locks"
+	return c.found(Note, seen)
 }
 
 // scripts says whether scripts are atomic, and what that costs.
@@ -61,11 +63,10 @@ func scripts(p *server, _ Config) []Check {
 	case "Garnet":
 		return []Check{garnet()}
 	case "Dragonfly":
-		c.Severity, c.Seen = Note, "scripts of the read-write lock use undeclared keys, and run alone on the whole server"
 		c.Mend = "use no RWMutex there if it is too slow"
-		return []Check{c}
+		return c.found(Note, "scripts of the read-write lock use undeclared keys, and run alone on the whole server")
 	}
-	return []Check{c.fine("scripts are atomic in " + name)}
+	return c.fine("scripts are atomic in " + name)
 }
 
 func garnet() Check {
@@ -80,33 +81,34 @@ func cluster(p *server, _ Config) []Check {
 	if p.info["cluster_enabled"] != "1" {
 		return nil
 	}
-	c := Check{Code: "cluster-slots", Why: "locks in slots that no server has cannot be taken or released"}
-	switch assigned, ok := number(p.cluster, "cluster_slots_assigned"), number(p.cluster, "cluster_slots_ok"); {
-	case assigned < 0:
-		c = c.unknown("CLUSTER INFO", "")
-	case assigned < allSlots || ok < allSlots || p.cluster["cluster_state"] != "ok":
-		c.Severity, c.Seen = Danger, fmt.Sprintf("its state is %s; %d of %d slots have a server, %d of them one that answers", p.cluster["cluster_state"], assigned, allSlots, ok)
-		c.Mend = "redis-cli --cluster fix HOST:PORT"
-		if ok < assigned {
-			c.Mend = "start the masters that have failed; or CLUSTER FAILOVER TAKEOVER on a replica of each"
-		}
-	default:
-		c = c.fine("each slot has a server that answers")
-	}
-	return append([]Check{c, coverage(p)}, clusterReplicas(p)...)
+	return slices.Concat(slots(p), coverage(p), clusterReplicas(p))
 }
 
 const allSlots = 16384
 
-func coverage(p *server) Check {
+func slots(p *server) []Check {
+	c := Check{Code: "cluster-slots", Why: "locks in slots that no server has cannot be taken or released"}
+	switch assigned, ok := number(p.cluster, "cluster_slots_assigned"), number(p.cluster, "cluster_slots_ok"); {
+	case assigned < 0:
+		return c.unknown("CLUSTER INFO", "")
+	case assigned < allSlots || ok < allSlots || p.cluster["cluster_state"] != "ok":
+		c.Mend = "redis-cli --cluster fix HOST:PORT"
+		if ok < assigned {
+			c.Mend = "start the masters that have failed; or CLUSTER FAILOVER TAKEOVER on a replica of each"
+		}
+		return c.found(Danger, fmt.Sprintf("its state is %s; %d of %d slots have a server, %d of them one that answers", p.cluster["cluster_state"], assigned, allSlots, ok))
+	}
+	return c.fine("each slot has a server that answers")
+}
+
+func coverage(p *server) []Check {
 	c := Check{Code: "cluster-coverage", Why: "when one master is gone, all locks of the Cluster stop, also those on the other masters"}
 	switch p.config["cluster-require-full-coverage"] {
 	case "":
 		return c.unknown("cluster-require-full-coverage", "")
 	case "yes":
-		c.Severity, c.Seen = Note, "cluster-require-full-coverage is yes"
 		c.Mend = "CONFIG SET cluster-require-full-coverage no on each server, if the other locks are to go on"
-		return c
+		return c.found(Note, "cluster-require-full-coverage is yes")
 	}
 	return c.fine("cluster-require-full-coverage is no")
 }
@@ -128,10 +130,10 @@ func clusterReplicas(p *server) []Check {
 	}
 	switch {
 	case me == "":
-		return []Check{c.unknown("CLUSTER NODES", "")}
+		return c.unknown("CLUSTER NODES", "")
 	case n == 0:
-		c.Severity, c.Seen, c.Mend = Warning, "it has no replica that lives", "redis-cli --cluster add-node NEW:PORT HOST:PORT --cluster-slave"
-		return []Check{c}
+		c.Mend = "redis-cli --cluster add-node NEW:PORT HOST:PORT --cluster-slave"
+		return c.found(Warning, "it has no replica that lives")
 	}
-	return []Check{c.fine(fmt.Sprintf("it has %d replicas", n))}
+	return c.fine(fmt.Sprintf("it has %d replicas", n))
 }

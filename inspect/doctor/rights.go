@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // The rights of a user are found out by redis.acl_check_cmd (Redis 7), which says in a script whether
@@ -196,8 +196,8 @@ func rights(p *server, cfg Config) []Check {
 	user := cmp.Or(p.user, "USER")
 	all := probes(cfg, p.sharded, p.shardMessages())
 	switch {
-	case isCode(p.rightsErr, "NOPERM"):
-		c.Severity, c.Seen, c.Why = Danger, "the user may not run scripts: "+p.rightsErr.Error(), consequences[forLocks].text
+	case script.Code(p.rightsErr) == "NOPERM":
+		c.Why = consequences[forLocks].text
 		var missing []probe
 		for _, one := range all {
 			if one.use == forLocks || one.use == forMessages {
@@ -205,24 +205,22 @@ func rights(p *server, cfg Config) []Check {
 			}
 		}
 		c.Mend = setUser(user, missing)
-		return []Check{c}
+		return c.found(Danger, "the user may not run scripts: "+p.rightsErr.Error())
 	case p.rightsErr != nil:
 		c.Why = consequences[forLocks].text
-		c = c.unknown("the rights of its user: "+p.rightsErr.Error(), "as docs/acl.md says")
-		return []Check{c}
+		return c.unknown("the rights of its user: "+p.rightsErr.Error(), "as docs/acl.md says")
 	}
 	var checks []Check
 	for _, use := range uses {
 		if missing := p.missing(all, use); len(missing) > 0 {
-			c.Severity, c.Why = consequences[use].severity, consequences[use].text
-			c.Seen = "for " + use + " the user lacks " + strings.Join(partsOf(missing), " ")
-			c.Mend = setUser(user, missing)
-			checks = append(checks, c)
+			c.Why, c.Mend = consequences[use].text, setUser(user, missing)
+			seen := "for " + use + " the user lacks " + strings.Join(partsOf(missing), " ")
+			checks = append(checks, c.found(consequences[use].severity, seen)...)
 		}
 	}
 	if len(checks) == 0 {
 		c.Why = consequences[forLocks].text
-		checks = []Check{c.fine("the user has every right that the locks need")}
+		return c.fine("the user has every right that the locks need")
 	}
 	return checks
 }
@@ -288,9 +286,4 @@ func setUser(user string, missing []probe) string {
 		words[i] = cliWord(word)
 	}
 	return strings.Join(words, " ")
-}
-
-func isCode(err error, code string) bool {
-	answer, ok := errors.AsType[*driver.ServerError](err)
-	return ok && answer.Code() == code
 }

@@ -70,55 +70,52 @@ func look(ctx context.Context, s Sentinel, master string) watch {
 }
 
 // checks are those of one sentinel.
-func (w watch) checks(cfg Config) []Check {
+func (w watch) checks(cfg Config) (all []Check) {
 	others, quorum := number(w.of, "num-other-sentinels"), number(w.of, "quorum")
 	sentinels := others + 1
 	c := Check{Server: w.Address, Code: "sentinels", Why: "without a majority of the sentinels there is no failover, and no lock until the primary is back"}
+	c.Mend = "SENTINEL SET " + w.of["name"] + " quorum " + strconv.FormatInt(sentinels/2+1, 10)
 	switch {
 	case others < 0 || quorum < 0:
-		return []Check{c.unknown("SENTINEL MASTER", "")}
+		return c.unknown("SENTINEL MASTER", "")
 	case sentinels < 3:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("it knows %d sentinels, itself included: when one is gone, there is no failover", sentinels)
 		c.Mend = "run three sentinels on three machines"
+		all = c.found(Warning, fmt.Sprintf("it knows %d sentinels, itself included: when one is gone, there is no failover", sentinels))
 	case quorum > sentinels:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("the quorum is %d, and there are %d sentinels: there is never a failover", quorum, sentinels)
-		c.Mend = "SENTINEL SET " + w.of["name"] + " quorum " + strconv.FormatInt(sentinels/2+1, 10)
+		all = c.found(Warning, fmt.Sprintf("the quorum is %d, and there are %d sentinels: there is never a failover", quorum, sentinels))
 	case quorum < 2:
-		c.Severity, c.Seen = Warning, "the quorum is 1: a sentinel that is cut off alone takes the primary for dead"
-		c.Mend = "SENTINEL SET " + w.of["name"] + " quorum " + strconv.FormatInt(sentinels/2+1, 10)
+		all = c.found(Warning, "the quorum is 1: a sentinel that is cut off alone takes the primary for dead")
 	default:
-		c = c.fine(fmt.Sprintf("%d sentinels, the quorum is %d", sentinels, quorum))
+		all = c.fine(fmt.Sprintf("%d sentinels, the quorum is %d", sentinels, quorum))
 	}
-	return []Check{c, w.downAfter(cfg), w.replicasKnown()}
+	return slices.Concat(all, w.downAfter(cfg), w.replicasKnown())
 }
 
 // downAfter looks at the time after which the primary counts as down.
-func (w watch) downAfter(cfg Config) Check {
+func (w watch) downAfter(cfg Config) []Check {
 	c := Check{Server: w.Address, Code: "sentinel-down-after", Why: "holders lose their locks if a failover takes longer than a lease; too short a time makes one out of a pause"}
 	down := script.Duration(number(w.of, "down-after-milliseconds"), time.Millisecond)
-	c.Seen = fmt.Sprintf("down-after-milliseconds is %d, a lease is %v", down.Milliseconds(), cfg.LeaseTime)
+	seen := fmt.Sprintf("down-after-milliseconds is %d, a lease is %v", down.Milliseconds(), cfg.LeaseTime)
 	c.Mend = "SENTINEL SET " + w.of["name"] + " down-after-milliseconds " + strconv.FormatInt(max(cfg.LeaseTime/6, time.Second).Milliseconds(), 10)
 	switch {
 	case down < 0:
 		return c.unknown("down-after-milliseconds", "")
 	case down > cfg.LeaseTime/2:
-		c.Severity = Warning
+		return c.found(Warning, seen)
 	case down < 500*time.Millisecond:
-		c.Severity = Note
-	default:
-		return c.fine(c.Seen)
+		return c.found(Note, seen)
 	}
-	return c
+	return c.fine(seen)
 }
 
 // replicasKnown looks for replicas that could become the primary.
-func (w watch) replicasKnown() Check {
+func (w watch) replicasKnown() []Check {
 	c := Check{Server: w.Address, Code: "sentinel-replicas", Why: "without a replica there is nothing to fail over to"}
 	if n := number(w.of, "num-slaves"); n > 0 {
 		return c.fine(fmt.Sprintf("it knows %d replicas", n))
 	}
-	c.Severity, c.Seen, c.Mend = Warning, "it knows no replica", "start a replica: replicaof HOST PORT in its redis.conf"
-	return c
+	c.Mend = "start a replica: replicaof HOST PORT in its redis.conf"
+	return c.found(Warning, "it knows no replica")
 }
 
 // samePrimary compares which primary the sentinels name.
@@ -133,13 +130,13 @@ func samePrimary(lives []watch) []Check {
 		return nil
 	}
 	if len(named) == 1 {
-		return []Check{c.fine("all sentinels name the same primary")}
+		return c.fine("all sentinels name the same primary")
 	}
 	var parts []string
 	for address, by := range named {
 		parts = append(parts, address+" by "+strings.Join(by, ", "))
 	}
 	slices.Sort(parts)
-	c.Severity, c.Seen, c.Mend = Danger, "they name different primaries: "+strings.Join(parts, "; "), "wait for the end of a failover, or mend the network between the sentinels"
-	return []Check{c}
+	c.Mend = "wait for the end of a failover, or mend the network between the sentinels"
+	return c.found(Danger, "they name different primaries: "+strings.Join(parts, "; "))
 }

@@ -15,17 +15,15 @@ func latency(p *server, cfg Config) []Check {
 	c := Check{Code: "latency", Why: "a renewal that is not answered within a lease costs the lock"}
 	sorted := slices.Sorted(slices.Values(p.pings))
 	most, median := sorted[len(sorted)-1], sorted[len(sorted)/2]
-	c.Seen = fmt.Sprintf("%d PINGs took %v in the median and %v at most; a lease is %v", len(sorted), short(median), short(most), cfg.LeaseTime)
+	seen := fmt.Sprintf("%d PINGs took %v in the median and %v at most; a lease is %v", len(sorted), short(median), short(most), cfg.LeaseTime)
 	c.Mend = fmt.Sprintf("look at SLOWLOG GET and the network; or set Config.LeaseTime to %v or more", short(100*most))
 	switch {
 	case most >= cfg.LeaseTime/3:
-		c.Severity = Danger
+		return c.found(Danger, seen)
 	case most >= cfg.LeaseTime/30:
-		c.Severity = Warning
-	default:
-		return []Check{c.fine(c.Seen)}
+		return c.found(Warning, seen)
 	}
-	return []Check{c}
+	return c.fine(seen)
 }
 
 // short rounds a time to three digits.
@@ -54,9 +52,8 @@ func events(p *server, cfg Config) []Check {
 		return nil
 	}
 	slices.Sort(names)
-	c.Severity, c.Seen = Warning, "it has measured "+strings.Join(names, ", ")
 	c.Mend = "LATENCY DOCTOR says what to do; LATENCY RESET forgets them"
-	return []Check{c}
+	return c.found(Warning, "it has measured "+strings.Join(names, ", "))
 }
 
 // slowScripts looks for commands in the log of slow ones that kept renewals waiting: each entry is
@@ -64,7 +61,7 @@ func events(p *server, cfg Config) []Check {
 func slowScripts(p *server, cfg Config) []Check {
 	c := Check{Code: "slow-commands", Why: "the server does one command at a time: while it runs, no lock is granted or renewed"}
 	if p.slow == nil {
-		return []Check{c.unknown("SLOWLOG GET", "")}
+		return c.unknown("SLOWLOG GET", "")
 	}
 	var longest time.Duration
 	what, n := "", 0
@@ -80,19 +77,17 @@ func slowScripts(p *server, cfg Config) []Check {
 			longest, what = took, strings.ToUpper(entry.Array[3].Array[0].Str)
 		}
 	}
-	c.Seen = fmt.Sprintf("%d commands of the SLOWLOG took %v or more; the longest is a %s of %v", n, cfg.LeaseTime/300, what, short(longest))
+	seen := fmt.Sprintf("%d commands of the SLOWLOG took %v or more; the longest is a %s of %v", n, cfg.LeaseTime/300, what, short(longest))
 	c.Mend = "look at SLOWLOG GET, and give the locks a server of their own; SLOWLOG RESET forgets them"
 	switch {
 	case longest >= cfg.LeaseTime/3:
-		c.Severity = Danger
+		return c.found(Danger, seen)
 	case longest >= cfg.LeaseTime/30 || n > 0 && isScript(what):
-		c.Severity = Warning
+		return c.found(Warning, seen)
 	case n > 0:
-		c.Severity = Note
-	default:
-		return []Check{c.fine("no command of the SLOWLOG took long")}
+		return c.found(Note, seen)
 	}
-	return []Check{c}
+	return c.fine("no command of the SLOWLOG took long")
 }
 
 func isScript(command string) bool {
@@ -112,13 +107,11 @@ func busyScripts(p *server, cfg Config) []Check {
 	c.Mend = fmt.Sprintf("CONFIG SET %s 5000, and the same line in redis.conf", name)
 	switch {
 	case n < 0:
-		return []Check{c.unknown("busy-reply-threshold", "busy-reply-threshold 5000")}
+		return c.unknown("busy-reply-threshold", "busy-reply-threshold 5000")
 	case n == 0 || limit >= cfg.LeaseTime:
-		c.Severity, c.Seen = Note, fmt.Sprintf("%s is %d ms, and a lease %v", name, n, cfg.LeaseTime)
-	default:
-		return []Check{c.fine(fmt.Sprintf("%s is %v", name, limit))}
+		return c.found(Note, fmt.Sprintf("%s is %d ms, and a lease %v", name, n, cfg.LeaseTime))
 	}
-	return []Check{c}
+	return c.fine(fmt.Sprintf("%s is %v", name, limit))
 }
 
 // farClock is how far a server's clock may be from that of this machine or of another server.
@@ -127,17 +120,17 @@ const farClock = time.Second
 func clock(p *server, _ Config) []Check {
 	c := Check{Code: "clock", Why: "deadlines of fair queues and tokens by the clock are the server's times; logs do not agree"}
 	if !p.timed {
-		return []Check{c.unknown("TIME", "")}
+		return c.unknown("TIME", "")
 	}
-	c.Seen = fmt.Sprintf("its clock is %v ahead of this machine's, ±%v", short(p.ahead), short(p.within))
+	seen := fmt.Sprintf("its clock is %v ahead of this machine's, ±%v", short(p.ahead), short(p.within))
 	if p.ahead < 0 {
-		c.Seen = fmt.Sprintf("its clock is %v behind this machine's, ±%v", short(-p.ahead), short(p.within))
+		seen = fmt.Sprintf("its clock is %v behind this machine's, ±%v", short(-p.ahead), short(p.within))
 	}
 	if p.ahead.Abs()-p.within < farClock {
-		return []Check{c.fine(c.Seen)}
+		return c.fine(seen)
 	}
-	c.Severity, c.Mend = Note, "run chrony or another time service on both, which slews the clock"
-	return []Check{c}
+	c.Mend = "run chrony or another time service on both, which slews the clock"
+	return c.found(Note, seen)
 }
 
 // compareClocks compares the clocks of servers with each other.
@@ -164,31 +157,28 @@ func compareClocks(servers []*server) []Check {
 		return nil
 	}
 	apart, within := last.ahead-first.ahead, last.within+first.within
-	c.Seen = fmt.Sprintf("the clock of %s is %v ahead of that of %s, ±%v", last.address, short(apart), first.address, short(within))
+	seen := fmt.Sprintf("the clock of %s is %v ahead of that of %s, ±%v", last.address, short(apart), first.address, short(within))
 	if apart-within < farClock {
-		return []Check{c.fine(fmt.Sprintf("the clocks of %d servers are %v apart at most, ±%v", n, short(apart), short(within)))}
+		return c.fine(fmt.Sprintf("the clocks of %d servers are %v apart at most, ±%v", n, short(apart), short(within)))
 	}
-	c.Severity = Warning
-	return []Check{c}
+	return c.found(Warning, seen)
 }
 
 func watchdogs(p *server, _ Config) []Check {
 	c := Check{Code: "watchdogs", Why: "clients with Config.Protect lose their locks in a pause, as if they were not protected"}
 	switch {
-	case isCode(p.sessionsErr, "MOVED"):
+	case script.Code(p.sessionsErr) == "MOVED":
 		return nil // another server of the Cluster has them
 	case p.sessionsErr != nil:
-		return []Check{c.unknown("the heartbeats of watchdogs: "+p.sessionsErr.Error(), "")}
+		return c.unknown("the heartbeats of watchdogs: "+p.sessionsErr.Error(), "")
 	case p.sessions == 0 && p.alive == 0:
-		return []Check{c.fine("no client is protected, and no watchdog runs")}
+		return c.fine("no client is protected, and no watchdog runs")
 	case p.alive == 0:
-		c.Severity, c.Seen = Warning, fmt.Sprintf("%d clients are protected, and no watchdog is alive", p.sessions)
 		c.Mend = "redlatch watchdog --redis URL, on three machines"
+		return c.found(Warning, fmt.Sprintf("%d clients are protected, and no watchdog is alive", p.sessions))
 	case p.alive == 1 && p.sessions > 0:
-		c.Severity, c.Seen = Note, fmt.Sprintf("%d clients are protected by one watchdog", p.sessions)
 		c.Mend = "redlatch watchdog --redis URL, on two more machines"
-	default:
-		return []Check{c.fine(fmt.Sprintf("%d clients are protected, %d watchdogs are alive", p.sessions, p.alive))}
+		return c.found(Note, fmt.Sprintf("%d clients are protected by one watchdog", p.sessions))
 	}
-	return []Check{c}
+	return c.fine(fmt.Sprintf("%d clients are protected, %d watchdogs are alive", p.sessions, p.alive))
 }
