@@ -128,9 +128,13 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer, urls []string) err
 // open connects to a server, and to its sentinels. The name of the target is known also after an error.
 // It is no client: the user may lack the right to name a connection.
 func (f *doctorFlags) open(ctx context.Context, s *server) (t doctor.Target, closeAll func(), err error) {
-	target, settings, err := s.target()
+	url, settings, err := s.reach()
 	if err != nil {
 		return t, nil, err
+	}
+	target, err := connect.Parse(url)
+	if err != nil {
+		return t, nil, failed(err)
 	}
 	t.Name, t.User = target.String(), target.Username()
 	settings.CommandTimeout = doctorTimeout
@@ -154,28 +158,6 @@ func (f *doctorFlags) open(ctx context.Context, s *server) (t doctor.Target, clo
 			}
 		}
 	}, nil
-}
-
-// target is the server that the flags name, and how to connect to it.
-func (s *server) target() (target connect.Target, settings connect.Settings, err error) {
-	url, err := s.url()
-	if err != nil {
-		return target, settings, err
-	}
-	if strings.HasPrefix(strings.ToLower(url), "memory:") {
-		return target, settings, exit(exitUsage, "memory:// lives inside one process, which is this one")
-	}
-	s.tellDefault()
-	if settings.TLS, err = s.tls.config(); err != nil {
-		return target, settings, err
-	}
-	if url, settings.Credentials, err = s.credentials(url); err != nil {
-		return target, settings, err
-	}
-	if target, err = connect.Parse(url); err != nil {
-		return target, settings, failed(err)
-	}
-	return target, settings, nil
 }
 
 // doctorTimeout bounds each step of an examination.

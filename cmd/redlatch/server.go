@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // Where the server is, unless a flag says so.
@@ -53,26 +54,31 @@ func (s *server) url() (string, error) {
 // connect connects to the server. The client logs only permissions that it lacks: stderr
 // belongs to the command that runs, and the verb reports the rest.
 func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Client, error) {
-	url, err := s.url()
+	url, settings, err := s.reach()
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(strings.ToLower(url), "memory:") {
-		return nil, exit(exitUsage, "memory:// lives inside one process, which is this one")
-	}
-	s.tellDefault()
-	if cfg.TLS, err = s.tls.config(); err != nil {
-		return nil, err
-	}
-	if url, cfg.Credentials, err = s.credentials(url); err != nil {
-		return nil, err
-	}
-	cfg.Logger = slog.New(notices{})
+	cfg.TLS, cfg.Credentials, cfg.Logger = settings.TLS, settings.Credentials, slog.New(notices{})
 	client, err := redlatch.Open(ctx, url, cfg)
 	if err != nil {
 		return nil, failed(err)
 	}
 	return client, nil
+}
+
+// reach is the URL to connect to, with what encrypts the connections and what logs in beside the URL.
+func (s *server) reach() (url string, settings connect.Settings, err error) {
+	if url, err = s.url(); err != nil {
+		return "", settings, err
+	}
+	if strings.HasPrefix(strings.ToLower(url), "memory:") {
+		return "", settings, exit(exitUsage, "memory:// lives inside one process, which is this one")
+	}
+	s.tellDefault()
+	if settings.TLS, err = s.tls.config(); err == nil {
+		url, settings.Credentials, err = s.credentials(url)
+	}
+	return url, settings, err
 }
 
 // tellDefault says once which server is used if nobody has named one. On many machines that is
@@ -118,8 +124,7 @@ func (notices) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		text += fmt.Sprintf(", %s %v", a.Key, a.Value)
 		err, _ := a.Value.Any().(error)
-		var answer *driver.ServerError
-		refused = refused || errors.As(err, &answer) && answer.Code() == "NOPERM"
+		refused = refused || script.Code(err) == "NOPERM"
 		return true
 	})
 	if refused {
