@@ -151,17 +151,15 @@ type graphReport struct {
 }
 
 func printGraphJSON(out io.Writer, graph blocked.Graph, cycles []blocked.Cycle, roots []blocked.Blocker) error {
+	var reports []any
 	for _, c := range cycles {
-		if err := printJSON(out, cycleReport{"cycle", c}); err != nil {
-			return err
-		}
+		reports = append(reports, cycleReport{"cycle", c})
 	}
 	for _, b := range roots {
-		if err := printJSON(out, blockerReport{"blocker", b}); err != nil {
-			return err
-		}
+		reports = append(reports, blockerReport{"blocker", b})
 	}
-	return printJSON(out, graphReport{"summary", graph.Clients, len(graph.Edges), len(cycles), graph.LeftOut, graph.Now.UTC()})
+	reports = append(reports, graphReport{"summary", graph.Clients, len(graph.Edges), len(cycles), graph.LeftOut, graph.Now.UTC()})
+	return printJSON(out, reports...)
 }
 
 // describeCycles are the cycles in words.

@@ -182,12 +182,7 @@ func (f *doctorFlags) verdict(checks []doctor.Check, failure bool) error {
 // print prints the checks, server by server.
 func (f *doctorFlags) print(out io.Writer, checks []doctor.Check) error {
 	if f.asJSON {
-		for _, c := range checks {
-			if err := printJSON(out, c); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printJSON(out, checks...)
 	}
 	var text strings.Builder
 	counts := make(map[doctor.Severity]int)

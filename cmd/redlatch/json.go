@@ -20,13 +20,18 @@ func jsonVar(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON, one object a line")
 }
 
-// printJSON prints a report on one line.
-func printJSON(out io.Writer, report any) error {
-	text, err := json.Marshal(report)
-	if err == nil {
-		_, err = fmt.Fprintln(out, printable(text))
+// printJSON prints reports, each on one line.
+func printJSON[T any](out io.Writer, reports ...T) error {
+	for _, report := range reports {
+		text, err := json.Marshal(report)
+		if err == nil {
+			_, err = fmt.Fprintln(out, printable(text))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // printable is JSON with control characters escaped, so that a terminal does not obey them.

@@ -32,12 +32,10 @@ func run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	var death *signalError
-	if errors.As(err, &death) {
+	if death, is := errors.AsType[*signalError](err); is {
 		death.die()
 	}
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exitError](err); is {
 		if exit.err != nil {
 			tell(exit.err)
 		}
