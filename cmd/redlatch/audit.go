@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,25 +65,16 @@ func audit[T any](f *inspecting, cmd *cobra.Command, found iter.Seq2[T, error], 
 			continue
 		}
 		any = true
-		if err := f.printFindings(cmd, name, findings, one); err != nil {
+		var text strings.Builder
+		for _, finding := range findings {
+			fmt.Fprintf(&text, "%s: %s: %s\n", protocol.Show(name), finding.Code, finding.Text)
+		}
+		if err := f.print(cmd, one, text.String()); err != nil {
 			return err
 		}
 	}
 	if any && f.failure == nil {
 		return &exitError{code: exitFindings}
-	}
-	return nil
-}
-
-// printFindings prints the findings about a name, or the whole that has them as JSON.
-func (f *inspecting) printFindings(cmd *cobra.Command, name string, findings []inspect.Finding, whole any) error {
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), whole)
-	}
-	for _, one := range findings {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", protocol.Show(name), one.Code, one.Text); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -125,11 +125,7 @@ func (f *inspecting) printFrame(cmd *cobra.Command, one frame, failure error) er
 	if failure != nil {
 		f.tellOnce(failure)
 	}
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), one.whole)
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", one.title, one.table)
-	return err
+	return f.print(cmd, one.whole, one.title+"\n"+one.table+"\n")
 }
 
 // summary is a snapshot on one line.

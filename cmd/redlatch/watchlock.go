@@ -70,7 +70,7 @@ func (f *inspecting) watch(ctx context.Context, cmd *cobra.Command, i *inspect.I
 		begun = true
 		f.tellNotices(i)
 		for _, e := range s.Events {
-			if err := f.printEvent(cmd, e); err != nil {
+			if err := f.print(cmd, e, fmt.Sprintf("%s %-8s %s\n", timeOfDay(e.At), e.Kind, e.Text)); err != nil {
 				return err
 			}
 			if events++; events == f.count {
@@ -108,12 +108,4 @@ func (f *inspecting) watchCounter(ctx context.Context, cmd *cobra.Command, i *in
 		_ = pause.For(ctx, f.every)
 	}
 	return nil
-}
-
-func (f *inspecting) printEvent(cmd *cobra.Command, e inspect.Event) error {
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), e)
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %-8s %s\n", timeOfDay(e.At), e.Kind, e.Text)
-	return err
 }
