@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -85,22 +86,13 @@ func slotsOf(text string) string {
 
 // moved says that keys may have moved between two moments.
 func (l layout) moved(before layout) bool {
-	for n, s := range l.states {
-		if s.failed || s != before.states[n] {
-			return true
-		}
-	}
-	return false
+	failed := func(s state) bool { return s.failed }
+	return slices.ContainsFunc(l.states, failed) || !slices.Equal(l.states, before.states)
 }
 
 // migrating says that a slot is migrating: some of its keys are on another server. It may stay so for long.
 func (l layout) migrating() bool {
-	for _, s := range l.states {
-		if strings.Contains(s.slots, "[") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.states, func(s state) bool { return strings.Contains(s.slots, "[") })
 }
 
 // unserved is how many slots of a Cluster no server has; 0 if a server does not say which it has.

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,15 +17,8 @@ import (
 // isLock says that what a walk has found is a lock: every owner has a name that a client of the
 // protocol writes.
 func isLock(found script.Inspected) bool {
-	if found.Mode == "" {
-		return false
-	}
-	for _, h := range found.Holders {
-		if !isOwner(ownerOf(found.Mode, h.Name)) {
-			return false
-		}
-	}
-	return len(found.Holders) > 0
+	foreign := func(h script.InspectedField) bool { return !isOwner(ownerOf(found.Mode, h.Name)) }
+	return found.Mode != "" && len(found.Holders) > 0 && !slices.ContainsFunc(found.Holders, foreign)
 }
 
 // ownerOf is the owner of a field.
@@ -37,30 +32,14 @@ func ownerOf(mode, field string) string {
 
 // isOwner says that redlatch, Redisson or node-redisson writes such an owner: a UUID and a number, or
 // two UUIDs.
-func isOwner(owner string) bool {
-	if len(owner) < uuidLen+2 || owner[uuidLen] != ':' || !isUUID(owner[:uuidLen]) {
-		return false
-	}
-	rest := owner[uuidLen+1:]
-	_, err := strconv.ParseInt(strings.TrimPrefix(rest, "-"), 10, 64)
-	return isUUID(rest) || err == nil && rest[0] != '+'
-}
+func isOwner(owner string) bool { return owners.MatchString(owner) }
 
-const uuidLen = 36
+const (
+	uuid    = `[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}`
+	uuidLen = 36
+)
 
-func isUUID(text string) bool {
-	if len(text) != uuidLen {
-		return false
-	}
-	for i := range len(text) {
-		switch dash := i == 8 || i == 13 || i == 18 || i == 23; {
-		case dash && text[i] == '-', !dash && strings.IndexByte("0123456789abcdefABCDEF", text[i]) >= 0:
-		default:
-			return false
-		}
-	}
-	return true
-}
+var owners = regexp.MustCompile("^" + uuid + ":(-?[0-9]{1,19}|" + uuid + ")$")
 
 // clientOf is the client of an owner, "" if the owner has none.
 func clientOf(owner string) string {
