@@ -70,13 +70,9 @@ type counterReading struct {
 
 // readCounters reads keys, some at a time. The error is that of ctx.
 func (i *Inspector) readCounters(ctx context.Context, names []string) ([]counterReading, error) {
-	all := make([]counterReading, 0, len(names))
-	err := i.callAll(ctx, names,
-		func(name string) script.Call {
-			return script.InspectCounter(name, maxListed, i.scattered(name, protocol.PermitsInUse(name)))
-		},
-		func(name string, reply driver.Reply) { all = append(all, readCounter(name, reply)) })
-	return all, err
+	return callAll(ctx, i, names, func(name string) script.Call {
+		return script.InspectCounter(name, maxListed, i.scattered(name, protocol.PermitsInUse(name)))
+	}, readCounter)
 }
 
 // readCounter reads one reply.

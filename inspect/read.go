@@ -24,21 +24,16 @@ type reading struct {
 
 // readAll reads locks, some at a time. The error is that of ctx.
 func (i *Inspector) readAll(ctx context.Context, names []string) ([]reading, error) {
-	all := make([]reading, 0, len(names))
-	err := i.callAll(ctx, names,
-		func(name string) script.Call {
-			return script.Inspect(name, maxListed, i.scattered(name, protocol.TokenKey(name)))
-		},
-		func(name string, reply driver.Reply) { all = append(all, read(name, reply)) })
-	return all, err
+	return callAll(ctx, i, names, func(name string) script.Call {
+		return script.Inspect(name, maxListed, i.scattered(name, protocol.TokenKey(name)))
+	}, read)
 }
 
-// callAll sends one call for each name, some at a time, and gives each reply to take. The error is that of
-// ctx.
-func (i *Inspector) callAll(ctx context.Context, names []string, call func(name string) script.Call, take func(name string, reply driver.Reply)) error {
+// callAll sends one call for each name, some at a time, and reads the replies. The error is that of ctx.
+func callAll[T any](ctx context.Context, i *Inspector, names []string, call func(name string) script.Call, read func(name string, reply driver.Reply) T) (all []T, err error) {
 	for some := range slices.Chunk(names, i.batch()) {
 		if err := i.pace.take(ctx, len(some)); err != nil {
-			return err
+			return all, err
 		}
 		calls := make([]script.Call, len(some))
 		for n, name := range some {
@@ -47,13 +42,13 @@ func (i *Inspector) callAll(ctx context.Context, names []string, call func(name 
 		runner := script.NewRunner(newPrepaid(i.driver, i.pace, len(some)), i.config.CommandTimeout)
 		results := runner.RunEach(ctx, calls...)
 		if err := ctx.Err(); err != nil {
-			return err
+			return all, err
 		}
 		for n, name := range some {
-			take(name, results[n].Reply)
+			all = append(all, read(name, results[n].Reply))
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // scattered says that a key that derives from a name lies in another slot of a cluster, so that no script
