@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // RightError means that the user lacks a right. Right is written as in an ACL of Redis, such as "+scan".
@@ -27,15 +28,10 @@ func (e *RightError) Unwrap() error { return e.Err }
 
 // forbidden says that the user may not send a command, or may not use a key.
 func forbidden(err error) (command, key bool) {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	if !ok {
+	if !script.Forbidden(err) {
 		return false, false
 	}
-	text := refused.Message
-	inScript := strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "ACL failure in script") // Redis 7.0, 8.2
-	if refused.Code() != "NOPERM" && !inScript {
-		return false, false
-	}
+	text := err.Error()
 	key = strings.Contains(text, "key") && !strings.Contains(text, "command or subcommand") && !strings.Contains(text, "permissions to run the")
 	return !key, key
 }

@@ -186,7 +186,7 @@ func (w *Watchdog) noteView(seen view, p plan) {
 
 // visited notes a visit, and logs what is new about the client.
 func (w *Watchdog) visited(v *visit) {
-	if isForbidden(v.failure) {
+	if script.Forbidden(v.failure) {
 		w.denied.Store(true)
 	} else if v.failure == nil {
 		w.served.Store(true)

@@ -3,8 +3,6 @@ package watchdog
 import (
 	"cmp"
 	"context"
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -232,15 +230,4 @@ func (v *visit) fail(err error) {
 	if v.failure == nil {
 		v.failure = err
 	}
-}
-
-// isForbidden says whether the server's ACL forbids a command. For a command inside a script the
-// text of the error differs by release of Redis.
-func isForbidden(err error) bool {
-	refused, ok := errors.AsType[*driver.ServerError](err)
-	if !ok {
-		return false
-	}
-	return refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script") ||
-		strings.Contains(refused.Message, "ACL failure in script")
 }

@@ -53,6 +53,13 @@ func Code(err error) string {
 	return refused.Code()
 }
 
+// Forbidden says that the server's ACL forbids a call, or what its script does: Redis 7.0 and 8.2 have texts for that.
+func Forbidden(err error) bool {
+	refused, ok := errors.AsType[*driver.ServerError](err)
+	return ok && (refused.Code() == "NOPERM" || strings.Contains(refused.Message, "The user executing the script can't") ||
+		strings.Contains(refused.Message, "ACL failure in script"))
+}
+
 // passing are the error replies after which the same request may succeed: the script is not
 // loaded yet, the server starts or fails over, or another client's script blocks it. The request
 // was not carried out.
