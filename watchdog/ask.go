@@ -11,50 +11,44 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// question is a call, and the key that determines which server answers it.
-type question struct {
-	key  string
-	call script.Call
-}
-
-// ask sends questions that do not depend on one another, and returns a result for each. It asks
+// ask sends calls that do not depend on one another, and returns a result for each. It asks
 // several servers side by side, and blocks for at most Config.CommandTimeout. It does not ask a
 // server that did not answer a moment ago.
-func (w *Watchdog) ask(ctx context.Context, questions ...question) []script.Result {
-	results := make([]script.Result, len(questions))
+func (w *Watchdog) ask(ctx context.Context, calls ...script.Call) []script.Result {
+	results := make([]script.Result, len(calls))
 	var asking sync.WaitGroup
-	for server, part := range w.byServer(questions) {
-		asking.Go(func() { w.askServer(ctx, server, questions, part, results) })
+	for server, part := range w.byServer(calls) {
+		asking.Go(func() { w.askServer(ctx, server, calls, part, results) })
 	}
 	asking.Wait()
 	return results
 }
 
-// askServer asks one server those questions whose indices are in part.
-func (w *Watchdog) askServer(ctx context.Context, server string, questions []question, part []int, results []script.Result) {
+// askServer asks one server those calls whose indices are in part.
+func (w *Watchdog) askServer(ctx context.Context, server string, calls []script.Call, part []int, results []script.Result) {
 	if !w.servers.admit(server) {
 		for _, at := range part {
 			results[at].Reply.Err = errSilent
 		}
 		return
 	}
-	calls := make([]script.Call, len(part))
+	some := make([]script.Call, len(part))
 	for i, at := range part {
-		calls[i] = questions[at].call
+		some[i] = calls[at]
 	}
 	answered := false
-	for i, result := range w.runner.RunEach(ctx, calls...) {
+	for i, result := range w.runner.RunEach(ctx, some...) {
 		results[part[i]] = result
 		answered = answered || isAnswer(result.Reply.Err)
 	}
 	w.noteServer(ctx, server, answered)
 }
 
-// byServer divides questions, by their indices, among the servers.
-func (w *Watchdog) byServer(questions []question) map[string][]int {
+// byServer divides calls, by their indices, among the servers.
+func (w *Watchdog) byServer(calls []script.Call) map[string][]int {
 	parts := make(map[string][]int)
-	for i, q := range questions {
-		server := w.serverOf(q.key)
+	for i, c := range calls {
+		server := w.serverOf(c.Key())
 		parts[server] = append(parts[server], i)
 	}
 	return parts
@@ -74,7 +68,7 @@ func isAnswer(err error) bool {
 	return err == nil || refused
 }
 
-// errSilent is the error of a question that was not sent.
+// errSilent is the error of a call that was not sent.
 var errSilent = errors.New("the server did not answer a moment ago")
 
 // servers knows the servers that do not answer. Such a server gets only one request at a time

@@ -135,12 +135,12 @@ func (w *Watchdog) admit(ctx context.Context, seen view) {
 func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []script.Stalled) {
 	limited, cancel := context.WithTimeout(ctx, w.config.Look)
 	defer cancel()
-	questions := make([]question, len(some))
+	calls := make([]script.Call, len(some))
 	for i, one := range some {
-		questions[i] = question{protocol.SessionKey(one.Client), script.SessionPulse(one.Client)}
+		calls[i] = script.SessionPulse(one.Client)
 	}
 	var gone []script.Stalled
-	for i, result := range w.ask(limited, questions...) {
+	for i, result := range w.ask(limited, calls...) {
 		n, err := script.ReadCount(result.Reply)
 		if err == nil && n == 0 || script.Code(err) == "WRONGTYPE" {
 			gone = append(gone, some[i])
@@ -154,12 +154,12 @@ func (w *Watchdog) sift(ctx context.Context, some []script.Stalled) (left []scri
 
 // removeNames removes clients without a session.
 func (w *Watchdog) removeNames(ctx context.Context, gone []script.Stalled) {
-	var questions []question
+	var calls []script.Call
 	for part := range slices.Chunk(gone, endAtOnce) {
-		questions = append(questions, question{protocol.Sessions, script.SessionsEndOverdue(part...)})
+		calls = append(calls, script.SessionsEndOverdue(part...))
 	}
 	removed := 0
-	for _, result := range w.ask(ctx, questions...) {
+	for _, result := range w.ask(ctx, calls...) {
 		if n, err := script.ReadCount(result.Reply); err == nil {
 			removed += n
 		}

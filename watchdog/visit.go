@@ -89,8 +89,7 @@ func (v *visit) renewAll(ctx context.Context, page script.SessionPage) {
 
 // read reads a part of the session. A key of another type counts as a session without entries.
 func (v *visit) read(ctx context.Context, from string) (script.SessionPage, error) {
-	key := protocol.SessionKey(v.Client)
-	page, err := script.ReadSession(v.ask(ctx, question{key, script.SessionRead(v.Client, from)})[0].Reply)
+	page, err := script.ReadSession(v.ask(ctx, script.SessionRead(v.Client, from))[0].Reply)
 	if script.Code(err) == "WRONGTYPE" {
 		return script.ReadSession(driver.Reply{Array: []driver.Reply{{Str: "0"}, {Int: 1}, {}}})
 	}
@@ -131,7 +130,7 @@ func (v *visit) renewPart(ctx context.Context, page script.SessionPage) {
 func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone []string) {
 	now := v.seen.Now.Add(time.Since(v.seen.at))
 	var keys []string
-	var questions []question
+	var calls []script.Call
 	for _, e := range entries {
 		if !protocol.OwnField(v.Client, e.Field) {
 			v.skipped++
@@ -143,10 +142,10 @@ func (v *visit) renew(ctx context.Context, entries []script.SessionEntry) (gone 
 			continue
 		}
 		v.shortest, v.longest = min(cmp.Or(v.shortest, e.Lease), e.Lease), max(v.longest, e.Lease)
-		keys, questions = append(keys, e.Key()), append(questions, question{e.Lock, call})
+		keys, calls = append(keys, e.Key()), append(calls, call)
 	}
 	renewed := 0
-	for i, result := range v.ask(ctx, questions...) {
+	for i, result := range v.ask(ctx, calls...) {
 		switch n, err := script.ReadCount(result.Reply); {
 		case err != nil:
 			v.noteRefusal(err)
@@ -179,7 +178,7 @@ func (v *visit) noteRefusal(err error) {
 func (v *visit) keep(ctx context.Context, gone []string) {
 	ttl := max(2*v.longest, minKeep)
 	call := script.SessionKeep(v.Client, v.pulse, ttl, gone...)
-	_, err := script.ReadCount(v.ask(ctx, question{protocol.SessionKey(v.Client), call})[0].Reply)
+	_, err := script.ReadCount(v.ask(ctx, call)[0].Reply)
 	if err != nil {
 		v.fail(err)
 	}
@@ -200,12 +199,12 @@ const (
 func (v *visit) remove(ctx context.Context, pulse string, why reason) {
 	if pulse != "" {
 		call := script.SessionRemove(v.Client, pulse)
-		if err := v.ask(ctx, question{protocol.SessionKey(v.Client), call})[0].Reply.Err; err != nil && why == isDead {
+		if err := v.ask(ctx, call)[0].Reply.Err; err != nil && why == isDead {
 			v.fail(err)
 			return
 		}
 	}
-	n, err := script.ReadCount(v.ask(ctx, question{protocol.Sessions, script.SessionsEndOverdue(v.Stalled)})[0].Reply)
+	n, err := script.ReadCount(v.ask(ctx, script.SessionsEndOverdue(v.Stalled))[0].Reply)
 	if err != nil {
 		v.fail(err)
 		return

@@ -69,6 +69,9 @@ type Call struct {
 	ends        bool
 }
 
+// Key determines which server answers the call.
+func (c Call) Key() string { return c.command.Key }
+
 // Ending is the same call, which ends work: it is repeated also while the server takes no writes.
 func (c Call) Ending() Call {
 	c.ends = true
