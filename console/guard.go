@@ -23,11 +23,10 @@ type guard struct {
 }
 
 func newGuard(o Options) *guard {
-	g := &guard{
+	return &guard{
 		token: sha256.Sum256([]byte(o.Token)), private: o.Private, hosts: o.Hosts,
 		wrong: newLimiter(), cross: http.NewCrossOriginProtection(), log: o.Logger,
 	}
-	return g
 }
 
 // policy lets the page load its own files and nothing else, and lets nobody frame it. Scripts and

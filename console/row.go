@@ -43,7 +43,6 @@ type holder struct {
 	Least  bool   `json:"least,omitempty"` // it held the lock before anybody looked
 	Note   string `json:"note,omitempty"`  // what it says of its hold
 	Asked  string `json:"asked,omitempty"` // who asks it for the lock, why, and whether it knows
-	found  bool   // there was one before
 }
 
 type waiter struct {
@@ -85,7 +84,7 @@ func newRow(id string, lock inspect.Lock, at time.Time, old *row, walked bool) r
 	if lock.Mode == "" {
 		r.Ends = 0
 	}
-	if sameHolders(r.Holders, old.Holders) {
+	if slices.EqualFunc(r.Holders, old.Holders, func(now, before holder) bool { return now.Key == before.Key }) {
 		r.Full = old.Full
 	}
 	r.Full = max(r.Full, lock.TTL.Milliseconds())
@@ -101,8 +100,9 @@ func newRow(id string, lock inspect.Lock, at time.Time, old *row, walked bool) r
 func newHolder(h inspect.Holder, seen time.Time, old *row, walked bool) holder {
 	n := holder{party: newParty(h.Owner), Count: h.Count, Write: h.Write, Since: seen.UnixMilli(), Least: !walked, Note: shownText(h.Note), Asked: askedOf(h.Noted)}
 	n.setProcess(h.Process)
-	before := findHolder(old.Holders, n.Key, n.Write)
-	if before.found {
+	var before holder
+	if i := slices.IndexFunc(old.Holders, func(h holder) bool { return h.Key == n.Key && h.Write == n.Write }); i >= 0 {
+		before = old.Holders[i]
 		n.Since, n.Full, n.Least = before.Since, before.Full, before.Least
 	}
 	n.Ends = endOf(h.TTL, seen, before.Ends)
@@ -122,29 +122,6 @@ func askedOf(n inspect.Noted) string {
 	}
 	knows := map[bool]string{true: "the holder knows", false: "the holder does not know yet"}[n.Told]
 	return shownText(fmt.Sprintf("%s asks for it: %s (%s)", cmp.Or(n.Recall.Author, "somebody"), n.Recall.Reason, knows))
-}
-
-func findHolder(holders []holder, key string, write bool) holder {
-	for _, h := range holders {
-		if h.Key == key && h.Write == write {
-			h.found = true
-			return h
-		}
-	}
-	return holder{}
-}
-
-// sameHolders says that the owners are those of before.
-func sameHolders(now, before []holder) bool {
-	if len(now) != len(before) {
-		return false
-	}
-	for i := range now {
-		if now[i].Key != before[i].Key {
-			return false
-		}
-	}
-	return true
 }
 
 // newWaiter keeps the deadline of before if it is about the same, for it moves with each keep-alive. But

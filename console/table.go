@@ -114,10 +114,9 @@ func (t *table) rows() []json.RawMessage {
 }
 
 // find returns what was read of a lock.
-func (t *table) find(id string) (inspect.Lock, bool) {
-	e := t.entries[id]
-	if e == nil {
-		return inspect.Lock{}, false
+func (t *table) find(id string) (lock inspect.Lock) {
+	if e := t.entries[id]; e != nil {
+		lock = e.lock
 	}
-	return e.lock, true
+	return lock
 }

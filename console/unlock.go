@@ -42,7 +42,7 @@ func (c *Console) unlock(w http.ResponseWriter, r *http.Request) {
 		return // nobody waits for it any more
 	}
 	c.feed.mu.Lock()
-	lock, _ := c.feed.table.find(asked.Lock)
+	lock := c.feed.table.find(asked.Lock)
 	read := c.feed.table.Walked
 	c.feed.mu.Unlock()
 	owner, held := heldBy(lock, asked.Owner)
