@@ -36,15 +36,7 @@ type options struct {
 // Several drivers may use one client. Close of a driver does not close the client. A client that is
 // closed ends its drivers: their calls fail, and their listeners end.
 func New(client redis.UniversalClient, settings ...Option) (driver.Driver, error) {
-	o, err := complete(client, settings)
-	if err != nil {
-		return nil, err
-	}
-	if c, ok := client.(*redis.ClusterClient); ok {
-		return openCluster(context.Background(), c, o)
-	}
-	c := client.(*redis.Client)
-	return newNode(c.Options().Addr, o, fixed{c}), nil
+	return open(context.Background(), client, settings)
 }
 
 // Open is New, and connects. It blocks until a server has answered, until ctx ends, or until the command
@@ -52,15 +44,11 @@ func New(client redis.UniversalClient, settings ...Option) (driver.Driver, error
 // if a server refused, and otherwise the error of the network or of ctx. An Open that failed leaves
 // nothing behind.
 func Open(ctx context.Context, client redis.UniversalClient, settings ...Option) (driver.Driver, error) {
-	o, err := complete(client, settings)
-	if err != nil {
-		return nil, err
+	d, err := open(ctx, client, settings)
+	n, single := d.(*node)
+	if err != nil || !single {
+		return d, err
 	}
-	if c, ok := client.(*redis.ClusterClient); ok {
-		return openCluster(ctx, c, o)
-	}
-	c := client.(*redis.Client)
-	n := newNode(c.Options().Addr, o, fixed{c})
 	if _, err = n.linkServer(ctx); err == nil {
 		return n, nil
 	}
@@ -74,17 +62,26 @@ func Open(ctx context.Context, client redis.UniversalClient, settings ...Option)
 	return nil, fmt.Errorf("connect by the client of go-redis: %w", err)
 }
 
-// complete are the options of a driver, unless they or the client cannot work.
-func complete(client redis.UniversalClient, settings []Option) (o options, err error) {
+// open makes a driver, unless the client or an option cannot work. One for a cluster is connected.
+func open(ctx context.Context, client redis.UniversalClient, settings []Option) (driver.Driver, error) {
+	var o options
 	for _, set := range settings {
 		if set != nil {
 			set(&o)
 		}
 	}
-	if o.timeout, err = call.Timeout(o.timeout); err != nil {
-		return o, err
+	var err error
+	if o.timeout, err = call.Timeout(o.timeout); err == nil {
+		err = check(client)
 	}
-	return o, check(client)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := client.(*redis.ClusterClient); ok {
+		return openCluster(ctx, c, o)
+	}
+	c := client.(*redis.Client)
+	return newNode(c.Options().Addr, o, fixed{c}), nil
 }
 
 // answers says whether a call with this error has reached a server that can be used, or can be soon.
