@@ -1,6 +1,5 @@
-// Package counter is what has a number in Redis and no owner: the permits of a [Semaphore], the number
-// of the leased permits of a [Permits], and the count of a [Latch]. A leased permit itself is a grant of
-// package lock.
+// Package counter is what has a number in Redis and no owner: the permits of a [Semaphore], leased or
+// not, and the count of a [Latch]. A leased permit itself is a grant of package lock.
 //
 // Anybody may change a number at any time. So no request can say what it is to be afterwards, as a
 // request for a lock does. A request is known by its slot and its number instead (requests), and a
