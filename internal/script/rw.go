@@ -10,10 +10,10 @@ import (
 )
 
 var (
-	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "note", "rw", "token")
-	rwReleaseScript = load("rw_release", "undeclared", "shape", "rw", "announce")
-	rwForceScript   = load("rw_force", "undeclared", "shape", "rw", "force", "announce")
-	rwStatusScript  = load("rw_status", "undeclared", "shape", "note", "rw", "last")
+	rwAcquireScript = load("rw_acquire", "undeclared", "shape", "note", "rw", "look", "token")
+	rwReleaseScript = load("rw_release", "undeclared", "shape", "rw", "look", "announce")
+	rwForceScript   = load("rw_force", "undeclared", "shape", "rw", "look", "force", "announce")
+	rwStatusScript  = load("rw_status", "undeclared", "shape", "note", "rw", "look", "last")
 )
 
 // holds are the timeout keys of an owner's read holds.

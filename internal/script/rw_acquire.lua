@@ -38,10 +38,6 @@ local many = 100 -- dead readers that are worth another call at once
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local wrong = inspect()
-if wrong then
-  return wrong
-end
 if not mode then -- at the first use, rather than when a writer first meets a reader
   local refused = redis.pcall('EXISTS', prefix .. ':' .. writer .. ':rwlock_timeout:1')
   if type(refused) == 'table' then

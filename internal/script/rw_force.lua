@@ -21,11 +21,6 @@
 -- timeout keys of the readers behind.
 
 local prefix, only = ARGV[1], ARGV[5]
-
-local wrong = inspect()
-if wrong then
-  return wrong
-end
 if not mode then
   return 0
 end

@@ -33,10 +33,6 @@
 local owner, writer, lease, prefix = ARGV[1], ARGV[2], ARGV[5], ARGV[6]
 local writes, reads = tonumber(ARGV[3]), tonumber(ARGV[4])
 
-local wrong = inspect()
-if wrong then
-  return wrong
-end
 local writing = redis.call('HEXISTS', lock, writer) == 1
 if not writing and redis.call('HEXISTS', lock, owner) == 0 or writes > 0 and not (writing and mode == 'write') then
   return gone(lock, '') or -1

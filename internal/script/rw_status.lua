@@ -19,11 +19,6 @@
 
 local tokens, prefix, only = KEYS[2], ARGV[1], ARGV[2]
 
-local wrong = inspect()
-if wrong then
-  return wrong
-end
-
 local reply = {lock_ttl(), last_token(tokens), mode or '', mode and redis.call('HLEN', lock) - 1 or 0}
 local fields = {}
 if mode and not only then
