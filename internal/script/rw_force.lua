@@ -21,30 +21,21 @@
 -- timeout keys of the readers behind.
 
 local prefix, only = ARGV[1], ARGV[5]
+
 if not mode then
   return 0
 end
 
-local fields, wrote = {}, false
-if not only then
-  fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
-  for i = 1, #fields, 2 do
-    local refusal = fields[i] ~= 'mode' and maybe_data(lock_ttl(), fields[i])
-    if refusal then
-      return refusal
-    end
+local fields, wrote = some_fields(only), false
+if #fields == 0 then
+  return 0
+end
+for i = 1, #fields, 2 do
+  local refusal = not only and fields[i] ~= 'mode' and maybe_data(lock_ttl(), fields[i])
+  if refusal then
+    return refusal
   end
-else
-  for _, field in ipairs({only, only .. ':write'}) do
-    local count = field ~= 'mode' and redis.call('HGET', lock, field)
-    if count then
-      fields[#fields + 1], fields[#fields + 2] = field, count
-      wrote = wrote or mode == 'write' and string.find(field, ':write$')
-    end
-  end
-  if #fields == 0 then
-    return 0
-  end
+  wrote = wrote or mode == 'write' and string.find(fields[i], ':write$')
 end
 
 for i = 1, #fields, 2 do

@@ -19,19 +19,12 @@
 
 local tokens, prefix, only = KEYS[2], ARGV[1], ARGV[2]
 
+
 local reply = {lock_ttl(), last_token(tokens), mode or '', mode and redis.call('HLEN', lock) - 1 or 0}
-local fields = {}
-if mode and not only then
-  fields = redis.call('HSCAN', lock, '0', 'COUNT', 1000)[2]
-elseif mode then
-  for _, field in ipairs({only, only .. ':write'}) do
-    fields[#fields + 1] = field
-    fields[#fields + 1] = redis.call('HGET', lock, field)
-  end
-end
+local fields = mode and some_fields(only) or {}
 for i = 1, #fields, 2 do
   local field, value = fields[i], fields[i + 1]
-  if field ~= 'mode' and value then
+  if field ~= 'mode' then
     reply[#reply + 1] = field
     reply[#reply + 1] = value
     reply[#reply + 1] = lifetime(prefix, field, value) or 0
