@@ -22,10 +22,7 @@ if refused then
   return refused
 end
 local time = server_time()
-local used, expired, permits = 0, 0, {}
-if set then
-  used = redis.pcall('ZCARD', set)
-end
+local used, expired, permits = set and redis.pcall('ZCARD', set) or 0, 0, {}
 if type(used) == 'table' then
   if not string.find(used.err, '^WRONGTYPE') then
     return used -- this user may not ask, which says nothing of the key

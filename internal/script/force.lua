@@ -19,20 +19,15 @@
 local lock, only = KEYS[1], ARGV[3]
 
 local found = held(lock, only)
-if not found then
+if type(found) == 'table' and found.err then
+  return found
+end
+if not found or only and found ~= true then
   return 0
 end
-if found ~= true then
-  if found.err then
-    return found
-  end
-  if only then
-    return 0
-  end
-  local refusal = maybe_data(found[1], found[2])
-  if refusal then
-    return refusal
-  end
+local refusal = not only and maybe_data(found[1], found[2])
+if refusal then
+  return refusal
 end
 redis.call('DEL', lock)
 announce(ARGV[1], ARGV[2])

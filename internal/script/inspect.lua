@@ -31,15 +31,9 @@ if type(shared) == 'table' and not string.find(shared.err, '^WRONGTYPE') then
   return shared -- this user may not ask
 end
 shared = shared == 1
-local wrong = nil
-if shared then
-  wrong = inspect()
-else
-  local found = held(lock)
-  wrong = type(found) == 'table' and found.err and found
-end
-if wrong then
-  return wrong
+local found = shared and inspect() or not shared and held(lock)
+if type(found) == 'table' and found.err then
+  return found
 end
 
 -- holds returns what is left of the holds of a reader.

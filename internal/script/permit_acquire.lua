@@ -31,14 +31,11 @@ local score = redis.pcall('ZSCORE', set, id)
 if type(score) == 'table' then
   return score
 end
-local back, left = 0, permits or 0
-if permits and not score then
-  back = put_back(counter, set)
-  left = permits + back
-end
 if not permits then
   return {-2, ''}
 end
+local back = score and 0 or put_back(counter, set)
+local left = permits + back
 if not score and left < 1 then
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')
   local ttl = first[2] and math.max(first[2] - server_time(), 0) or -1

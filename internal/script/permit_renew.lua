@@ -19,11 +19,8 @@ local function extend(counter, set, id, lease, note, knows)
   if type(score) == 'table' then
     return string.find(score.err, 'WRONGTYPE', 1, true) and 0 or -1
   end
-  if not score or redis.call('EXISTS', counter) == 0 then
-    return lost(gone(set, '', 'ZREM'))
-  end
   local time = server_time()
-  if tonumber(score) <= time then
+  if not score or tonumber(score) <= time or redis.call('EXISTS', counter) == 0 then
     return lost(gone(set, '', 'ZREM'))
   end
   -- This removes nothing. After a write that needs no memory, a full server refuses no other.
