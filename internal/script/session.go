@@ -80,13 +80,7 @@ func SessionDrop(client string) Call {
 }
 
 // ReadCount reads a reply that is a number, not below zero.
-func ReadCount(r driver.Reply) (int, error) {
-	n := number(r)
-	if n < 0 {
-		return 0, unexpected(sessionTouchScript, r)
-	}
-	return int(n), nil
-}
+func ReadCount(r driver.Reply) (int, error) { return readCount(sessionTouchScript, r) }
 
 // SessionHeartbeat says that a client runs, and that its next heartbeat is due in that time.
 func SessionHeartbeat(client string, due time.Duration) Call {
