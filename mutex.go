@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // Mutex is an exclusive lock: at most one owner holds it. It is the lock that
@@ -115,7 +116,7 @@ func recall(ctx context.Context, r *lock.Ref, field, owner, reason string) (bool
 	if owner == "" {
 		return false, &ConfigError{Field: field, Reason: "it is empty"}
 	}
-	if err := checkNote("reason", reason); err != nil {
+	if err := wrong("reason", protocol.CheckNote(reason)); err != nil {
 		return false, err
 	}
 	return r.Recall(ctx, owner, reason)

@@ -272,7 +272,7 @@ var optionTable = [...]optionRow{
 		name: "WithNote",
 		apply: func(o *lock.Options, given LockOption) error {
 			o.Note = given.s
-			return checkNote("WithNote", given.s)
+			return wrong("WithNote", protocol.CheckNote(given.s))
 		},
 		refused: []refusal{
 			{with: cohortOption, why: oneAtATime},
@@ -283,12 +283,4 @@ var optionTable = [...]optionRow{
 		apply: func(o *lock.Options, _ LockOption) error { o.Recalls = true; return nil },
 	},
 	restartDelay: {name: "Config.RestartDelay"},
-}
-
-// checkNote refuses what is no line for people.
-func checkNote(field, text string) error {
-	if err := protocol.CheckNote(text); err != nil {
-		return &ConfigError{Field: field, Reason: err.Error()}
-	}
-	return nil
 }
