@@ -99,10 +99,7 @@ func (r *Runner) Run(ctx context.Context, call Call) (Result, error) {
 
 // runOn is Run after a first request that was not answered.
 func (r *Runner) runOn(ctx context.Context, call *Call, reply *driver.Reply, asked time.Time) (Result, error) {
-	s := sending{driver: r.driver, bound: asked.Add(r.bound)}
-	open, results := pend([]Call{*call})
-	unknown, left := s.take(open, []driver.Reply{*reply}, asked)
-	err := s.repeat(ctx, unknown, left)
+	results, err := r.runAllOn(ctx, []Call{*call}, []driver.Reply{*reply}, asked)
 	return results[0], err
 }
 
