@@ -34,6 +34,15 @@ func printJSON[T any](out io.Writer, reports ...T) error {
 	return nil
 }
 
+// printAs prints an object as JSON, or a text instead.
+func printAs(out io.Writer, asJSON bool, object any, text string) error {
+	if asJSON {
+		return printJSON(out, object)
+	}
+	_, err := io.WriteString(out, text)
+	return err
+}
+
 // printable is JSON with control characters escaped, so that a terminal does not obey them.
 // Outside of its strings JSON has no such characters.
 func printable(text []byte) string {

@@ -122,11 +122,7 @@ func ofKind(ctx context.Context, d driver.Driver, name string, err error) error 
 
 // print prints an object, or a text instead.
 func (f *inspecting) print(cmd *cobra.Command, object any, text string) error {
-	if f.asJSON {
-		return printJSON(cmd.OutOrStdout(), object)
-	}
-	_, err := fmt.Fprint(cmd.OutOrStdout(), text)
-	return err
+	return printAs(cmd.OutOrStdout(), f.asJSON, object, text)
 }
 
 // everything is a lock in words, a line for each thing.

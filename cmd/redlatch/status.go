@@ -79,11 +79,7 @@ func printAll(cmd *cobra.Command, client *redlatch.Client, names []string, asJSO
 
 // printStatus prints a status, as one line of JSON or as text.
 func printStatus(out io.Writer, name string, status redlatch.Status, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, newStatusReport(name, status))
-	}
-	_, err := fmt.Fprint(out, protocol.Show(name)+": "+describe(status)+"\n"+details(status))
-	return err
+	return printAs(out, asJSON, newStatusReport(name, status), protocol.Show(name)+": "+describe(status)+"\n"+details(status))
 }
 
 // oneName checks that a verb got the name of one lock.

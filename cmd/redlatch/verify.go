@@ -163,13 +163,7 @@ func (v *verification) print(report verify.Report) error {
 			continue
 		}
 		v.said[about] = true
-		if v.asJSON {
-			if err := printJSON(v.out, f); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := fmt.Fprintln(v.out, printable([]byte(f.Kind+", lock "+f.Lock+": "+f.Text))); err != nil {
+		if err := printAs(v.out, v.asJSON, f, printable([]byte(f.Kind+", lock "+f.Lock+": "+f.Text))+"\n"); err != nil {
 			return err
 		}
 	}
@@ -192,12 +186,8 @@ func (v *verification) conclude() error {
 	if err := v.print(report); err != nil {
 		return err
 	}
-	var err error
-	if v.asJSON {
-		err = printJSON(v.out, verifyReport{"summary", len(v.said), report.Holds, report.Locks, report.Undecided, append([]verify.Bounds{}, report.Clocks...)})
-	} else {
-		_, err = io.WriteString(v.out, v.summary(report))
-	}
+	summary := verifyReport{"summary", len(v.said), report.Holds, report.Locks, report.Undecided, append([]verify.Bounds{}, report.Clocks...)}
+	err := printAs(v.out, v.asJSON, summary, v.summary(report))
 	if err == nil && len(v.said) > 0 {
 		return &exitError{code: exitFindings}
 	}

@@ -27,11 +27,7 @@ func newVersion() *cobra.Command {
 				return err
 			}
 			v := readVersion()
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "redlatch", v)
-			return err
+			return printAs(cmd.OutOrStdout(), asJSON, v, fmt.Sprintln("redlatch", v))
 		},
 	}
 	jsonVar(cmd, &asJSON)
