@@ -70,9 +70,9 @@ func (m Member) runID() (id string) {
 var errMoved = errors.New("the connection led to another server meanwhile")
 
 // moved is the error of a grant after which the link does not lead to the same run of a server as before: nobody
-// knows whether that server gave it.
+// knows whether that server gave it. A link that was first made meanwhile may have led elsewhere at first.
 func (m Member) moved(before string) error {
-	if before != "" && m.runID() != before {
+	if m.runID() != before {
 		return fmt.Errorf("redlatch: lock %q on %s: %w", m.Ref.Name, m.where(), errMoved)
 	}
 	return nil

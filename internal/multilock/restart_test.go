@@ -142,23 +142,36 @@ func TestOneRunIsOneServer(t *testing.T) {
 	}
 }
 
-// onTheMove is a driver that knows which run of a server its link leads to.
+// onTheMove is a driver that knows which run of a server its link leads to, or has none at first.
 type onTheMove struct {
 	*site
-	run atomic.Int64
+	run  atomic.Int64
+	late bool
 }
 
-func (d *onTheMove) RunID() string { return fmt.Sprint("run", d.run.Load()) }
+func (d *onTheMove) RunID() string {
+	run := d.run.Load()
+	if d.late && run == 0 {
+		return ""
+	}
+	return fmt.Sprint("run", run)
+}
 
 // Goal: a grant does not count as one of another server than the one that gave it. Otherwise one server could count
-// twice. Method: the link of the only member moves after so many grants.
+// twice. Method: the link of the only member moves after so many grants, or is first made at the first of them.
 func TestAGrantOfAFormerServerDoesNotCount(t *testing.T) {
 	t.Parallel()
+	for _, late := range []bool{false, true} {
+		aGrantOfAFormerServer(t, late)
+	}
+}
+
+func aGrantOfAFormerServer(t *testing.T, late bool) {
 	for moves, want := range []error{nil, nil, errMoved} {
 		story(t, 1, func(s *stage) {
 			s.teach()
 			at, left, grants := s.sites[0], int64(moves), 0
-			d := &onTheMove{site: at}
+			d := &onTheMove{site: at, late: late}
 			at.Server.Driver, at.Restart.Delay = d, -1
 			at.Spoil(func(_ context.Context, _ []string, send func() driver.Reply) driver.Reply {
 				free := !at.holds("job")
