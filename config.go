@@ -92,10 +92,12 @@ type Config struct {
 	// begin at 1 again. Default: counters never expire. At least LeaseTime.
 	TokenKeep time.Duration
 
-	// ConnectTimeout is how long Open tries to connect. Set it if the service may start before its
-	// Redis. Default: 0, one attempt. Each attempt takes CommandTimeout at most. Open gives up at
-	// once if another attempt cannot help: the URL or a setting is wrong, the server refuses the
-	// user, or a certificate is not valid. Open logs the first failure. New does not connect.
+	// ConnectTimeout is how long Open tries to connect. Set it if the service may start before its Redis. Default: 0, one
+	// attempt. Each attempt takes CommandTimeout at most. Open gives up at once if another attempt cannot help: the URL or a
+	// setting is wrong, the server refuses the user, or a certificate is not valid. Open logs the first failure. With a
+	// negative value, Open returns a client after one attempt, also if the server cannot be reached. The client goes on
+	// trying, as after a connection that was lost. Until it has one, its calls fail and say why. So a Quorum can begin while
+	// one of its servers is down. A Cluster refuses that: it must first say where each lock is. New does not connect.
 	ConnectTimeout time.Duration
 
 	// CommandTimeout bounds one operation on Redis, with its repetitions. Default: 3s. A
@@ -221,7 +223,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"FairWait", c.FairWait, minFairWait, longest},
 		{"PollCap", c.PollCap, minPollCap, longest},
 		{"RestartDelay", c.RestartDelay, leastDelay, longest},
-		{"ConnectTimeout", c.ConnectTimeout, 0, longest},
+		{"ConnectTimeout", max(c.ConnectTimeout, 0), 0, longest},
 		{"CommandTimeout", c.CommandTimeout, time.Millisecond, longest},
 		{"ReleaseTimeout", c.ReleaseTimeout, time.Millisecond, longest},
 	} {

@@ -36,7 +36,7 @@ import (
 // for each server that it uses. An idle connection costs one PING in each CommandTimeout.
 //
 // It blocks until the server has answered, bounded by ctx and by Config.CommandTimeout, or by
-// Config.ConnectTimeout if that is longer. The
+// Config.ConnectTimeout if that is longer. If that is negative, no server need answer. The
 // error is a *ConfigError for a URL or a setting that cannot work. It is ErrUnsupported for a
 // server known to run scripts that are not atomic (docs/servers.md). Any other error is that
 // of the network or the server. It names the address and never the password. After an error
@@ -50,7 +50,10 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := lock.NewID()
+	id, log := lock.NewID(), cfg.Logger
+	if cfg.ConnectTimeout > 0 {
+		log = log.With("for", cfg.ConnectTimeout)
+	}
 	d, err := target.Await(ctx, connect.Settings{
 		ClientName:     protocol.ConnectionName(id, cfg.Name),
 		TLS:            cfg.TLS,
@@ -58,7 +61,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Client, error) {
 		AddressMap:     cfg.AddressMap,
 		CommandTimeout: cfg.CommandTimeout,
 	}, cfg.ConnectTimeout, func(err error) {
-		cfg.Logger.Warn("redlatch: open: the server cannot be reached yet; trying again", "for", cfg.ConnectTimeout, "error", err)
+		log.Warn("redlatch: open: the server cannot be reached yet; trying again", "error", err)
 	})
 	if err != nil {
 		return nil, err

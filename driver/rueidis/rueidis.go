@@ -17,6 +17,11 @@ import (
 //	                              translates each address before the driver connects to it
 //	Explain        func(*driver.ServerError) error
 //	                              may add advice to an error reply; its result wraps the reply
+//	Accept         func(about, engines driver.Reply) error
+//	                              may refuse the server of each connection for commands, by its replies to INFO
+//	Tolerate       func(error) bool
+//	                              is told why Open cannot connect; if it returns true, Open returns a driver that
+//	                              goes on trying, as after a connection that was lost
 //	ClientName     string         the connections' name in CLIENT LIST; default: "redlatch"
 //	DB             int            the database; default: 0
 //	CommandTimeout time.Duration  bounds every call but dedicated pipelines; default: 3s
@@ -45,7 +50,7 @@ var ErrHungUp = single.ErrHungUp
 // *driver.ServerError if the server refused, and otherwise the error of the network, of
 // ctx, or of Credentials. It names the address. It matches ErrNoTLS or ErrHungUp if the
 // connection is encrypted and the port is not, or the reverse. An Open that failed leaves
-// nothing behind.
+// nothing behind. Options.Tolerate may have it succeed without a server.
 func Open(ctx context.Context, options Options) (*Driver, error) {
 	return single.Open(ctx, options)
 }

@@ -1,8 +1,11 @@
 package sentinel_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,6 +217,36 @@ func TestOthersAreAskedWhenNoConfiguredSentinelAnswers(t *testing.T) {
 		time.Sleep(2 * timeout)
 		wantServer(t, d, "b:1")
 	})
+}
+
+// Goal: a driver that may begin without sentinels, or without a primary, finds the primary when they are there, and
+// follows them.
+func TestADriverMayBeginWithoutSentinels(t *testing.T) {
+	t.Parallel()
+	for _, missing := range []string{"s:", "a:"} {
+		bubble(t, func(t *testing.T, s *stage) {
+			var there atomic.Bool
+			d := open(t, sentinel.Options{Sentinels: []string{"s:1", "s:2", "s:3"}, Master: "locks", Node: rueidis.Options{
+				CommandTimeout: timeout, Tolerate: func(err error) bool { return errors.Is(err, errNobody) },
+				Dial: func(ctx context.Context, address string) (net.Conn, error) {
+					if !there.Load() && strings.HasPrefix(address, missing) {
+						return nil, errNobody
+					}
+					return s.dial(ctx, address)
+				},
+			}})
+			if reply := d.Do(t.Context(), command("PING")); !errors.Is(reply.Err, driver.ErrNoConnection) || !errors.Is(reply.Err, errNobody) {
+				t.Errorf("without %s: %+v", missing, reply)
+			}
+			there.Store(true)
+			wantServer(t, d, "a:1")
+			for _, name := range []string{"s:1", "s:2", "s:3"} {
+				s.say(name, "b:1", 2)
+			}
+			time.Sleep(2 * timeout)
+			wantServer(t, d, "b:1")
+		})
+	}
 }
 
 // TestReplicaIsNotConnectedTo although the sentinels take it for the primary.

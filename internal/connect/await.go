@@ -22,8 +22,18 @@ const (
 )
 
 // Await is Open, again and again for a time if the server is not there yet. It calls waiting with the
-// first failure. A failed attempt leaves nothing behind, so it does no harm to repeat it.
+// first failure. A failed attempt leaves nothing behind, so it does no harm to repeat it. If the time is negative, the
+// driver is returned after the first failure, and repeats the attempt itself.
 func (t Target) Await(ctx context.Context, settings Settings, within time.Duration, waiting func(error)) (driver.Driver, error) {
+	if within < 0 {
+		settings.Tolerate = func(err error) bool {
+			passes := !Permanent(err)
+			if passes {
+				waiting(t.withAdvice(err))
+			}
+			return passes
+		}
+	}
 	began, told := time.Now(), false
 	d, err := t.Open(ctx, settings)
 	for backoff := (pause.Backoff{First: firstPause, Max: lastPause}); err != nil; {
@@ -31,12 +41,12 @@ func (t Target) Await(ctx context.Context, settings Settings, within time.Durati
 		if left <= 0 || Permanent(err) || errors.Is(err, ctx.Err()) {
 			return nil, err
 		}
+		if pause.For(ctx, min(backoff.Next(), left)) != nil {
+			return nil, fmt.Errorf("%w, and before that: %w", context.Cause(ctx), err)
+		}
 		if !told {
 			waiting(err)
 			told = true
-		}
-		if pause.For(ctx, min(backoff.Next(), left)) != nil {
-			return nil, fmt.Errorf("%w, and before that: %w", context.Cause(ctx), err)
 		}
 		limited, cancel := context.WithDeadline(ctx, began.Add(within))
 		var again error

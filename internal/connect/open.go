@@ -28,13 +28,6 @@ func (t Target) Open(ctx context.Context, settings Settings) (driver.Driver, err
 	if err != nil {
 		return nil, fmt.Errorf("redlatch: open: %w", t.withAdvice(err))
 	}
-	if t.embedded() {
-		return d, nil
-	}
-	if err := checkScripts(ctx, d); err != nil {
-		d.Close()
-		return nil, fmt.Errorf("redlatch: open: %w", err)
-	}
 	return d, nil
 }
 
@@ -51,6 +44,8 @@ func (t Target) check(settings Settings) error {
 		return &lockerr.ConfigError{Field: "AddressMap", Reason: "a " + t.scheme + ":// server has no address"}
 	case settings.AddressMap != nil && t.socket():
 		return &lockerr.ConfigError{Field: "AddressMap", Reason: "a unix:// server has a path, not host and port"}
+	case settings.Tolerate != nil && strings.HasSuffix(t.scheme, "+cluster"):
+		return &lockerr.ConfigError{Field: "ConnectTimeout", Reason: "it is negative, but a client of a Cluster must ask which server has which lock before it can begin"}
 	}
 	return nil
 }
@@ -90,7 +85,7 @@ func (t Target) connect(ctx context.Context, settings Settings) (driver.Driver, 
 func (t Target) server(address string, settings Settings) Settings {
 	settings.Address, settings.DB = address, t.database
 	settings.Username, settings.Password = t.username, t.password
-	settings.TLS = t.tls(settings)
+	settings.TLS, settings.Accept = t.tls(settings), checkScripts
 	return settings
 }
 

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -12,13 +11,12 @@ import (
 // checkScripts refuses two servers (docs/servers.md). A Garnet runs scripts concurrently by default, and a
 // client cannot see whether that default was changed. A Valkey may have been built without Lua, or have
 // unloaded it. A server that refuses INFO is accepted.
-func checkScripts(ctx context.Context, d driver.Driver) error {
-	replies := d.Pipeline(ctx, driver.Command{Words: []string{"INFO", "server"}}, driver.Command{Words: []string{"INFO", "scriptingengines"}})
-	engines := strings.ToLower(replies[1].Str)
+func checkScripts(about, engines driver.Reply) error {
+	known := strings.ToLower(engines.Str)
 	switch {
-	case replies[0].Err == nil && strings.Contains(replies[0].Str, "garnet_version:"):
+	case strings.Contains(about.Str, "garnet_version:"):
 		return fmt.Errorf("%w: the server is a Garnet, whose scripts are not atomic without LuaTransactionMode: two clients could hold one lock; with that mode, use New with a driver of your own", lockerr.ErrUnsupported)
-	case replies[1].Err == nil && strings.Contains(engines, "engines_count:") && !strings.Contains(engines, ":name=lua,"):
+	case strings.Contains(known, "engines_count:") && !strings.Contains(known, ":name=lua,"):
 		return fmt.Errorf("%w: the server is a Valkey without Lua: load its module lua", lockerr.ErrUnsupported)
 	}
 	return nil

@@ -27,7 +27,8 @@ func (t Target) OpenSentinels(ctx context.Context, settings Settings) (all []Sen
 	for i, address := range t.addresses {
 		opening.Go(func() {
 			options := t.server(address, settings)
-			options.Username, options.Password, options.DB, options.Credentials = t.sentinelUsername, t.sentinelPassword, 0, nil
+			options.Username, options.Password, options.DB = t.sentinelUsername, t.sentinelPassword, 0
+			options.Credentials, options.Accept = nil, nil
 			d, err := rueidis.Open(ctx, options)
 			if all[i] = (Sentinel{Address: address, Err: err}); err == nil {
 				all[i].Driver = d

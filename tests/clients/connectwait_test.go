@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
@@ -47,6 +48,44 @@ func TestOpenWaitsForAServerThatStartsLater(t *testing.T) {
 	check.Is(t, "Open", <-opened, nil)
 	if text := log.String(); strings.Count(text, "trying again") != 1 || !strings.Contains(text, "connection refused") {
 		t.Errorf("the log is %s", text)
+	}
+}
+
+// Goal: with a negative time, Open returns a client also if the server cannot be reached, and the log says that it goes
+// on. The client finds the server when it is there, and judges it as Open would have. Method: a proxy that refuses
+// connections at first, or ends them.
+func TestOpenReturnsAClientBeforeThereIsAServer(t *testing.T) {
+	t.Parallel()
+	const refused = "connection refused"
+	for what, c := range map[string]struct {
+		server, told string
+		want         error
+	}{
+		"a server that starts later": {redistest.Shared(t).Addr(), refused, nil},
+		"a server of the wrong kind": {strings.TrimPrefix(garnet(t), "redis://"), refused, redlatch.ErrUnsupported},
+		"a server that hangs up":     {nobodyAt(t), "if its port is for TLS, the URL begins with rediss://", driver.ErrNoConnection},
+	} {
+		proxy := redistest.NewProxy(t, c.server)
+		proxy.Refuse(t, c.told == refused)
+		var log strings.Builder
+		cfg := redlatch.Config{ConnectTimeout: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		client, err := redlatch.Open(t.Context(), proxy.URL(), cfg)
+		fixture.ClosedAtEnd(t, client, err)
+		if text := log.String(); strings.Count(text, "trying again") != 1 || !strings.Contains(text, c.told) {
+			t.Errorf("%s: the log is %s", what, text)
+		}
+		try := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			h, err := client.Mutex(redistest.Name(t)).TryLock(ctx)
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			return err
+		}
+		check.Is(t, what+": TryLock without a server", try(), driver.ErrNoConnection)
+		proxy.Refuse(t, false)
+		redistest.Eventually(t, 10*time.Second, func() bool { return errors.Is(try(), c.want) }, what)
 	}
 }
 
@@ -105,14 +144,18 @@ func TestOpenDoesNotWaitForWhatStays(t *testing.T) {
 		"a wrong password":                  "redis://me:wrong@" + server.Addr(),
 		"a wrong URL":                       "redis://a:b:c",
 		"a replica of none, and no cluster": "redis+cluster://" + server.Addr(),
+		"a server of the wrong kind":        garnet(t),
 	} {
-		began := time.Now()
-		_, err := redlatch.Open(t.Context(), url, fixture.Quiet(redlatch.Config{ConnectTimeout: time.Minute}))
-		if took := time.Since(began); err == nil || took > 5*time.Second {
-			t.Errorf("%s: after %v Open is %v", what, took, err)
+		for _, within := range []time.Duration{time.Minute, -1} {
+			began := time.Now()
+			var log strings.Builder
+			_, err := redlatch.Open(t.Context(), url, redlatch.Config{ConnectTimeout: within, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if took := time.Since(began); err == nil || took > 5*time.Second || log.Len() > 0 {
+				t.Errorf("%s, %v: after %v Open is %v; the log is %s", what, within, took, err, &log)
+			}
 		}
 	}
-	_, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{ConnectTimeout: -1})
+	_, err := redlatch.Open(t.Context(), "redis+cluster://"+nobodyAt(t), redlatch.Config{ConnectTimeout: -1})
 	var config *redlatch.ConfigError
 	if !errors.As(err, &config) || config.Field != "ConnectTimeout" {
 		t.Errorf("Open is %v", err)

@@ -29,6 +29,13 @@ func TestLockThroughSentinels(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	roundTrip(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+s.Name+"/2", redlatch.Config{})
+
+	proxy := redistest.NewProxy(t, s.Addrs()[0]) // the client begins before its sentinel
+	proxy.Refuse(t, true)
+	c, err := redlatch.Open(t.Context(), "redis+sentinel://"+proxy.Addr()+"/"+s.Name, fixture.Quiet(redlatch.Config{ConnectTimeout: -1}))
+	fixture.ClosedAtEnd(t, c, err)
+	proxy.Refuse(t, false)
+	check.Is(t, "Unlock", check.Must(c.Mutex("job").Lock(t.Context())).Unlock(t.Context()), nil)
 }
 
 func TestLockInACluster(t *testing.T) {

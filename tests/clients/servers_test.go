@@ -33,12 +33,16 @@ func serve(t *testing.T, answer func(c *server.Peer, section string)) (url strin
 	return "redis://" + s.Addr()
 }
 
-func TestOpenRefusesAServerWhoseScriptsAreNotAtomic(t *testing.T) {
-	t.Parallel()
-	url := serve(t, func(c *server.Peer, _ string) {
+// garnet runs a server that says that it is a Garnet.
+func garnet(t *testing.T) (url string) {
+	return serve(t, func(c *server.Peer, _ string) {
 		c.WriteBulk("# Server\r\ngarnet_version:1.0.84\r\nredis_version:7.4.3\r\n")
 	})
-	_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
+}
+
+func TestOpenRefusesAServerWhoseScriptsAreNotAtomic(t *testing.T) {
+	t.Parallel()
+	_, err := redlatch.Open(t.Context(), garnet(t), redlatch.Config{})
 	check.Is(t, "Open", err, redlatch.ErrUnsupported)
 	if err != nil && !strings.Contains(err.Error(), "not atomic") {
 		t.Error(err)

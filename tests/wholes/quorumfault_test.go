@@ -59,6 +59,31 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 }
 
 // A server that is slow delays nobody, and joins when it has answered.
+// Goal: a Quorum begins while one of its servers is down, and counts that server when it is there. Method: of three
+// servers one cannot be reached at first. When it has joined, another one dies.
+func TestAQuorumBeginsWithoutOneOfItsServers(t *testing.T) {
+	t.Parallel()
+	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 3)
+	proxy := redistest.NewProxy(t, all[2].Addr())
+	proxy.Refuse(t, true)
+	cfg := impatient(10 * time.Second)
+	cfg.ConnectTimeout, cfg.CommandTimeout, cfg.ReleaseTimeout = -1, time.Second, time.Second
+	var locks []redlatch.Lock
+	for _, url := range []string{all[0].URL(), all[1].URL(), proxy.URL()} {
+		locks = append(locks, openLoosely(t, url, cfg).Mutex(name))
+	}
+	q := check.Must(redlatch.NewQuorum(locks...))
+	h := check.Must(q.Lock(ctx))
+	if n := len(h.Members()); n != 2 {
+		t.Errorf("it is held on %d servers", n)
+	}
+	proxy.Refuse(t, false)
+	redistest.Eventually(t, 10*time.Second, func() bool { return len(h.Members()) == 3 }, "the third server has joined")
+	check.Is(t, "Unlock", h.Unlock(ctx), nil)
+	all[0].Kill()
+	check.Is(t, "Unlock", check.Must(q.Lock(ctx)).Unlock(ctx), nil)
+}
+
 func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)

@@ -281,6 +281,46 @@ func TestOutageKeepsToItsTimes(t *testing.T) {
 	})
 }
 
+// Goal: a driver that may begin without its server is like one that has lost it. Method: there is no network when it is
+// opened, and then there is one.
+func TestADriverMayBeginWithoutItsServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.reason = errDown
+		var told []error
+		tolerant := true
+		options := single.Options{Address: "bubble", Dial: n.dial, CommandTimeout: 3 * time.Second, Tolerate: func(err error) bool {
+			told = append(told, err)
+			return tolerant
+		}}
+		d := open(t, options)
+		for range 2 {
+			begin := time.Now()
+			err := d.Do(context.Background(), command("PING")).Err
+			wantNotSent(t, err)
+			wantBetween(t, begin, 3*time.Second, 3*time.Second, "a call without a server")
+			if !errors.Is(err, driver.ErrNoConnection) || !errors.Is(err, errDown) || d.RunID() != "" {
+				t.Errorf("the call failed with %v", err)
+			}
+		}
+		n.recover()
+		begin := time.Now()
+		do(t, d, "PING")
+		wantBetween(t, begin, 0, time.Second, "the way to the server")
+
+		n.fail(errDown)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, ended := single.Open(over, options)
+		tolerant = false
+		_, refused := single.Open(t.Context(), options)
+		if !errors.Is(ended, context.Canceled) || !errors.Is(refused, errDown) || len(told) != 2 {
+			t.Errorf("Open was told of %v, and failed with %v and %v", told, ended, refused)
+		}
+	})
+}
+
 // TestOthersContextErrorsStayTheirs: a dial may fail because some context of
 // its own has ended, or claim so, as timeouts of the network do.
 func TestOthersContextErrorsStayTheirs(t *testing.T) {

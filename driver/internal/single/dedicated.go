@@ -110,7 +110,7 @@ func (d *Driver) newDedicated(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	options := d.options
-	options.slow = true
+	options.slow, options.Accept = true, nil // the link leads to the same server
 	dial := func(ctx context.Context) (*link, error) { return newLink(ctx, options) }
 	return attempt(ctx, d, generation, dial, func(l *link) error {
 		l.generation = generation

@@ -39,7 +39,7 @@ type Driver struct {
 	cut        context.CancelCauseFunc
 	server     call.Identity // of the latest link; every other connection leads there
 	outage     *outage       // while there is no link
-	broken     pause.Backoff // after connections that broke soon; only reconnect uses it
+	broken     pause.Backoff // after connections that broke soon; only part uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
 	listeners  map[*listener]struct{}
 }
@@ -56,7 +56,13 @@ func Open(ctx context.Context, options Options) (*Driver, error) {
 	d.life, d.end = context.WithCancelCause(context.Background())
 	d.generation, d.cut = context.WithCancelCause(d.life)
 	if err := d.connect(ctx, d.generation); err != nil {
-		return nil, fmt.Errorf("connect to redis %s: %w", options.Address, err)
+		explained := fmt.Errorf("connect to redis %s: %w", options.Address, err)
+		if options.Tolerate == nil || ctx.Err() != nil || !options.Tolerate(explained) {
+			return nil, explained
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.interrupt(nil, err)
 	}
 	return d, nil
 }

@@ -10,20 +10,28 @@ import (
 	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
-// ready sends a PING, and asks who the server is. Any answer to the PING will do except one: a
-// server that is loading its data would refuse every command, but only for a while.
+// ready sends a PING, and asks who the server is, and whether to accept it. Any answer to the PING will do
+// except one: a server that is loading its data would refuse every command, but only for a while.
 //
 // There is no context here; the socket ends the call. After the
 // first call with a context that can end, rueidis reads on a goroutine of its
 // own, which is slower as long as there is only one caller.
-func ready(client rueidis.Client, conn net.Conn) (call.Identity, error) {
-	results := client.DoMulti(context.Background(),
-		client.B().Ping().Build(), arbitrary(client, call.AskRole), arbitrary(client, call.AskAbout))
+func ready(client rueidis.Client, conn net.Conn, accept func(about, engines driver.Reply) error) (call.Identity, error) {
+	questions := []rueidis.Completed{client.B().Ping().Build(), arbitrary(client, call.AskRole), arbitrary(client, call.AskAbout)}
+	if accept != nil {
+		questions = append(questions, arbitrary(client, driver.Command{Words: []string{"INFO", "scriptingengines"}}))
+	}
+	results := client.DoMulti(context.Background(), questions...)
 	if reply, ok := rueidis.IsRedisErr(results[0].Error()); ok && reply.IsLoading() {
 		return call.Identity{}, reply
 	}
 	for _, result := range results {
 		if err := result.NonRedisError(); err != nil {
+			return call.Identity{}, err
+		}
+	}
+	if accept != nil {
+		if err := accept(convert(results[2]), convert(results[3])); err != nil {
 			return call.Identity{}, err
 		}
 	}

@@ -42,7 +42,7 @@ func newLink(ctx context.Context, s Options) (*link, error) {
 	client, err := rueidis.NewClient(options)
 	var server call.Identity
 	if err == nil {
-		server, err = ready(client, socket.conn)
+		server, err = ready(client, socket.conn, s.Accept)
 	}
 	if err == nil && s.resolve != nil && server.Replica {
 		err = call.ErrReplica

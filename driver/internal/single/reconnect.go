@@ -95,14 +95,24 @@ func (d *Driver) giveUp(old *link, reason error) {
 	if !d.link.CompareAndSwap(old, nil) {
 		return
 	}
-	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: call.NotOfCaller(reason)}
-	d.outage = outage
-	d.work.Go(func() { d.reconnect(old, outage) })
+	d.interrupt(old, reason)
 }
 
-// reconnect tries until it succeeds or the driver is closed.
-func (d *Driver) reconnect(old *link, outage *outage) {
-	defer close(outage.over)
+// interrupt begins an outage after a link, which is nil if there was none yet. It needs d.mu.
+func (d *Driver) interrupt(old *link, reason error) {
+	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: call.NotOfCaller(reason)}
+	d.outage = outage
+	d.work.Go(func() {
+		defer close(outage.over)
+		if old != nil {
+			d.part(old)
+		}
+		d.reconnect(outage)
+	})
+}
+
+// part ends a link, and pauses if it was a short one.
+func (d *Driver) part(old *link) {
 	if _, answers := old.reason.(readOnly); answers {
 		d.work.Go(func() { d.drain(old) })
 	} else {
@@ -113,6 +123,10 @@ func (d *Driver) reconnect(old *link, outage *outage) {
 	} else {
 		_ = d.broken.Wait(d.life)
 	}
+}
+
+// reconnect tries until it succeeds or the driver is closed.
+func (d *Driver) reconnect(outage *outage) {
 	for backoff := call.Backoff(); d.life.Err() == nil; {
 		generation := d.present()
 		err := d.connect(d.life, generation)
