@@ -54,8 +54,8 @@ func (m *Manager) shut(empty <-chan struct{}) {
 	<-empty
 	m.closeErr = m.releaseAll()
 	m.engine.Stop()
+	m.Go(m.endSession) // beside releases that nobody waits for
 	m.Life.Wait()
-	m.endSession()
 	m.queues.Stop()
 	m.reporter.Wait(m.ReleaseTimeout)
 	if m.CloseDriver {

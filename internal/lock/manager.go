@@ -94,7 +94,7 @@ func New(s Settings) *Manager {
 	if s.Protect {
 		m.session = session.New(session.Settings{
 			Client: m.ID, Listen: s.Driver.Listen, Runner: m.runner,
-			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Logger: s.Logger,
+			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Stopped: m.Stopping(), Logger: s.Logger,
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())

@@ -95,13 +95,24 @@ func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read 
 			r.calls[0], r.calls[1] = note, r.calls[0]
 			r.n, r.own, r.told = 2, 1, 0
 		}
-	} else if forget, tell := s.Leave(r.entry); tell {
+	} else if forget, tell := s.Leave(r.entry); tell && !g.apart(r.entry) {
 		r.calls[r.n], r.told = forget, r.n
 		r.n++
 	}
 	if term.Every == 0 {
 		s.Drop(g.sessionEntry(term, counts, !read).Key()) // it was renewed for the sake of this side
 	}
+}
+
+// apart says that another server of a cluster has the session. A release does not wait for that one: the session tells it
+// by itself, and an entry too many is harmless. An acquisition waits for it: a pause right after it is covered.
+func (g *Grant) apart(entry string) bool {
+	m := g.manager
+	apart := m.sharded != nil && m.shard(protocol.SessionKey(m.ID)) != m.shard(g.ref.Lock)
+	if apart {
+		m.session.Answered(entry, script.Result{})
+	}
+	return apart
 }
 
 // sessionEntry is one side of the grant as the session speaks of it.

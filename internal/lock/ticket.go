@@ -96,8 +96,8 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		return nil, r.lockError(lockerr.ErrClosed)
 	}
 	defer m.Leave()
-	if m.session != nil && !r.permits {
-		m.session.Ready(ctx)
+	if m.session != nil && !r.permits && !m.session.Ready(ctx) {
+		return nil, r.Closed()
 	}
 	opts := *m.Plain(Forever)
 	opts.Fenced, opts.Note = t.Token > 0, t.Note

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/script"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 // maxTold is how many keys one request tells of.
@@ -157,21 +158,20 @@ func (s *Session) rewrite() {
 	}
 }
 
-// tell tells Redis what the registry says of unconfirmed keys, until there are none or Redis
-// does not answer.
+// tell tells Redis what the registry says of some unconfirmed keys. If Redis answers, the loop tells of the others. A
+// heartbeat may be due before: in a busy client of a cluster there are always some.
 func (s *Session) tell() {
-	for {
-		said := s.registry.takeUnconfirmed(maxTold)
-		if len(said) == 0 {
-			return
-		}
-		err := s.send(said)
-		s.registry.told(said, err == nil)
-		if err != nil {
-			s.missed(err)
-			return
-		}
+	said := s.registry.takeUnconfirmed(maxTold)
+	if len(said) == 0 {
+		return
 	}
+	err := s.send(said)
+	s.registry.told(said, err == nil)
+	if err != nil {
+		s.missed(err)
+		return
+	}
+	signal.Send(s.kick)
 }
 
 // send sends some calls, and behind them what the registry says of unconfirmed keys.

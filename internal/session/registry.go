@@ -114,20 +114,20 @@ func (r *registry) told(said map[string]entry, done bool) {
 	}
 }
 
-// mark is the registry at one moment.
-type mark struct{ size, version, underWay int }
+// mark is the registry at one moment, and for how many changes Redis has confirmed nothing yet.
+type mark struct{ size, version, open int }
 
 func (r *registry) mark() mark {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return mark{len(r.entries), r.version, r.underWay}
+	return mark{len(r.entries), r.version, r.underWay + len(r.unconfirmed)}
 }
 
 // differs compares the size that the session has in Redis, read after a mark, with the registry.
 // It says whether there are fewer entries, or more, than the changes since the mark explain.
 func (r *registry) differs(since mark, size int) (few, many bool) {
 	now := r.mark()
-	n := since.underWay + now.version - since.version
+	n := since.open + now.version - since.version
 	return size < now.size-n, size > now.size+n
 }
 

@@ -3,12 +3,14 @@ package session_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // A session that says too much is removed and written anew.
@@ -59,6 +61,45 @@ func TestWhatLeavesWhileASessionIsWrittenAnewStaysAway(t *testing.T) {
 		s.wantInRedis("after it was written anew", "c:1 a")
 		if !*called {
 			t.Error("it was not written anew: the test tests nothing")
+		}
+	})
+}
+
+// Goal: a client of a cluster that takes and releases locks of other servers all the time sends its heartbeats in time,
+// and what Redis has not heard of yet is no reason to write the session anew. Method: requests that take a while, and
+// entries that come and go faster.
+func TestABusyClientThatTellsAsideIsHeardInTime(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.Ready(t.Context())
+		s.enter("kept")
+		anew := s.whenWrittenAnew(func() {})
+		s.driver.set(func() (request, reply bool) { time.Sleep(50 * time.Millisecond); return false, false })
+		each := func(of int, change func(key string, e script.SessionEntry) bool) {
+			for i := range 20 {
+				e := entryOf(fmt.Sprint(of, " ", i))
+				if change(e.Key(), e) {
+					s.Answered(e.Key(), script.Result{})
+				}
+			}
+		}
+		enter := func(key string, e script.SessionEntry) bool { _, tell := s.Enter(key, e, false); return tell }
+		leave := func(key string, _ script.SessionEntry) bool { _, tell := s.Leave(key); return tell }
+		for began, i := time.Now(), 0; time.Since(began) < 3*lease; i++ {
+			each(i, enter)
+			time.Sleep(20 * time.Millisecond)
+			each(i-1, leave)
+			time.Sleep(time.Duration(i/100%2*(i%3)) * 50 * time.Millisecond) // at first not for as long as a request takes
+			overdue, err := strconv.ParseFloat(s.do("ZSCORE", protocol.Sessions, s.client).Str, 64)
+			if late := time.Now().UnixMilli() - int64(overdue); err != nil || late > 0 {
+				t.Fatalf("after %v its heartbeat is late by %d ms, %v", time.Since(began), late, err)
+			}
+		}
+		if *anew {
+			t.Error("the session was written anew")
+		}
+		time.Sleep(second)
+		if n := len(s.inRedis()); n != 21 {
+			t.Errorf("in the end Redis has %d entries", n)
 		}
 	})
 }

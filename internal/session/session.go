@@ -53,6 +53,7 @@ type Settings struct {
 	Lease   time.Duration                                   // of the holds
 	Waits   func(limit int, before time.Time) []script.Wait // that began before, with Since by the local clock, the longest first
 	Timeout time.Duration                                   // the longest wait of the first acquisition
+	Stopped <-chan struct{}                                 // closed when nothing is acquired any more
 	Logger  *slog.Logger
 }
 
@@ -74,12 +75,12 @@ func New(settings Settings) *Session {
 // Ready begins the session, and waits until a watchdog could find it. It blocks until
 // Settings.Timeout after the beginning at the latest, and no longer than ctx. If the session is
 // not ready by then, Ready logs that once, and the client goes on without protection until the
-// session is ready.
-func (s *Session) Ready(ctx context.Context) {
+// session is ready. It reports false if the client stops meanwhile.
+func (s *Session) Ready(ctx context.Context) bool {
 	s.begin.Do(s.start)
 	select {
 	case <-s.ready:
-		return
+		return true
 	default:
 	}
 	timer := time.NewTimer(time.Until(s.limit))
@@ -93,8 +94,10 @@ func (s *Session) Ready(ctx context.Context) {
 				"client", s.settings.Client, "pulse", pulse != "", "error", err)
 		})
 	case <-ctx.Done():
-	case <-s.ctx.Done():
+	case <-s.settings.Stopped:
+		return false
 	}
+	return true
 }
 
 func (s *Session) start() {
