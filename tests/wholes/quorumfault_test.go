@@ -58,7 +58,6 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 	}
 }
 
-// A server that is slow delays nobody, and joins when it has answered.
 // Goal: a Quorum begins while one of its servers is down, and counts that server when it is there. Method: of three
 // servers one cannot be reached at first. When it has joined, another one dies.
 func TestAQuorumBeginsWithoutOneOfItsServers(t *testing.T) {
@@ -84,6 +83,7 @@ func TestAQuorumBeginsWithoutOneOfItsServers(t *testing.T) {
 	check.Is(t, "Unlock", check.Must(q.Lock(ctx)).Unlock(ctx), nil)
 }
 
+// A server that is slow delays nobody, and joins when it has answered.
 func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
