@@ -28,9 +28,10 @@ type holder struct{ lock, owner string }
 
 // hold is one acquisition.
 type hold struct {
-	since time.Time
-	kind  redlatch.LockKind
-	span  trace.Span
+	since   time.Time
+	kind    redlatch.LockKind
+	span    trace.Span
+	context trace.SpanContext // of the span, which is not asked while the mutex is held: it may be a user's, and hang
 }
 
 // ended is what remains of a holder without holds.
@@ -46,13 +47,14 @@ const mostEnded = 1024
 
 // put adds the span of a hold. If the hold has ended already, put says why, and does not add it.
 func (h *holds) put(e redlatch.Event, span trace.Span) (why redlatch.Event, over bool) {
+	one := hold{e.Since, e.LockKind, span, span.SpanContext()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := holder{e.Lock, e.Owner}
 	if past := h.ended[key]; past.over {
 		return past.why, true
 	}
-	h.live[key] = append(h.live[key], hold{e.Since, e.LockKind, span})
+	h.live[key] = append(h.live[key], one)
 	return why, false
 }
 
@@ -66,14 +68,14 @@ func (h *holds) take(e redlatch.Event) trace.Span {
 	if i < 0 {
 		return nil
 	}
-	span := all[i].span
+	one := all[i]
 	if all = slices.Delete(all, i, i+1); len(all) > 0 {
 		h.live[key] = all
 	} else {
 		delete(h.live, key)
 	}
-	h.remember(key, ended{span: span.SpanContext()})
-	return span
+	h.remember(key, ended{span: one.context})
+	return one.span
 }
 
 // takeAll removes the spans of all holds of an owner, which acquires nothing any more.
@@ -84,7 +86,7 @@ func (h *holds) takeAll(e redlatch.Event) (spans []trace.Span) {
 	last := ended{span: h.ended[key].span, over: true, why: e}
 	for _, one := range h.live[key] {
 		spans = append(spans, one.span)
-		last.span = one.span.SpanContext()
+		last.span = one.context
 	}
 	delete(h.live, key)
 	h.remember(key, last)
@@ -107,7 +109,7 @@ func (h *holds) span(lock, owner string) trace.SpanContext {
 	defer h.mu.Unlock()
 	key := holder{lock, owner}
 	if all := h.live[key]; len(all) > 0 {
-		return all[len(all)-1].span.SpanContext()
+		return all[len(all)-1].context
 	}
 	return h.ended[key].span
 }

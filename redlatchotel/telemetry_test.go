@@ -20,6 +20,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
@@ -414,3 +415,48 @@ func TestClosedClientsAreForgotten(t *testing.T) {
 		runtime.KeepAlive(telemetry)
 	})
 }
+
+// Goal: spans of a user may call back, and so wait for others that observe. Method: each is asked who it is.
+func TestASpanMayCallBack(t *testing.T) {
+	var telemetry *redlatchotel.Telemetry
+	back := func() { telemetry.Observe(t.Context(), redlatch.Event{Kind: redlatch.EventRenewed, Late: true}) }
+	telemetry = must(redlatchotel.New(redlatchotel.Options{TracerProvider: callers{back: back}}))
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		for _, kind := range []redlatch.EventKind{"acquired", "not acquired", "released", "acquired", "lost"} {
+			telemetry.Observe(t.Context(), redlatch.Event{Kind: kind, Owner: "a:1", Holder: "a:1"})
+		}
+	}()
+	select {
+	case <-told:
+	case <-time.After(10 * time.Second):
+		t.Error("a span that calls back waits for itself")
+	}
+}
+
+// callers make spans that call back when they are asked who they are.
+type (
+	callers struct {
+		noop.TracerProvider
+		back func()
+	}
+	callerTracer struct {
+		noop.Tracer
+		back func()
+	}
+	callerSpan struct {
+		noop.Span
+		back func()
+	}
+)
+
+func (c callers) Tracer(string, ...trace.TracerOption) trace.Tracer {
+	return callerTracer{back: c.back}
+}
+
+func (c callerTracer) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return ctx, callerSpan{back: c.back}
+}
+
+func (c callerSpan) SpanContext() trace.SpanContext { c.back(); return trace.SpanContext{} }
