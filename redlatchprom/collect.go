@@ -60,7 +60,9 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 // Collect sends nothing to Redis.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, v := range m.vectors() {
-		v.Collect(to)
+		for _, metric := range metricsOf(v) {
+			to <- metric
+		}
 	}
 	now := m.clients.Totals()
 	for _, s := range stats {
@@ -69,4 +71,18 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, kind := range kinds {
 		to <- prometheus.MustNewConstMetric(oldest, prometheus.GaugeValue, now.Oldest[kind].Seconds(), string(kind))
 	}
+}
+
+// metricsOf are the metrics of a vector. The vector is locked while it sends them, and whoever reads the exporter may stop
+// reading. So they are collected first: a lock that counts does not wait for that reader.
+func metricsOf(v prometheus.Collector) (all []prometheus.Metric) {
+	sent := make(chan prometheus.Metric)
+	go func() {
+		defer close(sent)
+		v.Collect(sent)
+	}()
+	for metric := range sent {
+		all = append(all, metric)
+	}
+	return all
 }

@@ -253,3 +253,27 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 		t.Errorf("%v %v", problems, err)
 	}
 }
+
+// Goal: a reader that stops reading holds up no lock. Method: it takes one metric and no more. Then an event needs a new
+// one.
+func TestAReaderThatStopsHoldsUpNobody(t *testing.T) {
+	m := redlatchprom.New(redlatchprom.Options{})
+	read := make(chan prometheus.Metric)
+	go func() {
+		defer close(read)
+		m.Collect(read)
+	}()
+	<-read
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		m.Observe(t.Context(), redlatch.Event{Kind: redlatch.EventLost, LockKind: "new", Loss: redlatch.LossGone})
+	}()
+	select {
+	case <-told:
+	case <-time.After(10 * time.Second):
+		t.Error("the observer waits for the reader")
+	}
+	for range read { // the rest
+	}
+}
