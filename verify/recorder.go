@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -34,7 +35,7 @@ type Recorder struct {
 
 	mu  sync.Mutex
 	out io.Writer
-	err error
+	err atomic.Pointer[error] // written with the mutex held
 }
 
 var _ redlatch.Observer = (*Recorder)(nil)
@@ -71,17 +72,21 @@ func (r *Recorder) Observe(_ context.Context, e redlatch.Event) {
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil && err == nil {
+	if r.err.Load() != nil {
+		return
+	}
+	if err == nil {
 		_, err = r.out.Write(append(text, '\n'))
 	}
-	if r.err == nil {
-		r.err = err
+	if err != nil {
+		r.err.Store(&err)
 	}
 }
 
-// Err is the error that ended the recording, nil while it goes on.
+// Err is the error that ended the recording, nil while it goes on. It does not wait for a Write.
 func (r *Recorder) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
+	if err := r.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

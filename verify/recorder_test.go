@@ -75,10 +75,16 @@ func TestARecordOfRealClientsIsChecked(t *testing.T) {
 	}
 }
 
-type full struct{ writes int }
+type full struct {
+	writes   int
+	recorder *verify.Recorder
+}
 
 func (f *full) Write([]byte) (int, error) {
 	f.writes++
+	if f.recorder.Err() != nil { // a writer may ask
+		return 0, errors.New("it was full before")
+	}
 	return 0, errors.New("the disk is full")
 }
 
@@ -86,6 +92,7 @@ func TestARecorderStopsAtAnError(t *testing.T) {
 	t.Parallel()
 	out := &full{}
 	recorder := verify.NewRecorder(out, "")
+	out.recorder = recorder
 	for range 3 {
 		recorder.Observe(t.Context(), redlatch.Event{Kind: redlatch.EventAcquired})
 	}
