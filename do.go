@@ -21,7 +21,7 @@ func Do(ctx context.Context, l Lock, fn func(ctx context.Context, h *Hold) error
 		return notCalled{err}
 	}
 	h, err := l.Lock(ctx, opts...)
-	if err != nil {
+	if err := lockerr.Taken(l, h, err); err != nil {
 		return notCalled{err}
 	}
 	defer func() {

@@ -29,7 +29,7 @@ func Lock(ctx context.Context, l redlatch.Lock, pass func(ctx context.Context, t
 		return nil, err
 	}
 	hold, err := l.Lock(ctx, append(opts[:len(opts):len(opts)], redlatch.WithFencing())...)
-	if err != nil {
+	if err := lockerr.Taken(l, hold, err); err != nil {
 		return nil, err
 	}
 	returned := false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/sole"
 )
@@ -49,7 +50,7 @@ func Run(ctx context.Context, l redlatch.Lock, cb Callbacks, opts ...redlatch.Lo
 	opts = append(opts[:len(opts):len(opts)], redlatch.WithFencing(), redlatch.WithRecall())
 	for backoff := (pause.Backoff{First: firstPause, Max: longestPause}); ; {
 		h, err := l.Lock(ctx, opts...)
-		switch {
+		switch err = lockerr.Taken(l, h, err); {
 		case err == nil:
 			backoff.Reset()
 			over, err := cb.lead(ctx, h)

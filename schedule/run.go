@@ -87,7 +87,12 @@ func (r *runner) refused(ctx context.Context, from time.Time) error {
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
-	if _, err := r.lock.TryLock(ended, r.options(r.job.AtLeast)...); sole.Final(err) {
+	h, err := r.lock.TryLock(ended, r.options(r.job.AtLeast)...)
+	if err = lockerr.Taken(r.lock, h, err); err == nil { // it is a lock of a user, which heeds no context
+		(*lock.Hold)(h).ForgoMinHold()
+		err = h.Unlock(ctx)
+	}
+	if sole.Final(err) {
 		return fmt.Errorf("schedule: %w", err)
 	}
 	return nil

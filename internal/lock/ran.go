@@ -11,15 +11,21 @@ import (
 // need more of a lock than its users.
 var RefOf func(lock any) *Ref
 
-// Ref is what the hold of a single lock holds.
-func (h *Hold) Ref() *Ref { return h.grant().ref }
+// Ref is what the hold of a single lock holds, nil for any other hold.
+func (h *Hold) Ref() *Ref {
+	if g, single := h.backend.(*Grant); single {
+		return g.ref
+	}
+	return nil
+}
 
 // ForgoMinHold has the release of the hold free the lock at once.
 func (h *Hold) ForgoMinHold() {
-	g := h.grant()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.minHoldEnd = time.Time{}
+	if g, single := h.backend.(*Grant); single { // no other backend has a minimum time
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.minHoldEnd = time.Time{}
+	}
 }
 
 // Ran reports whether the job of this lock was run for a time. With the token of a hold it notes that it is run now.

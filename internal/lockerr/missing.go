@@ -1,6 +1,9 @@
 package lockerr
 
-import "reflect"
+import (
+	"fmt"
+	"reflect"
+)
 
 // ErrUnmade is the error of a zero value in the place of what a client makes.
 var ErrUnmade error = &ConfigError{Field: "lock", Reason: "it was not made by a Client"}
@@ -17,4 +20,13 @@ func Missing(field string, value any) error {
 		}
 	}
 	return nil
+}
+
+// Taken is the error of Lock or TryLock of a lock, which a user may have written. If there is neither a hold nor an error,
+// it is a *ConfigError.
+func Taken(l interface{ Name() string }, hold any, err error) error {
+	if err != nil || Missing("", hold) == nil {
+		return err
+	}
+	return &ConfigError{Field: "lock", Reason: fmt.Sprintf("%q, a %T, has returned neither a hold nor an error", l.Name(), l)}
 }

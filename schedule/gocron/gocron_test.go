@@ -86,7 +86,18 @@ func TestALockThatIsHeldIsAnError(t *testing.T) {
 		if got, err := gocron.NewLocker(nil).Lock(ctx, "job"); got != nil || !errors.As(err, new(*redlatch.ConfigError)) {
 			t.Errorf("got %v, %v of no function", got, err)
 		}
+		none := gocron.NewLocker(func(name string) redlatch.Lock { return nothing{first.Mutex(name)} })
+		if got, err := none.Lock(ctx, "job"); got != nil || !errors.As(err, new(*redlatch.ConfigError)) {
+			t.Errorf("got %v, %v of a lock that returns nothing", got, err)
+		}
 	})
+}
+
+// nothing is a lock of a user that returns neither a hold nor an error.
+type nothing struct{ *redlatch.Mutex }
+
+func (nothing) TryLock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return nil, nil
 }
 
 // Goal: only the leader runs jobs, and after it the next one.

@@ -42,7 +42,7 @@ func (l *Locker) Lock(ctx context.Context, key string) (cron.Lock, error) {
 		return nil, err
 	}
 	hold, err := lock.TryLock(sole.Context(ctx), l.opts...)
-	if err != nil {
+	if err := lockerr.Taken(lock, hold, err); err != nil {
 		return nil, err // not a nil *Hold in an interface
 	}
 	return hold, nil
