@@ -40,6 +40,7 @@ var house = [][]string{
 	{"internal/keepalive"},
 	{"driver/internal/call", "internal/life", "internal/waitqueue", "internal/renew", "internal/session", "internal/names"},
 	{"internal/script"},
+	{"internal/guest"},
 	{"internal/protocol", "internal/lockerr", "internal/pause", "internal/signal", "driver"},
 	{"internal/random"},
 }
@@ -56,7 +57,7 @@ var houseOnly = map[string][]string{
 	"driver/sentinel":        {"driver/rueidis", "driver/internal/single", "driver/internal/call", "internal/signal", "driver"},
 	"driver/goredis":         {"driver/cluster", "driver/internal/call", "internal/pause", "internal/signal", "driver"}, // the library links no go-redis
 	"driver/rueidis":         {"driver/internal/single", "driver"},
-	"driver/cluster":         {"driver/internal/call", "internal/pause", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are
+	"driver/cluster":         {"driver/internal/call", "internal/guest", "internal/pause", "internal/random", "internal/signal", "driver"}, // put together from single drivers, whichever they are
 	"driver/internal/single": {"driver/internal/call", "internal/pause", "internal/random", "driver"},
 	"driver/internal/call":   {"internal/pause", "driver"},
 	// Several locks are made of the public life of one; they know no script.

@@ -15,7 +15,7 @@ var ErrNotSent = errors.New("not sent")
 var ErrNoConnection = errors.New("without a connection")
 
 // OptionError is the error of Open if one of the options cannot work. Nothing was
-// connected to.
+// connected to. It is also why there is no connection if an option is a function that panics or returns nil.
 type OptionError struct {
 	Option string // the field's name, such as "CommandTimeout"
 	Reason string

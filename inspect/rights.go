@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -104,7 +105,7 @@ func (i *Inspector) send(ctx context.Context, pipeline func(context.Context, ...
 	if len(rest) == 0 {
 		return replies
 	}
-	for n, r := range pipeline(ctx, rest...) {
+	for n, r := range guest.Counted(ctx, pipeline, rest) {
 		replies[places[n]] = r
 		i.refusals.note(rest[n], r.Err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 )
 
 // Locks walks through the keys of all masters and yields each lock once, in no order. Pattern is a glob
@@ -161,7 +162,7 @@ func (i *Inspector) step(ctx context.Context, s *scan) ([]string, error) {
 		words = append(words, "MATCH", s.match)
 	}
 	words = append(words, "COUNT", strconv.Itoa(i.config.Step), "TYPE", s.kind)
-	reply := s.server.Pipeline(ctx, driver.Command{Words: words})[0]
+	reply := guest.Counted(ctx, s.server.Pipeline, []driver.Command{{Words: words}})[0]
 	if reply.Err != nil {
 		return nil, right("+scan", reply.Err)
 	}

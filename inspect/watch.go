@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/signal"
@@ -80,7 +81,7 @@ func (s *subscription) open(ctx context.Context) {
 	defer cancel()
 	own := &s.inspector.own
 	acknowledged := make(chan struct{}, 1)
-	l, err := s.inspector.driver.Listen(limited, driver.Events{
+	l, err := guest.Driver(s.inspector.driver).Listen(limited, driver.Events{
 		Message: func(string, string) { signal.Send(s.heard) },
 		Subscribed: func(channel string) {
 			if own.note(s, channel) == len(s.channels) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/pause"
 )
 
@@ -101,11 +102,11 @@ func (n *node) connect() {
 	backoff := call.Backoff()
 	for n.life.Err() == nil {
 		attempt, cancel := call.Bound(n.life, time.Now(), n.driver.options.CommandTimeout)
-		d, err := call.Run(attempt, n.driver.options.aside,
+		d, err := call.Run(attempt, n.driver.options.aside, "Connect",
 			func() (driver.Driver, error) { return n.driver.options.Connect(attempt, n.address) }, driver.Driver.Close)
 		cancel()
 		if err == nil {
-			n.install(d)
+			n.install(guest.Driver(d))
 			return
 		}
 		n.fail(err)

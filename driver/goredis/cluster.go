@@ -101,7 +101,7 @@ func (s *servers) known(address string) *redis.Client {
 // refresh asks the cluster client for its clients, which it asks its servers for. That may take
 // longer than ctx lasts.
 func (s *servers) refresh(ctx context.Context) error {
-	found, err := call.Run(ctx, s.aside, func() (map[string]*redis.Client, error) { return s.ask(call.Undated(ctx)) }, func(map[string]*redis.Client) {})
+	found, err := call.Run(ctx, s.aside, "client", func() (map[string]*redis.Client, error) { return s.ask(call.Undated(ctx)) }, func(map[string]*redis.Client) {})
 	if err != nil {
 		return err
 	}

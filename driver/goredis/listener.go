@@ -65,7 +65,7 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		writing: make(chan struct{}, 1), leaving: make(map[string][]int),
 	}
 	closeIt := func(p *redis.PubSub) { _ = p.Close() }
-	_, err = call.Run(ctx, n.aside, func() (*redis.PubSub, error) { return l.pubsub, l.ping(call.Undated(ctx)) }, closeIt)
+	_, err = call.Run(ctx, n.aside, "client", func() (*redis.PubSub, error) { return l.pubsub, l.ping(call.Undated(ctx)) }, closeIt)
 	if err == nil {
 		err = n.own(l, server)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -54,7 +55,7 @@ func (p *server) ask(ctx context.Context, commands ...[]string) []driver.Reply {
 		for i, words := range commands {
 			all[i] = driver.Command{Words: words}
 		}
-		replies = p.pipeline(ctx, all...)
+		replies = guest.Counted(ctx, p.pipeline, all)
 	}
 	for _, r := range replies {
 		if r.Err != nil && !refusal(r.Err) {

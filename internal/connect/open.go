@@ -25,6 +25,9 @@ func (t Target) Open(ctx context.Context, settings Settings) (driver.Driver, err
 		return nil, err
 	}
 	d, err := t.connect(ctx, settings)
+	if err == nil {
+		err = lockerr.Missing("driver", d) // a user may have registered a scheme
+	}
 	if err != nil {
 		return nil, fmt.Errorf("redlatch: open: %w", t.withAdvice(err))
 	}

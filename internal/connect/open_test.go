@@ -44,4 +44,8 @@ func TestAnEmbeddedServerThatFailsToOpen(t *testing.T) {
 	if _, err := target.Open(t.Context(), connect.Settings{}); !errors.Is(err, errBroken) {
 		t.Errorf("Open is %v, want the server's error", err)
 	}
+	target, _ = connect.Parse("inside://nothing")
+	if _, err := target.Open(t.Context(), connect.Settings{}); !errors.As(err, new(*lockerr.ConfigError)) {
+		t.Errorf("Open is %v, want a ConfigError for a server that is nil", err)
+	}
 }

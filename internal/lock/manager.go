@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/keepalive"
 	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/names"
@@ -93,7 +94,7 @@ func New(s Settings) *Manager {
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
-			Client: m.ID, Listen: s.Driver.Listen, Runner: m.runner,
+			Client: m.ID, Listen: guest.Driver(s.Driver).Listen, Runner: m.runner,
 			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Stopped: m.Stopping(), Logger: s.Logger,
 		})
 	}
@@ -118,7 +119,7 @@ func (m *Manager) listen(ctx context.Context, events driver.Events) (driver.List
 			heed(channel, payload)
 		}
 	}
-	return m.Driver.Listen(ctx, events)
+	return guest.Driver(m.Driver).Listen(ctx, events)
 }
 
 // guard says who renews the grants while this process is paused. What the watchdog does not

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 )
 
 // UnknownError is the error of a call that was sent, or may have been, and whose
@@ -31,10 +32,11 @@ func IsUnknown(err error) bool {
 
 // Runner sends calls and repeats them until they are answered.
 type Runner struct {
-	driver driver.Driver
-	bound  time.Duration
-	prompt bool     // the driver ends a request within the bound by itself
-	frugal frugally // the driver, or nil
+	driver  driver.Driver
+	bound   time.Duration
+	prompt  bool           // the driver ends a request within the bound by itself
+	frugal  frugally       // the driver, or nil
+	sharded driver.Sharded // the driver, or nil
 }
 
 // frugally is a driver that takes less memory for two commands, and keeps no command beyond its answer.
@@ -47,8 +49,9 @@ type frugally interface {
 // request.
 func NewRunner(d driver.Driver, bound time.Duration) *Runner {
 	timed, ok := d.(interface{ CommandTimeout() time.Duration })
-	r := &Runner{driver: d, bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
+	r := &Runner{driver: guest.Driver(d), bound: bound, prompt: ok && timed.CommandTimeout() <= bound}
 	r.frugal, _ = d.(frugally)
+	r.sharded, _ = d.(driver.Sharded)
 	return r
 }
 
@@ -161,11 +164,10 @@ func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 	s := sending{driver: r.driver, each: true, bound: time.Now().Add(r.bound)}
 	all, results := pend(calls)
 	shards := make(map[string][]pending)
-	sharded, _ := r.driver.(driver.Sharded)
 	for _, p := range all {
 		shard := ""
-		if sharded != nil {
-			shard = sharded.Shard(p.call.command.Key)
+		if r.sharded != nil {
+			shard = r.sharded.Shard(p.call.command.Key)
 		}
 		shards[shard] = append(shards[shard], p)
 	}

@@ -2,15 +2,15 @@ package call
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/redlatch/redlatch/driver"
 )
 
 // maxAside is how many calls of foreign code may be under way at a time. Each may last for ever.
 const maxAside = 16
-
-// errGoexit is the result of foreign code that does not return.
-var errGoexit = errors.New("a dialer, or a function for credentials, has ended its goroutine")
 
 // Aside runs foreign code: a dialer, or a function for credentials. Nobody relies on its regard for a
 // context.
@@ -19,9 +19,10 @@ type Aside struct{ places chan struct{} }
 // NewAside returns one for which no code runs yet.
 func NewAside() Aside { return Aside{make(chan struct{}, maxAside)} }
 
-// Run calls f on a goroutine of its own, and returns what f does. If ctx ends first, Run returns why.
+// Run calls f, the function of an option, on a goroutine of its own, and returns what f does. If f panics, ends its
+// goroutine, or returns nil and no error, Run returns a *driver.OptionError. If ctx ends first, Run returns why.
 // What f makes after that goes to late, and nothing else waits for f.
-func Run[T any](ctx context.Context, a Aside, f func() (T, error), late func(T)) (made T, err error) {
+func Run[T any](ctx context.Context, a Aside, option string, f func() (T, error), late func(T)) (made T, err error) {
 	select {
 	case a.places <- struct{}{}:
 	case <-ctx.Done():
@@ -34,8 +35,11 @@ func Run[T any](ctx context.Context, a Aside, f func() (T, error), late func(T))
 	done, gone := make(chan result), make(chan struct{})
 	defer close(gone)
 	go func() {
-		r := result{err: errGoexit}
+		r := result{err: &driver.OptionError{Option: option, Reason: "it has ended its goroutine"}}
 		defer func() {
+			if p := recover(); p != nil {
+				r.err = &driver.OptionError{Option: option, Reason: fmt.Sprintf("it panicked: %v\n\n%s", p, debug.Stack())}
+			}
 			<-a.places
 			select {
 			case done <- r:
@@ -45,7 +49,9 @@ func Run[T any](ctx context.Context, a Aside, f func() (T, error), late func(T))
 				}
 			}
 		}()
-		r.made, r.err = f()
+		if r.made, r.err = f(); r.err == nil && isNil(r.made) {
+			r.err = &driver.OptionError{Option: option, Reason: "it has returned nil, and no error"}
+		}
 	}()
 	select {
 	case r := <-done:
@@ -53,4 +59,9 @@ func Run[T any](ctx context.Context, a Aside, f func() (T, error), late func(T))
 	case <-ctx.Done():
 		return made, Ended(ctx)
 	}
+}
+
+func isNil(made any) bool {
+	v := reflect.ValueOf(made)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

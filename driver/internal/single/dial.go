@@ -22,7 +22,7 @@ var errUnmapped = errors.New("AddressMap returned no host:port")
 // connect makes one connection to an address, encrypted if the options say so.
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
 	if o.AddressMap != nil {
-		mapped, err := call.Run(ctx, o.aside, func() (string, error) { return o.AddressMap(address), nil }, func(string) {})
+		mapped, err := call.Run(ctx, o.aside, "AddressMap", func() (string, error) { return o.AddressMap(address), nil }, func(string) {})
 		if err != nil {
 			return nil, err
 		}
@@ -31,11 +31,14 @@ func (o Options) connect(ctx context.Context, address string) (net.Conn, error) 
 		}
 		address = mapped
 	}
-	conn, err := call.Run(ctx, o.aside, func() (net.Conn, error) { return o.Dial(ctx, address) }, closeLate)
+	conn, err := call.Run(ctx, o.aside, "Dial", func() (net.Conn, error) { return o.Dial(ctx, address) }, closeLate)
 	if err != nil || o.TLS == nil {
 		return conn, err
 	}
-	encrypted, err := call.Run(ctx, o.aside, func() (net.Conn, error) { return encrypt(ctx, conn, o.TLS, address) }, closeLate)
+	encrypted, err := call.Run(ctx, o.aside, "TLS", func() (net.Conn, error) { return encrypt(ctx, conn, o.TLS, address) }, closeLate)
+	if err != nil {
+		conn.Close() // also if a function of the TLS configuration panicked
+	}
 	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", ErrNoTLS, err)
 	}
@@ -45,7 +48,7 @@ func (o Options) connect(ctx context.Context, address string) (net.Conn, error) 
 // closeLate closes a connection that comes when nobody waits for it any more.
 func closeLate(conn net.Conn) { conn.Close() }
 
-// encrypt makes the handshake. It closes conn if that fails.
+// encrypt makes the handshake.
 func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address string) (net.Conn, error) {
 	if config.ServerName == "" && !config.InsecureSkipVerify {
 		host, _, err := net.SplitHostPort(address)
@@ -56,9 +59,5 @@ func encrypt(ctx context.Context, conn net.Conn, config *tls.Config, address str
 		config.ServerName = host
 	}
 	encrypted := tls.Client(conn, config)
-	if err := encrypted.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return encrypted, nil
+	return encrypted, encrypted.HandshakeContext(ctx)
 }

@@ -1,7 +1,10 @@
 package single_test
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -75,3 +78,37 @@ func TestOpenReportsARefusedConnection(t *testing.T) {
 	}
 	wantTook(t, begin, 0, "a refused Open")
 }
+
+// Goal: a dialer that returns neither a connection nor an error, or panics, is an error that names the option.
+func TestOpenReportsADialerThatFails(t *testing.T) {
+	t.Parallel()
+	for what, dial := range map[string]func(context.Context, string) (net.Conn, error){
+		"nil": func(context.Context, string) (net.Conn, error) { return nil, nil }, "ouch": func(context.Context, string) (net.Conn, error) { panic("ouch") },
+	} {
+		_, err := single.Open(t.Context(), single.Options{Address: "x", Dial: dial})
+		if wrong, is := errors.AsType[*driver.OptionError](err); !is || wrong.Option != "Dial" || !strings.Contains(wrong.Reason, what) {
+			t.Errorf("error %v, want an OptionError that says %q", err, what)
+		}
+	}
+}
+
+// Goal: a function of the TLS configuration that panics costs the connection, which is closed.
+func TestAHandshakeThatPanicsLeavesNoConnection(t *testing.T) {
+	t.Parallel()
+	near, far := net.Pipe()
+	_, err := single.Open(t.Context(), single.Options{
+		Address: "x", Dial: func(context.Context, string) (net.Conn, error) { return near, nil },
+		TLS: &tls.Config{ServerName: "x", ClientSessionCache: panicking{}},
+	})
+	if wrong, is := errors.AsType[*driver.OptionError](err); !is || wrong.Option != "TLS" {
+		t.Errorf("error %v, want an OptionError", err)
+	}
+	_ = far.SetReadDeadline(time.Now().Add(soon))
+	if _, err := far.Read(make([]byte, 1)); err != io.EOF {
+		t.Error("the connection is open:", err)
+	}
+}
+
+type panicking struct{ tls.ClientSessionCache }
+
+func (panicking) Get(string) (*tls.ClientSessionState, bool) { panic("ouch") }

@@ -57,7 +57,7 @@ func (s *socket) dial() (net.Conn, error) {
 // credentials is called by rueidis after dial.
 func (s *socket) credentials(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 	ctx, address := s.ctx, s.address
-	secrets, err := call.Run(ctx, s.options.aside, func() (secrets rueidis.AuthCredentials, err error) {
+	secrets, err := call.Run(ctx, s.options.aside, "Credentials", func() (secrets rueidis.AuthCredentials, err error) {
 		secrets.Username, secrets.Password, err = s.options.Credentials(ctx, address)
 		return secrets, err
 	}, func(rueidis.AuthCredentials) {})
