@@ -24,7 +24,7 @@ type Config struct {
 	CommandTimeout time.Duration
 
 	// Logger reports whose holds are renewed, which clients came back, and which sessions were
-	// removed. Default: slog.Default().
+	// removed. Nobody waits for it, and a panic of its handler loses an entry. Default: slog.Default().
 	Logger *slog.Logger
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/script"
@@ -21,7 +22,8 @@ type Watchdog struct {
 	config   Config
 	driver   driver.Driver
 	runner   *script.Runner
-	log      *slog.Logger
+	reporter life.Reporter
+	log      *slog.Logger // by the reporter
 	counters counters
 	began    atomic.Bool
 
@@ -53,19 +55,20 @@ func New(d driver.Driver, cfg Config) (*Watchdog, error) {
 		return nil, err
 	}
 	id := random.UUID()
-	return &Watchdog{
+	w := &Watchdog{
 		id:       id,
 		config:   cfg,
 		driver:   d,
 		runner:   script.NewRunner(d, cfg.CommandTimeout),
-		log:      cfg.Logger.With("watchdog", id),
 		schedule: schedule{records: make(map[string]record), mine: func(string) bool { return true }},
 		servers:  servers{silent: make(map[string]time.Time), wait: cfg.Look, bound: cfg.CommandTimeout},
 		slots:    make(chan struct{}, maxActive),
 		lane:     lane{places: make(chan struct{}, maxLarge), active: make(chan struct{}, 1)},
 		counters: counters{Stats: Stats{Started: time.Now()}},
 		able:     true,
-	}, nil
+	}
+	w.log = w.reporter.Logger(cfg.Logger).With("watchdog", id)
+	return w, nil
 }
 
 // ErrRunning is the error of a second Run. A watchdog runs once.
@@ -78,6 +81,7 @@ func (w *Watchdog) Run(ctx context.Context) error {
 	if !w.began.CompareAndSwap(false, true) {
 		return ErrRunning
 	}
+	defer w.reporter.Wait(w.config.CommandTimeout)
 	defer w.leave()
 	defer w.visits.Wait()
 	ticker := time.NewTicker(w.config.Look)

@@ -156,7 +156,7 @@ func (c *cohort) refusal(ctx context.Context) error {
 	return c.ref.NotAcquired(ctx, c.base.hold)
 }
 
-// askFor acquires the next base for a turn. The cohort learns of the end of that also if a log handler
+// askFor acquires the next base for a turn. The cohort learns of the end of that also if a driver
 // panics.
 func (c *call) askFor(t *turn) error {
 	var b *base

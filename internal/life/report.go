@@ -1,6 +1,8 @@
 package life
 
 import (
+	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -40,14 +42,22 @@ func (r *Reporter) TryAdd(fn func()) {
 // maxReports is how many reports may wait before some are left out.
 const maxReports = 1000
 
-// run goes on until nothing is left to report.
+// run goes on until nothing is left to report. A handler that panics, or ends its goroutine, costs its own report alone.
 func (r *Reporter) run() {
+	done := false
+	defer func() {
+		if !done {
+			_ = recover()
+			go r.run()
+		}
+	}()
 	for {
 		r.mu.Lock()
 		if len(r.reports) == 0 {
 			close(r.ended)
 			r.ended = nil
 			r.mu.Unlock()
+			done = true
 			return
 		}
 		report := r.reports[0]
@@ -66,4 +76,33 @@ func (r *Reporter) Wait(d time.Duration) {
 	if ended != nil {
 		pause.Within(d, ended)
 	}
+}
+
+// Logger is a logger of a user, whose handler is called by reports. Whoever logs does not wait for it.
+func (r *Reporter) Logger(l *slog.Logger) *slog.Logger { return slog.New(handler{l.Handler(), r}) }
+
+type handler struct {
+	slog.Handler
+	reporter *Reporter
+}
+
+// Enabled does not ask the user's handler, which may hang.
+func (h handler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h handler) Handle(ctx context.Context, record slog.Record) error {
+	ctx = context.WithoutCancel(ctx)
+	h.reporter.TryAdd(func() {
+		if h.Handler.Enabled(ctx, record.Level) {
+			_ = h.Handler.Handle(ctx, record)
+		}
+	})
+	return nil
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return handler{h.Handler.WithAttrs(attrs), h.reporter}
+}
+
+func (h handler) WithGroup(name string) slog.Handler {
+	return handler{h.Handler.WithGroup(name), h.reporter}
 }

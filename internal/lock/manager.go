@@ -88,14 +88,15 @@ func New(s Settings) *Manager {
 		waiting:  Options{Lease: s.Lease, Wait: Forever, MaxHold: s.MaxHold},
 		trying:   Options{Lease: s.Lease, MaxHold: s.MaxHold},
 	}
-	m.queues = waitqueue.NewHub(m.listen, s.Logger)
+	m.Logger = m.reporter.Logger(s.Logger) // nobody waits for its handler
+	m.queues = waitqueue.NewHub(m.listen, m.Logger)
 	m.queues.Backoff = s.Backoff
 	m.Start(m.held)
 	m.sharded, _ = s.Driver.(driver.Sharded)
 	if s.Protect {
 		m.session = session.New(session.Settings{
 			Client: m.ID, Listen: guest.Driver(s.Driver).Listen, Runner: m.runner,
-			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Stopped: m.Stopping(), Logger: s.Logger,
+			Lease: s.Lease, Waits: m.waits, Timeout: s.CommandTimeout, Stopped: m.Stopping(), Logger: m.Logger,
 		})
 	}
 	m.engine = renew.Start(m.renew, m.guard())

@@ -2,8 +2,6 @@ package cohorts_test
 
 import (
 	"context"
-	"log/slog"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/tests/internal/check"
-	"github.com/redlatch/redlatch/tests/internal/fixture"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
@@ -87,17 +84,11 @@ func TestACohortThatClosesLetsNobodyIn(t *testing.T) {
 	}
 }
 
-// Goal: whoever panics while it asks leaves the lock to the others. Method: a log handler that panics
-// when the client goes on without protection.
+// Goal: whoever panics while it asks leaves the lock to the others. Method: a driver that panics.
 func TestAPanicWhileACohortAsksCostsNobodyElseTheLock(t *testing.T) {
-	log := slog.New(fixture.LogHandler(func(message string) {
-		if strings.Contains(message, "going on without protection: the session is not acknowledged yet") {
-			panic("the log is full")
-		}
-	}))
-	stage.Story(t, redlatch.Config{Logger: log, Protect: true}, func(t *testing.T, s *stage.Stage) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		net, m := s.Tap(), s.Client.Mutex("job")
-		net.Set(silent)
+		net.Set(func([]driver.Command, stage.Sender) []driver.Reply { panic("the driver") })
 		func() {
 			defer func() {
 				if recover() == nil {
