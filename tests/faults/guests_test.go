@@ -1,0 +1,311 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/fence"
+	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/inspect/doctor"
+	"github.com/redlatch/redlatch/leader"
+	"github.com/redlatch/redlatch/schedule"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+	"github.com/redlatch/redlatch/watchdog"
+)
+
+// What code of users may do: their work, and their own locks, drivers, log handlers and observers. It ends no process,
+// holds up nobody else, and holds no lock for ever.
+
+// deed is what work does in place of its work. The hold is nil for a callback without one.
+type deed func(ctx context.Context, c *redlatch.Client, h *redlatch.Hold) error
+
+var errDeed = errors.New("deed")
+
+var deeds = map[string]deed{
+	"fails":              func(context.Context, *redlatch.Client, *redlatch.Hold) error { return errDeed },
+	"panics":             func(context.Context, *redlatch.Client, *redlatch.Hold) error { panic(errDeed) },
+	"ends its goroutine": func(context.Context, *redlatch.Client, *redlatch.Hold) error { runtime.Goexit(); return nil },
+	"waits for its end": func(ctx context.Context, _ *redlatch.Client, _ *redlatch.Hold) error {
+		<-ctx.Done()
+		return ctx.Err()
+	},
+	"waits for the end of the client": func(_ context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+		for !c.Stats().Closed {
+			time.Sleep(time.Second)
+		}
+		return nil
+	},
+	"closes the client": func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error { return c.Close(ctx) },
+	"shuts the client down": func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return c.Shutdown(ctx)
+	},
+	"locks again": func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+		for _, ctx := range []context.Context{ctx, context.Background(), c.WithOwner(ctx)} {
+			if again, err := c.Mutex("job").Lock(ctx, redlatch.WithWait(time.Second)); err == nil {
+				_ = again.Unlock(ctx) // a callback without a hold
+			}
+		}
+		return nil
+	},
+	"unlocks": func(ctx context.Context, _ *redlatch.Client, h *redlatch.Hold) error {
+		if h == nil {
+			return nil
+		}
+		return h.Unlock(ctx)
+	},
+	"detaches": func(_ context.Context, _ *redlatch.Client, h *redlatch.Hold) error {
+		if h != nil {
+			h.Detach()
+		}
+		return nil
+	},
+}
+
+// works are the ways to have work done under a lock.
+var works = map[string]func(ctx context.Context, c *redlatch.Client, do deed){
+	"Do": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = redlatch.Do(ctx, c.Mutex("job"), func(ctx context.Context, h *redlatch.Hold) error { return do(ctx, c, h) })
+	},
+	"pass of a guard": func(ctx context.Context, c *redlatch.Client, do deed) {
+		h, err := fence.Lock(ctx, c.Mutex("job"), func(ctx context.Context, _ int64) error { return do(ctx, c, nil) })
+		if err == nil {
+			_ = h.Unlock(ctx)
+		}
+	},
+	"a leader": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = leader.Run(ctx, c.Mutex("job"), leader.Callbacks{Started: func(ctx context.Context, h *redlatch.Hold) { _ = do(ctx, c, h) }})
+	},
+	"a former leader": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = leader.Run(ctx, c.Mutex("job"), leader.Callbacks{
+			Started: func(context.Context, *redlatch.Hold) {},
+			Stopped: func(error) { _ = do(ctx, c, nil) },
+		})
+	},
+	"a candidate": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = leader.Run(ctx, refusing{c.Mutex("job")}, leader.Callbacks{
+			Started: func(context.Context, *redlatch.Hold) {},
+			Failed:  func(error) { _ = do(ctx, c, nil) },
+		})
+	},
+	"a job": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = schedule.Run(ctx, c.Mutex("job"), schedule.Every(time.Minute), schedule.Job{
+			Do: func(ctx context.Context, _ time.Time, h *redlatch.Hold) error { return do(ctx, c, h) },
+		})
+	},
+	"an observer of a job": func(ctx context.Context, c *redlatch.Client, do deed) {
+		_ = schedule.Run(ctx, c.Mutex("job"), schedule.Every(time.Minute), schedule.Job{
+			Do:      func(context.Context, time.Time, *redlatch.Hold) error { return nil },
+			Observe: func(schedule.Event) { _ = do(ctx, c, nil) },
+		})
+	},
+}
+
+// refusing is a lock that cannot be had.
+type refusing struct{ *redlatch.Mutex }
+
+func (refusing) Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return nil, errDeed
+}
+
+// Goal: whatever work does, others get the lock after its end, or one lease later, and no goroutine is left. Method: the
+// context of the work ends after ten minutes, and the client another ten minutes later. A bubble knows its goroutines.
+func TestWorkMayDoAnything(t *testing.T) {
+	for work, run := range works {
+		for name, do := range deeds {
+			t.Run(work+" "+name, func(t *testing.T) {
+				stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+					ctx, cancel := context.WithCancel(s.Limited())
+					done, did := make(chan struct{}), false
+					go func() {
+						defer close(done)
+						defer func() { _ = recover() }()
+						run(ctx, s.Client, func(ctx context.Context, c *redlatch.Client, h *redlatch.Hold) error {
+							did = true
+							return do(ctx, c, h)
+						})
+					}()
+					time.Sleep(10 * time.Minute)
+					cancel()
+					time.Sleep(10 * time.Minute)
+					_ = s.Client.Close(s.Limited())
+					<-done
+					time.Sleep(time.Second) // for work that Run has given up
+					if !did {
+						t.Error("it was not called")
+					}
+					check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithWait(31*time.Second)))
+				})
+			})
+		}
+	}
+}
+
+// nothing is a lock of a user that returns neither a hold nor an error.
+type nothing struct{ *redlatch.Mutex }
+
+func (nothing) Lock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error) { return nil, nil }
+
+func (nothing) TryLock(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error) {
+	return nil, nil
+}
+
+// Goal: a lock of a user that returns neither a hold nor an error is an error that names it.
+func TestALockThatReturnsNothingIsAnError(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		l := nothing{s.Client.Mutex("job")}
+		for what, err := range map[string]error{
+			"Do":         redlatch.Do(s.Limited(), l, func(context.Context, *redlatch.Hold) error { return nil }),
+			"fence.Lock": check.ErrOf(fence.Lock(s.Limited(), l, func(context.Context, int64) error { return nil })),
+			"leader.Run": leader.Run(s.Limited(), l, leader.Callbacks{Started: func(context.Context, *redlatch.Hold) {}}),
+			"schedule.Run": schedule.Run(s.Limited(), l, schedule.Every(time.Minute),
+				schedule.Job{Do: func(context.Context, time.Time, *redlatch.Hold) error { return nil }}),
+		} {
+			if wrong, is := errors.AsType[*redlatch.ConfigError](err); !is || wrong.Field != "lock" || !strings.Contains(wrong.Reason, `"job", a faults_test.nothing`) {
+				t.Errorf("%s: the error is %v, want a ConfigError that names the lock", what, err)
+			}
+		}
+	})
+}
+
+// miscounting is a driver of a user that returns another number of replies than of commands, and no listener.
+type miscounting struct {
+	driver.Driver
+	spoil func(replies []driver.Reply) []driver.Reply
+}
+
+func (d miscounting) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	return d.spoil(d.Driver.Pipeline(ctx, commands...))
+}
+
+func (d miscounting) DedicatedPipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	return d.spoil(d.Driver.DedicatedPipeline(ctx, commands...))
+}
+
+func (miscounting) Listen(context.Context, driver.Events) (driver.Listener, error) { return nil, nil }
+
+// Goal: a driver that breaks its contract costs errors, and no process.
+func TestADriverThatBreaksItsContractCostsErrors(t *testing.T) {
+	for name, spoil := range map[string]func([]driver.Reply) []driver.Reply{
+		"no reply":           func([]driver.Reply) []driver.Reply { return nil },
+		"one reply too few":  func(replies []driver.Reply) []driver.Reply { return replies[1:] },
+		"one reply too many": func(replies []driver.Reply) []driver.Reply { return append(replies, driver.Reply{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				d := miscounting{s.Driver, spoil}
+				c := check.Must(redlatch.New(d, fixture.Quiet(redlatch.Config{Protect: true})))
+				held := check.Must(s.Client.Mutex("held").Lock(s.Limited()))
+				time.AfterFunc(time.Second, func() { _ = held.Unlock(s.Limited()) })
+				waited := check.Must(c.Mutex("held").Lock(s.Limited()))
+				check.Is(t, "Unlock", waited.Unlock(s.Limited()), redlatch.ErrUnknownOutcome)
+				check.Is(t, "Lock with replicas", check.ErrOf(c.Mutex("job").Lock(s.Limited(), redlatch.WithReplicas(1, time.Second))), redlatch.ErrUnknownOutcome)
+				check.Must(c.Mutex("last").Lock(s.Limited()))
+				check.Is(t, "Close", c.Close(s.Limited()), redlatch.ErrUnknownOutcome)
+				i, ctx := check.Must(inspect.New(d, inspect.Config{})), must2(context.WithTimeout(s.Limited(), time.Minute))
+				for _, err := range i.Locks(ctx, "*") {
+					if err == nil || !strings.Contains(err.Error(), "replies to 1 commands") {
+						t.Error("a walk:", err)
+					}
+				}
+				for range i.Watch(ctx, "job", time.Second) {
+				}
+				doctor.Examine(s.Limited(), doctor.Config{}, doctor.Target{Driver: d})
+			})
+		})
+	}
+}
+
+// Goal: a log handler that hangs, panics or ends its goroutine holds up no wait and no Close, and observers are told of all
+// that comes after it. Method: the server lets nobody publish or listen, and a hold is lost.
+func TestALogHandlerMayDoAnything(t *testing.T) {
+	for name, do := range map[string]func(stuck chan struct{}){
+		"hangs": func(stuck chan struct{}) { <-stuck }, "panics": func(chan struct{}) { panic(errDeed) }, "ends its goroutine": func(chan struct{}) { runtime.Goexit() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				stuck, logged := make(chan struct{}), new(atomic.Int64)
+				defer synctest.Wait()
+				defer close(stuck)
+				c := s.On(deaf{s.Driver}, redlatch.Config{PollCap: time.Second, Logger: slog.New(fixture.LogHandler(func(string) { logged.Add(1); do(stuck) }))})
+				lost := check.Must(c.Mutex("lost").Lock(s.Limited(), redlatch.WithLease(time.Second)))
+				held := check.Must(s.Client.Mutex("job").Lock(s.Limited()))
+				time.AfterFunc(time.Minute, func() { _ = held.Unlock(s.Limited()) })
+				got := check.Must(c.Mutex("job").Lock(s.Limited(), redlatch.WithWait(2*time.Minute)))
+				check.Is(t, "the hold that is lost", lost.Err(), redlatch.ErrLost)
+				check.Is(t, "Unlock", got.Unlock(s.Limited()), nil)
+				ctx, cancel := context.WithTimeout(s.Limited(), time.Minute)
+				defer cancel()
+				check.Is(t, "Close", c.Close(ctx), nil)
+				if n := logged.Load(); n < 10 && name != "hangs" {
+					t.Errorf("the log was told %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// deaf is a driver without messages.
+type deaf struct{ driver.Driver }
+
+func (deaf) Listen(context.Context, driver.Events) (driver.Listener, error) { return nil, errDeed }
+
+// Goal: a watchdog does not wait for a log handler that hangs. Method: Redis does not answer for a while.
+func TestAWatchdogDoesNotWaitForItsLogHandler(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		net, stuck, ended := s.Tap(), make(chan struct{}), make(chan error, 1)
+		defer synctest.Wait()
+		defer close(stuck)
+		w := check.Must(watchdog.New(s.Driver, watchdog.Config{Logger: slog.New(fixture.LogHandler(func(string) { <-stuck }))}))
+		ctx, cancel := context.WithCancel(s.Limited())
+		go func() { ended <- w.Run(ctx) }()
+		net.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply {
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		time.Sleep(10 * time.Second)
+		net.Set(nil)
+		before := w.Stats().Looks
+		time.Sleep(10 * time.Second)
+		if w.Stats().Looks == before {
+			t.Error("it does not look any more")
+		}
+		cancel()
+		time.Sleep(10 * time.Second)
+		if len(ended) == 0 {
+			t.Error("Run does not end")
+		}
+	})
+}
+
+// Goal: an observer that ends its goroutine, as FailNow of a test does, is told of all that comes later.
+func TestAnObserverThatEndsItsGoroutineIsToldOfTheRest(t *testing.T) {
+	var told []string
+	observer := fixture.Observer(func(_ context.Context, e redlatch.Event) {
+		if e.Kind == redlatch.EventLost {
+			told = append(told, e.Lock)
+			runtime.Goexit()
+		}
+	})
+	stage.Story(t, redlatch.Config{Observer: observer}, func(t *testing.T, s *stage.Stage) {
+		for _, name := range []string{"a", "b"} {
+			<-check.Must(s.Client.Mutex(name).Lock(s.Limited(), redlatch.WithLease(time.Second))).Done()
+			synctest.Wait()
+		}
+		if !slices.Equal(told, []string{"a", "b"}) {
+			t.Errorf("it was told of %q", told)
+		}
+	})
+}
