@@ -103,18 +103,25 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r) // it runs inside another Handler, which admitted it
 		return
 	}
-	if err := processSequencer.enter(r.Context(), token, at); err != nil {
+	if err := h.serve(w, r, admitted); err != nil {
 		h.refuse(w, r, err)
-		return
 	}
-	defer processSequencer.leave(at)
-	ctx := WithToken(r.Context(), token)
-	if err := at.store.Pass(ctx, token, at.name); err != nil {
-		h.refuse(w, r, err)
-		return
+}
+
+// serve has the sequencer admit a request, and runs the guarded handler unless the store refuses. The error is why the
+// handler was not run. Nobody waits any more for a request that was not: who logs or answers the error may take long.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, as admittedKey) error {
+	if err := processSequencer.enter(r.Context(), as.token, as.at); err != nil {
+		return err
 	}
-	processSequencer.pass(at)
-	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, admitted, true)))
+	defer processSequencer.leave(as.at)
+	ctx := WithToken(r.Context(), as.token)
+	if err := as.at.store.Pass(ctx, as.token, as.at.name); err != nil {
+		return err
+	}
+	processSequencer.pass(as.at)
+	h.next.ServeHTTP(w, r.WithContext(context.WithValue(ctx, as, true)))
+	return nil
 }
 
 // admittedKey is the context key that says that the sequencer has admitted a request.

@@ -293,3 +293,36 @@ func TestHandlersThatShareAStoreShareTheLastToken(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// failsFirst is a store that fails for the first token.
+type failsFirst struct{ *fence.Memory }
+
+func (s failsFirst) Pass(ctx context.Context, token int64, resource string) error {
+	if token == 1 {
+		return errors.New("refused")
+	}
+	return s.Memory.Pass(ctx, token, resource)
+}
+
+// stuck is a writer that hangs until it is closed.
+type stuck chan struct{}
+
+func (s stuck) Write(text []byte) (int, error) { <-s; return len(text), nil }
+
+// Goal: a log that hangs when it is told of a store that fails holds up no other request.
+func TestALogThatHangsHoldsUpNoOtherRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := make(stuck)
+		defer synctest.Wait()
+		defer close(log)
+		guarded := fence.Handler(new(served), fence.HTTPConfig{Store: failsFirst{new(fence.Memory)}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+		go answer(guarded, put(t.Context(), "/stock/7", "1"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if status := answer(guarded, put(ctx, "/stock/7", "2")).StatusCode; status != http.StatusOK {
+			t.Errorf("status %d", status)
+		}
+	})
+}
