@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -30,13 +32,19 @@ func (a *aside[T]) again(ctx, soon context.Context) error {
 		ended := make(chan func(), 1)
 		a.ended = ended
 		a.start(func() {
-			all, err := a.read(ctx)
-			ended <- func() {
-				if a.err = err; err == nil {
-					a.all = all
+			all, err := []T(nil), errors.New("console: what reads aside has ended its goroutine")
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("console: what reads aside has panicked: %v", p)
 				}
-				a.next, a.ended = time.Now().Add(max(a.every, time.Since(began))), nil
-			}
+				ended <- func() {
+					if a.err = err; err == nil {
+						a.all = all
+					}
+					a.next, a.ended = time.Now().Add(max(a.every, time.Since(began))), nil
+				}
+			}()
+			all, err = a.read(ctx)
 		})
 	}
 	if a.ended == nil {

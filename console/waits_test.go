@@ -2,7 +2,9 @@ package console
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,5 +110,26 @@ func TestWaitsAreReadAtARate(t *testing.T) {
 	}
 	if took := time.Since(began); took < 1500*time.Millisecond {
 		t.Errorf("the waits of 1000 clients took %v", took)
+	}
+}
+
+// Goal: a function of a user that panics, or ends its goroutine, is an error, and is called again.
+func TestAReadingAsideMayPanic(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(){"panicked: ouch": func() { panic("ouch") }, "ended": runtime.Goexit} {
+		called := 0
+		a := aside[Wait]{start: func(f func()) { go f() }, read: func(context.Context) ([]Wait, error) {
+			if called++; called == 1 {
+				fail()
+			}
+			return []Wait{{}}, nil
+		}}
+		if err := a.again(t.Context(), t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("the error is %v, want one that says %q", err, name)
+		}
+		a.next = time.Now()
+		if err := a.again(t.Context(), t.Context()); err != nil || len(a.all) != 1 {
+			t.Errorf("the next reading: %v, %v", a.all, err)
+		}
 	}
 }
