@@ -10,7 +10,7 @@
 //     timeout, whichever comes first. This also holds while the server is frozen
 //     or a connection is being made.
 //   - An error says whether the server refused, whether the command certainly
-//     never left, or whether nobody knows.
+//     never left, or whether nobody knows. A panic counts as the last.
 //
 // Package drivertest holds the suite that every driver passes.
 //

@@ -157,7 +157,7 @@ func (c *cohort) refusal(ctx context.Context) error {
 }
 
 // askFor acquires the next base for a turn. The cohort learns of the end of that also if a driver
-// panics.
+// ends the goroutine.
 func (c *call) askFor(t *turn) error {
 	var b *base
 	defer func() { t.cohort.asked(t, b) }()

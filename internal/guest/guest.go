@@ -1,5 +1,5 @@
-// Package guest is between the library and the drivers of its users. A driver that breaks its contract makes a call
-// fail, and does not end the process.
+// Package guest is between the library and the drivers of its users. A driver that panics, or breaks its contract, makes
+// a call fail. It does not end the process, or leave a caller in a queue.
 package guest
 
 import (
@@ -11,10 +11,16 @@ import (
 	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
-// Driver is a driver whose replies are counted, and whose listeners exist. It has the methods of driver.Driver alone.
+// Driver is a driver that does not panic, whose replies are counted, and whose listeners exist. It has the methods of
+// driver.Driver alone.
 func Driver(d driver.Driver) driver.Driver { return checked{d} }
 
 type checked struct{ driver.Driver }
+
+func (c checked) Do(ctx context.Context, command driver.Command) (reply driver.Reply) {
+	defer caught(func(err error) { reply = driver.Reply{Err: err} })
+	return c.Driver.Do(ctx, command)
+}
 
 func (c checked) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	return Counted(ctx, c.Driver.Pipeline, commands)
@@ -24,21 +30,28 @@ func (c checked) DedicatedPipeline(ctx context.Context, commands ...driver.Comma
 	return Counted(ctx, c.Driver.DedicatedPipeline, commands)
 }
 
-func (c checked) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
-	l, err := c.Driver.Listen(ctx, events)
-	if err == nil {
+func (c checked) Listen(ctx context.Context, events driver.Events) (l driver.Listener, err error) {
+	defer caught(func(panicked error) { err = panicked })
+	if l, err = c.Driver.Listen(ctx, events); err == nil {
 		err = lockerr.Missing("listener of the driver", l)
 	}
 	return l, err
 }
 
 // Counted sends commands by a pipeline, and returns one reply to each. If there are more or fewer, nobody knows which
-// command a reply is to. Each reply is an error then, and says nothing of what the server has done.
-func Counted(ctx context.Context, pipeline func(context.Context, ...driver.Command) []driver.Reply, commands []driver.Command) []driver.Reply {
-	replies := pipeline(ctx, commands...)
-	if len(replies) == len(commands) {
-		return replies
+// command a reply is to. Each reply is an error then, as after a panic, and says nothing of what the server has done.
+func Counted(ctx context.Context, pipeline func(context.Context, ...driver.Command) []driver.Reply, commands []driver.Command) (replies []driver.Reply) {
+	fail := func(err error) { replies = slices.Repeat([]driver.Reply{{Err: err}}, len(commands)) }
+	defer caught(fail)
+	if replies = pipeline(ctx, commands...); len(replies) != len(commands) {
+		fail(fmt.Errorf("the driver returned %d replies to %d commands", len(replies), len(commands)))
 	}
-	err := fmt.Errorf("the driver returned %d replies to %d commands", len(replies), len(commands))
-	return slices.Repeat([]driver.Reply{{Err: err}}, len(commands))
+	return replies
+}
+
+// caught makes an error of a panic. It is deferred.
+func caught(fail func(error)) {
+	if p := recover(); p != nil {
+		fail(fmt.Errorf("the driver panicked: %v", p))
+	}
 }

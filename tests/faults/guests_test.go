@@ -229,6 +229,59 @@ func TestADriverThatBreaksItsContractCostsErrors(t *testing.T) {
 	}
 }
 
+// panicking is a driver that panics while that is on.
+type panicking struct {
+	driver.Driver
+	on *atomic.Bool
+}
+
+func (d panicking) panic() {
+	if d.on.Load() {
+		panic(errDeed)
+	}
+}
+
+func (d panicking) Do(ctx context.Context, command driver.Command) driver.Reply {
+	d.panic()
+	return d.Driver.Do(ctx, command)
+}
+
+func (d panicking) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	d.panic()
+	return d.Driver.Pipeline(ctx, commands...)
+}
+
+func (d panicking) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	d.panic()
+	return d.Driver.Listen(ctx, events)
+}
+
+// Goal: a driver that panics is an outage. Method: for less than a lease, while a hold is renewed and others wait and ask.
+func TestADriverThatPanicsIsAnOutage(t *testing.T) {
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		d := panicking{s.Driver, new(atomic.Bool)}
+		c := s.On(d, redlatch.Config{Protect: true})
+		held, stranger := check.Must(k.Lock(c, "held").Lock(s.Limited())), check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
+		waited := make(chan struct{})
+		go func() {
+			defer close(waited)
+			if h, err := k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute)); err == nil {
+				_ = h.Unlock(s.Limited())
+			}
+		}()
+		synctest.Wait()
+		d.on.Store(true)
+		time.Sleep(15 * time.Second)
+		check.Is(t, "Lock", check.ErrOf(k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Second))), redlatch.ErrUnknownOutcome)
+		d.on.Store(false)
+		check.Is(t, "Unlock of a stranger", stranger.Unlock(s.Limited()), nil)
+		<-waited
+		time.Sleep(time.Minute)
+		check.Is(t, "the hold", held.Err(), nil)
+		check.Is(t, "the next Lock", check.ErrOf(k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute))), nil)
+	})
+}
+
 // Goal: a log handler that hangs, panics or ends its goroutine holds up no wait and no Close, and observers are told of all
 // that comes after it. Method: the server lets nobody publish or listen, and a hold is lost.
 func TestALogHandlerMayDoAnything(t *testing.T) {
