@@ -117,10 +117,16 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 		r.manager.observe(ctx, e)
 		return
 	}
-	now := time.Now()
+	now, told := time.Now(), false
+	defer func() {
+		if !told { // the observer has ended the goroutine of the caller, so nobody has the hold
+			_ = h.Unlock(ctx)
+		}
+	}()
 	e := h.event(r, EventAcquired, now)
 	e.Holder, e.Took = h.WaitedFor(), now.Sub(began)
 	r.manager.observe(ctx, e)
+	told = true
 }
 
 // TellEnd tells of the end of a hold that was held until that moment, which its backend does not tell.

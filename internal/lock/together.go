@@ -26,11 +26,20 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 	if holds == nil && err != nil {
 		refs[blocked].TellAcquired(ctx, nil, began, err)
 	}
+	told := false
+	defer func() {
+		for _, h := range holds {
+			if !told && h != nil { // as in TellAcquired
+				_ = h.Unlock(ctx)
+			}
+		}
+	}()
 	for i, h := range holds {
 		if h != nil {
 			refs[i].TellAcquired(ctx, h, began, nil)
 		}
 	}
+	told = true
 	return holds, blocked, err
 }
 

@@ -87,12 +87,14 @@ func (g *group) vote(limited context.Context) bool {
 
 // ask asks for one member, and once more if its link has moved meanwhile.
 func (g *group) ask(i int) {
-	joined, err := g.join(i)
-	if errors.Is(err, errMoved) {
+	joined, err := false, errors.New("the observer ended its goroutine")
+	defer func() {
+		if !joined {
+			g.miss(i, err)
+		}
+	}()
+	if joined, err = g.join(i); errors.Is(err, errMoved) {
 		joined, err = g.join(i)
-	}
-	if !joined {
-		g.miss(i, err)
 	}
 }
 

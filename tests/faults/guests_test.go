@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -341,6 +342,41 @@ func TestAWatchdogDoesNotWaitForItsLogHandler(t *testing.T) {
 			t.Error("Run does not end")
 		}
 	})
+}
+
+// Goal: a lock whose acquisition an observer is told of when it ends the goroutine is free, and no caller waits on.
+func TestAnObserverThatEndsTheCallerLeavesTheLock(t *testing.T) {
+	ways := maps.Clone(stage.Ways)
+	quorum := ways["mutex"]
+	quorum.Of = func(c *redlatch.Client, name string) redlatch.Lock {
+		return check.Must(redlatch.NewQuorum(c.Mutex(name)))
+	}
+	ways["quorum"] = quorum
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				c := s.Other(redlatch.Config{RestartDelay: -1, Observer: fixture.Observer(func(_ context.Context, e redlatch.Event) {
+					if e.Kind == redlatch.EventAcquired {
+						runtime.Goexit()
+					}
+				})})
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					_, _ = way.Of(c, "job").Lock(s.Limited(), way.Opts...)
+				}()
+				time.Sleep(2 * time.Minute) // for a cohort
+				select {
+				case <-ended:
+				default:
+					t.Error("Lock goes on")
+				}
+				if keys := s.Memory.Miniredis().Keys(); slices.Contains(keys, "job") || c.Stats().Holds > 0 {
+					t.Errorf("%q stay in Redis: %+v", keys, c.Stats())
+				}
+			})
+		})
+	}
 }
 
 // Goal: an observer that ends its goroutine, as FailNow of a test does, is told of all that comes later.
