@@ -1,6 +1,8 @@
 package redlatchprom
 
 import (
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redlatch/redlatch/watchdog"
@@ -27,8 +29,15 @@ func (w watchdogStats) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends nothing to Redis.
+// Collect sends nothing to Redis. A registry calls it on a goroutine of its own, where a panic would end the process: that
+// of the Stats of a nil watchdog is an error of the scrape.
 func (w watchdogStats) Collect(to chan<- prometheus.Metric) {
+	defer func() {
+		if p := recover(); p != nil {
+			err := fmt.Errorf("redlatchprom: the Stats of the watchdog panicked: %v", p)
+			to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
+		}
+	}()
 	for _, m := range w().Metrics() {
 		kind := prometheus.GaugeValue
 		if m.Total {

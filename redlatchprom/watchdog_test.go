@@ -50,3 +50,14 @@ func sortedLines(of *httptest.ResponseRecorder) []string {
 	slices.Sort(lines)
 	return lines
 }
+
+// Goal: a watchdog that is nil is an error of the scrape, and no panic.
+func TestANilWatchdogIsAnErrorOfTheScrape(t *testing.T) {
+	for _, stats := range []func() watchdog.Stats{nil, (*watchdog.Watchdog)(nil).Stats} {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(redlatchprom.Watchdog(stats))
+		if _, err := registry.Gather(); err == nil || !strings.Contains(err.Error(), "watchdog panicked") {
+			t.Error("the error is", err)
+		}
+	}
+}
