@@ -62,7 +62,7 @@ var houseOnly = map[string][]string{
 	"driver/internal/call":   {"internal/pause", "driver"},
 	// Several locks are made of the public life of one; they know no script.
 	"internal/multilock": {
-		"internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
+		"internal/guest", "internal/lock", "internal/lockerr", "internal/waitqueue", "internal/renew", "internal/pause", "internal/random", "internal/signal", "driver",
 	},
 	// A cohort is a user of one lock.
 	"internal/cohort": {"internal/lock", "internal/lockerr", "internal/pause", "internal/signal"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -62,7 +63,7 @@ func (w *Watchdog) subscribers(ctx context.Context, key, channel string) (int64,
 	}
 	limited, cancel := context.WithTimeout(ctx, w.config.CommandTimeout)
 	defer cancel()
-	reply := w.driver.Do(limited, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}, Key: key})
+	reply := guest.Driver(w.driver).Do(limited, driver.Command{Words: []string{"PUBSUB", "NUMSUB", channel}, Key: key})
 	w.noteServer(ctx, server, isAnswer(reply.Err))
 	switch {
 	case reply.Err != nil:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -61,7 +62,7 @@ func look(ctx context.Context, s Sentinel, master string) watch {
 	if w.Err != nil {
 		return w
 	}
-	reply := s.Driver.Do(ctx, driver.Command{Words: []string{"SENTINEL", "MASTER", master}})
+	reply := guest.Driver(s.Driver).Do(ctx, driver.Command{Words: []string{"SENTINEL", "MASTER", master}})
 	w.Err = reply.Err
 	for i := 0; i+1 < len(reply.Array); i += 2 {
 		w.of[reply.Array[i].Str] = reply.Array[i+1].Str

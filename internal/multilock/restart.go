@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/guest"
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
@@ -94,7 +95,7 @@ func (m Member) information(ctx context.Context) (asked time.Time, reply driver.
 	again := pause.Backoff{First: firstRestore, Max: time.Second}
 	for {
 		asked = time.Now()
-		reply = m.Driver.Do(ctx, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
+		reply = guest.Driver(m.Driver).Do(ctx, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
 		if _, answered := errors.AsType[*driver.ServerError](reply.Err); reply.Err == nil || answered || again.Wait(ctx) != nil {
 			return asked, reply
 		}

@@ -283,6 +283,44 @@ func TestADriverThatPanicsIsAnOutage(t *testing.T) {
 	})
 }
 
+// allergic is a driver that panics at one command.
+type allergic struct {
+	driver.Driver
+	to string
+}
+
+func (d allergic) Do(ctx context.Context, command driver.Command) driver.Reply {
+	if command.Words[0] == d.to {
+		panic(errDeed)
+	}
+	return d.Driver.Do(ctx, command)
+}
+
+// Goal: so is a panic at what a Quorum or the doctor asks of a server, and a watchdog of the pulse of a client that is silent.
+func TestAQuestionAtWhichADriverPanicsIsNotAnswered(t *testing.T) {
+	stage.Story(t, redlatch.Config{Protect: true}, func(t *testing.T, s *stage.Stage) {
+		net, c := s.Tap(), s.On(allergic{s.Driver, "INFO"}, redlatch.Config{})
+		if _, err := check.Must(redlatch.NewQuorum(c.Mutex("q"))).Lock(s.Limited()); err == nil || !strings.Contains(err.Error(), "the driver panicked") {
+			t.Error("Lock of a quorum:", err)
+		}
+		doctor.Examine(s.Limited(), doctor.Config{}, doctor.Target{Driver: s.Memory, Sentinels: []doctor.Sentinel{{Driver: allergic{s.Memory, "SENTINEL"}}}})
+
+		check.Must(s.Client.Mutex("job").Lock(s.Limited(), redlatch.WithMaxHold(time.Minute)))
+		w, ended := check.Must(watchdog.New(allergic{s.Memory, "PUBSUB"}, watchdog.Config{Logger: slog.New(slog.DiscardHandler)})), make(chan error, 1)
+		ctx, cancel := context.WithTimeout(s.Limited(), time.Minute)
+		defer cancel()
+		net.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply {
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		go func() { ended <- w.Run(ctx) }()
+		check.Is(t, "Run", <-ended, nil)
+		if w.Stats().Failures == 0 {
+			t.Error("it asked nothing")
+		}
+		net.Set(nil)
+	})
+}
+
 // Goal: a log handler that hangs, panics or ends its goroutine holds up no wait and no Close, and observers are told of all
 // that comes after it. Method: the server lets nobody publish or listen, and a hold is lost.
 func TestALogHandlerMayDoAnything(t *testing.T) {
