@@ -39,11 +39,12 @@ func newGuard(conn net.Conn, calls *queue) *guard {
 }
 
 // Read passes bytes on unless they belong to a malformed reply.
-func (g *guard) Read(p []byte) (int, error) {
+func (g *guard) Read(p []byte) (n int, err error) {
+	defer caught(&n, &err)
 	if g.broken != nil {
 		return 0, g.broken
 	}
-	n, err := g.Conn.Read(p)
+	n, err = g.Conn.Read(p)
 	if g.broken = g.replies.scan(p[:n]); g.broken == nil && g.paired && (g.replies.whole > g.sent.Load() || g.replies.pushed) {
 		g.broken = fmt.Errorf("%w: more replies than requests", errMalformed)
 	}
@@ -55,11 +56,19 @@ func (g *guard) Read(p []byte) (int, error) {
 }
 
 // Write counts the requests, and lets callers add more to the next write.
-func (g *guard) Write(p []byte) (int, error) {
+func (g *guard) Write(p []byte) (n int, err error) {
+	defer caught(&n, &err)
 	g.sent.Store(g.requests.scan(p))
-	n, err := g.Conn.Write(p)
+	n, err = g.Conn.Write(p)
 	if g.paired {
 		g.yields.yield()
 	}
 	return n, err
+}
+
+// caught makes an error of a panic of a connection that a user's Dial has made. Others call it on goroutines of their own.
+func caught(n *int, err *error) {
+	if p := recover(); p != nil {
+		*n, *err = 0, fmt.Errorf("the connection panicked: %v", p)
+	}
 }

@@ -2,13 +2,16 @@ package single_test
 
 import (
 	"context"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redlatch/redlatch/driver/internal/single"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // malformed are replies that would end the process inside rueidis 1.0.79, or take all memory.
@@ -93,4 +96,48 @@ func FuzzGuard(f *testing.F) {
 			t.Errorf("%q: %d, %v in one piece, and %d, %v byte by byte", text, whole, err, bytewise, errBytewise)
 		}
 	})
+}
+
+// fragile is a connection of a user that panics while that is on.
+type fragile struct {
+	net.Conn
+	reads, writes *atomic.Bool
+}
+
+func (f fragile) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	if f.reads.Load() {
+		panic("ouch")
+	}
+	return n, err
+}
+
+func (f fragile) Write(p []byte) (int, error) {
+	if f.writes.Load() {
+		panic("ouch")
+	}
+	return f.Conn.Write(p)
+}
+
+// Goal: a connection of a user that panics is a broken one.
+func TestAConnectionThatPanicsIsABrokenOne(t *testing.T) {
+	t.Parallel()
+	server, reads, writes := redistest.Shared(t), new(atomic.Bool), new(atomic.Bool)
+	d := open(t, single.Options{Address: server.Addr(), Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		return fragile{conn, reads, writes}, err
+	}})
+	for _, on := range []*atomic.Bool{reads, writes} {
+		for _, shared := range []bool{false, true} {
+			if shared {
+				shareConnection(t, d)
+			}
+			on.Store(true)
+			if reply := d.Do(t.Context(), command("PING")); reply.Err == nil {
+				t.Error("it answers")
+			}
+			on.Store(false)
+			eventuallyWorks(t, d)
+		}
+	}
 }
