@@ -35,7 +35,42 @@ func (c checked) Listen(ctx context.Context, events driver.Events) (l driver.Lis
 	if l, err = c.Driver.Listen(ctx, events); err == nil {
 		err = lockerr.Missing("listener of the driver", l)
 	}
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	if shard, is := l.(driver.ShardListener); is {
+		return shardListener{listener{l}, shard}, nil
+	}
+	return listener{l}, nil
+}
+
+// listener is a listener that does not panic when it is asked for something.
+type listener struct{ driver.Listener }
+
+func (l listener) Subscribe(ctx context.Context, channels ...string) error {
+	return asked(ctx, l.Listener.Subscribe, channels)
+}
+
+func (l listener) Unsubscribe(ctx context.Context, channels ...string) error {
+	return asked(ctx, l.Listener.Unsubscribe, channels)
+}
+
+type shardListener struct {
+	listener
+	shard driver.ShardListener
+}
+
+func (l shardListener) SubscribeShard(ctx context.Context, channels ...string) error {
+	return asked(ctx, l.shard.SubscribeShard, channels)
+}
+
+func (l shardListener) UnsubscribeShard(ctx context.Context, channels ...string) error {
+	return asked(ctx, l.shard.UnsubscribeShard, channels)
+}
+
+func asked(ctx context.Context, ask func(context.Context, ...string) error, channels []string) (err error) {
+	defer caught(func(panicked error) { err = panicked })
+	return ask(ctx, channels...)
 }
 
 // Counted sends commands by a pipeline, and returns one reply to each. If there are more or fewer, nobody knows which

@@ -254,7 +254,23 @@ func (d panicking) Pipeline(ctx context.Context, commands ...driver.Command) []d
 
 func (d panicking) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
 	d.panic()
-	return d.Driver.Listen(ctx, events)
+	l, err := d.Driver.Listen(ctx, events)
+	return panickingListener{l, d}, err
+}
+
+type panickingListener struct {
+	driver.Listener
+	of panicking
+}
+
+func (l panickingListener) Subscribe(ctx context.Context, channels ...string) error {
+	l.of.panic()
+	return l.Listener.Subscribe(ctx, channels...)
+}
+
+func (l panickingListener) Unsubscribe(ctx context.Context, channels ...string) error {
+	l.of.panic()
+	return l.Listener.Unsubscribe(ctx, channels...)
 }
 
 // Goal: a driver that panics is an outage. Method: for less than a lease, while a hold is renewed and others wait and ask.
