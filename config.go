@@ -142,8 +142,7 @@ type Config struct {
 	// With TLS, certificates are checked against its result.
 	AddressMap func(address string) string
 
-	// Logger gets what no call reports, such as a hold that was lost. Nobody waits for it, and a panic of its handler
-	// loses an entry. Default: slog.Default.
+	// Logger gets what no call reports, such as a hold that was lost. Nobody waits for it. Default: slog.Default.
 	Logger *slog.Logger
 
 	// Observer gets every event, for metrics and traces. Not a nil pointer or function. Default: none.
