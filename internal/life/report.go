@@ -78,31 +78,30 @@ func (r *Reporter) Wait(d time.Duration) {
 	}
 }
 
-// Logger is a logger of a user, whose handler is called by reports. Whoever logs does not wait for it.
-func (r *Reporter) Logger(l *slog.Logger) *slog.Logger { return slog.New(handler{l.Handler(), r}) }
+// Logger is a logger of a user, whose handler is called by reports alone. So whoever logs does not wait for it.
+func (r *Reporter) Logger(l *slog.Logger) *slog.Logger { return slog.New(handler{l.Handler, r}) }
 
 type handler struct {
-	slog.Handler
+	of       func() slog.Handler // the user's, called by reports
 	reporter *Reporter
 }
 
-// Enabled does not ask the user's handler, which may hang.
 func (h handler) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h handler) Handle(ctx context.Context, record slog.Record) error {
 	ctx = context.WithoutCancel(ctx)
 	h.reporter.TryAdd(func() {
-		if h.Handler.Enabled(ctx, record.Level) {
-			_ = h.Handler.Handle(ctx, record)
+		if of := h.of(); of.Enabled(ctx, record.Level) {
+			_ = of.Handle(ctx, record)
 		}
 	})
 	return nil
 }
 
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return handler{h.Handler.WithAttrs(attrs), h.reporter}
+	return handler{func() slog.Handler { return h.of().WithAttrs(attrs) }, h.reporter}
 }
 
 func (h handler) WithGroup(name string) slog.Handler {
-	return handler{h.Handler.WithGroup(name), h.reporter}
+	return handler{func() slog.Handler { return h.of().WithGroup(name) }, h.reporter}
 }

@@ -348,7 +348,7 @@ func TestALogHandlerMayDoAnything(t *testing.T) {
 				stuck, logged := make(chan struct{}), new(atomic.Int64)
 				defer synctest.Wait()
 				defer close(stuck)
-				c := s.On(deaf{s.Driver}, redlatch.Config{PollCap: time.Second, Logger: slog.New(fixture.LogHandler(func(string) { logged.Add(1); do(stuck) }))})
+				c := s.On(deaf{s.Driver}, redlatch.Config{PollCap: time.Second, Protect: true, Logger: slog.New(busy{fixture.LogHandler(func(string) { logged.Add(1); do(stuck) })})})
 				lost := check.Must(c.Mutex("lost").Lock(s.Limited(), redlatch.WithLease(time.Second)))
 				held := check.Must(s.Client.Mutex("job").Lock(s.Limited()))
 				time.AfterFunc(time.Minute, func() { _ = held.Unlock(s.Limited()) })
@@ -365,6 +365,11 @@ func TestALogHandlerMayDoAnything(t *testing.T) {
 		})
 	}
 }
+
+// busy is a log handler that does the same whenever it is called.
+type busy struct{ fixture.LogHandler }
+
+func (b busy) WithAttrs([]slog.Attr) slog.Handler { b.LogHandler("with"); return b }
 
 // deaf is a driver without messages.
 type deaf struct{ driver.Driver }
