@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -154,7 +156,7 @@ func (f *feed) run(ctx context.Context, number int) {
 	waits := aside[Wait]{read: f.options.Waits, every: f.options.Every, start: f.readers.Go}
 	permits := aside[inspect.Counter]{read: permitsOf(f.source, f.options.Pattern), every: f.options.Every, start: f.readers.Go}
 	for ctx.Err() == nil {
-		for snapshot, err := range f.source.Follow(ctx, f.options.Pattern, f.options.Every) {
+		for snapshot, err := range f.follow(ctx) {
 			if err == nil {
 				before, first := permits.all, permits.next.IsZero()
 				soon, end := context.WithTimeout(ctx, briefly)
@@ -172,6 +174,22 @@ func (f *feed) run(ctx context.Context, number int) {
 		case <-ctx.Done():
 		case <-time.After(restartAfter):
 		}
+	}
+}
+
+// follow is what the source yields, and an error if it panics.
+func (f *feed) follow(ctx context.Context) iter.Seq2[inspect.Snapshot, error] {
+	return func(yield func(inspect.Snapshot, error) bool) {
+		more := true
+		defer func() {
+			if p := recover(); p != nil && more {
+				yield(inspect.Snapshot{}, fmt.Errorf("console: the source panicked: %v", p))
+			}
+		}()
+		f.source.Follow(ctx, f.options.Pattern, f.options.Every)(func(snapshot inspect.Snapshot, err error) bool {
+			more = yield(snapshot, err)
+			return more
+		})
 	}
 }
 

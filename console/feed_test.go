@@ -1,13 +1,16 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -223,4 +226,25 @@ func TestAServerThatCannotStreamIsNamed(t *testing.T) {
 	if recorder.Code != http.StatusInternalServerError || !strings.Contains(recorder.Body.String(), "cannot stream") {
 		t.Errorf("got %d %s", recorder.Code, recorder.Body)
 	}
+}
+
+// panicking is a source that panics when it is followed for the first time.
+type panicking struct {
+	*source
+	once sync.Once
+}
+
+func (p *panicking) Follow(ctx context.Context, pattern string, every time.Duration) iter.Seq2[inspect.Snapshot, error] {
+	p.once.Do(func() { panic("ouch") })
+	return p.source.Follow(ctx, pattern, every)
+}
+
+// Goal: a source that panics is told of, and followed again.
+func TestASourceMayPanic(t *testing.T) {
+	t.Parallel()
+	w := serve(t, &panicking{source: newSource(held("job", "a:1", time.Minute))}, Options{}).watch()
+	if trouble := w.until("trouble"); !strings.Contains(trouble.Text, "panicked: ouch") {
+		t.Errorf("got %+v", trouble)
+	}
+	w.begin(1)
 }
