@@ -1,6 +1,8 @@
 package script_test
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,4 +94,37 @@ func (s *server) remove(t *testing.T, key string, alive bool) (calls int) {
 	}
 	t.Errorf("after %d calls the writer is still to ask again at once", calls)
 	return calls
+}
+
+// Goal: a lock that had many readers shows those that are left, and can be forced free. Method: while Redis saves, it
+// does not shrink the table of a hash, and the first page of a scan is empty.
+func TestALockThatHadManyReadersShowsTheLast(t *testing.T) {
+	t.Parallel()
+	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})
+	s.hset(t, "job", fields(40000, "1", "mode", "read"))
+	var scanned []string
+	for cursor := ""; cursor != "0"; {
+		page := s.must(t, "HSCAN", "job", cmp.Or(cursor, "0"), "COUNT", "1000")
+		cursor = page.Array[0].Str
+		for pair := range slices.Chunk(page.Array[1].Array, 2) {
+			scanned = append(scanned, pair[0].Str)
+		}
+	}
+	s.must(t, "CONFIG", "SET", "rdb-key-save-delay", "100000000")
+	s.must(t, "BGSAVE")
+	defer s.must(t, "FLUSHALL") // which ends it
+	last := scanned[len(scanned)-1]
+	gone := slices.DeleteFunc(scanned, func(field string) bool { return field == "mode" || field == last })
+	for some := range slices.Chunk(gone, 5000) {
+		s.must(t, append([]string{"HDEL", "job"}, some...)...)
+	}
+	if page := s.must(t, "HSCAN", "job", "0", "COUNT", "1000").Array[1].Array; len(page) > 2 {
+		t.Fatalf("the first page has %d words: this proves nothing", len(page))
+	}
+	if got := s.run(t, rwStatus("job")).Array; len(got) < 5 {
+		t.Errorf("the status is %v", got)
+	}
+	if got, err := script.ReadForced(s.run(t, rwForce("")("job"))); !got || err != nil || s.must(t, "EXISTS", "job").Int != 0 {
+		t.Errorf("forced: %t, %v", got, err)
+	}
 }
