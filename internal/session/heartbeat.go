@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/internal/signal"
 )
 
-// maxTold is how many keys one request tells of.
-const maxTold = 500
+// maxTold is how many keys one call tells of, and maxCalls how many such calls one request has.
+const maxTold, maxCalls = 500, 20
 
 // loop sends heartbeats, and tells Redis of unconfirmed keys, until the session ends.
 func (s *Session) loop() {
@@ -148,7 +148,7 @@ func (s *Session) report(state string, why error) {
 // time may be removed, too, and is told again.
 func (s *Session) rewrite() {
 	s.registry.markUnconfirmed()
-	said := s.registry.takeUnconfirmed(maxTold)
+	said := s.registry.takeUnconfirmed(maxTold * maxCalls)
 	err := s.send(said,
 		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
 	s.registry.told(said, err == nil)
@@ -161,7 +161,7 @@ func (s *Session) rewrite() {
 // tell tells Redis what the registry says of some unconfirmed keys. If Redis answers, the loop tells of the others. A
 // heartbeat may be due before: in a busy client of a cluster there are always some.
 func (s *Session) tell() {
-	said := s.registry.takeUnconfirmed(maxTold)
+	said := s.registry.takeUnconfirmed(maxTold * maxCalls)
 	if len(said) == 0 {
 		return
 	}
@@ -185,11 +185,11 @@ func (s *Session) send(said map[string]entry, calls ...script.Call) error {
 			forgets = append(forgets, key)
 		}
 	}
-	if len(notes) > 0 {
-		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), notes...))
+	for some := range slices.Chunk(notes, maxTold) {
+		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), some...))
 	}
-	if len(forgets) > 0 {
-		calls = append(calls, script.SessionForget(s.settings.Client, forgets...))
+	for some := range slices.Chunk(forgets, maxTold) {
+		calls = append(calls, script.SessionForget(s.settings.Client, some...))
 	}
 	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
 	for _, result := range results {

@@ -104,6 +104,31 @@ func TestABusyClientThatTellsAsideIsHeardInTime(t *testing.T) {
 	})
 }
 
+// Goal: what Redis is to forget does not pile up, however many locks a client of a cluster takes and releases at a time.
+// Method: requests that take a while, and 2,000 entries that come and go meanwhile.
+func TestWhatIsToldAsideDoesNotPileUp(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.Ready(t.Context())
+		s.driver.set(func() (request, reply bool) { time.Sleep(50 * time.Millisecond); return false, false })
+		const busy = 2000
+		for round := range 40 {
+			for i := range busy {
+				e := entryOf(fmt.Sprint(round, " ", i))
+				s.Enter(e.Key(), e, false)
+				s.Answered(e.Key(), script.Result{Asked: time.Now()})
+			}
+			time.Sleep(50 * time.Millisecond)
+			for _, key := range s.Keys() {
+				s.Leave(key)
+				s.Answered(key, script.Result{})
+			}
+		}
+		if n := s.Kept(); n > 5*busy {
+			t.Errorf("Redis is still to forget %d keys", n)
+		}
+	})
+}
+
 // Goal: nothing is missing of a session that needs several requests, nor is a paused process
 // without its first entries for a moment: they are in the request that removes it.
 func TestLongALargeSessionIsWrittenAnewWhole(t *testing.T) {
