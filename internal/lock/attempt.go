@@ -104,7 +104,7 @@ func (a *attempt) askWith(ctx context.Context, batch []*waitqueue.Waiter) outcom
 	}
 	m, all := a.manager, make([]request, 1, 1+len(batch))
 	a.acquireRequest(&all[0])
-	all = append(all, acquireRequests(batch)...)
+	all = append(all, acquireRequests(batch, false)...)
 	results := m.sendAll(ctx, m.runner, all...)
 	m.complete(batch, all[1:], results[1:], "")
 	return a.read(all[0].lease, &results[0], results[0].Failed())

@@ -20,6 +20,7 @@ type request struct {
 	told  int            // which of them tells the session, -1 for none
 	lease time.Duration  // that it asks for
 	entry string         // the key of the session's entry that it is told about
+	aside bool           // nobody waits for the server of the session, unless that has the lock as well
 }
 
 // acquireRequest asks for the first hold.
@@ -91,11 +92,11 @@ func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read 
 	entry := g.sessionEntry(term, counts, read)
 	r.entry = entry.Key()
 	if g.ended == nil && term.Every > 0 && entry.Count > 0 {
-		if note, tell := s.Enter(r.entry, entry, len(g.holds) == 0); tell {
+		if note, tell := s.Enter(r.entry, entry, len(g.holds) == 0); tell && !g.apart(r) {
 			r.calls[0], r.calls[1] = note, r.calls[0]
 			r.n, r.own, r.told = 2, 1, 0
 		}
-	} else if forget, tell := s.Leave(r.entry); tell && !g.apart(r.entry) {
+	} else if forget, tell := s.Leave(r.entry); tell && !g.apart(r) {
 		r.calls[r.n], r.told = forget, r.n
 		r.n++
 	}
@@ -104,13 +105,14 @@ func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read 
 	}
 }
 
-// apart says that another server of a cluster has the session. A release does not wait for that one: the session tells it
-// by itself, and an entry too many is harmless. An acquisition waits for it: a pause right after it is covered.
-func (g *Grant) apart(entry string) bool {
+// apart says that another server of a cluster has the session, and that nobody waits for it. A release does not, nor do
+// the waiters to whom it hands the lock over: the session tells its server by itself. Any other acquisition waits for it: a
+// pause right after it is covered.
+func (g *Grant) apart(r *request) bool {
 	m := g.manager
-	apart := m.sharded != nil && m.shard(protocol.SessionKey(m.ID)) != m.shard(g.ref.Lock)
+	apart := r.aside && m.sharded != nil && m.shard(protocol.SessionKey(m.ID)) != m.shard(g.ref.Lock)
 	if apart {
-		m.session.Answered(entry, script.Result{})
+		m.session.Answered(r.entry, script.Result{})
 	}
 	return apart
 }

@@ -33,6 +33,7 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 func (g *Grant) ending(read bool) (e ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	e.aside = true
 	e.Grant, e.made, e.remain, e.sure = g, g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
@@ -106,7 +107,7 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 	}
 	var requests []request
 	for i := range all {
-		requests = append(append(requests, all[i].request), acquireRequests(all[i].next)...)
+		requests = append(append(requests, all[i].request), acquireRequests(all[i].next, true)...)
 	}
 	results := m.sendAll(ctx, m.releases, requests...)
 	errs := make([]error, len(all))

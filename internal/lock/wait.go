@@ -126,10 +126,11 @@ func (a *attempt) nextLook(handedOver bool) time.Time {
 	return time.Now().Add(Nap(a.opts.Lease, a.manager.PollCap))
 }
 
-// acquireRequests are the requests of claimed waiters.
-func acquireRequests(claimed []*waitqueue.Waiter) []request {
+// acquireRequests are the requests of claimed waiters. Aside says that a release waits for them.
+func acquireRequests(claimed []*waitqueue.Waiter, aside bool) []request {
 	all := make([]request, len(claimed))
 	for i, w := range claimed {
+		all[i].aside = aside
 		w.Value.(*attempt).acquireRequest(&all[i])
 	}
 	return all

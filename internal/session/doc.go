@@ -42,6 +42,7 @@
 //
 // One write keeps the order of the session and the lock only if one server has both keys. In a
 // cluster they lie on different servers. An acquisition tells both, and waits for both. A release
-// waits for the server of the lock alone: the key is unconfirmed from the beginning. If the process is
-// paused between two writes, or if the other server is down, a hold may have no entry for that long.
+// waits for the server of the lock alone, and so do the waiters to whom it hands the lock over: the keys are
+// unconfirmed from the beginning. If the process is paused between two writes, or if the other server is
+// down, a hold may have no entry for that long.
 package session

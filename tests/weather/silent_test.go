@@ -289,10 +289,17 @@ func TestAShardThatFallsSilentCostsTheOthersNothing(t *testing.T) {
 			near := 1 - far
 			own, other := c.Mutex(on(near, "own")), c.Mutex(on(near, "other"))
 			h, lost := check.Must(own.Lock(ctx)), check.Must(c.Mutex(on(far, "lost")).Lock(ctx))
+			mine, reentered := c.WithOwner(ctx), c.Mutex(on(near, "reentered"))
+			check.Must(reentered.Lock(mine, redlatch.WithMaxHold(time.Hour)))
+			inner := check.Must(reentered.Lock(mine)) // without it, the lock has a limit
+			waited := make(chan *redlatch.Hold, 1)
+			go func() { waited <- check.Must(own.Lock(ctx)) }()
 			synctest.Wait()
 			s.servers[far].fall()
 			began := time.Now()
-			check.Is(t, "Unlock", h.Unlock(ctx), nil)
+			check.Is(t, "Unlock of an inner hold", inner.Unlock(ctx), nil)
+			check.Is(t, "Unlock beside a waiter", h.Unlock(ctx), nil)
+			check.Is(t, "Unlock", (<-waited).Unlock(ctx), nil)
 			if s.servers[near].Miniredis().Exists(own.Name()) {
 				t.Error("the lock stays")
 			}
