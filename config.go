@@ -92,12 +92,11 @@ type Config struct {
 	// begin at 1 again. Default: counters never expire. At least LeaseTime.
 	TokenKeep time.Duration
 
-	// ConnectTimeout is how long Open tries to connect. Set it if the service may start before its Redis. Default: 0, one
-	// attempt. Each attempt takes CommandTimeout at most. Open gives up at once if another attempt cannot help: the URL or a
-	// setting is wrong, the server refuses the user, or a certificate is not valid. Open logs the first failure. With a
-	// negative value, Open returns a client after one attempt, also if the server cannot be reached. The client goes on
-	// trying, as after a connection that was lost. Until it has one, its calls fail and say why. So a Quorum can begin while
-	// one of its servers is down. A Cluster refuses that: it must first say where each lock is. New does not connect.
+	// ConnectTimeout is how long Open tries to connect. Default: 0, one attempt. Set it if the service may start before
+	// its Redis. Each attempt takes CommandTimeout at most. Open logs the first failure. It gives up at once if the URL or
+	// a setting is wrong, the server refuses the user, or a certificate is not valid. If negative, Open returns a
+	// client after one attempt, even if the server cannot be reached. The client goes on trying. Until it is connected,
+	// its calls fail and say why. So a Quorum can begin while a server is down. Not for a Cluster. New does not connect.
 	ConnectTimeout time.Duration
 
 	// CommandTimeout bounds one operation on Redis, with its repetitions. Default: 3s. A
@@ -142,7 +141,8 @@ type Config struct {
 	// With TLS, certificates are checked against its result.
 	AddressMap func(address string) string
 
-	// Logger gets what no call reports, such as a hold that was lost. Nobody waits for it. Default: slog.Default.
+	// Logger gets what no call reports, such as a hold that was lost. Only Open waits for its handler, and Close for
+	// ReleaseTimeout at most. Default: slog.Default.
 	Logger *slog.Logger
 
 	// Observer gets every event, for metrics and traces. Not a nil pointer or function. Default: none.

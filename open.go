@@ -35,9 +35,11 @@ import (
 // anyone waits, and up to 8 for commands that wait for replicas. In a Cluster it does so
 // for each server that it uses. An idle connection costs one PING in each CommandTimeout.
 //
-// It blocks until the server has answered, bounded by ctx and by Config.CommandTimeout, or by
-// Config.ConnectTimeout if that is longer. If that is negative, no server need answer. The
-// error is a *ConfigError for a URL or a setting that cannot work. It is ErrUnsupported for a
+// Open blocks until the server has answered. ctx bounds it, and so does Config.CommandTimeout, or
+// Config.ConnectTimeout if that is longer. With a negative ConnectTimeout, Open also returns a
+// client if no server answers.
+//
+// The error is a *ConfigError for a URL or a setting that cannot work. It is ErrUnsupported for a
 // server known to run scripts that are not atomic (docs/servers.md). Any other error is that
 // of the network or the server. It names the address and never the password. After an error
 // nothing is left behind.

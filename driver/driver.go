@@ -10,7 +10,7 @@
 //     timeout, whichever comes first. This also holds while the server is frozen
 //     or a connection is being made.
 //   - An error says whether the server refused, whether the command certainly
-//     never left, or whether nobody knows. A panic counts as the last.
+//     never left, or whether nobody knows. After a panic nobody knows.
 //
 // Package drivertest holds the suite that every driver passes.
 //
@@ -20,8 +20,8 @@
 // until the server has answered, until ctx ends, or until the command timeout has
 // passed. It returns an *OptionError for options that cannot work, and otherwise the
 // error of the network or of the server, with its address and never with a password.
-// An Open that failed leaves nothing behind. Package goredis has New instead: it uses a
-// client that the application has opened.
+// An Open that failed leaves nothing behind. Package goredis is different: its New
+// and Open take a client that the application has made.
 package driver
 
 import (

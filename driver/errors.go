@@ -15,7 +15,8 @@ var ErrNotSent = errors.New("not sent")
 var ErrNoConnection = errors.New("without a connection")
 
 // OptionError is the error of Open if one of the options cannot work. Nothing was
-// connected to. It is also why there is no connection if an option is a function that panics or returns nil.
+// connected to. It is also the reason in later errors if an option is a function that panics or
+// returns nil: then there is no connection.
 type OptionError struct {
 	Option string // the field's name, such as "CommandTimeout"
 	Reason string

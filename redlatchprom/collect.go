@@ -73,8 +73,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// metricsOf are the metrics of a vector. The vector is locked while it sends them, and whoever reads the exporter may stop
-// reading. So they are collected first: a lock that counts does not wait for that reader.
+// metricsOf returns the metrics of a vector. The vector is locked while it sends them, and a reader of the exporter
+// may stop reading. So all of them are collected first. An event of a lock then does not wait for that reader.
 func metricsOf(v prometheus.Collector) (all []prometheus.Metric) {
 	sent := make(chan prometheus.Metric)
 	go func() {

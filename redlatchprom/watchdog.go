@@ -29,8 +29,8 @@ func (w watchdogStats) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends nothing to Redis. A registry calls it on a goroutine of its own, where a panic would end the process: that
-// of the Stats of a nil watchdog is an error of the scrape.
+// Collect sends nothing to Redis. A registry calls it on a goroutine of its own, where a panic would end the process.
+// So a panic, such as that of the Stats of a nil watchdog, becomes an error of the scrape.
 func (w watchdogStats) Collect(to chan<- prometheus.Metric) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -62,7 +62,7 @@ func Open(ctx context.Context, client redis.UniversalClient, settings ...Option)
 	return nil, fmt.Errorf("connect by the client of go-redis: %w", err)
 }
 
-// open makes a driver, unless the client or an option cannot work. One for a cluster is connected.
+// open makes a driver, unless the client or an option cannot work. It connects only a driver for a cluster.
 func open(ctx context.Context, client redis.UniversalClient, settings []Option) (driver.Driver, error) {
 	var o options
 	for _, set := range settings {

@@ -18,10 +18,11 @@ import (
 //	Explain        func(*driver.ServerError) error
 //	                              may add advice to an error reply; its result wraps the reply
 //	Accept         func(about, engines driver.Reply) error
-//	                              may refuse the server of each connection for commands, by its replies to INFO
+//	                              gets a server's replies to INFO, for each connection for commands; if it
+//	                              returns an error, the server is not used
 //	Tolerate       func(error) bool
-//	                              is told why Open cannot connect; if it returns true, Open returns a driver that
-//	                              goes on trying, as after a connection that was lost
+//	                              is told why Open cannot connect; if it returns true, Open returns a driver,
+//	                              which goes on trying to connect
 //	ClientName     string         the connections' name in CLIENT LIST; default: "redlatch"
 //	DB             int            the database; default: 0
 //	CommandTimeout time.Duration  bounds every call but dedicated pipelines; default: 3s
@@ -50,7 +51,7 @@ var ErrHungUp = single.ErrHungUp
 // *driver.ServerError if the server refused, and otherwise the error of the network, of
 // ctx, or of Credentials. It names the address. It matches ErrNoTLS or ErrHungUp if the
 // connection is encrypted and the port is not, or the reverse. An Open that failed leaves
-// nothing behind. Options.Tolerate may have it succeed without a server.
+// nothing behind. With Options.Tolerate, Open can succeed without a server.
 func Open(ctx context.Context, options Options) (*Driver, error) {
 	return single.Open(ctx, options)
 }

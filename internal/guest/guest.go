@@ -1,5 +1,5 @@
-// Package guest is between the library and the drivers of its users. A driver that panics, or breaks its contract, makes
-// a call fail. It does not end the process, or leave a caller in a queue.
+// Package guest stands between the library and the drivers of its users. If a driver panics or breaks its contract,
+// the call fails. The process goes on, and no caller is left in a queue.
 package guest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/lockerr"
 )
 
-// Driver is a driver that does not panic, whose replies are counted, and whose listeners exist. It has the methods of
-// driver.Driver alone.
+// Driver wraps a driver. The result does not panic, returns one reply to each command, and returns a listener or an
+// error. It has only the methods of driver.Driver.
 func Driver(d driver.Driver) driver.Driver { return checked{d} }
 
 type checked struct{ driver.Driver }
@@ -44,7 +44,7 @@ func (c checked) Listen(ctx context.Context, events driver.Events) (l driver.Lis
 	return listener{l}, nil
 }
 
-// listener is a listener that does not panic when it is asked for something.
+// listener wraps a listener. Its requests return an error if the listener panics.
 type listener struct{ driver.Listener }
 
 func (l listener) Subscribe(ctx context.Context, channels ...string) error {
@@ -73,8 +73,9 @@ func asked(ctx context.Context, ask func(context.Context, ...string) error, chan
 	return ask(ctx, channels...)
 }
 
-// Counted sends commands by a pipeline, and returns one reply to each. If there are more or fewer, nobody knows which
-// command a reply is to. Each reply is an error then, as after a panic, and says nothing of what the server has done.
+// Counted sends commands by a pipeline, and returns one reply to each. If the driver returns more or fewer, nobody
+// knows which reply belongs to which command. Then each reply is an error, as after a panic. The outcome on the server
+// is unknown.
 func Counted(ctx context.Context, pipeline func(context.Context, ...driver.Command) []driver.Reply, commands []driver.Command) (replies []driver.Reply) {
 	fail := func(err error) { replies = slices.Repeat([]driver.Reply{{Err: err}}, len(commands)) }
 	defer caught(fail)
@@ -84,7 +85,7 @@ func Counted(ctx context.Context, pipeline func(context.Context, ...driver.Comma
 	return replies
 }
 
-// caught makes an error of a panic. It is deferred.
+// caught turns a panic into an error. It must be deferred.
 func caught(fail func(error)) {
 	if p := recover(); p != nil {
 		fail(fmt.Errorf("the driver panicked: %v", p))

@@ -42,7 +42,7 @@ func (r *Reporter) TryAdd(fn func()) {
 // maxReports is how many reports may wait before some are left out.
 const maxReports = 1000
 
-// run goes on until nothing is left to report. A handler that panics, or ends its goroutine, costs its own report alone.
+// run goes on until nothing is left to report. If a handler panics or ends its goroutine, only its own report is lost.
 func (r *Reporter) run() {
 	done := false
 	defer func() {
@@ -78,7 +78,7 @@ func (r *Reporter) Wait(d time.Duration) {
 	}
 }
 
-// Logger is a logger of a user, whose handler is called by reports alone. So whoever logs does not wait for it.
+// Logger wraps a logger of a user. Only reports call its handler, so nobody who logs waits for it.
 func (r *Reporter) Logger(l *slog.Logger) *slog.Logger { return slog.New(handler{l.Handler, r}) }
 
 type handler struct {

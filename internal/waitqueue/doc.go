@@ -35,7 +35,8 @@
 //
 //   - The streak is the releases of this process from the end of an offer to the next offer.
 //   - The quota is the number of releases after which a streak is over.
-//   - The share of the others is the number of releases of each of them during an offer, 16 at most.
+//   - The share of the others is how often each of them releases the lock during an offer, 16 times
+//     at most.
 //   - The patience is how long the waiters hold back while nothing is heard of the others: 20 ms.
 //     After their first release it is two round trips, 1 ms at least: they are awake.
 //

@@ -19,9 +19,9 @@ type Aside struct{ places chan struct{} }
 // NewAside returns one for which no code runs yet.
 func NewAside() Aside { return Aside{make(chan struct{}, maxAside)} }
 
-// Run calls f, the function of an option, on a goroutine of its own, and returns what f does. If f panics, ends its
-// goroutine, or returns nil and no error, Run returns a *driver.OptionError. If ctx ends first, Run returns why.
-// What f makes after that goes to late, and nothing else waits for f.
+// Run calls f, the function of an option, on a goroutine of its own, and returns what f returns. Run returns a
+// *driver.OptionError if f panics, ends its goroutine, or returns nil and no error. If ctx ends first, Run returns
+// the reason. Run passes what f makes after that to late. Nothing else waits for f.
 func Run[T any](ctx context.Context, a Aside, option string, f func() (T, error), late func(T)) (made T, err error) {
 	select {
 	case a.places <- struct{}{}:

@@ -66,7 +66,8 @@ func (g *guard) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// caught makes an error of a panic of a connection that a user's Dial has made. Others call it on goroutines of their own.
+// caught turns a panic of a connection into an error. A user's Dial may have made the connection, and others call it on
+// goroutines of their own.
 func caught(n *int, err *error) {
 	if p := recover(); p != nil {
 		*n, *err = 0, fmt.Errorf("the connection panicked: %v", p)

@@ -10,8 +10,8 @@ import (
 	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
-// ready sends a PING, and asks who the server is, and whether to accept it. Any answer to the PING will do
-// except one: a server that is loading its data would refuse every command, but only for a while.
+// ready sends a PING, and asks the server who it is. Then it asks accept whether to use the server. Any answer to
+// the PING will do except one: a server that is loading its data would refuse every command, but only for a while.
 //
 // There is no context here; the socket ends the call. After the
 // first call with a context that can end, rueidis reads on a goroutine of its

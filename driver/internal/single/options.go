@@ -34,11 +34,11 @@ type Options struct {
 	AddressMap func(address string) string
 	// Explain, when set, may add advice to an error reply. Its result wraps the reply.
 	Explain func(*driver.ServerError) error
-	// Accept, when set, may refuse the server of each connection for commands, by its replies to
-	// INFO server and INFO scriptingengines.
+	// Accept, when set, is called for each connection for commands, with the server's replies to
+	// INFO server and INFO scriptingengines. If it returns an error, the server is not used.
 	Accept func(about, engines driver.Reply) error
-	// Tolerate, when set, is told why Open cannot connect, unless its ctx has ended. If it returns
-	// true, Open returns a driver all the same, which goes on as after a connection that was lost.
+	// Tolerate, when set, is told why Open cannot connect, unless the ctx of Open has ended. If it
+	// returns true, Open returns a driver, which goes on trying to connect.
 	Tolerate func(error) bool
 	// ClientName is the name of the connections in CLIENT LIST. Default: "redlatch".
 	ClientName string

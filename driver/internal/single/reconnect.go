@@ -98,7 +98,7 @@ func (d *Driver) giveUp(old *link, reason error) {
 	d.interrupt(old, reason)
 }
 
-// interrupt begins an outage after a link, which is nil if there was none yet. It needs d.mu.
+// interrupt begins an outage. old is the link before it, or nil if there was none yet. It needs d.mu.
 func (d *Driver) interrupt(old *link, reason error) {
 	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: call.NotOfCaller(reason)}
 	d.outage = outage
@@ -111,7 +111,7 @@ func (d *Driver) interrupt(old *link, reason error) {
 	})
 }
 
-// part ends a link, and pauses if it was a short one.
+// part ends a link. It pauses afterwards if the link lasted only a short time.
 func (d *Driver) part(old *link) {
 	if _, answers := old.reason.(readOnly); answers {
 		d.work.Go(func() { d.drain(old) })
