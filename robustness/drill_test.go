@@ -237,5 +237,6 @@ func (d *drill) connect(attempt func() error) {
 		if time.Now().After(end) {
 			d.Fatal(err)
 		}
+		time.Sleep(50 * time.Millisecond) // sentinels, too, need a processor
 	}
 }
