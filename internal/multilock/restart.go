@@ -44,9 +44,8 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	defer cancel()
 	asked, reply := m.information(limited)
 	seconds, err := strconv.ParseInt(infoField(reply.Str, "uptime_in_seconds"), 10, 64)
-	var refused *driver.ServerError
 	switch {
-	case reply.Err != nil && !errors.As(reply.Err, &refused):
+	case !answered(reply):
 		return 0, lock.Failure("ask since when its server is up, of", m.Ref.Name, reply.Err)
 	case m.Restart.Delay < 0: // only which run it is matters; one that does not tell is believed
 		m.age(infoField(reply.Str, "run_id"), 0, asked)
@@ -90,16 +89,22 @@ func (m Member) identified() bool {
 }
 
 // information asks the member's server for what it says of itself, and says when. A connection that is cut is no
-// answer: it asks again until ctx ends, as the request for the lock does.
+// answer, nor is a server that is busy: it asks again until ctx ends, as the request for the lock does.
 func (m Member) information(ctx context.Context) (asked time.Time, reply driver.Reply) {
 	again := pause.Backoff{First: firstRestore, Max: time.Second}
 	for {
 		asked = time.Now()
 		reply = guest.Driver(m.Driver).Do(ctx, driver.Command{Words: []string{"INFO", "server"}, Key: m.Ref.Lock})
-		if _, answered := errors.AsType[*driver.ServerError](reply.Err); reply.Err == nil || answered || again.Wait(ctx) != nil {
+		if answered(reply) || again.Wait(ctx) != nil {
 			return asked, reply
 		}
 	}
+}
+
+// answered says that a server has said what it says of itself, or refuses to.
+func answered(reply driver.Reply) bool {
+	refused, ok := errors.AsType[*driver.ServerError](reply.Err)
+	return reply.Err == nil || ok && refused.Code() != "BUSY"
 }
 
 // maxUptime is the longest uptime that matters, in seconds.

@@ -48,6 +48,7 @@ func TestForHowLongAServerDoesNotCount(t *testing.T) {
 func forHowLong(t *testing.T) {
 	up := func(text string) driver.Reply { return driver.Reply{Str: "uptime_in_seconds:" + text + "\r\n"} }
 	refused := driver.Reply{Err: &driver.ServerError{Message: "NOPERM no"}}
+	busy := driver.Reply{Err: &driver.ServerError{Message: "BUSY Redis is busy running a script"}}
 	for name, c := range map[string]struct {
 		restart Restart
 		reply   driver.Reply
@@ -65,6 +66,7 @@ func forHowLong(t *testing.T) {
 		"it hides that":              {Restart{Delay: 30 * time.Second}, driver.Reply{Str: "# Server\r\n"}, 0, lockerr.ErrUnsupported, 1},
 		"it says nonsense":           {Restart{Delay: 30 * time.Second}, up("long"), 0, lockerr.ErrUnsupported, 1},
 		"it refuses":                 {Restart{Delay: 30 * time.Second}, refused, 0, lockerr.ErrUnsupported, 1},
+		"it is busy":                 {Restart{Delay: 30 * time.Second}, busy, 0, busy.Err, -1},
 		"it does not answer":         {Restart{Delay: 30 * time.Second}, driver.Reply{Err: driver.ErrNotSent}, 0, driver.ErrNotSent, -1},
 		"it forgets after no delay":  {Restart{}, up("5"), 0, nil, 1},
 		"no delay, and just started": {Restart{}, up("0"), 0, nil, 1},
