@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -28,6 +29,13 @@ type run struct {
 	id        string // "" if the server does not tell
 	since     time.Time
 	successor bool // another run was known before, at the same address
+	number    int  // in the order in which runs became known to this process
+}
+
+// noted is how many runs this process has noted.
+var noted struct {
+	sync.Mutex
+	runs int
 }
 
 // quarantine asks a member's server for how much longer it does not count, because it may have
@@ -119,8 +127,11 @@ func (s *Server) age(id string, uptime time.Duration, now time.Time) time.Durati
 		return uptime
 	}
 	if r == nil || r.id != id {
-		r = &run{id, now, r != nil && r.id != ""}
+		noted.Lock()
+		noted.runs++
+		r = &run{id, now, r != nil && r.id != "", noted.runs}
 		s.run.Store(r)
+		noted.Unlock()
 	}
 	if r.successor {
 		return now.Sub(r.since)
@@ -135,12 +146,12 @@ func infoField(info, name string) string {
 	return strings.TrimSpace(text)
 }
 
-// oneServer is the error of a member that was last seen on the same run of a server as another.
-// It is asked after the member's own run is known, so at most one of the two is taken in.
+// oneServer is the error of a member that was last seen on the same run of a server as another, where that was noted
+// first. It is asked after the member's own run is noted, so just one of the two can be taken in.
 func (o order) oneServer(i int) error {
 	mine := o.Members[i].run.Load()
-	for j, other := range o.Members {
-		if r := other.run.Load(); j != i && mine != nil && mine.id != "" && r != nil && r.id == mine.id {
+	for _, other := range o.Members {
+		if r := other.run.Load(); mine != nil && mine.id != "" && r != nil && r.id == mine.id && r.number < mine.number {
 			return Refuse("NewQuorum", "%s and %s are one server", other.where(), o.Members[i].where())
 		}
 	}
