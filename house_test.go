@@ -34,7 +34,7 @@ var house = [][]string{
 	{"internal/connect"},
 	{"driver/memory", "driver/sentinel", "driver/goredis"},
 	{"driver/rueidis", "driver/cluster"},
-	{"internal/multilock", "internal/cohort", "internal/counter"},
+	{"internal/multilock", "internal/cohort", "internal/counter", "internal/operator"},
 	{"internal/lock"},
 	{"driver/internal/single"},
 	{"internal/keepalive"},
@@ -49,7 +49,7 @@ var house = [][]string{
 // what stands here.
 var houseOnly = map[string][]string{
 	".": {
-		"internal/connect", "internal/lock", "internal/multilock", "internal/cohort", "internal/counter", "internal/protocol", "internal/lockerr", "driver",
+		"internal/connect", "internal/lock", "internal/multilock", "internal/cohort", "internal/counter", "internal/operator", "internal/protocol", "internal/lockerr", "driver",
 	},
 	// Not driver/memory: only programs that import it contain it.
 	"internal/connect":       {"driver/sentinel", "driver/rueidis", "driver/cluster", "internal/lockerr", "internal/pause", "driver"},

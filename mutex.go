@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/operator"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -119,7 +120,7 @@ func recall(ctx context.Context, r *lock.Ref, field, owner, reason string) (bool
 	if err := wrong("reason", protocol.CheckNote(reason)); err != nil {
 		return false, err
 	}
-	return r.Recall(ctx, owner, reason)
+	return operator.Recall(ctx, r, owner, reason)
 }
 
 // ForceUnlock frees the mutex, whoever holds it, and wakes its waiters. It reports
@@ -135,7 +136,7 @@ func recall(ctx context.Context, r *lock.Ref, field, owner, reason string) (bool
 //
 // Source: RLock.forceUnlock of Redisson; docs/wire-format.md, "Mutex".
 func (m *Mutex) ForceUnlock(ctx context.Context) (bool, error) {
-	return m.ref.ForceUnlock(ctx, "")
+	return operator.Force(ctx, &m.ref, "")
 }
 
 // ForceUnlockIf is ForceUnlock for a lock that owner holds. Owner is what Status names, in
@@ -148,5 +149,5 @@ func (m *Mutex) ForceUnlockIf(ctx context.Context, owner string) (bool, error) {
 	if owner == "" {
 		return false, &ConfigError{Field: "owner", Reason: "it is empty; ForceUnlock frees a lock whoever holds it"}
 	}
-	return m.ref.ForceUnlock(ctx, owner)
+	return operator.Force(ctx, &m.ref, owner)
 }

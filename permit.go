@@ -5,6 +5,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/counter"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/operator"
 )
 
 // PermitSemaphore has a number of permits. Each has a lease, as a lock has. The client renews the permit while its
@@ -86,7 +87,7 @@ func (s *PermitSemaphore) ForceUnlockIf(ctx context.Context, id string) (bool, e
 	if id == "" {
 		return false, &ConfigError{Field: "id", Reason: "it is empty"}
 	}
-	return s.ref.ForceUnlock(ctx, id)
+	return operator.Force(ctx, &s.ref, id)
 }
 
 // Locker returns the semaphore as a Lock, for Do and other functions that take one. Its Lock takes one

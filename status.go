@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/operator"
 )
 
 // Status is a lock at one moment, as Redis has it.
@@ -74,7 +75,7 @@ func (m *Mutex) Status(ctx context.Context) (Status, error) {
 }
 
 func status(ctx context.Context, r *lock.Ref, owner string) (Status, error) {
-	seen, err := r.Status(ctx, owner)
+	seen, err := operator.ReadStatus(ctx, r, owner)
 	if err != nil {
 		return Status{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/operator"
 )
 
 // Which times were run, by any machine, and for which this one has made an attempt. A clock that is set back shows
@@ -30,7 +31,7 @@ func (r *runner) ran(ctx context.Context, due time.Time, token int64) (refusal, 
 	if r.ref == nil {
 		return nil, nil
 	}
-	switch before, err := r.ref.Ran(ctx, due, token); {
+	switch before, err := operator.Ran(ctx, r.ref, due, token); {
 	case before:
 		return nil, ErrRan
 	case refused(err):

@@ -58,8 +58,8 @@ const (
 	LossGone    Loss = "gone"
 )
 
-// kind is the kind of the lock.
-func (r *Ref) kind() LockKind {
+// Kind is the kind of the lock.
+func (r *Ref) Kind() LockKind {
 	switch {
 	case r.permits:
 		return KindPermit
@@ -74,7 +74,7 @@ func (r *Ref) kind() LockKind {
 }
 
 // event is an event of a lock.
-func (r *Ref) event(kind EventKind) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.kind()} }
+func (r *Ref) event(kind EventKind) Event { return Event{Kind: kind, Lock: r.Name, LockKind: r.Kind()} }
 
 // event is an event of a hold at some moment.
 func (h *Hold) event(r *Ref, kind EventKind, at time.Time) Event {
@@ -127,6 +127,13 @@ func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err er
 	e.Holder, e.Took = h.WaitedFor(), now.Sub(began)
 	r.manager.observe(ctx, e)
 	told = true
+}
+
+// TellForced tells that the lock was forced open, of an owner or of whoever held it.
+func (r *Ref) TellForced(ctx context.Context, owner string) {
+	e := r.event(EventForced)
+	e.Owner = owner
+	r.manager.observe(ctx, e)
 }
 
 // TellEnd tells of the end of a hold that was held until that moment, which its backend does not tell.

@@ -63,7 +63,7 @@ func (m *Manager) newGrant(r *Ref, shared *owner, a attempt) *Grant {
 // Shard names the server that has the lock. Permits are renewed by a script of their own: they count
 // as on another server.
 func (g *Grant) Shard() string {
-	shard := g.manager.shard(g.ref.Lock)
+	shard := g.manager.Shard(g.ref.Lock)
 	if g.ref.permits {
 		shard += " permits"
 	}

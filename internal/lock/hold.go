@@ -61,8 +61,25 @@ func (h *Hold) begin(opts *Options) {
 	}
 }
 
+// ForgoMinHold has the release of the hold free the lock at once.
+func (h *Hold) ForgoMinHold() {
+	if g, single := h.backend.(*Grant); single { // no other backend has a minimum time
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.minHoldEnd = time.Time{}
+	}
+}
+
 // grant is the backend of the hold of a single lock.
 func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
+
+// Ref is what the hold of a single lock holds, nil for any other hold.
+func (h *Hold) Ref() *Ref {
+	if g, single := h.backend.(*Grant); single {
+		return g.ref
+	}
+	return nil
+}
 
 // Manager is the one whose lock is held: of a single lock.
 func (h *Hold) Manager() *Manager { return h.grant().manager }

@@ -101,7 +101,7 @@ func New(s Settings) *Manager {
 	}
 	m.engine = renew.Start(m.renew, m.guard())
 	m.keepAlive = keepalive.New(keepalive.Settings{
-		Context: m.Life.Context, Client: m.ID, Runner: m.runner, Shard: m.shard, Go: m.Go,
+		Context: m.Life.Context, Client: m.ID, Runner: m.runner, Shard: m.Shard, Go: m.Go,
 	})
 	m.names = names.New(m.runner)
 	names.Join(m.ID, s.Name)
@@ -154,11 +154,14 @@ func (m *Manager) Releases() *script.Runner { return m.releases }
 // Queues are the wait queues of this process.
 func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
 
+// Names are the names of other clients.
+func (m *Manager) Names() *names.Names { return m.names }
+
 // Sharded says that several servers divide the keys among themselves.
 func (m *Manager) Sharded() bool { return m.sharded != nil }
 
-// shard names the server that has a lock, "" if all are on one.
-func (m *Manager) shard(name string) string {
+// Shard names the server that has a lock, "" if all are on one.
+func (m *Manager) Shard(name string) string {
 	if m.sharded == nil {
 		return ""
 	}

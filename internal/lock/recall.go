@@ -1,10 +1,8 @@
 package lock
 
 import (
-	"context"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -113,20 +111,3 @@ func (g *Grant) noted() string {
 
 // hasNote says that something stands beside the lock, or may: it is to go with the grant. The mutex is held.
 func (g *Grant) hasNote() bool { return g.note.Load() != nil || g.recall != nil }
-
-// Recall asks an owner to give the lock or the permit back, and reports whether it had it.
-func (r *Ref) Recall(ctx context.Context, owner, reason string) (bool, error) {
-	if err := r.unreadable(); err != nil {
-		return false, err
-	}
-	if r.key.lock.rw {
-		owner, _ = protocol.ParseField(owner)
-	}
-	m := r.manager
-	call := r.calls().Recall(owner, protocol.Recall{Author: m.Name, Reason: reason}.String())
-	asked, err := r.askWhether(ctx, "recall", call, script.ReadRecalled)
-	if asked {
-		m.holders.look(r.key.lock)
-	}
-	return asked, err
-}

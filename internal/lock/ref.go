@@ -108,8 +108,8 @@ func (m *Manager) ref(name string, as script.Mutex) Ref {
 	return r
 }
 
-// calls builds the calls for the lock.
-func (r *Ref) calls() script.Mode {
+// Calls builds the calls for the lock.
+func (r *Ref) Calls() script.Mode {
 	if r.mode == nil {
 		return &r.mutex
 	}
@@ -124,11 +124,21 @@ func (r *Ref) Usable() error {
 	return r.Err
 }
 
+// RefOf is what a single lock of package redlatch refers to, or nil. That package sets it, for those above it that
+// need more of a lock than its users.
+var RefOf func(lock any) *Ref
+
 // Manager is the one whose lock it is, nil for the zero value.
 func (r *Ref) Manager() *Manager { return r.manager }
 
 // Key identifies the lock.
 func (r *Ref) Key() *Key { return &r.key }
+
+// ReadWrite says that it is a side of a read-write lock.
+func (r *Ref) ReadWrite() bool { return r.key.lock.rw }
+
+// Look has the holders of the lock in this process look whether Redis still has it.
+func (r *Ref) Look() { r.manager.holders.look(r.key.lock) }
 
 // Read says that it is the read side of a read-write lock, which has several holders.
 func (r *Ref) Read() bool { return r.read }
@@ -167,9 +177,9 @@ func (m *Manager) checkSlots(key string, derived ...string) error {
 	return nil
 }
 
-// unreadable says why a lock cannot be read or freed, or nil. Others may have made one with a name that no client of
+// Readable says why a lock cannot be read or freed, or nil. Others may have made one with a name that no client of
 // ours locks.
-func (r *Ref) unreadable() error {
+func (r *Ref) Readable() error {
 	m, wrong := r.manager, r.Usable()
 	if m == nil || wrong == nil || r.Name == "" || m.checkSlots(r.Lock, r.mutex.Channel, protocol.ReadTimeoutKey(r.Lock, "", 1)) != nil {
 		return wrong

@@ -42,9 +42,9 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 		lease = min(lease, opts.MaxHold)
 	}
 	if from != "" {
-		r.is(g.ref.calls().Move(from, g.owner, read, lease), lease)
+		r.is(g.ref.Calls().Move(from, g.owner, read, lease), lease)
 	} else {
-		r.is(g.ref.calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
+		r.is(g.ref.Calls().Acquire(g.owner, counts, lease, g.attempt.opts.Wait != 0), lease)
 	}
 	if opts.Fenced && g.token == 0 && from == "" {
 		s := &g.manager.Settings
@@ -60,7 +60,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := g.ref.calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
 	r.Note, r.Knows = g.noted(), g.recall != nil
 	return r
 }
@@ -110,7 +110,7 @@ func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read 
 // pause right after it is covered.
 func (g *Grant) apart(r *request) bool {
 	m := g.manager
-	apart := r.aside && m.sharded != nil && m.shard(protocol.SessionKey(m.ID)) != m.shard(g.ref.Lock)
+	apart := r.aside && m.sharded != nil && m.Shard(protocol.SessionKey(m.ID)) != m.Shard(g.ref.Lock)
 	if apart {
 		m.session.Answered(r.entry, script.Result{})
 	}
@@ -120,7 +120,7 @@ func (g *Grant) apart(r *request) bool {
 // sessionEntry is one side of the grant as the session speaks of it.
 func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
 	entry := script.SessionEntry{
-		Field: g.ref.calls().Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
+		Field: g.ref.Calls().Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
 	}
 	switch {
 	case !read:

@@ -39,16 +39,16 @@ func (g *Grant) ending(read bool) (e ending) {
 	switch {
 	case e.remain:
 		lease := remaining(term)
-		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, lease), lease)
+		e.is(g.ref.Calls().Release(g.owner, g.maxReads, counts, lease), lease)
 	case rest >= time.Millisecond:
 		e.stays = true
 		e.is(g.ref.mutex.MinHold(g.owner, rest+time.Millisecond, !g.ref.fair), rest)
 	case !e.freeInTwo():
-		e.is(g.ref.calls().Release(g.owner, g.maxReads, counts, 0), 0)
+		e.is(g.ref.Calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
 	g.protect(&e.request, term, counts, read)
 	if e.noted = !e.remain && g.hasNote(); e.noted {
-		e.calls[e.n] = g.ref.calls().Forget(g.owner)
+		e.calls[e.n] = g.ref.Calls().Forget(g.owner)
 		e.n++
 	}
 	return e

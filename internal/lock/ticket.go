@@ -129,7 +129,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 func (g *Grant) moveBack(to string) bool {
 	done := make(chan bool, 1)
 	g.manager.Go(func() {
-		result, err := g.manager.releases.Run(context.Background(), g.ref.calls().Move(g.owner, to, g.ref.read, time.Millisecond).Ending())
+		result, err := g.manager.releases.Run(context.Background(), g.ref.Calls().Move(g.owner, to, g.ref.read, time.Millisecond).Ending())
 		moved, wrong := script.ReadMoved(result.Reply)
 		done <- err == nil && wrong == nil && moved
 	})
@@ -153,7 +153,7 @@ func (m *Manager) ExtendTicket(ctx context.Context, text string, d time.Duration
 	if d == 0 {
 		d = time.Duration(t.Lease) * time.Millisecond
 	}
-	renewal := r.calls().Renewal(t.Owner, counts, false, d)
+	renewal := r.Calls().Renewal(t.Owner, counts, false, d)
 	renewal.Note = t.Note
 	result, err := m.runner.Run(ctx, script.Renew([]script.Renewal{renewal}))
 	switch answer := readRenewed(result, err, []*Grant{nil})[0]; {
