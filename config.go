@@ -115,9 +115,9 @@ type Config struct {
 	// LeaseTime must be at least 1 s. Holds with a fixed lease are not protected. Without a
 	// living watchdog no hold is protected, and Stats and the log say so.
 	//
-	// Protect costs one more connection and six small requests in each LeaseTime. Acquisitions
-	// and releases take no further round trip. The first acquisition waits until a watchdog
-	// could find the client, for CommandTimeout at most.
+	// Protect costs one more connection and six small requests in each LeaseTime. Nothing else waits for what the watchdog is
+	// told: a hold is covered from one or two round trips after Lock. The first acquisition waits until a watchdog could find
+	// the client, for CommandTimeout at most.
 	Protect bool
 
 	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs, such

@@ -84,6 +84,9 @@ func beHolder(spec string) error {
 	if err := h.lock(ctx, client); err != nil {
 		return err
 	}
+	if err := redistest.AwaitSession(ctx, client.Driver(), client.ID(), 5); err != nil {
+		return err
+	}
 	h.say("holds %d", os.Getpid())
 	orders := make(chan string)
 	go func() {

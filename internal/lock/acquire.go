@@ -61,8 +61,8 @@ func (r *Ref) prepare(ctx, limited context.Context, opts *Options) (*attempt, *H
 	} else if err := r.deadlock(ctx, shared); err != nil {
 		return nil, nil, err
 	}
-	if m.session != nil && !opts.Fixed && !r.permits && !m.session.Ready(limited) {
-		return nil, nil, r.Closed()
+	if err := r.ready(limited, opts); err != nil {
+		return nil, nil, err
 	}
 	if shared != nil {
 		h, err := r.acquireShared(ctx, limited, shared, opts)

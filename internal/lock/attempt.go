@@ -104,7 +104,7 @@ func (a *attempt) askWith(ctx context.Context, batch []*waitqueue.Waiter) outcom
 	}
 	m, all := a.manager, make([]request, 1, 1+len(batch))
 	a.acquireRequest(&all[0])
-	all = append(all, acquireRequests(batch, false)...)
+	all = append(all, acquireRequests(batch)...)
 	results := m.sendAll(ctx, m.runner, all...)
 	m.complete(batch, all[1:], results[1:], "")
 	return a.read(all[0].lease, &results[0], results[0].Failed())
@@ -161,8 +161,6 @@ func (a *attempt) cancel(limited context.Context, o outcome) error {
 	unknown := a.unknown
 	if a.queued || unknown {
 		unknown = !a.manager.compensate(a.Grant) && unknown
-	} else {
-		a.unprotect()
 	}
 	return a.verdict(limited, o, unknown)
 }

@@ -75,10 +75,10 @@ func (m *Manager) releaseAll() error {
 	var calls, notes []script.Call
 	for _, item := range m.engine.Items() {
 		if g := item.Subject.(*Grant); g.close(lockerr.ErrReleased) {
-			e := g.ending(g.ref.read)
+			e := g.ending()
 			ended, calls = append(ended, e), append(calls, e.calls[0])
 			if e.noted {
-				notes = append(notes, e.calls[e.n-1])
+				notes = append(notes, e.calls[1])
 			}
 		}
 	}

@@ -50,11 +50,7 @@ func (h *Hold) StopRenewal() {
 	if g.ended == nil {
 		g.replan()
 	}
-	renewed := g.Term().Every > 0
 	g.mu.Unlock()
-	if !renewed {
-		g.unprotect()
-	}
 }
 
 // Renew renews the hold at once, and says why it is not held any more.
@@ -67,16 +63,11 @@ func (h *Hold) Renew(ctx context.Context) error {
 	return h.renew(ctx)
 }
 
-// renew renews the hold at once, and tells the session of its end.
+// renew renews the hold at once.
 func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()
 	term := g.plan()
-	var request request
-	request.is(g.renewCall(term), 0)
-	g.mu.Lock()
-	g.protect(&request, term, g.counts(), h.read)
-	g.mu.Unlock()
-	result, err := g.manager.send(ctx, g.manager.runner, &request)
+	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
 	return h.renewed("lock", term, result, Bare(err))
 }
 

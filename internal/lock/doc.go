@@ -6,11 +6,11 @@
 // hub wakes all waiters (package waitqueue). A request without a reply is sent again, because
 // repeating it is harmless (package script).
 //
-// The files in the order in which an acquisition passes through them: ref, acquire, attempt,
-// request, wait, grant, hold, release, end, settle. Beside them: renewal and confirm (the
-// lease), owner (re-entry), together (several mutexes by one script), ticket, recall, event and waits (what
-// observers and the watchdog are told), manager and close. The modes of locks are in package script, waiters for fair
-// locks in package keepalive, and what closing waits for in package life. Package operator has what people ask of a lock.
+// The files in the order in which an acquisition passes through them: ref, acquire, attempt, request, wait, grant, hold,
+// release, end, settle. Beside them: renewal and confirm (the lease), protect (the session), owner (re-entry), together
+// (several mutexes by one script), ticket, recall, event and waits (what observers and the watchdog are told), manager
+// and close. The modes of locks are in package script, waiters for fair locks in package keepalive, and what closing
+// waits for in package life. Package operator has what people ask of a lock.
 //
 // # An acquisition
 //

@@ -71,9 +71,8 @@ func (g *Grant) Lost(why error) {
 	g.forget()
 }
 
-// forget takes an ended grant out of the session, and wakes who waits.
+// forget wakes who waits for a grant that has ended without a request.
 func (g *Grant) forget() {
-	g.unprotect()
 	g.manager.queues.Wake(g.ref.queue, g.attempt.waiter)
 	g.manager.keepAlive.Wake(g.ref.Lock, false)
 }
@@ -100,7 +99,7 @@ func (g *Grant) lose(why error) {
 }
 
 // finish ends the grant with all holds that are left, and takes it out of the books: the renewal
-// engine, the holders of its lock and its owner's table. The mutex is held.
+// engine, the session, the holders of its lock and its owner's table. The mutex is held.
 func (g *Grant) finish(why error) {
 	g.ended = why
 	for _, h := range g.holds {
@@ -108,6 +107,7 @@ func (g *Grant) finish(why error) {
 	}
 	g.holds = nil
 	g.manager.engine.Remove(&g.Item)
+	g.protect()
 	g.manager.holders.leave(g)
 	if g.shared != nil {
 		g.shared.forget(g)

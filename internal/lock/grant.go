@@ -184,10 +184,14 @@ func (g *Grant) confirm(asked time.Time, lease time.Duration) {
 	term := g.term()
 	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
 	g.manager.engine.Set(&g.Item, term)
+	g.protect()
 }
 
 // replan tells the engine how the lease is renewed from now on. The mutex is held.
-func (g *Grant) replan() { g.manager.engine.Set(&g.Item, g.term()) }
+func (g *Grant) replan() {
+	g.manager.engine.Set(&g.Item, g.term())
+	g.protect()
+}
 
 // plan is how the lease is to be renewed, which the engine may not know yet.
 func (g *Grant) plan() renew.Term {

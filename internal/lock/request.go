@@ -9,18 +9,13 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// request is a request of a grant to Redis: one call, or two for a release in two commands. If the
-// grant is protected, the client's session is told along with it: of an entry before the request, of
-// an entry's end behind it. A request that was made is sent.
+// request is a request of a grant to Redis: one call, or two to end it: a release in two commands, or a release and
+// the removal of its note. A request that was made is sent.
 type request struct {
-	calls [3]script.Call // in the order in which they are sent
+	calls [2]script.Call // in the order in which they are sent
 	n     int            // how many they are
-	own   int            // which of them is the grant's own
-	two   bool           // and so is the one behind it
-	told  int            // which of them tells the session, -1 for none
+	two   bool           // both are the release
 	lease time.Duration  // that it asks for
-	entry string         // the key of the session's entry that it is told about
-	aside bool           // nobody waits for the server of the session, unless that has the lock as well
 }
 
 // acquireRequest asks for the first hold.
@@ -51,9 +46,6 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 		tokens := script.Tokens{Clock: s.TokenClock, Keep: s.TokenKeep, Count: opts.Tokens}
 		r.calls[0] = r.calls[0].WithTokens(protocol.TokenKey(g.ref.Lock), tokens)
 	}
-	if g.manager.session != nil {
-		g.protect(r, g.manager.with(g.term(), opts, opts.Until(time.Now())), counts, read)
-	}
 }
 
 // renewal is one renewal of the lease, to be sent with others.
@@ -78,66 +70,7 @@ func remaining(term renew.Term) time.Duration {
 
 // is makes it a request of one call that asks for a lease.
 func (r *request) is(call script.Call, lease time.Duration) {
-	r.calls[0], r.n, r.told, r.lease = call, 1, -1, lease
-}
-
-// protect joins to a request what the session is to be told of one side of the lock: that the owner
-// has so many holds of it, one of which may only be wanted yet, or that it has none to be
-// renewed. The mutex is held, so that a grant that ends is not entered after it has left.
-func (g *Grant) protect(r *request, term renew.Term, counts script.Counts, read bool) {
-	s := g.manager.session
-	if s == nil || g.ref.permits || g.manager.Closing() { // the session ends as well
-		return
-	}
-	entry := g.sessionEntry(term, counts, read)
-	r.entry = entry.Key()
-	if g.ended == nil && term.Every > 0 && entry.Count > 0 {
-		if note, tell := s.Enter(r.entry, entry, len(g.holds) == 0); tell && !g.apart(r) {
-			r.calls[0], r.calls[1] = note, r.calls[0]
-			r.n, r.own, r.told = 2, 1, 0
-		}
-	} else if forget, tell := s.Leave(r.entry); tell && !g.apart(r) {
-		r.calls[r.n], r.told = forget, r.n
-		r.n++
-	}
-	if term.Every == 0 {
-		s.Drop(g.sessionEntry(term, counts, !read).Key()) // it was renewed for the sake of this side
-	}
-}
-
-// apart says that another server of a cluster has the session, and that nobody waits for it. A release does not, nor do
-// the waiters to whom it hands the lock over: the session tells its server by itself. Any other acquisition waits for it: a
-// pause right after it is covered.
-func (g *Grant) apart(r *request) bool {
-	m := g.manager
-	apart := r.aside && m.sharded != nil && m.Shard(protocol.SessionKey(m.ID)) != m.Shard(g.ref.Lock)
-	if apart {
-		m.session.Answered(r.entry, script.Result{})
-	}
-	return apart
-}
-
-// sessionEntry is one side of the grant as the session speaks of it.
-func (g *Grant) sessionEntry(term renew.Term, counts script.Counts, read bool) script.SessionEntry {
-	entry := script.SessionEntry{
-		Field: g.ref.Calls().Field(g.owner, read), Lock: g.ref.Lock, Read: read, Lease: term.Lease, Until: term.Until,
-	}
-	switch {
-	case !read:
-		entry.Count = min(counts.Writes, 1)
-	case counts.Reads > 0:
-		entry.Count = g.maxReads
-	}
-	return entry
-}
-
-// unprotect makes the session forget a grant that has ended without a request.
-func (g *Grant) unprotect() {
-	if s := g.manager.session; s != nil && !g.ref.permits {
-		for _, read := range []bool{false, true} {
-			s.Drop(g.sessionEntry(renew.Term{}, script.Counts{}, read).Key())
-		}
-	}
+	r.calls[0], r.n, r.lease = call, 1, lease
 }
 
 // send sends one request until it is answered. See script.Runner.
@@ -146,7 +79,7 @@ func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (
 	switch {
 	case r.n == 1:
 		result, _ = runner.Run(ctx, r.calls[0])
-	case r.n == 2 && r.two:
+	case r.two:
 		result = script.Freed(runner.RunTwo(ctx, r.calls[0], r.calls[1]))
 	default:
 		result = m.sendAll(ctx, runner, *r)[0]
@@ -169,12 +102,9 @@ func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests .
 	all, _ := runner.RunAll(ctx, calls...) // each result says how it failed
 	results := make([]script.Result, len(requests))
 	for i, r := range requests {
-		results[i] = all[r.own]
+		results[i] = all[0]
 		if r.two {
-			results[i] = script.Freed(all[r.own], all[r.own+1])
-		}
-		if r.told >= 0 {
-			m.session.Answered(r.entry, all[r.told])
+			results[i] = script.Freed(all[0], all[1])
 		}
 		all = all[r.n:]
 	}

@@ -29,11 +29,10 @@ type ending struct {
 // is makes it a request of one call.
 func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.Ending(), lease) }
 
-// ending makes the request. Some hold of that side has ended, or was never granted.
-func (g *Grant) ending(read bool) (e ending) {
+// ending makes the request. Some hold has ended, or was never granted.
+func (g *Grant) ending() (e ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.aside = true
 	e.Grant, e.made, e.remain, e.sure = g, g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
@@ -46,10 +45,8 @@ func (g *Grant) ending(read bool) (e ending) {
 	case !e.freeInTwo():
 		e.is(g.ref.Calls().Release(g.owner, g.maxReads, counts, 0), 0)
 	}
-	g.protect(&e.request, term, counts, read)
 	if e.noted = !e.remain && g.hasNote(); e.noted {
-		e.calls[e.n] = g.ref.Calls().Forget(g.owner)
-		e.n++
+		e.calls[1], e.n = g.ref.Calls().Forget(g.owner), 2
 	}
 	return e
 }
@@ -78,7 +75,7 @@ func (g *Grant) endHold(h *Hold) (e ending, err error) {
 	if _, err = g.end(h, nil); err != nil {
 		return e, err
 	}
-	e = g.ending(h.read)
+	e = g.ending()
 	e.held, e.frees = true, !e.remain && !e.stays
 	if e.frees {
 		if next := g.manager.queues.Release(g.ref.queue, g.attempt.waiter, !g.ref.fair && !h.read); next != nil {
@@ -107,7 +104,7 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 	}
 	var requests []request
 	for i := range all {
-		requests = append(append(requests, all[i].request), acquireRequests(all[i].next, true)...)
+		requests = append(append(requests, all[i].request), acquireRequests(all[i].next)...)
 	}
 	results := m.sendAll(ctx, m.releases, requests...)
 	errs := make([]error, len(all))
@@ -127,7 +124,7 @@ func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
 	m.Go(func() {
 		all := make([]ending, len(grants))
 		for i, g := range grants {
-			all[i] = g.ending(g.ref.read)
+			all[i] = g.ending()
 		}
 		done <- errors.Join(m.settleAll(context.Background(), all...)...) == nil
 	})

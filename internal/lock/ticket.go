@@ -96,10 +96,10 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		return nil, r.lockError(lockerr.ErrClosed)
 	}
 	defer m.Leave()
-	if m.session != nil && !r.permits && !m.session.Ready(ctx) {
-		return nil, r.Closed()
-	}
 	opts := *m.Plain(Forever)
+	if err := r.ready(ctx, &opts); err != nil {
+		return nil, err
+	}
 	opts.Fenced, opts.Note = t.Token > 0, t.Note
 	a := &m.newGrant(r, nil, attempt{ctx: ctx, opts: &opts}).attempt
 	if o, here := a.heldHere(); here {
@@ -118,7 +118,6 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		}
 	}
 	a.close(errNotGranted)
-	a.unprotect()
 	if err == nil && !moved {
 		return nil, r.lostError("attach", errTicketOver)
 	}

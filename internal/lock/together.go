@@ -9,9 +9,9 @@ import (
 )
 
 // Plain says that the script for many can take the lock: a mutex with no more than a lease, for an owner of
-// which nobody knows yet. What is protected is entered in the session before each is asked for.
+// which nobody knows yet.
 func (r *Ref) Plain(ctx context.Context, opts *Options) bool {
-	return r.mode == nil && opts.leaseAlone() && r.manager.session == nil && r.manager.ownerOf(ctx) == nil
+	return r.mode == nil && opts.leaseAlone() && r.manager.ownerOf(ctx) == nil
 }
 
 // AcquireTogether asks once for several plain locks of this manager, all or none. It returns the
@@ -53,6 +53,9 @@ func (m *Manager) acquireTogether(ctx, limited context.Context, refs []*Ref, opt
 		return nil, 0, nil // which says that it is closed
 	}
 	defer m.Leave()
+	if refs[0].ready(limited, opts) != nil {
+		return nil, 0, nil
+	}
 	attempts, call := m.callTogether(ctx, refs, opts)
 	result, err := m.runner.Run(limited, call)
 	if err == nil {

@@ -126,11 +126,10 @@ func (a *attempt) nextLook(handedOver bool) time.Time {
 	return time.Now().Add(Nap(a.opts.Lease, a.manager.PollCap))
 }
 
-// acquireRequests are the requests of claimed waiters. Aside says that a release waits for them.
-func acquireRequests(claimed []*waitqueue.Waiter, aside bool) []request {
+// acquireRequests are the requests of claimed waiters.
+func acquireRequests(claimed []*waitqueue.Waiter) []request {
 	all := make([]request, len(claimed))
 	for i, w := range claimed {
-		all[i].aside = aside
 		w.Value.(*attempt).acquireRequest(&all[i])
 	}
 	return all
@@ -183,7 +182,6 @@ func (a *attempt) endWait(limited context.Context, last outcome) (hold *Hold, er
 func (a *attempt) abandon(o outcome) {
 	a.close(errNotGranted)
 	if o.hold == nil && !a.unknown {
-		a.unprotect()
 		a.released <- true
 		return
 	}

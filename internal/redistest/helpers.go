@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/protocol"
 )
 
 // Name returns a name that no other test uses, for a lock, key or channel. It
@@ -30,6 +32,15 @@ func Must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// AwaitSession waits until Redis has the entries of so many owners in the session of a protected client: from then on a pause
+// is covered.
+func AwaitSession(ctx context.Context, d driver.Driver, client string, owners int64) error {
+	key := protocol.SessionKey(client)
+	return await(10*time.Second, func() bool {
+		return d.Do(ctx, driver.Command{Words: []string{"HLEN", key}, Key: key}).Int == owners+1 // and the pulse
+	}, "the session has all holds")
 }
 
 // Eventually waits until cond holds, and fails the test if it does not within

@@ -13,17 +13,14 @@
 //
 // # How the session in Redis comes to say what the client holds
 //
-// The client's own registry is authoritative, and is ahead of Redis: a grant is in it before its
-// request leaves, and out of it before the release leaves. Redis is told by a piggybacked call
-// in the same write (script.Call.Piggybacked): before the acquisition, and after the release.
-// Nobody waits for that call alone. Whatever goes wrong has one consequence: the key becomes
-// unconfirmed. Then the loop tells Redis what the registry says of the key, until Redis has
-// confirmed that and the registry still says the same.
+// The client's own registry is authoritative. A grant enters it with its first hold, and leaves it with its end. Each
+// change makes the key of the grant unconfirmed. The loop tells Redis what the registry says of unconfirmed keys, many in
+// one request, until Redis has confirmed that and the registry still says the same. No request about a lock waits for
+// that. A hold is on record after one round trip, or after two if the loop is just telling something else. Of a hold that
+// has ended by then, Redis is told nothing.
 //
-//	the reply to a piggybacked call is     The key is unconfirmed.
-//	lost
-//	an attempt is cancelled, a hold is     The key is unconfirmed. Nobody has to wait for a
-//	lost or detached                       request that says so.
+//	a reply to the loop is lost            The request is repeated. After the command timeout it
+//	                                       counts as a missed heartbeat.
 //	Redis lost the session, or a           The next heartbeat finds the client unknown, or the
 //	watchdog removed it                    session too small: all keys are unconfirmed.
 //	somebody added to the session          The next heartbeat finds it too large: the session
@@ -37,12 +34,6 @@
 //	the process dies                       A watchdog removes the session, or it expires two
 //	                                       leases after the last heartbeat.
 //
-// An entry too many is harmless: a watchdog renews only what the owner still holds. An entry
-// that is missing leaves a hold unprotected until the next heartbeat.
-//
-// One write keeps the order of the session and the lock only if one server has both keys. In a
-// cluster they lie on different servers. An acquisition tells both, and waits for both. A release
-// waits for the server of the lock alone, and so do the waiters to whom it hands the lock over: the keys are
-// unconfirmed from the beginning. If the process is paused between two writes, or if the other server is
-// down, a hold may have no entry for that long.
+// An entry too many is harmless: a watchdog renews only what the owner still holds. An entry that is missing leaves a
+// hold unprotected: if the process is paused before the entry is told, and for longer than the lease, the hold is lost.
 package session

@@ -22,7 +22,7 @@ func (s *Session) Pulse() string {
 func (s *Session) Confirmed() bool {
 	s.registry.mu.Lock()
 	defer s.registry.mu.Unlock()
-	return len(s.registry.unconfirmed) == 0 && s.registry.underWay == 0
+	return len(s.registry.unconfirmed) == 0
 }
 
 // Kept is how many keys the registry keeps in memory.

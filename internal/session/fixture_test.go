@@ -139,32 +139,18 @@ func (s *stage) inRedis() []string {
 	return keys
 }
 
+// wantInRedis fails if Redis is not told of just these keys at once.
 func (s *stage) wantInRedis(what string, want ...string) {
 	s.Helper()
+	synctest.Wait()
 	if got := s.inRedis(); !slices.Equal(got, want) {
 		s.Errorf("%s Redis has %q, want %q", what, got, want)
 	}
 }
 
-// enter and leave do what a client does with an acquisition and a release.
-func (s *stage) enter(lock string) {
-	e := entryOf(lock)
-	if note, send := s.Enter(e.Key(), e, false); send {
-		s.along(e.Key(), note)
-	}
-}
-
-func (s *stage) leave(lock string) {
-	key := entryOf(lock).Key()
-	if forget, send := s.Leave(key); send {
-		s.along(key, forget)
-	}
-}
-
-func (s *stage) along(key string, call script.Call) {
-	results, _ := s.runner.RunAll(context.Background(), call)
-	s.Answered(key, results[0])
-}
+// enter and leave do what a client does with a grant and its end.
+func (s *stage) enter(lock string) { s.Enter(entryOf(lock)) }
+func (s *stage) leave(lock string) { s.Leave(entryOf(lock).Key()) }
 
 func entryOf(lock string) script.SessionEntry {
 	return script.SessionEntry{Field: "c:1", Lock: lock, Count: 1, Lease: lease}

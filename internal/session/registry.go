@@ -13,60 +13,51 @@ type registry struct {
 	unconfirmed map[string]struct{} // the keys of which Redis may say something else
 	anew        bool                // Redis is told nothing: the whole session is to be written anew
 	version     int                 // counts the changes
-	underWay    int                 // piggybacked calls that were handed out and not answered yet
 }
 
 type entry struct {
-	script.SessionEntry     // Until is by the local clock here
-	version             int // from 1
+	script.SessionEntry      // Until is by the local clock here
+	version             int  // from 1
+	told                bool // Redis may have it, or an earlier one of the key
 }
 
-// enter adds an entry. It reports false if Redis is not told: the registry has the entry already and
-// it is not told again, or the session is to be written anew.
-func (r *registry) enter(key string, e script.SessionEntry, again bool) bool {
+// enter adds an entry, or changes it. It reports whether Redis is to be told.
+func (r *registry) enter(key string, e script.SessionEntry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old, ok := r.entries[key]; ok && old.SessionEntry == e && !again {
+	old, known := r.entries[key]
+	if known && old.SessionEntry == e {
 		return false
 	}
+	_, pending := r.unconfirmed[key]
 	r.version++
-	r.entries[key] = entry{e, r.version}
-	return r.tell()
+	r.entries[key] = entry{e, r.version, old.told || pending && !known}
+	return r.tell(key)
 }
 
-// leave removes the entry of a key. It reports false if Redis is not told: there is none, or the
-// session is to be written anew.
+// leave removes the entry of a key. It reports whether Redis is to be told. What Redis was never told of is gone at once.
 func (r *registry) leave(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.entries[key]; !ok {
+	old, known := r.entries[key]
+	if !known {
 		return false
 	}
 	r.version++
 	delete(r.entries, key)
-	return r.tell()
-}
-
-// tell hands out a piggybacked call, if Redis is told anything. The mutex is held.
-func (r *registry) tell() bool {
-	if r.anew {
+	if !old.told {
+		delete(r.unconfirmed, key)
 		return false
 	}
-	r.underWay++
-	return true
+	return r.tell(key)
 }
 
-// answered notes the outcome of a piggybacked call. It reports true if the key is unconfirmed
-// now.
-func (r *registry) answered(key string, done bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.underWay--
-	if done || r.anew {
-		return false
+// tell makes a key unconfirmed, unless the session is to be written anew. The mutex is held.
+func (r *registry) tell(key string) bool {
+	if !r.anew {
+		r.unconfirmed[key] = struct{}{}
 	}
-	r.unconfirmed[key] = struct{}{}
-	return true
+	return !r.anew
 }
 
 // unreachable notes that Redis does not answer. However long that takes, nothing is kept of what
@@ -98,6 +89,10 @@ func (r *registry) takeUnconfirmed(limit int) map[string]entry {
 		}
 		delete(r.unconfirmed, key)
 		said[key] = r.entries[key]
+		if e, known := r.entries[key]; known {
+			e.told = true
+			r.entries[key] = e
+		}
 	}
 	return said
 }
@@ -120,7 +115,7 @@ type mark struct{ size, version, open int }
 func (r *registry) mark() mark {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return mark{len(r.entries), r.version, r.underWay + len(r.unconfirmed)}
+	return mark{len(r.entries), r.version, len(r.unconfirmed)}
 }
 
 // differs compares the size that the session has in Redis, read after a mark, with the registry.

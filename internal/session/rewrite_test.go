@@ -10,13 +10,13 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
-	"github.com/redlatch/redlatch/internal/script"
 )
 
 // A session that says too much is removed and written anew.
 
 // spoil adds an entry that nobody has made, and lasts until the heartbeat that finds it.
 func (s *stage) spoil() {
+	synctest.Wait()
 	s.do("HSET", protocol.SessionKey(s.client), "c:9 x", "exclusive 1 1 0")
 	time.Sleep(lease/6 + 10*time.Millisecond)
 	synctest.Wait()
@@ -72,22 +72,18 @@ func TestABusyClientThatTellsAsideIsHeardInTime(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
 		s.enter("kept")
+		synctest.Wait()
 		anew := s.whenWrittenAnew(func() {})
 		s.driver.set(func() (request, reply bool) { time.Sleep(50 * time.Millisecond); return false, false })
-		each := func(of int, change func(key string, e script.SessionEntry) bool) {
+		each := func(of int, change func(lock string)) {
 			for i := range 20 {
-				e := entryOf(fmt.Sprint(of, " ", i))
-				if change(e.Key(), e) {
-					s.Answered(e.Key(), script.Result{})
-				}
+				change(fmt.Sprint(of, " ", i))
 			}
 		}
-		enter := func(key string, e script.SessionEntry) bool { _, tell := s.Enter(key, e, false); return tell }
-		leave := func(key string, _ script.SessionEntry) bool { _, tell := s.Leave(key); return tell }
 		for began, i := time.Now(), 0; time.Since(began) < 3*lease; i++ {
-			each(i, enter)
+			each(i, s.enter)
 			time.Sleep(20 * time.Millisecond)
-			each(i-1, leave)
+			each(i-1, s.leave)
 			time.Sleep(time.Duration(i/100%2*(i%3)) * 50 * time.Millisecond) // at first not for as long as a request takes
 			overdue, err := strconv.ParseFloat(s.do("ZSCORE", protocol.Sessions, s.client).Str, 64)
 			if late := time.Now().UnixMilli() - int64(overdue); err != nil || late > 0 {
@@ -113,14 +109,11 @@ func TestWhatIsToldAsideDoesNotPileUp(t *testing.T) {
 		const busy = 2000
 		for round := range 40 {
 			for i := range busy {
-				e := entryOf(fmt.Sprint(round, " ", i))
-				s.Enter(e.Key(), e, false)
-				s.Answered(e.Key(), script.Result{Asked: time.Now()})
+				s.enter(fmt.Sprint(round, " ", i))
 			}
 			time.Sleep(50 * time.Millisecond)
 			for _, key := range s.Keys() {
 				s.Leave(key)
-				s.Answered(key, script.Result{})
 			}
 		}
 		if n := s.Kept(); n > 5*busy {

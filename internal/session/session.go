@@ -123,38 +123,17 @@ func (s *Session) Stop(ctx context.Context) error {
 	return err
 }
 
-// Enter adds an entry, whose Until is by the local clock. If send is true, the caller sends the
-// note before the request that the entry is about, and calls Answered with its result. An entry
-// that is there already is told only again: while an owner waits for its lock, a watchdog takes its
-// entry for one that has ended.
-func (s *Session) Enter(key string, e script.SessionEntry, again bool) (note script.Call, send bool) {
-	e = e.Bounded()
-	if !s.registry.enter(key, e, again) {
-		return note, false
-	}
-	return script.SessionNote(s.settings.Client, s.ttl(), s.byServerClock(e)).Piggybacked(), true
-}
-
-// Leave removes the entry of a key. If send is true, the caller sends forget after the request
-// that ends the entry, and calls Answered with its result.
-func (s *Session) Leave(key string) (forget script.Call, send bool) {
-	if !s.registry.leave(key) {
-		return forget, false
-	}
-	return script.SessionForget(s.settings.Client, key).Piggybacked(), true
-}
-
-// Answered notes the result of a call from Enter or Leave.
-func (s *Session) Answered(key string, result script.Result) {
-	if s.registry.answered(key, !result.Asked.IsZero() && result.Reply.Err == nil) {
+// Enter adds an entry, whose Until is by the local clock, or changes it. It does not block: the loop tells Redis.
+func (s *Session) Enter(e script.SessionEntry) {
+	if s.registry.enter(e.Key(), e.Bounded()) {
 		signal.Send(s.kick)
 	}
 }
 
-// Drop is Leave without a request to piggyback on. It does not block.
-func (s *Session) Drop(key string) {
+// Leave removes the entry of a key. It does not block.
+func (s *Session) Leave(key string) {
 	if s.registry.leave(key) {
-		s.Answered(key, script.Result{})
+		signal.Send(s.kick)
 	}
 }
 

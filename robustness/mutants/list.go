@@ -115,7 +115,7 @@ var hand = []entry{
 		"the connection was not dropped", "TestLongPartition, TestWatchTurnsToAnotherSentinel"},
 	{"internal/session/heartbeat.go", `case watchdogs > 0 && s.told != "":`, `case watchdogs > 0:`,
 		"the pulse was not checked", "TestAClientWithoutAPulseSaysThatItIsNotProtected"},
-	{"internal/lock/end.go", "\tg.unprotect()\n", ``,
+	{"internal/lock/end.go", "\tg.protect()\n", ``,
 		"the record of a lost lock was left", "TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds"},
 	{"internal/script/session_renew.lua", `if held and left < lease then`, `if held then`,
 		"a TTL was lowered by a watchdog", "TestARecordMovesNothingThatIsNotItsClients"},

@@ -1,7 +1,6 @@
 package leases_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,31 +55,33 @@ var sides = map[string]func(c *redlatch.Client) redlatch.Lock{
 	"read":  func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job").RLocker() },
 }
 
+// record is what the session says of so many holds of one owner.
+func record(side string, h *redlatch.Hold, count int) map[string]string {
+	field := h.Owner()
+	switch side {
+	case "write":
+		field = protocol.WriterField(field)
+	case "read":
+		return map[string]string{field + " job": fmt.Sprintf("read %d 30000 0", count)}
+	}
+	return map[string]string{field + " job": "exclusive 1 30000 0"}
+}
+
 func TestEveryKindOfHoldIsOnRecordForAsLongAsItIsHeld(t *testing.T) {
 	t.Parallel()
 	for side, of := range sides {
 		t.Run(side, func(t *testing.T) {
 			stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 				l, ctx := of(s.Client), s.Client.WithOwner(t.Context())
-				record := func(h *redlatch.Hold, count int) map[string]string {
-					field := h.Owner()
-					switch side {
-					case "write":
-						field = protocol.WriterField(field)
-					case "read":
-						return map[string]string{field + " job": fmt.Sprintf("read %d 30000 0", count)}
-					}
-					return map[string]string{field + " job": "exclusive 1 30000 0"}
-				}
 				for range 3 {
 					outer := check.Must(l.Lock(ctx))
-					wantSession(s, "with one hold", record(outer, 1))
+					wantSession(s, "with one hold", record(side, outer, 1))
 					inner := check.Must(l.Lock(ctx))
-					wantSession(s, "with two holds", record(outer, 2))
+					wantSession(s, "with two holds", record(side, outer, 2))
 					time.Sleep(time.Minute)
-					wantSession(s, "a minute later", record(outer, 2))
+					wantSession(s, "a minute later", record(side, outer, 2))
 					_ = inner.Unlock(ctx)
-					wantSession(s, "with one hold again", record(outer, 2))
+					wantSession(s, "with one hold again", record(side, outer, 2))
 					_ = outer.Unlock(ctx)
 					wantSession(s, "released", nil)
 				}
@@ -115,6 +116,7 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 					waiting.Go(func() { _, _ = l.Lock(t.Context(), redlatch.WithWait(20*time.Second)) })
 				}
 				time.Sleep(10 * time.Second)
+				wantSession(s, "waiting", nil)
 				waiting.Wait()
 				wantSession(s, "given up", nil)
 				s.Driver.Spoil(func(words []string) stage.Fate { return stage.Lost })
@@ -155,73 +157,76 @@ func TestNoRecordIsLeftHoweverAnAttemptOrAHoldEnds(t *testing.T) {
 	}
 }
 
-// A reader cancels its wait while the request that another sent for both is under way.
-func TestNoRecordIsLeftOfACompanionThatLeaves(t *testing.T) {
-	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		tap := s.Tap()
-		rival := check.Must(s.Other(redlatch.Config{}).RWMutex("job").Lock(t.Context()))
-		l := s.Client.RWMutex("job").RLocker()
-		stays, leaveFirst := context.WithCancel(t.Context())
-		leaves, leave := context.WithCancel(t.Context())
-		var waiting sync.WaitGroup
-		for _, ctx := range []context.Context{stays, leaves} {
-			waiting.Go(func() { _, _ = l.Lock(ctx) })
-			synctest.Wait()
-		}
-		time.Sleep(6 * time.Second) // both have been asked for
-		if n := len(session(s.Memory, s.Client)); n != 2 {
-			t.Fatalf("%d are on record, want 2", n)
-		}
-		var left atomic.Bool
-		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			asks := slices.ContainsFunc(commands, func(c driver.Command) bool { return slices.Contains(c.Words, "job") })
-			if asks && left.CompareAndSwap(false, true) {
-				leave()
-				time.Sleep(time.Millisecond) // it leaves
-			}
-			return send(commands...)
-		})
-		time.Sleep(6 * time.Second)
-		synctest.Wait()
-		if n := len(session(s.Memory, s.Client)); n != 1 || !left.Load() {
-			t.Errorf("%d are on record, want 1", n)
-		}
-		leaveFirst()
-		waiting.Wait()
-		wantSession(s, "when the other has left, too,", nil)
-		_ = rival.Unlock(t.Context())
-	})
-}
-
-// Goal: protection costs no round trip.
-func TestProtectedHoldsAreTakenAndReleasedInOneRequest(t *testing.T) {
+// Goal: protection adds nothing to the requests of Lock and Unlock, nor to a hand-over, and a hold is on record when its
+// client has heard from the server once more. Method: requests that take a while.
+func TestProtectionIsToldAside(t *testing.T) {
+	const trip = 10 * time.Millisecond
 	for side, of := range sides {
 		t.Run(side, func(t *testing.T) {
 			stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-				l := of(s.Client)
-				_ = check.Must(l.Lock(t.Context())).Unlock(t.Context())
-				for what, act := range map[string]func(){
-					"acquired and released": func() { _ = check.Must(l.Lock(t.Context())).Unlock(t.Context()) },
-				} {
-					before := s.Driver.Trips.Load()
-					act()
-					check.Within(t, "requests for a hold that is "+what, s.Driver.Trips.Load()-before, 2, 2)
+				l, tap := of(s.Client), s.Tap()
+				known := check.Must(l.Lock(t.Context())) // the server knows the scripts
+				synctest.Wait()
+				_ = known.Unlock(t.Context())
+				synctest.Wait()
+				var requests atomic.Int64
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					about := func(key string) bool {
+						return slices.ContainsFunc(commands, func(c driver.Command) bool { return c.Key == key })
+					}
+					if about("job") {
+						requests.Add(1)
+						if about(protocol.SessionKey(s.Client.ID())) {
+							t.Error("a request about a lock tells the session, too")
+						}
+					}
+					time.Sleep(trip)
+					return send(commands...)
+				})
+				first := check.Must(l.Lock(t.Context()))
+				time.Sleep(trip)
+				wantSession(s, "a round trip after Lock", record(side, first, 1))
+				got := make(chan *redlatch.Hold, 1)
+				go func() { got <- check.Must(of(s.Client).Lock(t.Context())) }()
+				time.Sleep(time.Second)
+				before := requests.Load()
+				_ = first.Unlock(t.Context())
+				second := <-got
+				if side == "mutex" || side == "write" {
+					check.Within(t, "requests for a hand-over", requests.Load()-before, 1, 1)
 				}
+				time.Sleep(2 * trip) // one for what it was telling meanwhile
+				wantSession(s, "after the hand-over", record(side, second, 1))
+				before = requests.Load()
+				_ = second.Unlock(t.Context())
+				_ = check.Must(l.Lock(t.Context())).Unlock(t.Context())
+				check.Within(t, "requests for a release and a pair", requests.Load()-before, 3, 3)
 			})
 		})
 	}
-	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) { // a hand-over
-		m := s.Client.Mutex("job")
-		_ = check.Must(m.Lock(t.Context())).Unlock(t.Context()) // the server knows the scripts
-		first := check.Must(m.Lock(t.Context()))
-		got := make(chan *redlatch.Hold)
-		go func() { got <- check.Must(m.Lock(t.Context())) }()
-		time.Sleep(time.Second)
-		before := s.Driver.Trips.Load()
-		_ = first.Unlock(t.Context())
-		second := <-got
-		check.Within(t, "requests for a hand-over", s.Driver.Trips.Load()-before, 1, 1)
-		wantSession(s, "after it", map[string]string{second.Owner() + " job": "exclusive 1 30000 0"})
+}
+
+func TestWhatIsNotRenewedAnyMoreIsNotOnRecord(t *testing.T) {
+	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		both := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")))
+		h := check.Must(both.Lock(t.Context()))
+		if synctest.Wait(); len(session(s.Memory, s.Client)) != 2 {
+			t.Error("the members of a whole are not on record")
+		}
+		_ = h.Unlock(t.Context())
+		h = check.Must(both.Lock(t.Context(), redlatch.WithLease(time.Minute)))
+		wantSession(s, "of a whole with a fixed lease", nil)
+		_ = h.Unlock(t.Context())
+
+		ctx, rw := s.Client.WithOwner(t.Context()), s.Client.RWMutex("job")
+		w := check.Must(rw.Lock(ctx))
+		r := check.Must(rw.RLocker().Lock(ctx))
+		s.Driver.Spoil(func([]string) stage.Fate { return stage.Lost })
+		_ = w.Unlock(ctx) // without an answer
+		s.Driver.Spoil(nil)
+		time.Sleep(10 * time.Second)
+		wantSession(s, "after a downgrade", record("read", r, 1))
+		_ = r.Unlock(ctx)
 	})
 }
 
@@ -229,6 +234,7 @@ func TestAHoldWithAnEndIsOnRecordWithIt(t *testing.T) {
 	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		h := check.Must(s.Client.Mutex("job").Lock(t.Context(), redlatch.WithMaxHold(time.Minute)))
 		until := time.Now().Add(time.Minute).UnixMilli()
+		synctest.Wait()
 		got := session(s.Memory, s.Client)[h.Owner()+" job"]
 		var ms int64
 		fmt.Sscanf(got, "exclusive 1 30000 %d", &ms)

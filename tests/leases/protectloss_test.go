@@ -6,17 +6,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
-	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
-	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
@@ -94,50 +91,4 @@ func randomHolds(t *testing.T, s *stage.Stage, seed uint64) {
 		t.Errorf("on record are %v, held %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 	}
 	t.Logf("%d owners hold something at the end", len(want))
-}
-
-// The session is told before the acquisition, and after the release.
-func TestTheRecordIsThereBeforeTheHoldAndAfterIt(t *testing.T) {
-	stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		m := s.Client.Mutex("job")
-		_ = check.Must(m.Lock(t.Context())).Unlock(t.Context())
-		synctest.Wait() // for what the session still sends
-		var keys []string
-		s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			for _, c := range commands {
-				keys = append(keys, c.Key)
-			}
-			return send(commands...)
-		})
-		_ = check.Must(m.Lock(t.Context())).Unlock(t.Context())
-		synctest.Wait()
-		session := protocol.SessionKey(s.Client.ID())
-		if want := []string{session, "job", "job", "job", session}; !slices.Equal(keys, want) {
-			t.Errorf("the commands went to %q, want %q", keys, want)
-		}
-	})
-}
-
-// Goal: a hold is protected from its grant on. Method: while its owner waits, a watchdog that found
-// the process paused has removed the entry of a lock that it does not hold.
-func TestAWaiterWhoseEntryIsGoneIsProtectedOnceItHolds(t *testing.T) {
-	stage.Story(t, redlatch.Config{Protect: true}, func(t *testing.T, s *stage.Stage) {
-		held := check.Must(s.Stranger().Mutex("job").Lock(s.Limited()))
-		got := make(chan *redlatch.Hold, 1)
-		go func() { got <- check.Must(s.Client.Mutex("job").Lock(s.Limited())) }()
-		time.Sleep(time.Second)
-		m, session := s.Memory.Miniredis(), protocol.SessionKey(s.Client.ID())
-		before, _ := m.HKeys(session)
-		for _, field := range before {
-			if strings.Contains(field, "job") {
-				m.HDel(session, field)
-			}
-		}
-		_ = held.Unlock(s.Limited())
-		h := <-got
-		if after, _ := m.HKeys(session); !slices.Equal(after, before) || len(before) < 2 {
-			t.Errorf("the session has %q, want %q", after, before)
-		}
-		_ = h.Unlock(s.Limited())
-	})
 }

@@ -47,6 +47,9 @@ func holdAllAndReport(url, name string, lease time.Duration) error {
 		check.Must(c.Mutex(name+"e").Lock(ctx, redlatch.WithMaxHold(lease+lease/3))),
 		check.Must(c.Mutex(name+"l").Lock(ctx, redlatch.WithLease(2*lease))),
 	}
+	if err := redistest.AwaitSession(ctx, c.Driver(), c.ID(), 5); err != nil {
+		return err
+	}
 	last := time.Now() // before the parent knows, and stops the process
 	fmt.Println("held", c.ID())
 	for ; time.Since(last) < lease; time.Sleep(time.Millisecond) {

@@ -275,8 +275,7 @@ func on(at int, name string) string {
 	}
 }
 
-// Goal: a shard that falls silent costs the locks of the others nothing. If it has the session of a protected client, an
-// acquisition waits for it in vain, and a release does not. Method: one of two servers, each with a lock, is silent.
+// Goal: a shard that falls silent costs the locks of the others nothing, also if it has the session of a protected client. Method: one of two servers, each with a lock, is silent.
 func TestAShardThatFallsSilentCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
 	for _, protect := range []bool{false, true} {
@@ -314,7 +313,7 @@ func TestAShardThatFallsSilentCostsTheOthersNothing(t *testing.T) {
 			check.Within(t, "TryLock at the shard that is silent", time.Since(began), 1, within+grace)
 			began = time.Now()
 			h = check.Must(other.Lock(ctx))
-			if took := time.Since(began); took > 0 && !protect || took > within {
+			if took := time.Since(began); took > 0 {
 				t.Errorf("protected %v: an acquisition at a shard that answers took %v", protect, took)
 			}
 			began = time.Now()

@@ -1,0 +1,38 @@
+package lock
+
+import (
+	"context"
+
+	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// ready waits until a watchdog could find this client, if what is asked for is to be protected.
+func (r *Ref) ready(ctx context.Context, opts *Options) error {
+	if s := r.manager.session; s != nil && !opts.Fixed && !r.permits && !s.Ready(ctx) {
+		return r.Closed()
+	}
+	return nil
+}
+
+// protect has the session say what is held of the grant, so that a watchdog renews it while this process is paused. It
+// follows each change of the holds and of the term. The mutex is held.
+func (g *Grant) protect() {
+	if g.manager.session == nil || g.ref.permits || g.manager.Closing() { // the session ends as well
+		return
+	}
+	term, counts := g.term(), g.counts()
+	g.protectSide(term, counts.Writes > 0, script.SessionEntry{Count: 1})
+	if g.ref.key.lock.rw {
+		g.protectSide(term, counts.Reads > 0, script.SessionEntry{Read: true, Count: g.maxReads})
+	}
+}
+
+func (g *Grant) protectSide(term renew.Term, held bool, e script.SessionEntry) {
+	e.Field, e.Lock, e.Lease, e.Until = g.ref.Calls().Field(g.owner, e.Read), g.ref.Lock, term.Lease, term.Until
+	if held && term.Every > 0 {
+		g.manager.session.Enter(e)
+	} else {
+		g.manager.session.Leave(e.Key())
+	}
+}
