@@ -141,7 +141,7 @@ func (a *actor) act(o *op) {
 // take takes a lock once.
 func (a *actor) take(ctx context.Context, spec LockSpec, read bool, o *op, inner bool) *belief {
 	w := a.process.world
-	b := &belief{actor: a, lock: spec, read: read, asked: time.Now(), renewed: o.Lease == 0 && o.Limit == 0, lease: cmp.Or(o.Lease, w.plan.Lease), patient: o.Wait <= 0 && o.Cancel == 0}
+	b := &belief{actor: a, lock: spec, read: read, asked: time.Now(), renewed: o.Lease == 0 && o.Limit == 0, lease: cmp.Or(o.Lease, w.plan.Lease), patient: o.Wait <= 0 && o.Cancel == 0, turn: o.Cohort > 0}
 	l := spec.of(a.process, read)
 	opts := o.options(inner)
 	if o.Replicas > 0 {

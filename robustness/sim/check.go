@@ -23,6 +23,7 @@ type belief struct {
 	excused bool      // a fault took it from its holder, who cannot know
 	told    time.Time // when its holder must know, then
 
+	turn     bool          // of a cohort
 	patient  bool          // it is asked for until Redis has answered
 	lease    time.Duration // that is asked for
 	replicas int           // that confirmed it
@@ -62,6 +63,9 @@ type tokens struct {
 func (w *World) granted(b *belief) {
 	b.over = true
 	delete(w.asking, b.actor)
+	if b.turn {
+		b.asked = w.base(b)
+	}
 	if b.asked.Before(w.lost(b.lock)) && b.lock.Kind != Quorum {
 		b.excuse()
 	}
@@ -80,6 +84,16 @@ func (w *World) granted(b *belief) {
 		}
 		w.tokens[b.lock.Name] = tokens{token, w.lost(b.lock)}
 	}
+}
+
+// base is when the hold of a cohort was asked for that has such a turn. Later turns ask nobody.
+func (w *World) base(turn *belief) time.Time {
+	asked, known := w.bases[turn.hold.Owner()]
+	if !known {
+		asked = turn.asked
+		w.bases[turn.hold.Owner()] = asked
+	}
+	return asked
 }
 
 // mine says that an outer hold has the token.
