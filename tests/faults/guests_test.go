@@ -230,73 +230,86 @@ func TestADriverThatBreaksItsContractCostsErrors(t *testing.T) {
 	}
 }
 
-// panicking is a driver that panics while that is on.
-type panicking struct {
+// failing is a driver that does what it does while that is not nil.
+type failing struct {
 	driver.Driver
-	on *atomic.Bool
+	do *atomic.Pointer[func()]
 }
 
-func (d panicking) panic() {
-	if d.on.Load() {
-		panic(errDeed)
+func (d failing) fail() {
+	if do := d.do.Load(); do != nil {
+		(*do)()
 	}
 }
 
-func (d panicking) Do(ctx context.Context, command driver.Command) driver.Reply {
-	d.panic()
+func (d failing) Do(ctx context.Context, command driver.Command) driver.Reply {
+	d.fail()
 	return d.Driver.Do(ctx, command)
 }
 
-func (d panicking) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	d.panic()
+func (d failing) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	d.fail()
 	return d.Driver.Pipeline(ctx, commands...)
 }
 
-func (d panicking) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
-	d.panic()
+func (d failing) Listen(ctx context.Context, events driver.Events) (driver.Listener, error) {
+	d.fail()
 	l, err := d.Driver.Listen(ctx, events)
-	return panickingListener{l, d}, err
+	return failingListener{l, d}, err
 }
 
-type panickingListener struct {
+type failingListener struct {
 	driver.Listener
-	of panicking
+	of failing
 }
 
-func (l panickingListener) Subscribe(ctx context.Context, channels ...string) error {
-	l.of.panic()
+func (l failingListener) Subscribe(ctx context.Context, channels ...string) error {
+	l.of.fail()
 	return l.Listener.Subscribe(ctx, channels...)
 }
 
-func (l panickingListener) Unsubscribe(ctx context.Context, channels ...string) error {
-	l.of.panic()
+func (l failingListener) Unsubscribe(ctx context.Context, channels ...string) error {
+	l.of.fail()
 	return l.Listener.Unsubscribe(ctx, channels...)
 }
 
-// Goal: a driver that panics is an outage. Method: for less than a lease, while a hold is renewed and others wait and ask.
+// Goal: a driver that panics, or ends the goroutine that calls it, is an outage. Method: for less than a lease, while a
+// hold is renewed and others wait and ask.
 func TestADriverThatPanicsIsAnOutage(t *testing.T) {
-	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		d := panicking{s.Driver, new(atomic.Bool)}
-		c := s.On(d, redlatch.Config{Protect: true})
-		held, stranger := check.Must(k.Lock(c, "held").Lock(s.Limited())), check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
-		waited := make(chan struct{})
-		go func() {
-			defer close(waited)
-			if h, err := k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute)); err == nil {
-				_ = h.Unlock(s.Limited())
+	for how, do := range map[string]func(){"panics": func() { panic(errDeed) }, "ends its goroutine": runtime.Goexit} {
+		stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+			d := failing{s.Driver, new(atomic.Pointer[func()])}
+			c := s.On(d, redlatch.Config{Protect: true})
+			held, stranger := check.Must(k.Lock(c, "held").Lock(s.Limited())), check.Must(k.Rival(s.Stranger(), "job").Lock(s.Limited()))
+			waited := make(chan struct{}, 2)
+			for range cap(waited) {
+				go func() {
+					defer func() { waited <- struct{}{} }()
+					if h, err := k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute)); err == nil {
+						_ = h.Unlock(s.Limited())
+					}
+				}()
 			}
-		}()
-		synctest.Wait()
-		d.on.Store(true)
-		time.Sleep(15 * time.Second)
-		check.Is(t, "Lock", check.ErrOf(k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Second))), redlatch.ErrUnknownOutcome)
-		d.on.Store(false)
-		check.Is(t, "Unlock of a stranger", stranger.Unlock(s.Limited()), nil)
-		<-waited
-		time.Sleep(time.Minute)
-		check.Is(t, "the hold", held.Err(), nil)
-		check.Is(t, "the next Lock", check.ErrOf(k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute))), nil)
-	})
+			synctest.Wait()
+			d.do.Store(&do)
+			time.Sleep(15 * time.Second)
+			asked := make(chan error, 1)
+			go func() {
+				err := errDeed
+				defer func() { asked <- err }()
+				_, err = k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Second))
+			}()
+			check.Is(t, how+": Lock", <-asked, redlatch.ErrUnknownOutcome)
+			d.do.Store(nil)
+			check.Is(t, how+": Unlock of a stranger", stranger.Unlock(s.Limited()), nil)
+			for range cap(waited) {
+				<-waited
+			}
+			time.Sleep(time.Minute)
+			check.Is(t, how+": the hold", held.Err(), nil)
+			check.Is(t, how+": the next Lock", check.ErrOf(k.Lock(c, "job").Lock(s.Limited(), redlatch.WithWait(time.Minute))), nil)
+		})
+	}
 }
 
 // allergic is a driver that panics at one command.
