@@ -103,29 +103,41 @@ func (m *Manager) observe(ctx context.Context, e Event) {
 	m.Observe(ctx, e)
 }
 
-// TellAcquired tells of an acquisition, with the owner that it waited for.
+// TellAcquired tells of an acquisition, or of its error.
 func (r *Ref) TellAcquired(ctx context.Context, h *Hold, began time.Time, err error) {
-	if r.manager.Observe == nil {
-		return
-	}
-	if err != nil {
+	m := r.manager
+	switch {
+	case m.Observe == nil:
+	case err == nil:
+		m.tellAcquired(ctx, began, []*Ref{r}, []*Hold{h})
+	default:
 		e := r.event(EventNotAcquired)
 		if seen, ok := errors.AsType[*lockerr.NotAcquiredError](err); ok {
 			e.Holder = seen.Holder
 		}
 		e.Took, e.Err = time.Since(began), err
-		r.manager.observe(ctx, e)
-		return
+		m.observe(ctx, e)
 	}
-	now, told := time.Now(), false
+}
+
+// tellAcquired tells of acquisitions of these locks, with the owners that they waited for. A hold that is nil is none. If
+// the observer ends the goroutine of the caller, nobody has the holds, and they are released.
+func (m *Manager) tellAcquired(ctx context.Context, began time.Time, refs []*Ref, holds []*Hold) {
+	told := m.Observe == nil
 	defer func() {
-		if !told { // the observer has ended the goroutine of the caller, so nobody has the hold
-			_ = h.Unlock(ctx)
+		for _, h := range holds {
+			if !told && h != nil {
+				_ = h.Unlock(ctx)
+			}
 		}
 	}()
-	e := h.event(r, EventAcquired, now)
-	e.Holder, e.Took = h.WaitedFor(), now.Sub(began)
-	r.manager.observe(ctx, e)
+	for i, h := range holds {
+		if now := time.Now(); !told && h != nil {
+			e := h.event(refs[i], EventAcquired, now)
+			e.Holder, e.Took = h.WaitedFor(), now.Sub(began)
+			m.observe(ctx, e)
+		}
+	}
 	told = true
 }
 

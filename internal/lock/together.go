@@ -26,20 +26,7 @@ func (m *Manager) AcquireTogether(ctx, limited context.Context, refs []*Ref, opt
 	if holds == nil && err != nil {
 		refs[blocked].TellAcquired(ctx, nil, began, err)
 	}
-	told := false
-	defer func() {
-		for _, h := range holds {
-			if !told && h != nil { // as in TellAcquired
-				_ = h.Unlock(ctx)
-			}
-		}
-	}()
-	for i, h := range holds {
-		if h != nil {
-			refs[i].TellAcquired(ctx, h, began, nil)
-		}
-	}
-	told = true
+	m.tellAcquired(ctx, began, refs, holds)
 	return holds, blocked, err
 }
 
