@@ -166,6 +166,7 @@ func (n *node) join(l *link, who call.Identity, other bool) error {
 		}
 	}
 	n.server, l.ready = who, true
+	n.links++ // before a command can go there
 	n.backoff.Reset()
 	return nil
 }

@@ -103,7 +103,7 @@ func (g *group) ask(i int) {
 // that others make: then nobody else has one that it could have forgotten.
 func (g *group) join(i int) (joined bool, err error) {
 	m := g.Set.Members[i]
-	before := m.runID()
+	_, before := m.runID()
 	h, err := m.Ref.Acquire(g.under, &g.each[i])
 	if err != nil {
 		return false, err

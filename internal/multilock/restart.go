@@ -67,20 +67,20 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	return max(m.Restart.Delay-m.age(infoField(reply.Str, "run_id"), uptime, asked), 0), nil
 }
 
-// runID is the run of the server that the member's link leads to, "" if its driver does not know.
-func (m Member) runID() (id string) {
+// runID is the run of the server that the member's link leads to, "" if its driver does not know, and which link that is.
+func (m Member) runID() (run string, link int64) {
 	if d, ok := m.Driver.(driver.Identified); ok {
-		id = d.RunID()
+		return d.RunID()
 	}
-	return id
+	return "", 0
 }
 
 var errMoved = errors.New("the connection led to another server meanwhile")
 
-// moved is the error of a grant after which the link does not lead to the same run of a server as before: nobody
-// knows whether that server gave it. A link that was first made meanwhile may have led elsewhere at first.
-func (m Member) moved(before string) error {
-	if m.runID() != before {
+// moved is the error of a grant that another link may have brought than the present one: nobody knows whether the server
+// that this one leads to gave it. Which servers they lead to does not matter: a link may have led elsewhere in between.
+func (m Member) moved(before int64) error {
+	if _, now := m.runID(); now != before {
 		return fmt.Errorf("redlatch: lock %q on %s: %w", m.Ref.Name, m.where(), errMoved)
 	}
 	return nil
@@ -91,7 +91,8 @@ func (m Member) moved(before string) error {
 func (m Member) identified() bool {
 	_, knows := m.Driver.(driver.Identified)
 	if knows {
-		m.age(m.runID(), 0, time.Now())
+		run, _ := m.runID()
+		m.age(run, 0, time.Now())
 	}
 	return knows || m.run.Load() != nil
 }

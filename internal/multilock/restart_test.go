@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -144,43 +145,44 @@ func TestOneRunIsOneServer(t *testing.T) {
 	}
 }
 
-// onTheMove is a driver that knows which run of a server its link leads to, or has none at first.
+// onTheMove is a driver that knows which run of a server its link leads to.
 type onTheMove struct {
 	*site
-	run  atomic.Int64
-	late bool
+	links atomic.Int64
+	run   func(link int64) string
 }
 
-func (d *onTheMove) RunID() string {
-	run := d.run.Load()
-	if d.late && run == 0 {
-		return ""
-	}
-	return fmt.Sprint("run", run)
+func (d *onTheMove) RunID() (run string, link int64) {
+	link = d.links.Load()
+	return d.run(link), link
 }
 
 // Goal: a grant does not count as one of another server than the one that gave it. Otherwise one server could count
 // twice. Method: the link of the only member moves after so many grants, or is first made at the first of them.
 func TestAGrantOfAFormerServerDoesNotCount(t *testing.T) {
 	t.Parallel()
-	for _, late := range []bool{false, true} {
-		aGrantOfAFormerServer(t, late)
+	for _, run := range []func(link int64) string{
+		func(link int64) string { return fmt.Sprint("run", link) },
+		func(link int64) string { return strings.Repeat("there", int(min(link, 1))) }, // none at first
+		func(int64) string { return "here, and elsewhere in between" },
+	} {
+		aGrantOfAFormerServer(t, run)
 	}
 }
 
-func aGrantOfAFormerServer(t *testing.T, late bool) {
+func aGrantOfAFormerServer(t *testing.T, run func(link int64) string) {
 	for moves, want := range []error{nil, nil, errMoved} {
 		story(t, 1, func(s *stage) {
 			s.teach()
 			at, left, grants := s.sites[0], int64(moves), 0
-			d := &onTheMove{site: at, late: late}
+			d := &onTheMove{site: at, run: run}
 			at.Server.Driver, at.Restart.Delay = d, -1
 			at.Spoil(func(_ context.Context, _ []string, send func() driver.Reply) driver.Reply {
 				free := !at.holds("job")
 				reply := send()
 				if free && at.holds("job") {
-					if grants++; left > d.run.Load() {
-						d.run.Add(1)
+					if grants++; left > d.links.Load() {
+						d.links.Add(1)
 					}
 				}
 				return reply

@@ -51,8 +51,9 @@ func LinkBreaksFirst(t *testing.T, open func(Dialer) driver.Driver) {
 		if former.CLI(t, "GET", "touched") != nil {
 			t.Errorf("%s: a dedicated call went to the former server", name)
 		}
-		if run, about := d.(driver.Identified).RunID(), Do(t, d, "INFO", "server").Str; !strings.Contains(about, "run_id:"+run+"\r") {
-			t.Errorf("%s: it is said to be the run %q, and it is\n%s", name, run, about)
+		run, link := d.(driver.Identified).RunID()
+		if about := Do(t, d, "INFO", "server").Str; !strings.Contains(about, "run_id:"+run+"\r") || link < 2 {
+			t.Errorf("%s: it is said to be the run %q, by link %d, and it is\n%s", name, run, link, about)
 		}
 	}
 }

@@ -300,14 +300,18 @@ func TestADriverMayBeginWithoutItsServer(t *testing.T) {
 			err := d.Do(context.Background(), command("PING")).Err
 			wantNotSent(t, err)
 			wantBetween(t, begin, 3*time.Second, 3*time.Second, "a call without a server")
-			if !errors.Is(err, driver.ErrNoConnection) || !errors.Is(err, errDown) || d.RunID() != "" {
+			if !errors.Is(err, driver.ErrNoConnection) || !errors.Is(err, errDown) {
 				t.Errorf("the call failed with %v", err)
 			}
 		}
 		n.recover()
 		begin := time.Now()
+		_, before := d.RunID()
 		do(t, d, "PING")
 		wantBetween(t, begin, 0, time.Second, "the way to the server")
+		if _, after := d.RunID(); before != 0 || after != 1 {
+			t.Errorf("link %d before the first, and then %d", before, after)
+		}
 
 		n.fail(errDown)
 		over, cancel := context.WithCancel(t.Context())

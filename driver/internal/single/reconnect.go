@@ -155,6 +155,7 @@ func (d *Driver) connect(ctx, generation context.Context) error {
 			link.returning = time.Now().Add(min(time.Since(d.outage.began), call.LastPause))
 		}
 		d.server, d.outage, link.generation = link.server, nil, d.generation
+		d.links++ // before a command can go there
 		d.link.Store(link)
 		d.work.Go(func() { d.watch(link) })
 		return nil
