@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,6 +19,8 @@ import (
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/fence"
 	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/inspect/blocked"
+	"github.com/redlatch/redlatch/inspect/doctor"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/leader"
 	"github.com/redlatch/redlatch/schedule"
@@ -225,6 +228,81 @@ func TestCallsToAServerThatFallsSilent(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// readings read what a server has of locks. None changes anything.
+var readings = map[string]func(ctx context.Context, d driver.Driver, i *inspect.Inspector) error{
+	"Audit": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return lastOf(i.Audit(ctx, "*"))
+	},
+	"Locks": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return lastOf(i.Locks(ctx, "*"))
+	},
+	"Permits": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return lastOf(i.Permits(ctx, "*"))
+	},
+	"Lock": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return check.ErrOf(i.Lock(ctx, "job"))
+	},
+	"Counter": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return check.ErrOf(i.Counter(ctx, "job"))
+	},
+	"Watch": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return firstOf(i.Watch(ctx, "job", time.Second))
+	},
+	"Follow": func(ctx context.Context, _ driver.Driver, i *inspect.Inspector) error {
+		return firstOf(i.Follow(ctx, "*", time.Second))
+	},
+	"blocked.Read": func(ctx context.Context, d driver.Driver, _ *inspect.Inspector) error {
+		return check.ErrOf(blocked.Read(ctx, d, blocked.Options{}))
+	},
+	"doctor.Examine": func(ctx context.Context, d driver.Driver, _ *inspect.Inspector) error {
+		target := doctor.Target{Driver: d, Master: "m", Sentinels: []doctor.Sentinel{{Driver: d}, {Driver: d}}}
+		if all := doctor.Examine(ctx, doctor.Config{}, target); !slices.ContainsFunc(all, func(c doctor.Check) bool { return c.Severity == doctor.Unknown || c.Severity == doctor.Danger }) {
+			return nil
+		}
+		return errors.New("not all is well")
+	},
+}
+
+func lastOf[T any](all iter.Seq2[T, error]) (last error) {
+	for _, last = range all {
+	}
+	return last
+}
+
+func firstOf[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		return err
+	}
+	return errors.New("it has ended")
+}
+
+// Goal: whoever reads the locks of a server that falls silent learns that in its time, and soon without one.
+func TestReadersOfAServerThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	for what, read := range readings {
+		for _, most := range []time.Duration{time.Second, time.Hour} {
+			t.Run(fmt.Sprint(what, " ", most), func(t *testing.T) {
+				t.Parallel()
+				stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+					s := newSilent(t, ctx)
+					i := check.Must(inspect.New(s.Driver, inspect.Config{}))
+					s.fall()
+					limited, cancel := context.WithTimeout(ctx, most)
+					defer cancel()
+					began := time.Now()
+					err := read(limited, s.Driver, i)
+					check.Within(t, "the call", time.Since(began), 1, min(most, 4*within))
+					if err == nil {
+						t.Error("it has seen nothing")
+					}
+					s.speak()
+					synctest.Wait()
+				})
+			})
+		}
 	}
 }
 
