@@ -93,6 +93,54 @@ func TestALockThatIsHeldIsAnError(t *testing.T) {
 	})
 }
 
+// Goal: a job that hangs holds up no shutdown beyond the time of gocron. It keeps its lock until the client closes, or for
+// WithMaxHold. It is in real time: gocron asks for the time in a loop until its time is over.
+func TestAJobThatHangsKeepsItsLock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts  []redlatch.LockOption
+		frees func(c *redlatch.Client, other redlatch.Lock) (*redlatch.Hold, error)
+	}{
+		"until Close": {nil, func(c *redlatch.Client, other redlatch.Lock) (*redlatch.Hold, error) {
+			if err := c.Close(context.Background()); err != nil {
+				return nil, err
+			}
+			return other.TryLock(context.Background())
+		}},
+		"for its longest time": {[]redlatch.LockOption{redlatch.WithMaxHold(time.Second)}, func(_ *redlatch.Client, other redlatch.Lock) (*redlatch.Hold, error) {
+			return other.Lock(context.Background(), redlatch.WithWait(20*time.Second))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redlatchtest.NewServer(t)
+			client, began, stuck := s.Client(redlatch.Config{}), make(chan struct{}), make(chan struct{})
+			defer close(stuck)
+			locker := gocron.NewLocker(func(name string) redlatch.Lock { return client.Mutex(name) }, c.opts...)
+			scheduler, err := cron.NewScheduler(cron.WithDistributedLocker(locker), cron.WithStopTimeout(20*time.Millisecond))
+			if err == nil {
+				hang := cron.NewTask(func() { close(began); <-stuck })
+				_, err = scheduler.NewJob(cron.OneTimeJob(cron.OneTimeJobStartImmediately()), hang, cron.WithName("job"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			scheduler.Start()
+			<-began
+			if err := scheduler.Shutdown(); !errors.Is(err, cron.ErrStopJobsTimedOut) {
+				t.Error("Shutdown:", err)
+			}
+			other := s.Client(redlatch.Config{}).Mutex("job")
+			if _, err := other.TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
+				t.Error("another machine:", err)
+			}
+			if _, err := c.frees(client, other); err != nil {
+				t.Error("the lock is not free:", err)
+			}
+		})
+	}
+}
+
 // nothing is a lock of a user that returns neither a hold nor an error.
 type nothing struct{ *redlatch.Mutex }
 
