@@ -129,7 +129,9 @@ final class Worker {
 
     /**
      * Whether the thread sleeps until a message. Redisson parks it on a semaphore; but for a
-     * fenced lock others wait in its place, and only the subscription shows it.
+     * fenced lock others wait in its place, and only the subscription shows it. A thread inside
+     * the semaphore that is not parked yet is not enough: Redisson wakes only those in its queue
+     * when a write lock is released.
      */
     boolean parked() {
         Thread parked = thread;
@@ -140,12 +142,9 @@ final class Worker {
         if (doing.kind.equals("fenced")) {
             return Fenced.awaited(redisson, doing.name);
         }
-        for (StackTraceElement frame : parked.getStackTrace()) {
-            if (frame.getClassName().equals(Semaphore.class.getName())) {
-                return true;
-            }
-        }
-        return false;
+        StackTraceElement[] stack = parked.getStackTrace();
+        return stack.length > 0 && stack[0].getMethodName().equals("park")
+                && Stream.of(stack).anyMatch(frame -> frame.getClassName().equals(Semaphore.class.getName()));
     }
 
     private static long now() {
