@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/connect"
+	"github.com/redlatch/redlatch/internal/life"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/watchdog"
@@ -46,9 +47,9 @@ Exit code:
 			defer stop()
 			// A log that nobody reads any more must not end it.
 			signal.Ignore(syscall.SIGPIPE)
-			log := newRelay(os.Stderr, d.handler)
-			defer log.close()
-			d.config.Logger = slog.New(d.handler(log))
+			var reporter life.Reporter // a watchdog that waited for its log would renew nothing
+			defer reporter.Wait(time.Second)
+			d.config.Logger = reporter.Logger(slog.New(d.handler(paced{os.Stderr, time.Tick(lineTime)})))
 			return d.run(ctx)
 		},
 	}
@@ -85,6 +86,20 @@ func (d *watchdogService) handler(out io.Writer) slog.Handler {
 		return slog.NewJSONHandler(out, nil)
 	}
 	return slog.NewTextHandler(out, nil)
+}
+
+// lineTime is the time between two lines of the log. Clients choose their names, and must not be able to fill a disk.
+const lineTime = 10 * time.Millisecond
+
+// paced is a log that takes one line with each tick.
+type paced struct {
+	out  io.Writer
+	tick <-chan time.Time
+}
+
+func (p paced) Write(line []byte) (int, error) {
+	<-p.tick
+	return p.out.Write(line)
 }
 
 // run serves until ctx ends.
