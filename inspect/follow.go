@@ -49,6 +49,31 @@ func (i *Inspector) Follow(ctx context.Context, pattern string, every time.Durat
 	}
 }
 
+// Watch is Follow for one lock, whose name may have any characters. Every snapshot has the lock, also while it is free.
+func (i *Inspector) Watch(ctx context.Context, name string, every time.Duration) iter.Seq2[Snapshot, error] {
+	every = atLeast(every)
+	return func(yield func(Snapshot, error) bool) {
+		var prev []Lock
+		for ctx.Err() == nil {
+			l, err := i.Lock(ctx, name)
+			if ctx.Err() != nil {
+				return
+			}
+			var snapshot Snapshot
+			if err == nil {
+				snapshot = Snapshot{At: l.Seen, Walked: true, Locks: []Lock{l}}
+				if prev != nil { // otherwise nobody knows since when it is held
+					snapshot.Events = Diff(prev, snapshot.Locks, l.Seen)
+				}
+				prev = snapshot.Locks
+			}
+			if !yield(snapshot, err) || pause.For(ctx, every) != nil {
+				return
+			}
+		}
+	}
+}
+
 // shortest is the least time between two snapshots.
 const shortest = 20 * time.Millisecond
 

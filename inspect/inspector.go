@@ -19,7 +19,6 @@ type Inspector struct {
 	processes processes
 	notices   notices
 	refusals  refusals
-	own       ownChannels
 }
 
 // New returns an inspector that uses a connection of the caller, for example Client.Driver. The inspector

@@ -19,7 +19,7 @@ func (i *Inspector) countListeners(ctx context.Context, servers []driver.Server,
 		counts, ok := i.countOn(ctx, servers, channels)
 		for n := range some {
 			if ok {
-				some[n].Waiting = max(0, counts[channels[n]]-i.own.count(channels[n])) + queuedClients(some[n])
+				some[n].Waiting = counts[channels[n]] + queuedClients(some[n])
 			}
 		}
 	}

@@ -41,8 +41,8 @@ func (f *inspecting) register(cmd *cobra.Command) {
 }
 
 // registerLive adds the flags of those that go on.
-func (f *inspecting) registerLive(cmd *cobra.Command, what string) {
-	durationVar(cmd.Flags(), &f.every, "every", "", time.Second, "look this often")
+func (f *inspecting) registerLive(cmd *cobra.Command, what string, every time.Duration) {
+	durationVar(cmd.Flags(), &f.every, "every", "", every, "look this often")
 	intVar(cmd.Flags(), &f.count, "count", "", 0, "end after this many "+what+" (default: no end)")
 }
 

@@ -2,17 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch/inspect"
-	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -21,50 +17,6 @@ import (
 // permitsVar adds the flag of the verbs that find locks, or semaphores instead.
 func permitsVar(cmd *cobra.Command, permits *bool) {
 	cmd.Flags().BoolVar(permits, "permits", false, "instead of locks: semaphores whose leased permits are in use")
-}
-
-// permitFrames are looks of top at semaphores. Each is a walk.
-func (f *inspecting) permitFrames(ctx context.Context, i *inspect.Inspector, pattern string) frames {
-	return func(yield func(frame, error) bool) {
-		for ctx.Err() == nil {
-			until := time.Now().Add(f.every)
-			all, complete := []inspect.Counter{}, true
-			for c, err := range i.Permits(ctx, pattern) {
-				if complete = complete && err == nil; err == nil {
-					all = append(all, c)
-				} else if ctx.Err() != nil || !yield(frame{}, err) {
-					return
-				}
-			}
-			if ctx.Err() != nil || !yield(permitFrame(all, complete), nil) || pause.For(ctx, time.Until(until)) != nil {
-				return
-			}
-		}
-	}
-}
-
-// permitFrame is a look at semaphores. Those with findings come first, then those that most processes wait for.
-func permitFrame(all []inspect.Counter, complete bool) frame {
-	slices.SortFunc(all, func(a, b inspect.Counter) int {
-		return cmp.Or(
-			cmp.Compare(min(len(b.Findings), 1), min(len(a.Findings), 1)),
-			cmp.Compare(b.Waiting, a.Waiting),
-			cmp.Compare(a.Name, b.Name),
-		)
-	})
-	now, used, waiting, findings := time.Now(), 0, 0, 0
-	for _, c := range all {
-		used, waiting, findings = used+c.InUse, waiting+max(c.Waiting, 0), findings+len(c.Findings)
-	}
-	title := fmt.Sprintf("%s  semaphores: %d  permits in use: %d  waiting: %d  findings: %d", timeOfDay(now), len(all), used, waiting, findings)
-	if !complete {
-		title += "  (a part could not be read)"
-	}
-	return frame{title, permitTable(all, brief), struct {
-		At         time.Time         `json:"at"`
-		Complete   bool              `json:"complete"`
-		Semaphores []inspect.Counter `json:"semaphores"`
-	}{now.UTC(), complete, all}}
 }
 
 // permitTable is a table of semaphores.

@@ -61,16 +61,16 @@ func (s *screen) close() {
 }
 
 // draw shows as much of a look as fits.
-func (s *screen) draw(cmd *cobra.Command, one frame, failure error) error {
+func (s *screen) draw(cmd *cobra.Command, one inspect.Snapshot, failure error) error {
 	width, height, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || width < 1 || height < 1 {
 		width, height = 80, 24
 	}
-	first := one.title
+	first := summary(one)
 	if failure != nil {
 		first = "redlatch: " + protocol.Line(failure.Error())
 	}
-	lines := append([]string{first}, strings.Split(strings.TrimSuffix(one.table, "\n"), "\n")...)
+	lines := append([]string{first}, strings.Split(strings.TrimSuffix(lockTable(one.Locks, brief), "\n"), "\n")...)
 	var text strings.Builder
 	text.WriteString(home)
 	for n, line := range lines[:min(len(lines), height)] {

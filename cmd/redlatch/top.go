@@ -17,7 +17,6 @@ import (
 
 func newTop() *cobra.Command {
 	var f inspecting
-	var permits bool
 	cmd := &cobra.Command{
 		Use:   "top [PATTERN]",
 		Short: "Show the locks live",
@@ -30,13 +29,9 @@ look for new ones. If the known locks need all of the time, it looks for new
 ones for up to twice as long as it reads. On a server with many keys it shows
 the first locks soon. It says so while the list is not complete.
 
-With --permits top shows semaphores with leased permits instead of locks. Each
-look is a walk through all keys, as with ls, and begins --every after the one
-before it, or when that one has ended.
-
 If stdout is no terminal, top prints a table at each look. With --json it prints
 one object a line at each look: the time, the locks, and the events since the
-last look. With --permits it has the time and the semaphores.
+last look.
 
 Exit code:
   0   q, SIGINT, SIGTERM or --count ended it
@@ -49,42 +44,17 @@ Exit code:
 		return f.live(cmd, func(ctx context.Context, i *inspect.Inspector) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			if permits {
-				return f.top(cmd, cancel, f.permitFrames(ctx, i, patternOf(args)))
-			}
-			return f.top(cmd, cancel, f.lockFrames(ctx, i, patternOf(args)))
+			return f.top(cmd, cancel, i.Follow(ctx, patternOf(args), f.every))
 		})
 	}
 	f.register(cmd)
-	permitsVar(cmd, &permits)
-	f.registerLive(cmd, "looks")
+	f.registerLive(cmd, "looks", time.Second)
 	return cmd
 }
 
-// frame is what top shows at one moment.
-type frame struct {
-	title, table string
-	whole        any // as JSON
-}
-
-// frames are what top shows, until ctx ends. An error concerns a part of the next one.
-type frames = iter.Seq2[frame, error]
-
-// lockFrames are looks at locks.
-func (f *inspecting) lockFrames(ctx context.Context, i *inspect.Inspector, pattern string) frames {
-	return func(yield func(frame, error) bool) {
-		for s, err := range i.Follow(ctx, pattern, f.every) {
-			slices.SortStableFunc(s.Locks, byUrgency)
-			if !yield(frame{summary(s), lockTable(s.Locks, brief), s}, err) {
-				return
-			}
-		}
-	}
-}
-
 // top shows looks until they end. A failure after the first one is shown: Redis may come back.
-func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, all frames) error {
-	show := f.printFrame
+func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, looks iter.Seq2[inspect.Snapshot, error]) error {
+	show := f.printLook
 	if term.IsTerminal(int(os.Stdout.Fd())) && !f.asJSON {
 		s := openScreen(cancel)
 		defer s.close()
@@ -92,7 +62,7 @@ func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, all fram
 	}
 	var failure error
 	seen := 0
-	for one, err := range all {
+	for one, err := range looks {
 		switch {
 		case err != nil && (seen == 0 || isDenied(err)):
 			return failed(err)
@@ -100,6 +70,7 @@ func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, all fram
 			failure = err
 			continue
 		}
+		slices.SortStableFunc(one.Locks, byUrgency)
 		if err := show(cmd, one, failure); err != nil {
 			return err
 		}
@@ -120,12 +91,12 @@ func byUrgency(a, b inspect.Lock) int {
 	)
 }
 
-// printFrame prints a look where there is no terminal.
-func (f *inspecting) printFrame(cmd *cobra.Command, one frame, failure error) error {
+// printLook prints a look where there is no terminal.
+func (f *inspecting) printLook(cmd *cobra.Command, one inspect.Snapshot, failure error) error {
 	if failure != nil {
 		f.tellOnce(failure)
 	}
-	return f.print(cmd, one.whole, one.title+"\n"+one.table+"\n")
+	return f.print(cmd, one, summary(one)+"\n"+lockTable(one.Locks, brief)+"\n")
 }
 
 // summary is a snapshot on one line.

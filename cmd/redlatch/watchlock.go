@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/inspect"
-	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
@@ -17,19 +17,15 @@ func newWatch() *cobra.Command {
 	var f inspecting
 	cmd := &cobra.Command{
 		Use:   "watch NAME",
-		Short: "Print what happens to one lock or semaphore, as it happens",
+		Short: "Print what happens to one lock, as it happens",
 		Long: `watch prints a line for each event of the lock NAME: who takes it, renews it,
 releases it or loses it, who waits, and what is wrong. It runs until SIGINT or
 SIGTERM. It changes nothing.
 
-watch reads the lock after each of its messages, and once every --every. It does
-not see what begins and ends in between.
+watch reads the lock once every --every. It does not see what begins and ends in
+between.
 
-If NAME is a semaphore or a latch, watch reads it once every --every, and prints
-a line for each change: how many permits are available and in use, and how many
-processes wait.
-
-With --json watch prints one object a line for each event or change.
+With --json watch prints one object a line for each event.
 
 Exit code:
   0   SIGINT, SIGTERM or --count ended it
@@ -45,7 +41,7 @@ Exit code:
 		})
 	}
 	f.register(cmd)
-	f.registerLive(cmd, "events")
+	f.registerLive(cmd, "events", 200*time.Millisecond)
 	return cmd
 }
 
@@ -55,8 +51,6 @@ func (f *inspecting) watch(ctx context.Context, cmd *cobra.Command, i *inspect.I
 	begun, events := false, 0
 	for s, err := range i.Watch(ctx, name, f.every) {
 		switch {
-		case !begun && errors.Is(err, redlatch.ErrWrongType):
-			return f.watchCounter(ctx, cmd, i, name)
 		case err != nil && (!begun || errors.Is(err, redlatch.ErrWrongType)):
 			return failed(ofKind(ctx, f.driver, name, err))
 		case err != nil:
@@ -77,35 +71,6 @@ func (f *inspecting) watch(ctx context.Context, cmd *cobra.Command, i *inspect.I
 				return nil
 			}
 		}
-	}
-	return nil
-}
-
-// watchCounter prints a semaphore or a latch, and each change. No message says that a permit was taken.
-func (f *inspecting) watchCounter(ctx context.Context, cmd *cobra.Command, i *inspect.Inspector, name string) error {
-	last, changes := "", 0
-	for ctx.Err() == nil && (f.count == 0 || changes <= f.count) {
-		c, err := i.Counter(ctx, name)
-		now := countOf(c)
-		if c.Waiting >= 0 {
-			now += ", waiting: " + processes(c.Waiting)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && last == "":
-			return failed(err)
-		case err != nil:
-			f.tellOnce(err)
-		case now != last:
-			if err := f.print(cmd, c, fmt.Sprintf("%s %s: %s\n", timeOfDay(c.Seen), protocol.Show(name), now)); err != nil {
-				return err
-			}
-			last = now
-			changes++
-		}
-		f.tellNotices(i)
-		_ = pause.For(ctx, f.every)
 	}
 	return nil
 }
