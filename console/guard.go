@@ -17,7 +17,7 @@ type guard struct {
 	token   [sha256.Size]byte
 	private bool
 	hosts   []string
-	wrong   *limiter
+	wrong   limiter
 	cross   *http.CrossOriginProtection
 	log     *slog.Logger
 }
@@ -25,7 +25,7 @@ type guard struct {
 func newGuard(o Options) *guard {
 	return &guard{
 		token: sha256.Sum256([]byte(o.Token)), private: o.Private, hosts: o.Hosts,
-		wrong: newLimiter(), cross: http.NewCrossOriginProtection(), log: o.Logger,
+		cross: http.NewCrossOriginProtection(), log: o.Logger,
 	}
 }
 
@@ -120,24 +120,9 @@ func (g *guard) known(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusUnauthorized, "This needs the token that the console printed when it started.")
 		return false
 	}
-	if g.wrong.count(origin(r.RemoteAddr), time.Now()) {
+	if g.wrong.count(time.Now()) {
 		g.log.Warn("console: wrong token", "viewer", r.RemoteAddr)
 	}
 	refuse(w, http.StatusUnauthorized, "This token is wrong. The console printed it when it started.")
 	return false
-}
-
-// origin is whose wrong tokens count together: an address, or a /64 of IPv6.
-func origin(remote string) string {
-	address, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return "" // all of these together
-	}
-	bits := 32
-	ip := address.Addr().Unmap().WithZone("")
-	if ip.Is6() {
-		bits = 64
-	}
-	prefix, _ := ip.Prefix(bits)
-	return prefix.String()
 }
