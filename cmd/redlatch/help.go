@@ -67,7 +67,7 @@ MESSAGES
   NOAUTH, WRONGPASS
         The password is missing or wrong. Use --password-file FILE. Inside a
         redlatch run the URL has no password. Give that flag to the inner
-        redlatch, or --pass-url to the outer one.
+        redlatch, too.
   ERR AUTH
         The server has no password. Remove it from the URL.
   NOPERM

@@ -72,7 +72,6 @@ type runFlags struct {
 	maxHold      time.Duration
 	atLeast      time.Duration
 	backoff      time.Duration
-	passURL      bool
 	ticket       ticketFlag
 }
 
@@ -104,7 +103,6 @@ func newRun() *cobra.Command {
 	durationVar(flags, &f.maxHold, "max-hold", "", 0, "renew the lock for at most this long, and stop the command before that (default: no limit)")
 	durationVar(flags, &f.atLeast, "at-least", "", 0, "keep the lock for at least this long, also if the command ends earlier")
 	durationVar(flags, &f.backoff, "backoff", "", 0, "ask again after at most this long instead of waiting for messages, where these are not allowed or a Java spin lock holds the lock (default: wait for messages)")
-	flags.BoolVar(&f.passURL, "pass-url", false, "tell the command how to reach the server, password included: $"+serverVariable+" and the variables of the other flags")
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,13 +80,8 @@ func withoutPasswords(text string) string {
 	return scheme + "://" + rest
 }
 
-// handDown is the environment for a command. Its URL of the server has no password, unless the
-// command is to use the server as well: then it is told how this process connects.
-func (s *server) handDown(environment []string, pass bool) []string {
-	if pass {
-		return s.passOn(environment)
-	}
-	var kept []string
+// handDown is the environment for a command. Its URL of the server has no password.
+func handDown(environment []string) (kept []string) {
 	for _, one := range environment {
 		url, found := strings.CutPrefix(one, serverVariable+"=")
 		if !found {
@@ -98,30 +92,4 @@ func (s *server) handDown(environment []string, pass bool) []string {
 		// Where the password stands in a wrong URL is not known: the variable is left out.
 	}
 	return kept
-}
-
-// passOn tells a command how this process connects.
-func (s *server) passOn(environment []string) []string {
-	url, err := s.url()
-	if err != nil {
-		return environment // the file has gone since it was read
-	}
-	mine := map[string]string{serverVariable: url, variable("redis-file"): ""}
-	for flag, path := range map[string]string{"password-file": s.passwordFile, "tls-ca": s.tls.ca, "tls-cert": s.tls.cert, "tls-key": s.tls.key} {
-		if full, err := filepath.Abs(path); err == nil && path != "" {
-			path = full // the command may work in another folder
-		}
-		mine[variable(flag)] = path
-	}
-	environment = slices.DeleteFunc(environment, func(one string) bool {
-		name, _, _ := strings.Cut(one, "=")
-		_, known := mine[name]
-		return known
-	})
-	for name, value := range mine {
-		if value != "" {
-			environment = append(environment, name+"="+value)
-		}
-	}
-	return environment
 }

@@ -24,9 +24,8 @@ func TestURLsAreHandedDownWithoutPasswords(t *testing.T) {
 		"me:secret@host":               "",
 		"redis://host?password=secret": "",
 	} {
-		var s server
 		want := map[bool][]string{true: nil, false: {serverVariable + "=" + want}}[want == ""]
-		if got := s.handDown([]string{serverVariable + "=" + url}, false); !slices.Equal(got, want) {
+		if got := handDown([]string{serverVariable + "=" + url}); !slices.Equal(got, want) {
 			t.Errorf("%s is handed down as %q, want %q", url, got, want)
 		}
 	}

@@ -116,7 +116,7 @@ func (t *task) runUnder(outer inheritedHold, deadline time.Time) error {
 
 // environment is that of the command.
 func (t *task) environment(hold inheritedHold, deadline time.Time) []string {
-	return t.server.handDown(t.inherited.environment(hold, deadline), t.passURL)
+	return handDown(t.inherited.environment(hold, deadline))
 }
 
 // cannotRun is the error of a command that was not started.
