@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 
 func newStatus() *cobra.Command {
 	var s server
-	var asJSON, exitCode bool
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status NAME…",
 		Short: "Say who holds locks, for how much longer, and who waits",
@@ -30,7 +29,6 @@ milliseconds. -1 means a key without expiry.
 
 Exit code:
   0   each lock is held or free
-  1   with --exit-code: a lock is held
   2   the command line is wrong
   70  Redis failed, or a key is no lock. The other locks are printed`,
 		Example: "  redlatch status nightly-report\n  redlatch status --json nightly-report | jq .locked",
@@ -44,28 +42,23 @@ Exit code:
 				return err
 			}
 			defer closeClient(client)
-			held, err := printAll(cmd, client, names, asJSON)
-			if err == nil && held && exitCode {
-				return &exitError{code: exitHeld}
-			}
-			return err
+			return printAll(cmd, client, names, asJSON)
 		},
 	}
 	s.register(cmd)
 	jsonVar(cmd, &asJSON)
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 if a lock is held")
 	return cmd
 }
 
-// printAll prints the status of each lock, and says whether one is held. Locks that cannot be read do not
-// keep it from the rest; the last of their errors is returned.
-func printAll(cmd *cobra.Command, client *redlatch.Client, names []string, asJSON bool) (held bool, last error) {
+// printAll prints the status of each lock. Locks that cannot be read do not keep it from the rest; the last of their
+// errors is returned.
+func printAll(cmd *cobra.Command, client *redlatch.Client, names []string, asJSON bool) (last error) {
 	for _, name := range names {
 		status, err := readStatus(cmd.Context(), client, name)
 		if err == nil {
-			held = held || status.Locked
-			if err := printStatus(cmd.OutOrStdout(), name, status, asJSON); err != nil {
-				return held, err
+			text := protocol.Show(name) + ": " + describe(status) + "\n" + details(status)
+			if err := printAs(cmd.OutOrStdout(), asJSON, newStatusReport(name, status), text); err != nil {
+				return err
 			}
 			continue
 		}
@@ -74,12 +67,7 @@ func printAll(cmd *cobra.Command, client *redlatch.Client, names []string, asJSO
 		}
 		last = failed(err)
 	}
-	return held, last
-}
-
-// printStatus prints a status, as one line of JSON or as text.
-func printStatus(out io.Writer, name string, status redlatch.Status, asJSON bool) error {
-	return printAs(out, asJSON, newStatusReport(name, status), protocol.Show(name)+": "+describe(status)+"\n"+details(status))
+	return last
 }
 
 // oneName checks that a verb got the name of one lock.

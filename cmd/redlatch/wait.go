@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 type waitFlags struct {
 	server server
 	wait   time.Duration
-	asJSON bool
 	quiet  bool
 }
 
@@ -31,8 +29,6 @@ one round. It does not take them, so somebody else may take them a moment later.
 wait reads about twice a second. It may miss a lock that is free for less than
 that.
 
-With --json it prints at the end what status --json prints.
-
 Exit code:
   0      the locks are free
   1      a lock is still held, and the wait is over
@@ -45,16 +41,11 @@ Exit code:
 			if f.wait < 0 {
 				return exit(exitUsage, "--wait %v: it is negative", f.wait)
 			}
-			if f.asJSON {
-				if err := checkStdout(); err != nil {
-					return err
-				}
-			}
 			p := &patience{limited: cmd.Flags().Changed("wait"), limit: f.wait, began: time.Now(), quiet: f.quiet}
 			signals, stop := listen()
 			defer stop()
 			ctx, stopListening := untilSignal(cmd.Context(), signals)
-			err := f.run(ctx, cmd.OutOrStdout(), p, names)
+			err := f.run(ctx, p, names)
 			if interrupted := stopListening(); interrupted != nil {
 				return interrupted
 			}
@@ -63,46 +54,31 @@ Exit code:
 	}
 	f.server.register(cmd)
 	durationVar(cmd.Flags(), &f.wait, "wait", "w", 0, "wait at most this long, for the server and then for the locks (default: no limit for the locks, no wait for the server)")
-	jsonVar(cmd, &f.asJSON)
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print nothing about a lock that is held, or a wait for the server")
 	return cmd
 }
 
-// run waits until all locks are free, and prints how they are at the end.
-func (f *waitFlags) run(ctx context.Context, out io.Writer, p *patience, names []string) error {
+// run waits until all locks are free, or the patience is over.
+func (f *waitFlags) run(ctx context.Context, p *patience, names []string) error {
 	client, err := p.connect(ctx, &f.server, redlatch.Config{})
 	if err != nil {
 		return err
 	}
 	defer closeClient(client)
-	statuses, err := f.untilFree(ctx, client, p, names)
-	if !f.asJSON || len(statuses) < len(names) || ctx.Err() != nil {
-		return err
-	}
-	for i, name := range names {
-		if err := printStatus(out, name, statuses[i], true); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// untilFree looks until all locks are free, or the patience is over. It returns what it saw last.
-func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *patience, names []string) ([]redlatch.Status, error) {
 	defer p.tellOfWait(ctx, heldFirst(client, names...))()
 	for {
-		statuses, held, err := lookAt(ctx, client, names)
+		held, status, err := lookAt(ctx, client, names)
 		switch {
 		case err != nil && p.again(ctx, err):
 			continue
-		case err != nil || held < 0:
-			return statuses, err
+		case err != nil || held == "":
+			return err
 		case p.over() && p.quiet:
-			return statuses, &exitError{code: exitHeld}
+			return &exitError{code: exitHeld}
 		case p.over():
-			return statuses, exit(exitHeld, "lock %q is still %s", names[held], describe(statuses[held]))
+			return exit(exitHeld, "lock %q is still %s", held, describe(status))
 		}
-		next := untilNext(statuses[held].TTL)
+		next := untilNext(status.TTL)
 		if p.limited {
 			next = min(next, p.left())
 		}
@@ -110,29 +86,28 @@ func (f *waitFlags) untilFree(ctx context.Context, client *redlatch.Client, p *p
 	}
 }
 
-// lookAt reads the status of each lock. It returns the index of the first that is held, or -1.
-func lookAt(ctx context.Context, client *redlatch.Client, names []string) (statuses []redlatch.Status, held int, err error) {
-	held = -1
-	for i, name := range names {
-		status, err := readStatus(ctx, client, name)
+// lookAt reads the status of each lock. It returns the first that is held, or "".
+func lookAt(ctx context.Context, client *redlatch.Client, names []string) (held string, status redlatch.Status, err error) {
+	for _, name := range names {
+		one, err := readStatus(ctx, client, name)
 		if err != nil {
-			return nil, held, failed(err)
+			return "", status, failed(err)
 		}
-		if statuses = append(statuses, status); status.Locked && held < 0 {
-			held = i
+		if one.Locked && held == "" {
+			held, status = name, one
 		}
 	}
-	return statuses, held, nil
+	return held, status, nil
 }
 
 // heldFirst says how the first of several locks that is held is held, "" if none is.
 func heldFirst(client *redlatch.Client, names ...string) func(context.Context) string {
 	return func(ctx context.Context) string {
-		statuses, held, err := lookAt(ctx, client, names)
-		if err != nil || held < 0 {
+		held, status, err := lookAt(ctx, client, names)
+		if err != nil || held == "" {
 			return ""
 		}
-		return fmt.Sprintf("lock %q: it is %s", names[held], describe(statuses[held]))
+		return fmt.Sprintf("lock %q: it is %s", held, describe(status))
 	}
 }
 
