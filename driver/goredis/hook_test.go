@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -64,6 +66,38 @@ func TestHooksSeeTheCommandsAndTheCallersContext(t *testing.T) {
 	want := []string{"set|SET " + key + " value: OK", "ping|PING: PONG", "get|GET " + key + ": value", "get|GET no" + key + ": redis: nil"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("the hook has seen %q, want %q", seen, want)
+	}
+}
+
+// Goal: callers that go on when a pipeline is answered share the next one. Method: of eight callers, the mean of a
+// hundred pipelines. Without a yield, the first caller that goes on gets one of its own, and the others wait for that.
+func TestCallsThatFollowShareAPipeline(t *testing.T) {
+	t.Parallel()
+	const callers, enough = 8, 6
+	ctx, shared := context.WithTimeout(t.Context(), 20*time.Second)
+	defer shared()
+	pipelines, calls := 0, 0
+	d := hooked(t, func(_ context.Context, cmds []redis.Cmder, next func() error) error {
+		pipelines, calls = pipelines+1, calls+len(cmds)
+		if pipelines == 100 {
+			if calls >= pipelines*enough {
+				shared()
+			}
+			pipelines, calls = 0, 0
+		}
+		return next()
+	})
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				d.Do(t.Context(), command("PING"))
+			}
+		})
+	}
+	all.Wait()
+	if !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("%d callers have never made a hundred pipelines of %d calls on average", callers, enough)
 	}
 }
 

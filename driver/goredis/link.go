@@ -201,6 +201,8 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 	defer idle.Stop()
 	pipeline := tx.Pipeline()
 	var calls []*sending
+	// Of the calls that have just been answered, most are followed by others.
+	follow := call.NewYielder(func() int { return len(calls) + n.waiting() }, func() int64 { return 0 })
 	for {
 		if n.life.Err() != nil {
 			return nil
@@ -227,6 +229,7 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 		if err := n.exec(l, tx, pipeline, calls); err != nil {
 			return err
 		}
+		follow.Yield()
 		clear(calls)
 	}
 }
@@ -252,6 +255,13 @@ func (n *node) take(l *link, calls []*sending, now time.Time) (taken []*sending,
 		l.busy = time.Time{}
 	}
 	return calls, false
+}
+
+// waiting is how many calls wait for a link.
+func (n *node) waiting() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.queue)
 }
 
 // exec sends calls and finishes them. The error ends the link. What comes from a link that is over counts

@@ -1,5 +1,5 @@
-// Package call has what several drivers need for a call: its bound, its errors, and the
-// pauses between attempts to connect.
+// Package call has what several drivers need for a call: its bound, its errors, the pauses
+// between attempts to connect, and the yield that lets calls share a write.
 package call
 
 import (

@@ -13,7 +13,7 @@
 // the next link while the callers wait for it.
 //
 // rueidis writes as soon as no further command waits. The driver lets other goroutines run after each
-// write, so that their commands share the next one (yielder).
+// write, so that their commands share the next one (call.Yielder).
 //
 // Dedicated pipelines have links of their own: few, used by one call at a time, kept for a
 // while. A call that ends before its replies are there closes its link, so that no later

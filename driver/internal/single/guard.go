@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"runtime"
 	"sync/atomic"
+
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // errMalformed is matched by the reason why a connection ends whose server sent what no
@@ -21,7 +22,7 @@ type guard struct {
 	replies  replyScanner
 	requests requestScanner
 	paired   bool // there is at most one reply to each request
-	yields   *yielder
+	yields   *call.Yielder
 	sent     atomic.Int64
 	broken   error
 }
@@ -30,7 +31,7 @@ type guard struct {
 func newGuard(conn net.Conn, calls *queue) *guard {
 	g := &guard{Conn: conn, paired: calls != nil}
 	if g.paired {
-		g.yields = &yielder{calls: calls.len, ended: calls.left.Load, pass: runtime.Gosched}
+		g.yields = call.NewYielder(calls.len, calls.left.Load)
 	} else {
 		var p pending
 		g.requests.report, g.replies.report = p.sent, p.received
@@ -61,7 +62,7 @@ func (g *guard) Write(p []byte) (n int, err error) {
 	g.sent.Store(g.requests.scan(p))
 	n, err = g.Conn.Write(p)
 	if g.paired {
-		g.yields.yield()
+		g.yields.Yield()
 	}
 	return n, err
 }

@@ -1,4 +1,4 @@
-package single
+package call
 
 import (
 	"testing"
@@ -10,14 +10,14 @@ func TestAWriterYieldsUnlessItIsAloneOrHasWaitedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls, begin, ended, serves, yields, takes := 1, 0, int64(0), int64(0), 0, time.Duration(0)
-		y := yielder{calls: func() int { return calls }, ended: func() int64 { return ended }, pass: func() {
+		y := Yielder{calls: func() int { return calls }, ended: func() int64 { return ended }, pass: func() {
 			yields++
 			ended, calls = ended+serves, calls+begin
 			time.Sleep(takes)
 		}}
 		expect := func(want int, why string) {
 			t.Helper()
-			y.yield()
+			y.Yield()
 			if yields != want {
 				t.Errorf("%s: %d yields, want %d", why, yields, want)
 			}

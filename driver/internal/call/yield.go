@@ -1,16 +1,24 @@
-package single
+package call
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
-// yielder gives up the processor after a write, so that callers add their commands to the next one.
-// A write is a system call, and costs more than all else in a call. rueidis writes as soon as its
-// writer finds no further command. So the replies to one write would lead to many: the first caller
-// that goes on wakes the writer, which then runs before the other callers do.
-type yielder struct {
+// Yielder gives up the processor between two writes, so that callers add their commands to the next one.
+// A write is a system call, and costs more than all else in a call. A writer that writes as soon as there is a
+// command makes many writes after the replies to one: the first caller that goes on wakes the writer, which then
+// runs before the other callers do.
+type Yielder struct {
 	calls func() int   // that are under way
 	ended func() int64 // calls, ever
 	pass  func()       // runtime.Gosched
 	rest  time.Time    // no yield before this
+}
+
+// NewYielder makes one for a writer: how many calls are under way, and how many have ended, ever.
+func NewYielder(calls func() int, ended func() int64) *Yielder {
+	return &Yielder{calls: calls, ended: ended, pass: runtime.Gosched}
 }
 
 const (
@@ -23,8 +31,8 @@ const (
 	yieldRest = 100 * time.Millisecond
 )
 
-// yield lets other goroutines run. A lone call has nobody to wait for.
-func (y *yielder) yield() {
+// Yield lets other goroutines run. A lone call has nobody to wait for.
+func (y *Yielder) Yield() {
 	if y.calls() < 2 {
 		return
 	}
