@@ -23,11 +23,7 @@ func (n *node) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 	if err := n.check(ctx, commands); err != nil {
 		return call.FailAll(len(commands), err)
 	}
-	server, err := n.linkServer(ctx)
-	if err != nil {
-		return call.FailAll(len(commands), n.notSent(err))
-	}
-	c, err := n.present(ctx)
+	server, c, err := n.connected(ctx)
 	if err != nil {
 		return call.FailAll(len(commands), n.notSent(err))
 	}

@@ -49,7 +49,7 @@ func Open(ctx context.Context, client redis.UniversalClient, settings ...Option)
 	if err != nil || !single {
 		return d, err
 	}
-	if _, err = n.linkServer(ctx); err == nil {
+	if _, _, err = n.connected(ctx); err == nil {
 		return n, nil
 	}
 	n.Close()

@@ -52,11 +52,7 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 	}
 	ctx, cancel := n.bound(ctx)
 	defer cancel()
-	server, err := n.linkServer(ctx)
-	if err != nil {
-		return nil, n.notSent(err)
-	}
-	c, err := n.present(ctx)
+	server, c, err := n.connected(ctx)
 	if err != nil {
 		return nil, n.notSent(err)
 	}

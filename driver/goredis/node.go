@@ -204,9 +204,7 @@ func (n *node) failed(c *clients, err error) {
 // unreached reports commands that were not written. A link that is busy, and a pool whose connections are
 // all in use, say nothing about the server.
 func (n *node) unreached(err error) error {
-	n.mu.Lock()
-	ready := n.link != nil && n.link.ready
-	n.mu.Unlock()
+	_, ready := n.latest()
 	c := n.client.Load()
 	switch {
 	case n.life.Err() != nil:
@@ -257,24 +255,28 @@ func (n *node) unknown(err error) error {
 	return fmt.Errorf("redis %s: %w", n.name, err)
 }
 
-// linkServer is the server of the link, which it waits for.
-func (n *node) linkServer(ctx context.Context) (call.Identity, error) {
-	n.mu.Lock()
-	server, ready := n.server, n.link != nil && n.link.ready
-	n.mu.Unlock()
-	if ready {
-		return server, nil
-	}
-	ctx, cancel := n.bound(ctx)
-	defer cancel()
-	nothing := newSending(ctx, nil)
-	n.submit(nothing, time.Now())
-	if err := n.await(ctx, nil, nothing); err != nil {
-		return server, err
-	}
+// latest is the server of the latest link, and whether that link is ready.
+func (n *node) latest() (server call.Identity, ready bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.server, nil
+	return n.server, n.link != nil && n.link.ready
+}
+
+// connected waits for the link. It returns its server, and the client.
+func (n *node) connected(ctx context.Context) (call.Identity, *clients, error) {
+	server, ready := n.latest()
+	if !ready {
+		bounded, cancel := n.bound(ctx)
+		defer cancel()
+		nothing := newSending(ctx, nil)
+		n.submit(nothing, time.Now())
+		if err := n.await(bounded, nil, nothing); err != nil {
+			return server, nil, err
+		}
+		server, _ = n.latest()
+	}
+	c, err := n.present(ctx)
+	return server, c, err
 }
 
 // Close ends the listeners and the calls, and leaves the client open. The connection of a call that was
