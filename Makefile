@@ -54,7 +54,7 @@ guests: need ## what a user gets: programs of strangers on packed releases, and 
 
 .PHONY: costs
 costs: need ## count allocations, of which the race detector has its own
-	go test -run '^TestCosts' ./driver/rueidis
+	go test -run '^TestCosts' ./driver/rueidis ./driver/goredis
 
 .PHONY: others
 others: ## the modules that stand alone: benchmarks, SQL on PostgreSQL and MariaDB, S3, Prometheus, Kubernetes

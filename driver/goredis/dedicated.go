@@ -32,7 +32,7 @@ func (n *node) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := newSending(ctx, commands)
+	s := newSending(ctx, commands, make(chan struct{}, 1))
 	go func() {
 		defer func() { <-c.places }()
 		n.sendBeside(ctx, c, server, s)
@@ -43,7 +43,7 @@ func (n *node) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 		}
 	})
 	defer connecting.Stop()
-	return n.replies(ctx, nil, s)
+	return n.replies(ctx, nil, s, make([]driver.Reply, len(commands)))
 }
 
 // sendBeside sends a call on a connection beside the link, if that leads to the same server.

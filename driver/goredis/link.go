@@ -135,7 +135,7 @@ func (unwritable) MarshalBinary() ([]byte, error) { return nil, errLeft }
 
 // identify asks who the server of a connection is.
 func identify(tx *redis.Tx) (call.Identity, error) {
-	s := newSending(context.Background(), []driver.Command{call.AskRole, call.AskAbout})
+	s := newSending(context.Background(), []driver.Command{call.AskRole, call.AskAbout}, nil)
 	s.err = guarded(func() error { return send(tx, tx.Pipeline(), s) })
 	for i := range s.commands {
 		if err := s.commands[i].Err(); err != nil && !answers(refusal(err)) {
@@ -222,7 +222,7 @@ func (n *node) serve(l *link, c *clients, tx *redis.Tx) error {
 			case <-n.life.Done():
 				return nil
 			case <-idle.C:
-				calls = append(calls, newSending(context.Background(), []driver.Command{{Words: []string{"PING"}}}))
+				calls = append(calls, newSending(context.Background(), []driver.Command{{Words: []string{"PING"}}}, make(chan struct{}, 1)))
 			}
 		}
 		idle.Reset(n.options.timeout)

@@ -19,15 +19,24 @@ func eager(address string) *redis.Options {
 	return &redis.Options{Addr: address, MaxRetries: 10, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond}
 }
 
-// ways are the ways to send a command.
+// ways are the ways to send a command. A driver of a cluster has no DoTwo.
 func ways(d driver.Driver) map[string]func(context.Context, driver.Command) driver.Reply {
 	ping := driver.Command{Words: []string{"PING"}}
-	return map[string]func(context.Context, driver.Command) driver.Reply{
+	all := map[string]func(context.Context, driver.Command) driver.Reply{
 		"Do":                   d.Do,
 		"Pipeline":             func(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c, ping)[0] },
 		"DedicatedPipeline":    func(ctx context.Context, c driver.Command) driver.Reply { return d.DedicatedPipeline(ctx, c)[0] },
 		"DedicatedPipeline, 2": func(ctx context.Context, c driver.Command) driver.Reply { return d.DedicatedPipeline(ctx, c, ping)[0] },
 	}
+	if two, ok := d.(interface {
+		DoTwo(ctx context.Context, one, two driver.Command) (driver.Reply, driver.Reply)
+	}); ok {
+		all["DoTwo"] = func(ctx context.Context, c driver.Command) driver.Reply {
+			reply, _ := two.DoTwo(ctx, c, ping)
+			return reply
+		}
+	}
+	return all
 }
 
 // Goal: a command is carried out once at most, whatever go-redis does after a failure. Method: a reply

@@ -3,6 +3,7 @@ package goredis
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -22,11 +23,13 @@ var errWithdrawn = errors.New("the call is over")
 type sending struct {
 	ctx      context.Context // for hooks
 	commands []once
+	few      [2]once // the memory of so many commands
 	state    atomic.Int32
-	again    atomic.Bool // go-redis, or a hook, has tried to repeat it
-	left     bool        // its connection was given up meanwhile
-	err      error       // of go-redis, when done is closed
-	done     chan struct{}
+	again    atomic.Bool   // go-redis, or a hook, has tried to repeat it
+	left     bool          // its connection was given up meanwhile
+	err      error         // of go-redis, when done has a value
+	done     chan struct{} // has capacity one
+	ended    bool          // done has had its value
 }
 
 // The states of a sending. It leaves the first one once.
@@ -36,18 +39,19 @@ const (
 	withdrawn
 )
 
-func newSending(ctx context.Context, commands []driver.Command) *sending {
-	s := &sending{ctx: ctx, commands: make([]once, len(commands)), done: make(chan struct{})}
+func newSending(ctx context.Context, commands []driver.Command, done chan struct{}) *sending {
+	s := &sending{ctx: ctx, done: done}
+	s.commands = slices.Grow(s.few[:0], len(commands))[:len(commands)]
+	words := make([]any, 0, 8*len(commands)) // of all, which are seldom longer
 	for i, c := range commands {
-		last := len(c.Words) - 1
-		words := make([]any, len(c.Words))
-		for k, word := range c.Words[:last] {
-			words[k] = word
+		first, last := len(words), len(c.Words)-1
+		for _, word := range c.Words[:last] {
+			words = append(words, word)
 		}
 		one := &s.commands[i]
-		one.sending, one.name, one.last = s, c.Words[0], lastWord{text: c.Words[last], once: one}
-		words[last] = &one.last
-		one.Cmd = redis.NewCmd(ctx, words...)
+		one.sending, one.name, one.last.once, one.last.text = s, c.Words[0], one, c.Words[last]
+		words = append(words, &one.last)
+		one.Cmd = redis.NewCmd(ctx, slices.Clip(words[first:])...)
 	}
 	return s
 }
@@ -55,7 +59,7 @@ func newSending(ctx context.Context, commands []driver.Command) *sending {
 // finish ends the wait for a call.
 func (s *sending) finish(err error) {
 	s.err = err
-	close(s.done)
+	s.done <- struct{}{}
 }
 
 // trouble is why the connection of a call is of no use any more, nil if it is. The error is that of
@@ -138,6 +142,7 @@ func (c *once) Name() string { return strings.ToLower(c.name) }
 type lastWord struct {
 	once    *once
 	text    string
+	bytes   [32]byte // the memory of a short text, as it is written
 	written atomic.Bool
 }
 
@@ -151,7 +156,7 @@ func (w *lastWord) MarshalBinary() ([]byte, error) {
 		s.again.Store(true)
 		return nil, errAgain
 	}
-	return []byte(w.text), nil
+	return append(w.bytes[:0], w.text...), nil
 }
 
 // String is the word for hooks that write commands down.

@@ -9,6 +9,7 @@ import (
 	redis "github.com/redis/rueidis"
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -38,7 +39,7 @@ func raw(t testing.TB, server *redistest.Server) redis.Client {
 // TestCostsLittleMoreThanRueidis is not parallel: it counts the allocations of
 // the whole process.
 func TestCostsLittleMoreThanRueidis(t *testing.T) {
-	if raceEnabled {
+	if drivercheck.RaceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
 	server := redistest.Start(t)
@@ -106,7 +107,7 @@ func BenchmarkDo(b *testing.B) {
 
 // TestCostsOfAPair counts those of a lock that nobody else wants.
 func TestCostsOfAPair(t *testing.T) {
-	if raceEnabled {
+	if drivercheck.RaceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
 	c, pairs := client(t), context.Background()

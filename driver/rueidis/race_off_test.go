@@ -1,5 +1,0 @@
-//go:build !race
-
-package rueidis_test
-
-const raceEnabled = false
