@@ -17,6 +17,7 @@ import (
 type contention struct {
 	who            []contestant
 	workers        int // of each process
+	clients        int // of each process, that share its workers; 0 for one
 	section        time.Duration
 	warmUp, length time.Duration
 }
@@ -37,7 +38,7 @@ func (b *bench) contend(ctx context.Context, c contention) (figures, error) {
 	for i, who := range c.who {
 		orders = append(orders, order{
 			Task: taskContend, Contestant: who.name, Address: server.address, Name: name, Locks: 1, Process: i,
-			Workers: c.workers, Section: c.section, WarmUp: c.warmUp, For: c.length,
+			Workers: c.workers, Clients: c.clients, Section: c.section, WarmUp: c.warmUp, For: c.length,
 		})
 		if who.foreign && !c.who[0].foreign {
 			slack = foreignClock
@@ -176,11 +177,10 @@ func (l ledger) costs(w watched, reports []report) figures {
 	}
 	if _, known := w.work[countScripts]; known {
 		for figure, count := range map[string]string{
-			figureScriptsEach: countScripts, figureScriptTime: countScriptTime, figureListenTime: countListenTime,
+			figureScriptsEach: countScripts, figureServerTime: countTime, figureServerCPU: countCPU,
 		} {
 			f[figure] = each(w.work[count], w.real)
 		}
-		f[figureServerTime] = f[figureScriptTime] + f[figureListenTime]
 	}
 	if m := reports[0].Marks; len(m) == 3 && len(reports) == 1 {
 		f[figureWritesEach] = each(float64(m[2].Writes-m[1].Writes), window{m[1].Moment, m[2].Moment})

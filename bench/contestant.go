@@ -14,6 +14,8 @@ type contestant struct {
 	module string
 	base   string // the row that its ratios are over; raw scripts if empty
 	open   opener
+	// clients share the workers; 0 for one.
+	clients int
 	// foreign says that it runs in a process of another language, and has no open.
 	foreign bool
 }
@@ -110,12 +112,13 @@ var (
 		{name: nameSemaphore, base: nameRawSemaphore, open: ours(0, takesFromSemaphore)},
 	}
 	fair     = contestant{name: "redlatch, FairMutex", open: ours(scaleTimeout, isFair)}
+	mutex    = contestant{name: "redlatch, Mutex", open: ours(scaleTimeout, keeps)}
 	pingPong = contestant{name: namePingPong, open: openPingPong}
 )
 
 // contestants are all of them.
 func contestants() []contestant {
-	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, fair, pingPong})
+	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, fair, mutex, pingPong})
 }
 
 // racers fight for one lock: the libraries.
@@ -136,13 +139,15 @@ func find(names ...string) (found []contestant) {
 	return found
 }
 
-func openByName(ctx context.Context, name, address string, wire *wire) (client, error) {
+func openByName(name string) opener {
 	for _, c := range find(name) {
 		if c.open != nil {
-			return c.open(ctx, address, wire)
+			return c.open
 		}
 	}
-	return client{}, fmt.Errorf("no contestant of this program is called %q", name)
+	return func(context.Context, string, *wire) (client, error) {
+		return client{}, fmt.Errorf("no contestant of this program is called %q", name)
+	}
 }
 
 // request is another contestant, used as a server uses it: below the context of a request, which can

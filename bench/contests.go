@@ -11,7 +11,7 @@ import (
 func (b *bench) contests() []contest {
 	return slices.Concat(
 		b.pairContests(), []contest{b.hot(), b.crossing(), b.mostlyRead(), b.shares()}, b.permitContests(),
-		[]contest{b.many(), b.scale(), b.growth()},
+		[]contest{b.many(), b.growth()},
 	)
 }
 
@@ -204,7 +204,7 @@ func (b *bench) many() contest {
 	ours := find(nameRedlatch)[0]
 	one, clients := b.crowd(ours, n, locks, n, watch), b.crowd(ours, locks, locks, locks, watch)
 	cluster := one
-	cluster.start = startCluster
+	cluster.start = func() (*server, error) { return startCluster(3) }
 	clients.holds.Clients, clients.waiters.Clients = locks, locks
 	c := contest{
 		name: "many", part: "many", extra: true, rounds: 1,

@@ -82,7 +82,7 @@ func (o order) keep(ctx context.Context, workers []worker, mark func(), ready re
 // crowd is what is measured together on one server, which is the benchmark's unless it is started.
 type crowd struct {
 	contestant contestant
-	start      func(ctx context.Context) (*server, error)
+	start      func() (*server, error)
 	holds      order // are measured alone
 	held       order // are what the waiters wait for
 	waiters    order
@@ -120,7 +120,7 @@ func (c crowd) row(b *bench, name string) row {
 	return row{name: name, slice: func(ctx context.Context, _ int) (f figures, err error) {
 		f, s := figures{}, b.server
 		if c.start != nil {
-			if s, err = c.start(ctx); err != nil {
+			if s, err = c.start(); err != nil {
 				return nil, err
 			}
 			defer s.end()

@@ -34,8 +34,6 @@ const (
 	// a grant
 	figureScriptsEach = "scripts/cycle"
 	figureWritesEach  = "writes/cycle"
-	figureScriptTime  = "µs of scripts"
-	figureListenTime  = "µs of subscriptions"
 	figureServerTime  = "µs in all"
 )
 

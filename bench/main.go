@@ -5,7 +5,8 @@
 //	go run .                        everything, in about eight minutes
 //	go run . -quick                 the same in one minute, with more noise, and in Go alone
 //	go run . -quick -foreign        with Redisson and node-redisson too, in a few minutes
-//	go run . -only scale            a fair lock, by how many wait
+//	go run . -only scale            how the cost of an operation grows
+//	go run . -draw                  the picture of its results
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //
 // Whoever is compared takes turns in short slices, and ratios are taken slice by
@@ -85,8 +86,12 @@ func mainErr(ctx context.Context) error {
 	flag.StringVar(&b.only, "only", "", "measure only this `part`: "+strings.Join(b.parts(), ", "))
 	foreign := flag.Bool("foreign", false, "with -quick, also measure what needs more than Go")
 	rows := flag.String("rows", "", "measure only these `rows` of the first table, with a semicolon between them")
+	draw := flag.Bool("draw", false, "measure nothing: draw the picture of the documentation from "+growthResults)
 	flag.Parse()
 
+	if *draw {
+		return paint()
+	}
 	if *quick {
 		b.plan = quickPlan
 		b.plan.foreign = *foreign
@@ -103,7 +108,7 @@ func mainErr(ctx context.Context) error {
 }
 
 func (b *bench) open(ctx context.Context) (err error) {
-	if b.server, err = startRedis(ctx); err != nil {
+	if b.server, err = startRedis(); err != nil {
 		return err
 	}
 	if err = b.openForeign(ctx); err != nil {

@@ -42,8 +42,8 @@ const (
 	countBytes       = "bytes"          // received and sent
 	countCPU         = "CPU, µs"
 	countConnections = "connections" // that are open now
-	countScriptTime  = "time of scripts, µs"
-	countListenTime  = "time of subscriptions, µs"
+	countTime        = "time of scripts and of what concerns channels, µs"
+	countMainCPU     = "CPU of the main thread, µs"
 )
 
 // work is what all servers together have done.
@@ -83,6 +83,8 @@ func parseWork(text string) figures {
 		switch name {
 		case "used_cpu_user", "used_cpu_sys":
 			work[countCPU] += number * 1e6
+		case "used_cpu_user_main_thread", "used_cpu_sys_main_thread":
+			work[countMainCPU] += number * 1e6
 		case "total_net_input_bytes", "total_net_output_bytes":
 			work[countBytes] += number
 		case "connected_clients":
@@ -97,10 +99,10 @@ func parseWork(text string) figures {
 		switch command {
 		case "eval", "evalsha":
 			work[countScripts] += calls
-			work[countScriptTime] += micros
+			work[countTime] += micros
 			continue
-		case "subscribe", "unsubscribe":
-			work[countListenTime] += micros
+		case "subscribe", "unsubscribe", "pubsub|numsub":
+			work[countTime] += micros
 		}
 		work[countOthers] += calls
 	}

@@ -15,7 +15,7 @@ func TestMeterCountsScriptsAndOtherCommands(t *testing.T) {
 		"cmdstat_info:calls=9,usec=3\r\n" +
 		"cmdstat_client|setinfo:calls=4,usec=3\r\n"
 	got := parseWork(text)
-	if got[countScripts] != 21 || got[countOthers] != 14 || got[countScriptTime] != 14 {
+	if got[countScripts] != 21 || got[countOthers] != 14 || got[countTime] != 14 {
 		t.Errorf("counted %v, want 21 scripts of 14 µs and 14 others", got)
 	}
 	if got := got.minus(figures{countScripts: 1, countOthers: 4}); got[countScripts] != 20 || got[countOthers] != 10 {
@@ -37,8 +37,12 @@ func TestMeterKnowsBothServers(t *testing.T) {
 
 func TestMeterReadsProcessorTime(t *testing.T) {
 	t.Parallel()
-	work := parseWork("# CPU\r\nused_cpu_sys:0.25\r\nused_cpu_user:1.000001\r\n")
+	work := parseWork("# CPU\r\nused_cpu_sys:0.25\r\nused_cpu_user:1.000001\r\n" +
+		"used_cpu_sys_main_thread:0.2\r\nused_cpu_user_main_thread:0.5\r\n")
 	if got := work[countCPU]; math.Abs(got-1250001) > 1e-6 {
 		t.Errorf("%v µs, want 1250001", got)
+	}
+	if got := work[countMainCPU]; math.Abs(got-700000) > 1e-6 {
+		t.Errorf("%v µs of the main thread, want 700000", got)
 	}
 }

@@ -90,14 +90,9 @@ func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report
 	if o.Task == taskPairs {
 		return kept.run(ctx, o, ready)
 	}
-	wire, clients := new(wire), make([]client, max(o.Clients, 1))
-	defer func() {
-		for _, c := range clients {
-			if c.close != nil {
-				c.close()
-			}
-		}
-	}()
+	var clients []client
+	defer func() { closeAll(clients) }()
+	wire := new(wire)
 	mark := func() {
 		m := mark{Moment: time.Now().UnixNano(), Writes: wire.writes.Load()}
 		if o.Weigh {
@@ -105,13 +100,10 @@ func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report
 		}
 		r.Marks = append(r.Marks, m)
 	}
-	if len(clients) > 1 { // they count
+	if o.Clients > 1 { // they count
 		mark()
 	}
-	if err := inParallel(len(clients), func(i int) (err error) {
-		clients[i], err = openByName(ctx, o.Contestant, o.Address, wire)
-		return err
-	}); err != nil {
+	if clients, err = o.open(ctx, openByName(o.Contestant), wire); err != nil {
 		return r, err
 	}
 	workers, err := o.workers(clients...)
@@ -130,6 +122,23 @@ func (o order) carryOut(ctx context.Context, kept *track, ready ready) (r report
 		r.Holds, err = o.contend(ctx, workers, mark, ready)
 	}
 	return r, err
+}
+
+// open connects the order's clients. Close them also after an error.
+func (o order) open(ctx context.Context, open opener, wire *wire) ([]client, error) {
+	clients := make([]client, max(o.Clients, 1))
+	return clients, inParallel(len(clients), func(i int) (err error) {
+		clients[i], err = open(ctx, o.Address, wire)
+		return err
+	})
+}
+
+func closeAll(clients []client) {
+	for _, c := range clients {
+		if c.close != nil {
+			c.close()
+		}
+	}
 }
 
 // warmUp makes connections.

@@ -29,6 +29,7 @@ const (
 	figureRate        = "pairs/s"
 	figureCPU         = "own CPU, µs"
 	figureServerCPU   = "server CPU, µs"
+	figureMainCPU     = "main thread, µs"
 	figureAllocations = "allocations"
 	figureBytes       = "bytes"
 	figureWrites      = "writes"
@@ -42,7 +43,7 @@ func (s slice) figures(work figures, c contestant) figures {
 	rate, each := float64(s.Inside)/s.Window.Seconds(), func(n float64) float64 { return n / float64(s.Pairs) }
 	f := figures{
 		figureRate: rate, figureTime: 1e6 / rate,
-		figureCPU: each(s.CPU.Seconds() * 1e6), figureServerCPU: each(work[countCPU]),
+		figureCPU: each(s.CPU.Seconds() * 1e6), figureServerCPU: each(work[countCPU]), figureMainCPU: each(work[countMainCPU]),
 		figureScripts: each(work[countScripts]), figureOthers: each(work[countOthers]),
 	}
 	if !c.foreign {
@@ -56,7 +57,7 @@ func (s slice) figures(work figures, c contestant) figures {
 // two callers at once, of which one may be its own timer, and not after.
 func (b *bench) pairRow(c contestant, goroutines, locks int, length time.Duration) row {
 	length = b.plan.time(length)
-	o := order{Task: taskPairs, Contestant: c.name, Workers: goroutines, Locks: locks}
+	o := order{Task: taskPairs, Contestant: c.name, Workers: goroutines, Locks: locks, Clients: c.clients}
 	return row{c.name, c.baseRow(), func(ctx context.Context, round int) (figures, error) {
 		o.Address = b.server.address
 		if o.Name == "" || !c.foreign && goroutines == 1 {

@@ -19,13 +19,19 @@ type way func(c *redlatch.Client, name string) (worker, error)
 // ours opens a client whose workers lock in one way. The timeout of its commands is the default if
 // it is 0. An address with a comma is that of a Cluster.
 func ours(timeout time.Duration, way way) opener {
+	return configured(redlatch.Config{CommandTimeout: timeout, ReleaseTimeout: timeout}, way)
+}
+
+func configured(config redlatch.Config, way way) opener {
 	return func(ctx context.Context, address string, wire *wire) (client, error) {
-		config := redlatch.Config{CommandTimeout: timeout}
 		if strings.Contains(address, ",") {
 			c, err := redlatch.Open(ctx, "redis+cluster://"+address, config)
-			return ourClient(c, func() {}, way), err
+			if err != nil {
+				return client{}, err
+			}
+			return ourClient(c, func() {}, way), nil
 		}
-		d, err := rueidis.Open(ctx, rueidis.Options{Address: address, Dial: wire.Dial, CommandTimeout: timeout})
+		d, err := rueidis.Open(ctx, rueidis.Options{Address: address, Dial: wire.Dial, CommandTimeout: config.CommandTimeout})
 		if err != nil {
 			return client{}, err
 		}

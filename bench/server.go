@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 
 	"github.com/redlatch/redlatch/internal/redistest"
@@ -14,17 +13,17 @@ type server struct {
 	end func()
 }
 
-func startRedis(context.Context) (*server, error) {
-	s, err := redistest.Open()
+func startRedis(args ...string) (*server, error) {
+	s, err := redistest.Open(args...)
 	if err != nil {
 		return nil, err
 	}
 	return metered(s.Addr(), s.Close)
 }
 
-// startCluster starts three servers that divide the keys among themselves.
-func startCluster(context.Context) (*server, error) {
-	c, err := redistest.OpenCluster(3, 0)
+// startCluster starts servers that divide the keys among themselves.
+func startCluster(shards int) (*server, error) {
+	c, err := redistest.OpenCluster(shards, 0)
 	if err != nil {
 		c.Close()
 		return nil, err

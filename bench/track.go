@@ -13,7 +13,7 @@ import (
 // track is a contestant with its workers, in a helper. It stays open for the next slice.
 type track struct {
 	name    string // of the order that it was opened for; empty while it is closed
-	client  client
+	clients []client
 	wire    *wire
 	workers []worker
 }
@@ -25,26 +25,24 @@ func (t *track) openWith(ctx context.Context, open opener, o order) (err error) 
 	}
 	t.close()
 	t.wire = new(wire)
-	if t.client, err = open(ctx, o.Address, t.wire); err != nil {
+	if t.clients, err = o.open(ctx, open, t.wire); err != nil {
 		return err
 	}
 	t.name = o.Name
-	t.workers, err = o.workers(t.client)
+	t.workers, err = o.workers(t.clients...)
 	return err
 }
 
 func (t *track) close() {
 	if t.name != "" {
-		t.client.close()
+		closeAll(t.clients)
 		t.name = ""
 	}
 }
 
 // run is one slice: every worker makes pairs until the time is up.
 func (t *track) run(ctx context.Context, o order, ready ready) (report, error) {
-	err := t.openWith(ctx, func(ctx context.Context, address string, wire *wire) (client, error) {
-		return openByName(ctx, o.Contestant, address, wire)
-	}, o)
+	err := t.openWith(ctx, openByName(o.Contestant), o)
 	if err != nil {
 		return report{}, err
 	}

@@ -51,7 +51,7 @@ func TestStuckSliceIsCountedAndEnded(t *testing.T) {
 			unlock: func(context.Context) error { return nil },
 		}
 		tr := &track{
-			name: "open", wire: new(wire), client: client{close: func() { close(closed) }},
+			name: "open", wire: new(wire), clients: []client{{close: func() { close(closed) }}},
 			workers: []worker{hangs, takesTime(time.Millisecond)},
 		}
 		s, err := tr.race(order{For: 10 * time.Millisecond}, atOnce)
