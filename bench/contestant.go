@@ -118,7 +118,7 @@ var (
 
 // contestants are all of them.
 func contestants() []contestant {
-	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, fair, mutex, pingPong})
+	return slices.Concat(pairers, readers, permits, []contestant{cohort, node, fair, mutex, pingPong}, spread)
 }
 
 // racers fight for one lock: the libraries.

@@ -11,7 +11,7 @@ import (
 func (b *bench) contests() []contest {
 	return slices.Concat(
 		b.pairContests(), []contest{b.hot(), b.crossing(), b.mostlyRead(), b.shares()}, b.permitContests(),
-		[]contest{b.many(), b.growth()},
+		[]contest{b.many(), b.growth(), b.servers()},
 	)
 }
 

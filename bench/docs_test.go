@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,6 +16,7 @@ func TestDocsShowTheRunsThatAreKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ chapter, end, run, from string }{
 		{"\n## Results\n", "", "full.md", "\n### In short\n"},
+		{"\n### What more cores bring\n", "\n## ", "servers.md", "\nRedis 8"},
 	} {
 		_, shown, _ := strings.Cut(readFile(t, "../docs/benchmarks.md"), c.chapter)
 		if c.end != "" {
@@ -32,6 +35,31 @@ func TestDocsShowTheRunsThatAreKept(t *testing.T) {
 		for row := range want {
 			if !got[row] {
 				t.Errorf("the documentation leaves out: %s", row)
+			}
+		}
+	}
+}
+
+// Goal: the limits that the documentation names follow from the table beside them. Method: a million µs a second of
+// each server, divided by the main threads' time of a pair, in thousands.
+func TestDocsNameTheLimitsOfTheServers(t *testing.T) {
+	t.Parallel()
+	_, shown, _ := strings.Cut(readFile(t, "../docs/benchmarks.md"), "\n### What more cores bring\n")
+	table, text, _ := strings.Cut(shown, "\n\nThe limit of a server")
+	for _, c := range []struct {
+		row     string
+		servers float64
+		cells   []int
+	}{
+		{"| one server |", 1, []int{2, 5}}, {"| one server, two I/O threads |", 1, []int{5}},
+		{"| a Cluster of 4 |", 4, []int{2, 5}}, {"| a Cluster of 4, `OldestPeer: \"none\"` |", 4, []int{2, 5}},
+	} {
+		_, row, _ := strings.Cut(table, c.row)
+		for _, i := range c.cells {
+			micros, err := strconv.ParseFloat(strings.TrimSpace(strings.Split(row, "|")[i-2]), 64)
+			want := fmt.Sprintf("%.0f,000", 1000*c.servers/micros)
+			if err != nil || !strings.Contains(text, want) {
+				t.Errorf("%s column %d: the limit is %s (%v)", c.row, i, want, err)
 			}
 		}
 	}

@@ -7,6 +7,7 @@
 //	go run . -quick -foreign        with Redisson and node-redisson too, in a few minutes
 //	go run . -only scale            how the cost of an operation grows
 //	go run . -draw                  the picture of its results
+//	go run . -only servers          I/O threads, shards, and more connections
 //	go run . -only many             100,000 holds, as many waiters, and 1000 clients
 //
 // Whoever is compared takes turns in short slices, and ratios are taken slice by

@@ -41,7 +41,7 @@ func TestEveryContestantGetsFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	for _, only := range []string{"", "scale", "many"} {
+	for _, only := range []string{"", "scale", "many", "servers"} {
 		b.only = only
 		var wrong []string
 		for range 3 {
@@ -99,7 +99,7 @@ func TestContestsHaveTheirRows(t *testing.T) {
 	for name, want := range map[string]int{
 		pairsOf(1): 16, pairsOf(8): 16, pairsOf(64): 16, pairsOf(512): 16, "hot": 9, "crossing": 10, "readers": 2, "shares": 9,
 		"permits 1 goroutine": 4, "permits 512 goroutines": 4, "many": 3,
-		"growth": 6,
+		"growth": 6, "servers": 6,
 	} {
 		if rows[name] != want {
 			t.Errorf("%s has %d rows, want %d", name, rows[name], want)
