@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -16,7 +15,7 @@ import (
 func TestLongNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
 	t.Parallel()
 	const most = 131072 // fields that a lock may have
-	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})
+	s := connect(t, redistest.Start(t).Addr())
 	for _, given := range []struct {
 		what  string
 		words []string

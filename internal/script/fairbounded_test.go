@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -16,7 +15,7 @@ import (
 func TestLongNoFairVerbIsHeldUpByAStrangeQueue(t *testing.T) {
 	t.Parallel()
 	const most = 30 * ms
-	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})
+	s := connect(t, redistest.Start(t).Addr())
 	fair := script.NewFair("job", time.Minute, protocol.Plain)
 	var named, gone []string
 	for i := range 100 {

@@ -82,7 +82,7 @@ func TestABusyServerIsRiddenOut(t *testing.T) {
 	runner := script.NewRunner(s, 20*second)
 	s.Do(t.Context(), driver.Command{Words: []string{"SCRIPT", "LOAD", take.Source()}})
 
-	culprit := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: 30 * second})
+	culprit := connect(t, redis.Addr())
 	killed := make(chan driver.Reply, 1)
 	go func() {
 		killed <- culprit.Do(context.Background(), driver.Command{Words: []string{"EVAL", "while true do end", "0"}})
@@ -116,7 +116,7 @@ func TestABusyServerIsRiddenOut(t *testing.T) {
 func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
 	redis := redistest.Start(t, "--lua-time-limit", "50")
 	s := watch(connect(t, redis.Addr()))
-	culprit := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: 30 * second})
+	culprit := connect(t, redis.Addr())
 	killed := make(chan driver.Reply, 1)
 	go func() {
 		killed <- culprit.Do(context.Background(), driver.Command{Words: []string{"EVAL", "while true do end", "0"}})

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -16,7 +15,7 @@ import (
 // the server for more than 20 ms. Red where one does.
 
 func ownServer(t *testing.T) *server {
-	return connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 60 * second})
+	return connect(t, redistest.Start(t).Addr())
 }
 
 // bulk has the server itself write n things, quickly.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/driver/rueidis"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
@@ -26,7 +25,7 @@ func (s *server) hset(t *testing.T, key string, words []string) {
 func TestAReaderTooManyIsRefused(t *testing.T) {
 	t.Parallel()
 	const most = 131072 - 1 // beside the mode
-	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})
+	s := connect(t, redistest.Start(t).Addr())
 	s.hset(t, "job", fields(most, "1", "mode", "read"))
 	s.must(t, "SET", protocol.ReadTimeoutKey("job", other+"7", 1), "1", "PX", "60000")
 	for _, step := range []struct {
@@ -100,7 +99,7 @@ func (s *server) remove(t *testing.T, key string, alive bool) (calls int) {
 // does not shrink the table of a hash, and the first page of a scan is empty.
 func TestALockThatHadManyReadersShowsTheLast(t *testing.T) {
 	t.Parallel()
-	s := connectWith(t, rueidis.Options{Address: redistest.Start(t).Addr(), CommandTimeout: 30 * second})
+	s := connect(t, redistest.Start(t).Addr())
 	s.hset(t, "job", fields(40000, "1", "mode", "read"))
 	var scanned []string
 	for cursor := ""; cursor != "0"; {

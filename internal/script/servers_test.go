@@ -41,7 +41,7 @@ type server struct{ driver.Driver }
 
 func connect(t *testing.T, address string) *server {
 	t.Helper()
-	return connectWith(t, rueidis.Options{Address: address})
+	return connectWith(t, rueidis.Options{Address: address, CommandTimeout: patience})
 }
 
 func connectWith(t *testing.T, options rueidis.Options) *server {
