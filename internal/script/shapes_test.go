@@ -45,6 +45,7 @@ var shapes = []struct {
 	{"a negative count", []string{"mode", "read", other, "-1"}, false},
 	{"a fraction", []string{"mode", "write", other + ":write", "1.5"}, false},
 	{"a word", []string{"mode", "write", other + ":write", "x"}, false},
+	{"a word beside a writer", []string{"mode", "write", other + ":write", "1", "lang", "en"}, false},
 	{"nothing for a count", []string{"mode", "read", other, ""}, false},
 	{"a count behind a zero byte", []string{"mode", "read", other, "1\x00"}, false},
 	{"a count of mine", []string{"mode", "read", me, "x"}, false},

@@ -111,18 +111,6 @@ func TestLeasesAreMillisecondsToTheLastDigit(t *testing.T) {
 	})
 }
 
-func TestALockEndsByItself(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		key := redistest.Name(t)
-		s.run(t, script.Mutex{Lock: key}.Acquire(other, script.Counts{Writes: 1}, 30*time.Millisecond, false))
-		redistest.Eventually(t, 5*second, func() bool {
-			got, err := script.ReadAcquired(s.run(t, script.Mutex{Lock: key}.Acquire(me, script.Counts{Writes: 1}, lease, false)))
-			return err == nil && got.Granted
-		}, "the lock of another ended with its lease")
-	})
-}
-
 // Whatever the server answers, a name or an owner goes there and back unchanged.
 func TestNamesAndOwnersAreBytesToTheScripts(t *testing.T) {
 	t.Parallel()
@@ -161,24 +149,8 @@ func TestStatusReadsTheLastToken(t *testing.T) {
 	})
 }
 
-// The header: an error, and nothing changed, where the key is a hash but no mutex. The
-// owner's own field may be one of several: in Redisson's read-write lock it is.
-func TestAcquireLeavesAHashOfSeveralFieldsAloneEvenIfOneIsTheOwners(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		key := redistest.Name(t)
-		given := state{me + "=3 " + other + "=1 mode=read", old}
-		s.put(t, key, given)
-		if got := label(acquire(me, 1)(key), s.run(t, acquire(me, 1)(key))); got != "error NOTLOCK" {
-			t.Errorf("the reply is %s", got)
-		}
-		if got := s.state(t, key); !got.is(given) {
-			t.Errorf("it left %v, want what it was given", got)
-		}
-	})
-}
-
-// As above; and what it deletes here is the hold of somebody else.
+// In the hash of Redisson's read-write lock the owner's field may be one of several. What a release deletes here is
+// the hold of somebody else.
 func TestReleaseDoesNotDeleteTheHoldsOfOthers(t *testing.T) {
 	t.Parallel()
 	onEachServer(t, func(t *testing.T, s *server) {
@@ -187,38 +159,6 @@ func TestReleaseDoesNotDeleteTheHoldsOfOthers(t *testing.T) {
 		s.run(t, release(me, 0)(key))
 		if got := s.state(t, key); !strings.Contains(got.fields, other) {
 			t.Errorf("it left %v: the hold of another is gone", got)
-		}
-	})
-}
-
-// The header: an error where the key is a hash, but no mutex. As it is, whoever waits
-// for such a name waits for ever, and is told that "name" holds the lock.
-func TestAcquireDoesNotTakeAFieldOfDataForAHolder(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		key := redistest.Name(t)
-		s.put(t, key, state{"name=Smith", none})
-		reply := s.run(t, acquire(me, 1)(key))
-		if got := label(acquire(me, 1)(key), reply); got != "error NOTLOCK" {
-			t.Errorf("the reply is %s, held by %+v", got, reply.Array)
-		}
-	})
-}
-
-// The body says that only what looks like an owner is removed by force, and the error
-// that it must be one owner with a count.
-func TestForceLeavesAHashAloneWhoseValueIsNoCount(t *testing.T) {
-	t.Parallel()
-	onEachServer(t, func(t *testing.T, s *server) {
-		for _, given := range []string{"user:17=Smith", "user:17=", "user:17=0", "user:17=-1", "user:17=1.5"} {
-			key := redistest.Name(t)
-			s.put(t, key, state{given, none})
-			if got := label(force(key), s.run(t, force(key))); got != "error NOTLOCK" {
-				t.Errorf("%q: the reply is %s", given, got)
-			}
-			if got := s.state(t, key); got.fields != given {
-				t.Errorf("%q: deleted", given)
-			}
 		}
 	})
 }
