@@ -139,51 +139,6 @@ func score(t *testing.T, d driver.Driver, set, member string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext has a lock that frees without a
-// message: the front was told, so to speak, and leaves instead of taking it.
-func TestAWaiterThatLeavesTheFrontOfAFreeLockTellsTheNext(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		name, d := redistest.Name(t), fixture.Raw(t, url)
-		list, deadlines, _ := fairKeys(name)
-		now := fixture.Do(t, d, "TIME").Array[0].Str
-		seconds := check.Must(strconv.ParseInt(now, 10, 64))
-		// A front that is not ours, and alive for long.
-		const front = "4e1b6b8e-6f3e-4b5a-9d4f-0a6a6b3b0f10:1"
-		fixture.Do(t, d, "RPUSH", list, front)
-		fixture.Do(t, d, "ZADD", deadlines, fmt.Sprint((seconds+1000)*1000), front)
-		c := fixture.Open(t, url, redlatch.Config{})
-		q := &queue{t: t}
-		q.join(2, c.FairMutex(name), d, 2)
-		if n := fixture.Do(t, d, "EXISTS", name).Int; n != 0 {
-			t.Fatal("somebody overtook the front")
-		}
-		redistest.Eventually(t, 5*time.Second, func() bool { return c.Stats().Subscriptions == 1 }, "the second listens")
-		fixture.Do(t, d, "LREM", list, "0", front)
-		fixture.Do(t, d, "ZREM", deadlines, front)
-		began := time.Now()
-		q.want(2) // the keep-alive finds it
-		check.Within(t, "time until the next is served", time.Since(began), 0, 3*time.Second)
-		wantNothingOf(t, d, name)
-	})
-}
-
-func TestAFairForceUnlockLetsTheNextIn(t *testing.T) {
-	fixture.EachServer(t, func(t *testing.T, url string) {
-		name, d, c := redistest.Name(t), fixture.Raw(t, url), fixture.Open(t, url, redlatch.Config{})
-		m := c.FairMutex(name)
-		h := check.Must(m.Lock(t.Context()))
-		q := &queue{t: t}
-		q.join(1, m, d, 1)
-		q.join(2, m, d, 2)
-		if !check.Must(m.ForceUnlock(t.Context())) {
-			t.Error("a held lock was not forced")
-		}
-		q.want(1, 2)
-		check.Is(t, "Unlock of the forced hold", h.Unlock(t.Context()), redlatch.ErrLost)
-		wantNothingOf(t, d, name)
-	})
-}
-
 // TestFiveHundredFairWaitersInFourClients is about order, hand-over and commands.
 func TestFiveHundredFairWaitersInFourClients(t *testing.T) {
 	server := redistest.Start(t)

@@ -16,22 +16,6 @@ import (
 
 // Servers that forget, restart, freeze, are down or refuse.
 
-func TestAServerThatForgetsItsScripts(t *testing.T) {
-	server := redistest.Start(t)
-	c := fixture.Open(t, server.URL(), redlatch.Config{})
-	for range 3 {
-		server.CLI(t, "SCRIPT", "FLUSH")
-		h, err := c.Mutex("job").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		server.CLI(t, "SCRIPT", "FLUSH")
-		if err := h.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestAServerThatRestartsEmptyUnderHoldersAndWaiters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
