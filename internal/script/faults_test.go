@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/driver/rueidis"
-	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -180,84 +178,6 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	}
 }
 
-func TestALostReplyIsResolvedByAskingAgain(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	direct := connect(t, redis.Addr())
-	proxy := redistest.NewProxy(t, redis.Addr())
-	s := connect(t, proxy.Addr())
-	runner := script.NewRunner(s, 20*second)
-	sub := direct.listen(t, protocol.LockChannel("k"))
-	for _, c := range []script.Call{acquire(me, 1)("k"), release(me, 0)("k"), force("k")} {
-		direct.run(t, c) // the server knows the scripts
-	}
-	direct.must(t, "DEL", "k")
-	sub.received(t)
-
-	proxy.DropReplies(1, redistest.Containing("EVALSHA"))
-	result, err := runner.Run(t.Context(), acquire(me, 1)("k"))
-	wantGranted(t, result, err, true)
-	if got := direct.state(t, "k"); !got.is(held(me, 1, lease)) {
-		t.Errorf("acquired twice, it left %v", got)
-	}
-
-	proxy.DropReplies(1, redistest.Containing("EVALSHA"))
-	result, err = runner.Run(t.Context(), acquire(me, 2)("k"))
-	wantGranted(t, result, err, true)
-	if got := direct.state(t, "k"); !got.is(held(me, 2, lease)) {
-		t.Errorf("re-entered twice, it left %v", got)
-	}
-
-	proxy.DropReplies(2, redistest.Containing("EVALSHA"))
-	result, err = runner.Run(t.Context(), release(me, 0)("k"))
-	released, _ := script.ReadReleased(result.Reply)
-	if err != nil || released.Held || !result.Repeated {
-		t.Errorf("released three times: %+v, %v, repeated %v; want not held, because it was", released, err, result.Repeated)
-	}
-	wantAnnounced(t, sub, 1)
-}
-
-func TestALostReplyToAHandOverIsResolvedInOrder(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	direct := connect(t, redis.Addr())
-	proxy := redistest.NewProxy(t, redis.Addr())
-	s := connect(t, proxy.Addr())
-	direct.run(t, acquire(me, 1)("k"))
-	direct.run(t, release(other, 0)("k")) // the server knows the scripts
-	sub := direct.listen(t, protocol.LockChannel("k"))
-
-	proxy.DropReplies(1, redistest.Containing(other))
-	results, err := script.NewRunner(s, 20*second).RunAll(t.Context(), release(me, 0)("k"), acquire(other, 1)("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	released, err := script.ReadReleased(results[0].Reply)
-	if err != nil || !released.Held && !results[0].Repeated {
-		t.Errorf("released as %+v, %v, repeated %v", released, err, results[0].Repeated)
-	}
-	wantGranted(t, results[1], nil, true)
-	if got := direct.state(t, "k"); !got.is(held(other, 1, lease)) {
-		t.Errorf("it left %v", got)
-	}
-	wantAnnounced(t, sub, 1)
-}
-
-func TestARequestThatNeverArrivedIsSentAgain(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	proxy := redistest.NewProxy(t, redis.Addr())
-	s := connect(t, proxy.Addr())
-	proxy.DropRequests(2, redistest.Containing("EVALSHA"))
-	result, err := script.NewRunner(s, 20*second).Run(t.Context(), acquire(me, 1)("k"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := script.ReadAcquired(result.Reply); err != nil || !got.Granted {
-		t.Errorf("acquired as %+v, %v", got, err)
-	}
-}
-
 func TestAServerThatStartsAnewIsRiddenOut(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
@@ -277,23 +197,5 @@ func TestAServerThatStartsAnewIsRiddenOut(t *testing.T) {
 	}
 	if got, err := script.ReadAcquired(results[0].Reply); err != nil || !got.Granted {
 		t.Errorf("acquired as %+v, %v", got, err)
-	}
-}
-
-func TestAFrozenServerLeavesTheOutcomeUnknownWithinTheBound(t *testing.T) {
-	t.Parallel()
-	redis := redistest.Start(t)
-	s := connectWith(t, rueidis.Options{Address: redis.Addr(), CommandTimeout: second})
-	redis.Freeze()
-	began := time.Now()
-	_, err := script.NewRunner(s, second).Run(t.Context(), acquire(me, 1)("k"))
-	took := time.Since(began)
-	redis.Thaw()
-	var unknown *script.UnknownError
-	if !errors.As(err, &unknown) {
-		t.Errorf("the error is %v, want an UnknownError", err)
-	}
-	if took > 2*second {
-		t.Errorf("it took %v of a bound of 1s", took)
 	}
 }
