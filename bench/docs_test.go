@@ -78,8 +78,10 @@ func TestThePictureIsOfTheRunThatIsKept(t *testing.T) {
 	if err != nil || bytes.Equal(other, drawn) {
 		t.Errorf("the picture of another run is the same (%v)", err)
 	}
-	if _, err := picture("| | a |\n|---|--:|\n| 1 | 2 |\n"); err == nil {
-		t.Error("there is a picture of no results")
+	for _, wrong := range []string{"", row.ReplaceAllString(kept, "| 100 | 0.0 |"), row.ReplaceAllString(kept, "| 100 | 20000000 |")} {
+		if _, err := picture(wrong); err == nil {
+			t.Error("there is a picture without results, or with one outside of its panel")
+		}
 	}
 }
 

@@ -106,13 +106,14 @@ func (p panel) plot(table map[string]plotter.XYs) (*plot.Plot, error) {
 	}
 	pl.X.Tick.Marker = powers("1", "10", "100", "1k", "10k", "100k")
 	pl.Y.Tick.Marker = powers("1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s")
+	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = 0, 5, 0, 7
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
 	pl.Add(grid)
 	for _, c := range p.curves {
 		points := table[c.column]
-		if len(points) < 2 {
-			return nil, fmt.Errorf("%s has %d results", c.column, len(points))
+		if _, _, low, high := plotter.XYRange(points); len(points) < 2 || low < 0 || high > pl.Y.Max {
+			return nil, fmt.Errorf("%s has %d results, from 10^%.1f to 10^%.1f µs", c.column, len(points), low, high)
 		}
 		text := pl.Title.TextStyle
 		text.Color, text.XAlign, text.YAlign = c.color, draw.XRight, draw.YCenter
@@ -126,7 +127,6 @@ func (p panel) plot(table map[string]plotter.XYs) (*plot.Plot, error) {
 				XYs: points[len(points)-1:], Labels: []string{c.label}, TextStyle: []draw.TextStyle{text}, Offset: vg.Point{Y: height},
 			}})
 	}
-	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = 0, 5, 0, 7
 	return pl, nil
 }
 
@@ -140,7 +140,7 @@ func powers(names ...string) plot.ConstantTicks {
 }
 
 // readTable reads the logarithms of the first table of a page, whose rows have numbers as names. What is not
-// known is left out.
+// known is left out. The library has logarithmic axes, but places the room for their labels by the numbers.
 func readTable(page string) map[string]plotter.XYs {
 	table := map[string]plotter.XYs{}
 	var head []string
