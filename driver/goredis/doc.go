@@ -30,8 +30,8 @@
 //
 // # Connections
 //
-// A call takes one connection out of the client's pool. A pool that the application keeps busy
-// therefore delays renewals. Give locks a client of their own if the application blocks in Redis,
+// The calls to one server share one connection. The driver takes it out of the client's pool, and keeps it. A pool
+// that the application keeps busy delays the first call, and the one after a broken connection. Give locks a client of their own if the application blocks in Redis,
 // for example by BLPOP. WithReplicas uses the command WAIT. If the pool has only one connection,
 // all other calls wait for it.
 //
