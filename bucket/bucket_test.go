@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -30,6 +34,38 @@ func eachClient(t *testing.T, test func(t *testing.T, b fence.Bucket, fault *los
 		fault := new(lostReply)
 		test(t, theServer.minio(t, fault), fault)
 	})
+}
+
+// Goal: a call to a server that accepts connections and answers nothing ends with its context.
+func TestABucketWhoseServerIsSilent(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "s3-")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	silent := server{socket: filepath.Join(dir, "s3.sock")}
+	listener, err := net.Listen("unix", silent.socket) // the kernel accepts for it
+	must(t, err)
+	t.Cleanup(func() { listener.Close() })
+	for name, b := range map[string]fence.Bucket{"aws-sdk-go-v2": silent.aws(nil), "minio-go": silent.minio(t, nil)} {
+		for what, call := range map[string]func(ctx context.Context) error{
+			"Get": func(ctx context.Context) error { _, _, err := b.Get(ctx, "key"); return err },
+			"PutIf": func(ctx context.Context) error {
+				written, err := b.PutIf(ctx, "key", []byte("x"), "")
+				if written {
+					t.Errorf("%s: it was written", name)
+				}
+				return err
+			},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			began := time.Now()
+			err := call(ctx)
+			cancel()
+			if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 20*time.Second {
+				t.Errorf("%s by %s: %v after %v", what, name, err, took)
+			}
+		}
+	}
 }
 
 // Goal: each client tells a refused condition from a failure, and an absent object from both.
