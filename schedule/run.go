@@ -243,6 +243,11 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := time.AfterFunc(window-r.now().Sub(due), cancel)
+	defer func() {
+		if !ran && limited.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("no lock within %v: %w", window, windowOver{err})
+		}
+	}()
 	if _, err := r.ran(limited, due, 0); err != nil {
 		return false, err
 	}
@@ -267,15 +272,22 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 		defer func() { e.Took = time.Since(began) }()
 		return r.job.Do(ctx, due, h)
 	}, opts...)
-	switch {
-	case ran:
+	if ran {
 		e.Err = errors.Join(e.Err, unnoted)
 		r.report(e)
-	case !limit.Stop() && errors.Is(e.Err, redlatch.ErrNotAcquired): // nobody is known to have it
-		return false, fmt.Errorf("the lock was not granted within %v: %v", window, e.Err)
 	}
 	return ran, e.Err
 }
+
+// windowOver is the error of an attempt that the runner has cancelled. The context of Run has not ended, and nobody is
+// known to have the lock.
+type windowOver struct{ error }
+
+func (e windowOver) Is(target error) bool {
+	return target != context.Canceled && target != redlatch.ErrNotAcquired && errors.Is(e.error, target)
+}
+
+func (e windowOver) As(target any) bool { return errors.As(e.error, target) }
 
 // report tells the observer, and before that what was held back.
 func (r *runner) report(e Event) {
