@@ -10,7 +10,9 @@
 //     timeout, whichever comes first. This also holds while the server is frozen
 //     or a connection is being made.
 //   - An error says whether the server refused, whether the command certainly
-//     never left, or whether nobody knows. After a panic nobody knows.
+//     never left, or whether nobody knows. After a panic nobody knows, nor if the call
+//     ends its goroutine. So redlatch makes each call of a driver that is none of the
+//     packages below on a goroutine of its own.
 //
 // Package drivertest holds the suite that every driver passes.
 //
