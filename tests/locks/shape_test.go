@@ -105,3 +105,15 @@ func put(t *testing.T, d driver.Driver, name, owner string, lease time.Duration)
 		fixture.Do(t, d, strings.Fields(fmt.Sprint("PEXPIRE ", name, " ", lease.Milliseconds()))...)
 	}
 }
+
+// Goal: whoever is refused learns that the lock does not end by itself.
+func TestARefusalSaysThatTheHolderNeverExpires(t *testing.T) {
+	t.Parallel()
+	url, name := redistest.Shared(t).URL(), redistest.Name(t)
+	put(t, fixture.Raw(t, url), name, "host-1", 0)
+	_, err := fixture.Open(t, url, redlatch.Config{}).Mutex(name).TryLock(t.Context())
+	check.Is(t, "TryLock", err, redlatch.ErrNotAcquired)
+	if want := "held by host-1, which never expires"; !strings.Contains(fmt.Sprint(err), want) {
+		t.Errorf("the error is %q, want %q in it", err, want)
+	}
+}
