@@ -5,7 +5,7 @@ package main
 var rooms = []struct{ folder, tests string }{
 	{".", ". tests/locks tests/clients tests/wholes tests/counters tests/observe"},
 	{"internal/script", "internal/script robustness/explore tests/locks tests/fair tests/leases tests/counters inspect"},
-	{"internal/lock", "internal/lock tests/locks tests/leases tests/kinds tests/faults tests/cohorts tests/fair tests/clients robustness/sim"},
+	{"internal/lock", "internal/lock tests/locks tests/leases tests/kinds tests/faults tests/cohorts tests/fair tests/clients tests/observe robustness/sim"},
 	{"internal/cohort", "tests/cohorts tests/kinds robustness/sim"},
 	{"internal/multilock", "internal/multilock tests/kinds tests/wholes robustness/sim"},
 	{"internal/counter", "internal/counter tests/counters tests/kinds robustness/sim"},
