@@ -53,20 +53,6 @@ func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 	})
 }
 
-// A clock that was ahead by an hour when the server started makes its uptime negative.
-func TestAClockThatWasAheadDelaysAQuorumForOneLeaseAtMost(t *testing.T) {
-	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
-		all := stage.Posts(t, 3, redlatch.Config{})
-		began := time.Now()
-		for i, p := range all {
-			p.Set(stage.Aged(fmt.Sprint("run", i), func() time.Duration { return time.Since(began) - time.Hour }))
-		}
-		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
-		check.Within(t, "the wait", time.Since(began), 30*time.Second, 36*time.Second)
-		_ = h.Unlock(ctx)
-	})
-}
-
 // An attempt of the same owner that has not won is no reason to count restarted servers: another
 // may have a majority that they have forgotten.
 func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {

@@ -27,31 +27,6 @@ var verbs = []struct {
 	}},
 }
 
-// TestFrozenServerEndsCallsWithinTheCommandTimeout checks on a real server
-// what TestFrozenServerEndsEverythingInTime checks in bubbles.
-func TestFrozenServerEndsCallsWithinTheCommandTimeout(t *testing.T) {
-	t.Parallel()
-	const timeout = time.Second
-	server := redistest.Start(t)
-	for _, verb := range verbs {
-		for _, shared := range []bool{false, true} {
-			d := open(t, single.Options{Address: server.Addr(), CommandTimeout: timeout})
-			if shared {
-				shareConnection(t, d)
-			}
-			server.Freeze()
-			begin := time.Now()
-			err := verb.call(d, context.Background(), command("PING"))
-			wantUnknown(t, err)
-			wantNoContextError(t, err)
-			wantTook(t, begin, timeout, verb.name)
-			server.Thaw()
-			eventuallyWorks(t, d)
-			d.Close()
-		}
-	}
-}
-
 // shareConnection makes rueidis read on a goroutine of its own, as it does
 // from the first call on whose context can end.
 func shareConnection(t *testing.T, d driver.Driver) {
