@@ -51,6 +51,7 @@ long: need ## the tests that wait for minutes in real time: failovers, frozen se
 guests: need ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
 	go test -vet=off -count=1 -v -timeout $(TEST_LIMIT) ./tests/guests
 	scripts/lowest driver/goredis redlatchotel redlatchprom schedule/gocron
+	WITH=$$(sed -n 's|^\t\(.*go-redis/v9\) |\1@|p' bench/go.mod) scripts/lowest driver/goredis # it leaves retries to commands
 
 .PHONY: costs
 costs: need ## count allocations, of which the race detector has its own
