@@ -31,7 +31,8 @@ func TestPatternsMatchAsInRedis(t *testing.T) {
 	for range 3000 {
 		pattern := text("ab*?[]^-\\", 7)
 		if strings.HasSuffix(pattern, `\`) || openClass(pattern) {
-			continue // releases of Redis differ
+			_ = match(pattern, "ab-") // releases of Redis differ, so it only has to return
+			continue
 		}
 		matched := make(map[string]bool)
 		for _, name := range s.Keys(t, pattern) {
