@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/redlatchtest"
 )
 
 const rightToken = "Authorization: Bearer " + testToken
@@ -62,6 +64,28 @@ func TestALockIsTakenFromTheOwnerThatWasShown(t *testing.T) {
 	if len(events) != 1 || events[0].Kind != inspect.EventForced || events[0].Owner.Key != idOf(hold.Owner()) {
 		t.Errorf("its story is %+v", events)
 	}
+}
+
+// Goal: who waits for a fair lock is told when the lock is taken away, and does not look only at its next keep-alive.
+func TestTheNextInTheQueueIsToldOfALockThatIsTakenAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := redlatchtest.NewServer(t)
+		holder, waiter := server.Client(redlatch.Config{}), server.Client(redlatch.Config{})
+		c := Console{options: Options{Unlock: server.Client(redlatch.Config{})}}
+		hold := must1(holder.FairMutex("a").Lock(t.Context()))
+		entered := make(chan time.Time)
+		go func() {
+			_ = must1(waiter.FairMutex("a").Lock(t.Context()))
+			entered <- time.Now()
+		}()
+		time.Sleep(time.Minute + 300*time.Millisecond) // between two keep-alives
+		began := time.Now()
+		_ = must1(c.forceable(inspect.Lock{Name: "a", Kind: inspect.KindFair}).ForceUnlockIf(t.Context(), hold.Owner()))
+		if took := (<-entered).Sub(began); took > 0 {
+			t.Errorf("the next one has it after %v", took)
+		}
+	})
 }
 
 // Goal: a lock that has another owner than the page shows is left alone, also when the console does
