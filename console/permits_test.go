@@ -19,7 +19,7 @@ func TestPermitsAreShownAndOneIsTaken(t *testing.T) {
 	one, other := must1(pool.TryAcquire(t.Context())), must1(pool.TryAcquire(t.Context()))
 	s := serve(t, must1(inspect.New(client.Driver(), inspect.Config{})), Options{Unlock: client, Token: testToken, Every: minEvery})
 	w := s.watch()
-	if r := w.begin(1)["pool"]; r.Kind != "permits" || r.Held != 2 || r.Free != 1 || len(r.Holders) != 2 || r.Ends <= time.Now().UnixMilli() {
+	if r := w.begin(1)["pool"]; r.Kind != "permits" || r.Held != 2 || r.Free != 1 || len(r.Holders) != 2 || r.Holders[0].Count != 1 || r.Ends <= time.Now().UnixMilli() {
 		t.Fatalf("the row is %+v", r)
 	}
 	ask := strings.Replace(unlockBody("pool", other.Owner()), "{", `{"ask":true,"reason":"now",`, 1)
