@@ -16,19 +16,17 @@ import (
 func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error {
 	g := h.grant()
 	g.mu.Lock()
-	h.until = end
+	opts := *h.opts
+	h.until, h.opts, opts.Open = end, &opts, false
 	if whole.Fixed {
-		opts := *h.opts
 		opts.Lease = whole.Lease
-		h.opts = &opts
 	}
 	g.mu.Unlock()
 	var err error
-	if whole.Replicas == 0 || g.manager.session != nil {
-		err = h.renew(ctx)
-	}
-	if err == nil && whole.Replicas > 0 {
+	if whole.Replicas > 0 {
 		err = h.replicate(ctx, &whole)
+	} else {
+		err = h.renew(ctx)
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Lease   time.Duration
 	Fixed   bool          // the lease is not renewed
+	Open    bool          // the hold is of a whole with an end, of which Confirm tells
 	Wait    time.Duration // Forever: the context alone bounds the wait; 0: none
 	Fenced  bool          // with a token
 	MaxHold time.Duration // the hold ends after it at the latest; 0: no limit
@@ -53,12 +54,12 @@ func (o *Options) OfMember(lease time.Duration) Options {
 	if o.MaxHold > 0 {
 		lease = min(lease, o.MaxHold) // its key does not outlive the whole
 	}
-	return Options{Lease: lease, Wait: o.Wait, Fenced: o.Fenced, Backoff: o.Backoff, Note: o.Note}
+	return Options{Lease: lease, Open: o.Fixed || o.MaxHold > 0, Wait: o.Wait, Fenced: o.Fenced, Backoff: o.Backoff, Note: o.Note}
 }
 
 // leaseAlone says that Redis is asked for nothing but a lease.
 func (o *Options) leaseAlone() bool {
-	return *o == Options{Lease: o.Lease, Wait: o.Wait, Backoff: o.Backoff, Note: o.Note, Recalls: o.Recalls}
+	return *o == Options{Lease: o.Lease, Open: o.Open, Wait: o.Wait, Backoff: o.Backoff, Note: o.Note, Recalls: o.Recalls}
 }
 
 // Limit is a context that ends with the wait. The function is nil if ctx alone bounds that.

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
@@ -16,9 +17,13 @@ func (r *Ref) ready(ctx context.Context, opts *Options) error {
 }
 
 // protect has the session say what is held of the grant, so that a watchdog renews it while this process is paused. It
-// follows each change of the holds and of the term. The mutex is held.
+// follows each change of the holds and of the term, unless the end of a hold is not known yet: a watchdog would renew the
+// lock beyond that. The mutex is held.
 func (g *Grant) protect() {
 	if g.manager.session == nil || g.ref.permits || g.manager.Closing() { // the session ends as well
+		return
+	}
+	if slices.ContainsFunc(g.holds, func(h *Hold) bool { return h.opts.Open }) {
 		return
 	}
 	term, counts := g.term(), g.counts()

@@ -31,7 +31,7 @@ func TestWhatIsAskedOfEachMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			story(t, 3, func(s *stage) {
 				o := s.quorum(c.whole)
-				want := lock.Options{Lease: c.lease, Wait: c.whole.Wait, Fenced: c.whole.Fenced, Backoff: c.whole.Backoff}
+				want := lock.Options{Lease: c.lease, Open: c.whole.Fixed || c.whole.MaxHold > 0, Wait: c.whole.Wait, Fenced: c.whole.Fenced, Backoff: c.whole.Backoff}
 				for i, got := range o.each {
 					if got != want {
 						t.Errorf("member %d is asked for %+v, want %+v", i, got, want)
