@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,20 +25,20 @@ func TestASessionThatWasLostComesBackInABusyClient(t *testing.T) {
 		}
 		slices.Sort(want)
 		synctest.Wait()
-		beats := 0
+		var beats atomic.Int64
 		s.driver.mu.Lock()
 		s.driver.before = func(commands []driver.Command) {
 			if commands[0].Key == protocol.Sessions {
-				beats++
+				beat := beats.Add(1)
 				for i := range 15 {
-					s.enter(fmt.Sprint(beats, " ", i))
-					s.leave(fmt.Sprint(beats, " ", i))
+					s.enter(fmt.Sprint(beat, " ", i))
+					s.leave(fmt.Sprint(beat, " ", i))
 				}
 			}
 		}
 		s.driver.mu.Unlock()
 		s.do("DEL", protocol.SessionKey(s.client))
 		time.Sleep(time.Minute)
-		s.wantInRedis(fmt.Sprintf("%d heartbeats later", beats), want...)
+		s.wantInRedis(fmt.Sprintf("%d heartbeats later", beats.Load()), want...)
 	})
 }

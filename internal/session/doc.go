@@ -22,9 +22,10 @@
 //	a reply to the loop is lost            The request is repeated. After the command timeout it
 //	                                       counts as a missed heartbeat.
 //	Redis lost the session, or a           The next heartbeat finds the client unknown, or the
-//	watchdog removed it                    session too small: all keys are unconfirmed.
-//	somebody added to the session          The next heartbeat finds it too large: the session
-//	                                       is removed and written anew.
+//	watchdog removed it, or somebody       session of another size than Redis was told: the
+//	added to it                            session is removed and written anew. While the loop
+//	                                       sends a heartbeat, it tells nothing, so the sizes
+//	                                       agree however busy the client is.
 //	Redis cannot be reached                Redis is told nothing, and no key is noted. When a
 //	                                       heartbeat is answered again, the session is removed
 //	                                       and written anew.

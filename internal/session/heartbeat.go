@@ -45,7 +45,6 @@ func (s *Session) loop() {
 // heartbeat says that the process runs and names its pulse. It checks that Redis has the
 // session.
 func (s *Session) heartbeat() {
-	since := s.registry.mark()
 	pulse, why := s.currentPulse()
 	calls := []script.Call{
 		script.SessionHeartbeat(s.settings.Client, s.settings.Lease/4),
@@ -70,17 +69,14 @@ func (s *Session) heartbeat() {
 	s.mu.Lock()
 	s.now, s.nowAt, s.asked = found.Now, arrived, asked
 	s.mu.Unlock()
-	anew := s.registry.reached()
+	anew, told := s.registry.reached()
 	s.told = pulse
 	s.count(found.Watchdogs, !anew, why)
 	if s.told != "" {
 		s.open()
 	}
-	switch few, many := s.registry.differs(since, size); {
-	case many, anew && size > 0: // what left while Redis was told nothing may still be there
+	if anew || found.Joined || size != told {
 		s.rewrite()
-	case few || found.Joined || anew: // while Redis was told nothing, entries were made
-		s.registry.markUnconfirmed()
 	}
 }
 
@@ -144,56 +140,37 @@ func (s *Session) report(state string, why error) {
 	}
 }
 
-// rewrite removes the session in Redis and writes it anew. An entry that was added at the same
-// time may be removed, too, and is told again.
+// rewrite removes the session in Redis and writes it anew.
 func (s *Session) rewrite() {
-	s.registry.markUnconfirmed()
-	said := s.registry.takeUnconfirmed(maxTold * maxCalls)
-	err := s.send(said,
-		script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
-	s.registry.told(said, err == nil)
-	s.registry.markUnconfirmed()
-	if err != nil {
-		s.missed(err)
-	}
+	s.registry.forget()
+	s.tell(script.SessionDrop(s.settings.Client), script.SessionTouch(s.settings.Client, s.ttl(), s.told))
 }
 
-// tell tells Redis what the registry says of some unconfirmed keys. If Redis answers, the loop tells of the others. A
-// heartbeat may be due before: in a busy client of a cluster there are always some.
-func (s *Session) tell() {
-	said := s.registry.takeUnconfirmed(maxTold * maxCalls)
-	if len(said) == 0 {
-		return
-	}
-	err := s.send(said)
-	s.registry.told(said, err == nil)
-	if err != nil {
-		s.missed(err)
-		return
-	}
-	signal.Send(s.kick)
-}
-
-// send sends some calls, and behind them what the registry says of unconfirmed keys.
-func (s *Session) send(said map[string]entry, calls ...script.Call) error {
-	var notes []script.SessionEntry
-	var forgets []string
+// tell sends some calls, and behind them what the registry says of some unconfirmed keys. If Redis answers, the loop tells
+// of the others. A heartbeat may be due before: in a busy client there are always some.
+func (s *Session) tell(calls ...script.Call) {
+	said, forgets := s.registry.take(maxTold * maxCalls)
+	notes := make([]script.SessionEntry, 0, len(said))
 	for _, key := range slices.Sorted(maps.Keys(said)) { // so that a simulation can be repeated
-		if e := said[key]; e.version > 0 {
-			notes = append(notes, s.byServerClock(e.SessionEntry))
-		} else {
-			forgets = append(forgets, key)
-		}
+		notes = append(notes, s.byServerClock(said[key]))
 	}
+	slices.Sort(forgets)
 	for some := range slices.Chunk(notes, maxTold) {
 		calls = append(calls, script.SessionNote(s.settings.Client, s.ttl(), some...))
 	}
 	for some := range slices.Chunk(forgets, maxTold) {
 		calls = append(calls, script.SessionForget(s.settings.Client, some...))
 	}
+	if len(calls) == 0 {
+		return
+	}
 	results, err := s.settings.Runner.RunAll(s.ctx, calls...)
 	for _, result := range results {
 		err = cmp.Or(err, result.Reply.Err)
 	}
-	return err
+	if err != nil {
+		s.missed(err)
+		return
+	}
+	signal.Send(s.kick)
 }

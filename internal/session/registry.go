@@ -9,29 +9,20 @@ import (
 // registry is what the session in Redis is to say, and which keys of it Redis has not confirmed.
 type registry struct {
 	mu          sync.Mutex
-	entries     map[string]entry
-	unconfirmed map[string]struct{} // the keys of which Redis may say something else
-	anew        bool                // Redis is told nothing: the whole session is to be written anew
-	version     int                 // counts the changes
-}
-
-type entry struct {
-	script.SessionEntry      // Until is by the local clock here
-	version             int  // from 1
-	told                bool // Redis may have it, or an earlier one of the key
+	entries     map[string]script.SessionEntry // Until is by the local clock here
+	unconfirmed map[string]struct{}            // the keys of which Redis may say something else
+	told        map[string]struct{}            // the keys that Redis has, once the last request is answered
+	anew        bool                           // Redis is told nothing: the whole session is to be written anew
 }
 
 // enter adds an entry, or changes it. It reports whether Redis is to be told.
 func (r *registry) enter(key string, e script.SessionEntry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, known := r.entries[key]
-	if known && old.SessionEntry == e {
+	if r.entries[key] == e {
 		return false
 	}
-	_, pending := r.unconfirmed[key]
-	r.version++
-	r.entries[key] = entry{e, r.version, old.told || pending && !known}
+	r.entries[key] = e
 	return r.tell(key)
 }
 
@@ -39,13 +30,11 @@ func (r *registry) enter(key string, e script.SessionEntry) bool {
 func (r *registry) leave(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, known := r.entries[key]
-	if !known {
+	if _, known := r.entries[key]; !known {
 		return false
 	}
-	r.version++
 	delete(r.entries, key)
-	if !old.told {
+	if _, told := r.told[key]; !told {
 		delete(r.unconfirmed, key)
 		return false
 	}
@@ -67,69 +56,45 @@ func (r *registry) unreachable() {
 	defer r.mu.Unlock()
 	r.anew = true
 	clear(r.unconfirmed)
+	clear(r.told)
 }
 
-// reached notes that Redis answers. It reports whether the session is to be written anew.
-func (r *registry) reached() (anew bool) {
+// reached notes that Redis answers. It reports whether the session is to be written anew, and how many keys Redis has, as
+// it was told.
+func (r *registry) reached() (anew bool, told int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	anew, r.anew = r.anew, false
-	return anew
+	return anew, len(r.told)
 }
 
-// takeUnconfirmed takes some of the unconfirmed keys, and returns what Redis is to be told of
-// them. A key without an entry has one with version 0.
-func (r *registry) takeUnconfirmed(limit int) map[string]entry {
+// take takes some of the unconfirmed keys, and returns the entries that Redis is to be told of, and the keys that it is to
+// forget.
+func (r *registry) take(limit int) (notes map[string]script.SessionEntry, forgets []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	said := make(map[string]entry)
+	notes = make(map[string]script.SessionEntry)
 	for key := range r.unconfirmed {
-		if len(said) == limit {
-			break
+		if len(notes)+len(forgets) == limit {
+			return notes, forgets
 		}
 		delete(r.unconfirmed, key)
-		said[key] = r.entries[key]
 		if e, known := r.entries[key]; known {
-			e.told = true
-			r.entries[key] = e
+			notes[key], r.told[key] = e, struct{}{}
+		} else {
+			forgets = append(forgets, key)
+			delete(r.told, key)
 		}
 	}
-	return said
+	r.unconfirmed = make(map[string]struct{}) // a map that was large once stays slow
+	return notes, forgets
 }
 
-// told notes whether Redis was told of these keys. A key that has changed since is unconfirmed
-// again: nobody knows in which order the server was told.
-func (r *registry) told(said map[string]entry, done bool) {
+// forget makes the keys of all entries unconfirmed: Redis has none of them.
+func (r *registry) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for key, e := range said {
-		if !done || r.entries[key].version != e.version {
-			r.unconfirmed[key] = struct{}{}
-		}
-	}
-}
-
-// mark is the registry at one moment, and for how many changes Redis has confirmed nothing yet.
-type mark struct{ size, version, open int }
-
-func (r *registry) mark() mark {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return mark{len(r.entries), r.version, len(r.unconfirmed)}
-}
-
-// differs compares the size that the session has in Redis, read after a mark, with the registry.
-// It says whether there are fewer entries, or more, than the changes since the mark explain.
-func (r *registry) differs(since mark, size int) (few, many bool) {
-	now := r.mark()
-	n := since.open + now.version - since.version
-	return size < now.size-n, size > now.size+n
-}
-
-// markUnconfirmed makes the keys of all entries unconfirmed.
-func (r *registry) markUnconfirmed() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.unconfirmed, r.told = make(map[string]struct{}), make(map[string]struct{})
 	for key := range r.entries {
 		r.unconfirmed[key] = struct{}{}
 	}

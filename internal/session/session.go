@@ -63,7 +63,7 @@ func New(settings Settings) *Session {
 	ready := make(chan struct{})
 	return &Session{
 		settings: settings,
-		registry: registry{entries: make(map[string]entry), unconfirmed: make(map[string]struct{}), anew: true},
+		registry: registry{entries: make(map[string]script.SessionEntry), unconfirmed: make(map[string]struct{}), anew: true},
 		ready:    ready,
 		open:     sync.OnceFunc(func() { close(ready) }),
 		kick:     make(chan struct{}, 1),
