@@ -228,7 +228,11 @@ func TestLongAProtectedLeaderSurvivesAPause(t *testing.T) {
 	second := startProcess(t, "protected "+server.URL())
 	awaitWaiters(t, server)
 	effects := func() int { return int(server.CLI(t, "LLEN", "effects").(int64)) }
-	redistest.Eventually(t, 10*time.Second, func() bool { return len(server.Keys(t, "redlatch:session:*")) > 0 }, "the watchdog knows the leader")
+	redistest.Eventually(t, 10*time.Second, func() bool {
+		return slices.ContainsFunc(server.Keys(t, "redlatch:session:*}"), func(session string) bool {
+			return server.CLI(t, "HLEN", session).(int64) == 2 // a pulse and a hold
+		})
+	}, "the watchdog knows the leader")
 	first.signal(syscall.SIGSTOP)
 	defer first.signal(syscall.SIGCONT)
 	select {
