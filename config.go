@@ -115,9 +115,9 @@ type Config struct {
 	// LeaseTime must be at least 1 s. Holds with a fixed lease are not protected. Without a
 	// living watchdog no hold is protected, and Stats and the log say so.
 	//
-	// Protect costs one more connection and six small requests in each LeaseTime. Nothing else waits for what the watchdog is
-	// told: a hold is covered from one or two round trips after Lock. The first acquisition waits until a watchdog could find
-	// the client, for CommandTimeout at most.
+	// Protect costs one more connection, and six small requests in each LeaseTime. Further requests tell Redis of the holds.
+	// Lock and Unlock do not wait for them, so a hold is protected from one or two round trips after Lock on. Only the first
+	// acquisition waits: until a watchdog could find the client, for CommandTimeout at most.
 	Protect bool
 
 	// TLS is the configuration for rediss://, rediss+sentinel:// and rediss+cluster:// URLs, such

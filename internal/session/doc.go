@@ -16,16 +16,16 @@
 // The client's own registry is authoritative. A grant enters it with its first hold, and leaves it with its end. Each
 // change makes the key of the grant unconfirmed. The loop tells Redis what the registry says of unconfirmed keys, many in
 // one request, until Redis has confirmed that and the registry still says the same. No request about a lock waits for
-// that. A hold is on record after one round trip, or after two if the loop is just telling something else. Of a hold that
-// has ended by then, Redis is told nothing.
+// that. A hold is on record after one round trip, or after two if another request of the loop is under way. Redis is told
+// nothing of a hold that has ended before the loop could tell it.
 //
 //	a reply to the loop is lost            The request is repeated. After the command timeout it
 //	                                       counts as a missed heartbeat.
 //	Redis lost the session, or a           The next heartbeat finds the client unknown, or the
-//	watchdog removed it, or somebody       session of another size than Redis was told: the
-//	added to it                            session is removed and written anew. While the loop
-//	                                       sends a heartbeat, it tells nothing, so the sizes
-//	                                       agree however busy the client is.
+//	watchdog removed it, or somebody       session of another size than it must have: the
+//	added to it                            session is removed and written anew. The loop sends
+//	                                       one request at a time, so it knows the size however
+//	                                       busy the client is.
 //	Redis cannot be reached                Redis is told nothing, and no key is noted. When a
 //	                                       heartbeat is answered again, the session is removed
 //	                                       and written anew.

@@ -80,8 +80,8 @@ func (s *Session) heartbeat() {
 	}
 }
 
-// missed notes a heartbeat that was not answered. Until one is, Redis is not told of holds: if a
-// server of a cluster does not answer, acquisitions on the other servers would wait for it.
+// missed notes a request that was not answered. Until a heartbeat is answered, Redis is not told of holds, and nothing is
+// kept for it.
 func (s *Session) missed(err error) {
 	s.registry.unreachable()
 	if s.unguarded++; s.unguarded >= maxUnguarded {

@@ -26,7 +26,7 @@ func (r *registry) enter(key string, e script.SessionEntry) bool {
 	return r.tell(key)
 }
 
-// leave removes the entry of a key. It reports whether Redis is to be told. What Redis was never told of is gone at once.
+// leave removes the entry of a key. It reports whether Redis is to be told. It is not if it was never told of the key.
 func (r *registry) leave(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,8 +59,8 @@ func (r *registry) unreachable() {
 	clear(r.told)
 }
 
-// reached notes that Redis answers. It reports whether the session is to be written anew, and how many keys Redis has, as
-// it was told.
+// reached notes that Redis answers. It reports whether the session is to be written anew, and how many keys Redis was
+// told of.
 func (r *registry) reached() (anew bool, told int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
