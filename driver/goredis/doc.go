@@ -30,10 +30,10 @@
 //
 // # Connections
 //
-// The calls to one server share one connection. The driver takes it out of the client's pool, and keeps it. A pool
-// that the application keeps busy delays the first call, and the one after a broken connection. Give locks a client of their own if the application blocks in Redis,
-// for example by BLPOP. WithReplicas uses the command WAIT. If the pool has only one connection,
-// all other calls wait for it.
+// The calls to one server share one connection. The driver takes it out of the client's pool, and keeps it. If the
+// application uses all connections of the pool, the first call waits for one, and so does the first call after a broken
+// connection. Give locks a client of their own if the application blocks in Redis, for example by BLPOP. WithReplicas
+// uses the command WAIT, on another connection. If the pool has only one connection, all other calls wait for it.
 //
 // A call ends with its context, whatever ContextTimeoutEnabled says. Its connection stays in use until
 // the reply comes, or until the client's ReadTimeout ends it. It stays in use without end if ReadTimeout
@@ -60,7 +60,7 @@
 //
 // # What package rueidis does better
 //
-// It needs one connection for the commands of all callers, and sends several commands in one write.
+// It sends commands before the replies to earlier ones have arrived, which is faster under load.
 // It ends the connection of a frozen server. It checks replies before they are parsed. While a slot
 // of a cluster migrates, its listeners also receive sharded messages of the target server. A
 // go-redis listener receives these only from the end of the migration on. Until then,
