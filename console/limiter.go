@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// limiter counts wrong tokens, and keeps the log of them short. It refuses nobody: a token cannot be
-// guessed, and many viewers may share an address.
+// limiter counts wrong tokens, and keeps the log of them short. It refuses nobody, because a token cannot be guessed.
 type limiter struct {
 	mu    sync.Mutex
 	since time.Time

@@ -10,9 +10,9 @@
 //     timeout, whichever comes first. This also holds while the server is frozen
 //     or a connection is being made.
 //   - An error says whether the server refused, whether the command certainly
-//     never left, or whether nobody knows. After a panic nobody knows, nor if the call
-//     ends its goroutine. So redlatch makes each call of a driver that is none of the
-//     packages below on a goroutine of its own.
+//     never left, or whether nobody knows. Nobody knows if the call panics or ends
+//     its goroutine. redlatch calls a driver on a goroutine of its own each time,
+//     unless the driver is one of the packages below.
 //
 // Package drivertest holds the suite that every driver passes.
 //

@@ -63,9 +63,9 @@ type Event struct {
 	Late  time.Duration // for Ran: how long after Due it began
 	Took  time.Duration // for Ran: how long the job took
 	Token int64         // for Ran: the token of the hold
-	// Err is the reason for Elsewhere and Missed. It does not match context.Canceled then: the context
-	// of Run goes on. For Ran it has the error of the job, the error of a
-	// lock that was lost or could not be released, and why Redis refused to note the time (package comment).
+	// Err is the reason for Elsewhere and Missed. It does not match context.Canceled there, because the context
+	// of Run has not ended. For Ran it has the error of the job, the error of a lock that was lost or could
+	// not be released, and why Redis refused to note the time (package comment).
 	Err error
 }
 

@@ -124,8 +124,8 @@ func (r *Ref) Usable() error {
 	return r.Err
 }
 
-// RefOf is what a single lock of package redlatch refers to, or nil. That package sets it, for those above it that
-// need more of a lock than its users.
+// RefOf returns the reference of a single lock of package redlatch, or nil. That package sets it, for packages above
+// it that need more of a lock than users do.
 var RefOf func(lock any) *Ref
 
 // Manager is the one whose lock it is, nil for the zero value.
@@ -137,7 +137,7 @@ func (r *Ref) Key() *Key { return &r.key }
 // ReadWrite says that it is a side of a read-write lock.
 func (r *Ref) ReadWrite() bool { return r.key.lock.rw }
 
-// Look has the holders of the lock in this process look whether Redis still has it.
+// Look makes the holders of the lock in this process ask Redis whether they still have it.
 func (r *Ref) Look() { r.manager.holders.look(r.key.lock) }
 
 // Read says that it is the read side of a read-write lock, which has several holders.
@@ -177,8 +177,8 @@ func (m *Manager) checkSlots(key string, derived ...string) error {
 	return nil
 }
 
-// Readable says why a lock cannot be read or freed, or nil. Others may have made one with a name that no client of
-// ours locks.
+// Readable says why a lock cannot be read or freed, or nil. It allows names that other implementations lock and this one
+// does not.
 func (r *Ref) Readable() error {
 	m, wrong := r.manager, r.Usable()
 	if m == nil || wrong == nil || r.Name == "" || m.checkSlots(r.Lock, r.mutex.Channel, protocol.ReadTimeoutKey(r.Lock, "", 1)) != nil {

@@ -77,8 +77,8 @@ func (m Member) runID() (run string, link int64) {
 
 var errMoved = errors.New("the connection led to another server meanwhile")
 
-// moved is the error of a grant that another link may have brought than the present one: nobody knows whether the server
-// that this one leads to gave it. Which servers they lead to does not matter: a link may have led elsewhere in between.
+// moved is the error of a grant if the link has changed since before. Then nobody knows which server gave the grant. To
+// compare servers would not help: a link in between may have led to another one.
 func (m Member) moved(before int64) error {
 	if _, now := m.runID(); now != before {
 		return fmt.Errorf("redlatch: lock %q on %s: %w", m.Ref.Name, m.where(), errMoved)
