@@ -23,7 +23,10 @@ type belief struct {
 	excused bool      // a fault took it from its holder, who cannot know
 	told    time.Time // when its holder must know, then
 
-	turn     bool          // of a cohort
+	turn      bool      // of a cohort
+	granted   time.Time // to it, or to an earlier turn
+	uncovered bool      // by a watchdog, in a pause of its process
+
 	patient  bool          // it is asked for until Redis has answered
 	lease    time.Duration // that is asked for
 	replicas int           // that confirmed it
@@ -63,8 +66,9 @@ type tokens struct {
 func (w *World) granted(b *belief) {
 	b.over = true
 	delete(w.asking, b.actor)
-	if b.turn {
-		b.asked = w.base(b)
+	if b.granted = time.Now(); b.turn {
+		base := w.base(b)
+		b.asked, b.granted = base.asked, base.granted
 	}
 	if b.asked.Before(w.lost(b.lock)) && b.lock.Kind != Quorum {
 		b.excuse()
@@ -86,14 +90,24 @@ func (w *World) granted(b *belief) {
 	}
 }
 
-// base is when the hold of a cohort was asked for that has such a turn. Later turns ask nobody.
-func (w *World) base(turn *belief) time.Time {
-	asked, known := w.bases[turn.hold.Owner()]
-	if !known {
-		asked = turn.asked
-		w.bases[turn.hold.Owner()] = asked
+// base is the first turn that had the hold of a cohort. Later turns ask nobody.
+func (w *World) base(turn *belief) *belief {
+	if w.bases[turn.hold.Owner()] == nil {
+		w.bases[turn.hold.Owner()] = turn
 	}
-	return asked
+	return w.bases[turn.hold.Owner()]
+}
+
+// uncover notes the holds of a process that is paused before it has told its session of them. Each of two requests may be
+// sent twice, because the server does not know the script yet.
+func (w *World) uncover(p *process) {
+	told := 16 * w.plan.Delay
+	if slices.ContainsFunc(w.plan.Faults, func(f fault) bool { return f.Kind == "move" }) {
+		told += w.plan.timeout()
+	}
+	for _, b := range w.beliefs {
+		b.uncovered = b.uncovered || b.actor.process == p && time.Since(b.granted) < told
+	}
 }
 
 // mine says that an outer hold has the token.
@@ -174,7 +188,7 @@ func (b *belief) forget() {
 
 // checkLoss complains about a loss without a reason.
 func (w *World) checkLoss(b *belief) {
-	if !b.ended && b.renewed && !b.excused && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
+	if !b.ended && b.renewed && !b.excused && !b.uncovered && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
 		w.violate("%s loses %s though nothing goes wrong", b.actor.name, b.lock.side(b.read))
 	}
 }

@@ -109,6 +109,7 @@ func (f fault) process(w *World) {
 		l.delay += f.Other / 3
 		w.after(f.For, l.name+" is fast again", func() { l.delay -= f.Other / 3 }) // two may overlap
 	case "pause":
+		w.uncover(p)
 		p.pause()
 		w.after(f.For, p.name+" is to go on", func() { p.goOn(w.random) })
 	case "death":

@@ -23,7 +23,7 @@ type World struct {
 	lives       []*process // all that ever lived
 	beliefs     []*belief
 	tokens      map[string]tokens
-	bases       map[string]time.Time // when the hold of each cohort was asked for, by its owner
+	bases       map[string]*belief // the first turn that had the hold of a cohort, by its owner
 	asking      map[*actor]*belief
 	forgotten   map[string]bool // owners that Redis may have for longer than their holders
 	unannounced map[string]bool // locks that have become free without a message
@@ -71,7 +71,7 @@ func Run(t *testing.T, plan Plan) (r Result) {
 
 func newWorld(plan Plan) *World {
 	w := &World{
-		timeline: newTimeline(), plan: plan, tokens: map[string]tokens{}, bases: map[string]time.Time{}, asking: map[*actor]*belief{}, forgotten: map[string]bool{}, unannounced: map[string]bool{},
+		timeline: newTimeline(), plan: plan, tokens: map[string]tokens{}, bases: map[string]*belief{}, asking: map[*actor]*belief{}, forgotten: map[string]bool{}, unannounced: map[string]bool{},
 		random: rand.New(rand.NewPCG(plan.Seed, 1)), processes: make([]*process, len(plan.Actors)+plan.Watchdogs),
 	}
 	for i := range plan.Servers {
