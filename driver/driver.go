@@ -76,9 +76,9 @@ type Identified interface {
 	Driver
 
 	// RunID is the run_id of the server of the latest connection, "" if there was none or if the server
-	// does not tell. Link counts the connections for commands so far. While it stays the same, all
-	// commands go to that server. RunID does not block.
-	RunID() (run string, link int64)
+	// does not tell. Moves counts how often a connection for commands led to another server than the one before. While
+	// it stays the same, all commands go to that server. RunID does not block.
+	RunID() (run string, moves int64)
 }
 
 // Sharded is a Driver of several servers that divide the keys among themselves: a Redis

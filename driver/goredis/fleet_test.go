@@ -24,3 +24,20 @@ func TestServersOfAClusterClient(t *testing.T) {
 		}
 	}
 }
+
+// Goal: a client whose pool has one connection can give the vote of a Quorum. Method: the application uses the connection
+// between two calls. The driver takes it again, and that is no move to another server.
+func TestAConnectionThatTheApplicationBorrowsHasNotMoved(t *testing.T) {
+	t.Parallel()
+	client := dial(t, &redis.Options{Addr: redistest.Shared(t).Addr(), PoolSize: 1})
+	d := open(t, client)
+	for range 3 {
+		do(t, d, "PING")
+		if err := client.Ping(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if run, moves := d.(driver.Identified).RunID(); run == "" || moves != 1 {
+		t.Errorf("the server is %q after %d moves, want 1", run, moves)
+	}
+}

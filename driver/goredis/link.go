@@ -165,8 +165,7 @@ func (n *node) join(l *link, who call.Identity, other bool) error {
 			go listener.end()
 		}
 	}
-	n.server, l.ready = who, true
-	n.links++ // before a command can go there
+	n.server, l.ready = n.server.Then(who), true // before a command can go there
 	n.backoff.Reset()
 	return nil
 }

@@ -61,7 +61,6 @@ type node struct {
 	link      *link         // nil until it is needed, and again when it is over
 	queue     []*sending    // calls that wait for it
 	server    call.Identity // of the latest link; every other connection leads there
-	links     int64         // how many were connected
 	backoff   pause.Backoff // between attempts to make a link
 	wait      time.Duration // before the next one
 	aside     call.Aside    // makes the connections of listeners
@@ -93,10 +92,10 @@ func newNode(name string, o options, from source) *node {
 func (n *node) CommandTimeout() time.Duration { return n.options.timeout }
 
 // RunID is that of the server of the latest link. See driver.Identified.
-func (n *node) RunID() (run string, link int64) {
+func (n *node) RunID() (run string, moves int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.server.RunID(), n.links
+	return n.server.RunID()
 }
 
 // Do sends one command. See driver.Driver.

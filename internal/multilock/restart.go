@@ -67,8 +67,8 @@ func (m Member) quarantine(ctx context.Context) (time.Duration, error) {
 	return max(m.Restart.Delay-m.age(infoField(reply.Str, "run_id"), uptime, asked), 0), nil
 }
 
-// runID is the run of the server that the member's link leads to, "" if its driver does not know, and which link that is.
-func (m Member) runID() (run string, link int64) {
+// runID is the run of the server that the member's link leads to, "" if its driver does not know, and how often the link moved.
+func (m Member) runID() (run string, moves int64) {
 	if d, ok := m.Driver.(driver.Identified); ok {
 		return d.RunID()
 	}
@@ -77,8 +77,8 @@ func (m Member) runID() (run string, link int64) {
 
 var errMoved = errors.New("the connection led to another server meanwhile")
 
-// moved is the error of a grant if the link has changed since before. Then nobody knows which server gave the grant. To
-// compare servers would not help: a link in between may have led to another one.
+// moved is the error of a grant if the link has led to another server meanwhile: nobody knows whether the present one
+// gave it.
 func (m Member) moved(before int64) error {
 	if _, now := m.runID(); now != before {
 		return fmt.Errorf("redlatch: lock %q on %s: %w", m.Ref.Name, m.where(), errMoved)

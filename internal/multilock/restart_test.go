@@ -148,13 +148,13 @@ func TestOneRunIsOneServer(t *testing.T) {
 // onTheMove is a driver that knows which run of a server its link leads to.
 type onTheMove struct {
 	*site
-	links atomic.Int64
-	run   func(link int64) string
+	moves atomic.Int64
+	run   func(moves int64) string
 }
 
-func (d *onTheMove) RunID() (run string, link int64) {
-	link = d.links.Load()
-	return d.run(link), link
+func (d *onTheMove) RunID() (run string, moves int64) {
+	moves = d.moves.Load()
+	return d.run(moves), moves
 }
 
 // Goal: a grant does not count as one of another server than the one that gave it. Otherwise one server could count
@@ -162,15 +162,15 @@ func (d *onTheMove) RunID() (run string, link int64) {
 func TestAGrantOfAFormerServerDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for _, run := range []func(link int64) string{
-		func(link int64) string { return fmt.Sprint("run", link) },
-		func(link int64) string { return strings.Repeat("there", int(min(link, 1))) }, // none at first
+		func(moves int64) string { return fmt.Sprint("run", moves) },
+		func(moves int64) string { return strings.Repeat("there", int(min(moves, 1))) }, // none at first
 		func(int64) string { return "here, and elsewhere in between" },
 	} {
 		aGrantOfAFormerServer(t, run)
 	}
 }
 
-func aGrantOfAFormerServer(t *testing.T, run func(link int64) string) {
+func aGrantOfAFormerServer(t *testing.T, run func(moves int64) string) {
 	for moves, want := range []error{nil, nil, errMoved} {
 		story(t, 1, func(s *stage) {
 			s.teach()
@@ -181,8 +181,8 @@ func aGrantOfAFormerServer(t *testing.T, run func(link int64) string) {
 				free := !at.holds("job")
 				reply := send()
 				if free && at.holds("job") {
-					if grants++; left > d.links.Load() {
-						d.links.Add(1)
+					if grants++; left > d.moves.Load() {
+						d.moves.Add(1)
 					}
 				}
 				return reply

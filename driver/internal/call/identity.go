@@ -24,6 +24,7 @@ type Identity struct {
 	known   bool
 	run     string // the server's run_id, which is fresh at each start; "" if it does not say
 	address string // of the connection, "" if that is not known
+	moves   int64
 	Replica bool
 }
 
@@ -46,8 +47,16 @@ func field(about, name string) string {
 // Known says that it is that of a server.
 func (i Identity) Known() bool { return i.known }
 
-// RunID is the server's run_id, "" if it does not tell.
-func (i Identity) RunID() string { return i.run }
+// RunID is the server's run_id, "" if it does not tell, and how often Then has led to another server.
+func (i Identity) RunID() (run string, moves int64) { return i.run, i.moves }
+
+// Then is the server of the next connection.
+func (i Identity) Then(next Identity) Identity {
+	if next.moves = i.moves; !i.Same(next) {
+		next.moves++
+	}
+	return next
+}
 
 // Same says that two connections lead to one server process. One that tells its run_id and one that does not
 // are two.

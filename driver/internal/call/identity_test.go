@@ -27,3 +27,19 @@ func TestWhichServersAreTheSame(t *testing.T) {
 		}
 	}
 }
+
+// Goal: an address that led to another server and back has moved twice, and a new connection to the same server not
+// at all.
+func TestHowOftenAnAddressHasMoved(t *testing.T) {
+	t.Parallel()
+	var at call.Identity
+	for i, step := range []struct {
+		run  string
+		want int64
+	}{{"a", 1}, {"a", 1}, {"b", 2}, {"a", 3}, {"a", 3}} {
+		at = at.Then(call.Identify(driver.Reply{}, driver.Reply{Str: "run_id:" + step.run + "\r\n"}, ""))
+		if run, moves := at.RunID(); run != step.run || moves != step.want {
+			t.Errorf("connection %d leads to %q after %d moves, want %q after %d", i, run, moves, step.run, step.want)
+		}
+	}
+}

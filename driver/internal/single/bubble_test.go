@@ -310,7 +310,7 @@ func TestADriverMayBeginWithoutItsServer(t *testing.T) {
 		do(t, d, "PING")
 		wantBetween(t, begin, 0, time.Second, "the way to the server")
 		if _, after := d.RunID(); before != 0 || after != 1 {
-			t.Errorf("link %d before the first, and then %d", before, after)
+			t.Errorf("%d servers before the first, and then %d", before, after)
 		}
 
 		n.fail(errDown)

@@ -38,7 +38,6 @@ type Driver struct {
 	generation context.Context
 	cut        context.CancelCauseFunc
 	server     call.Identity // of the latest link; every other connection leads there
-	links      int64         // how many there were
 	outage     *outage       // while there is no link
 	broken     pause.Backoff // after connections that broke soon; only part uses it
 	spared     time.Time     // until then, a read-only server is not connected to again
@@ -81,10 +80,10 @@ func OpenPrimary(ctx context.Context, options Options, resolve func(context.Cont
 func (d *Driver) CommandTimeout() time.Duration { return d.options.CommandTimeout }
 
 // RunID is that of the server of the latest link. See driver.Identified.
-func (d *Driver) RunID() (run string, link int64) {
+func (d *Driver) RunID() (run string, moves int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.server.RunID(), d.links
+	return d.server.RunID()
 }
 
 // Do sends one command. See driver.Driver.

@@ -154,8 +154,7 @@ func (d *Driver) connect(ctx, generation context.Context) error {
 		if d.outage != nil {
 			link.returning = time.Now().Add(min(time.Since(d.outage.began), call.LastPause))
 		}
-		d.server, d.outage, link.generation = link.server, nil, d.generation
-		d.links++ // before a command can go there
+		d.server, d.outage, link.generation = d.server.Then(link.server), nil, d.generation // before a command can go there
 		d.link.Store(link)
 		d.work.Go(func() { d.watch(link) })
 		return nil
