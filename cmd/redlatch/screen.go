@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 // is there again afterwards.
 type screen struct {
 	before *term.State // of the keyboard, nil if stdin is no terminal
+	title  string      // a failure since the latest look, "" if there was none
 }
 
 const (
@@ -60,17 +62,20 @@ func (s *screen) close() {
 	}
 }
 
+// fail shows a failure above the latest look, and above the next one.
+func (s *screen) fail(err error) {
+	s.title = "redlatch: " + protocol.Line(err.Error())
+	fmt.Print(home + s.title + "\x1b[K")
+}
+
 // draw shows as much of a look as fits.
-func (s *screen) draw(cmd *cobra.Command, one inspect.Snapshot, failure error) error {
+func (s *screen) draw(cmd *cobra.Command, one inspect.Snapshot) error {
 	width, height, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || width < 1 || height < 1 {
 		width, height = 80, 24
 	}
-	first := summary(one)
-	if failure != nil {
-		first = "redlatch: " + protocol.Line(failure.Error())
-	}
-	lines := append([]string{first}, strings.Split(strings.TrimSuffix(lockTable(one.Locks, brief), "\n"), "\n")...)
+	lines := append([]string{cmp.Or(s.title, summary(one))}, strings.Split(strings.TrimSuffix(lockTable(one.Locks, brief), "\n"), "\n")...)
+	s.title = ""
 	var text strings.Builder
 	text.WriteString(home)
 	for n, line := range lines[:min(len(lines), height)] {

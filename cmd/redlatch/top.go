@@ -54,27 +54,25 @@ Exit code:
 
 // top shows looks until they end. A failure after the first one is shown: Redis may come back.
 func (f *inspecting) top(cmd *cobra.Command, cancel context.CancelFunc, looks iter.Seq2[inspect.Snapshot, error]) error {
-	show := f.printLook
+	show, fail := f.printLook, f.tellOnce
 	if term.IsTerminal(int(os.Stdout.Fd())) && !f.asJSON {
 		s := openScreen(cancel)
 		defer s.close()
-		show = s.draw
+		show, fail = s.draw, s.fail
 	}
-	var failure error
 	seen := 0
 	for one, err := range looks {
 		switch {
 		case err != nil && (seen == 0 || isDenied(err)):
 			return failed(err)
 		case err != nil:
-			failure = err
+			fail(err)
 			continue
 		}
 		slices.SortStableFunc(one.Locks, byUrgency)
-		if err := show(cmd, one, failure); err != nil {
+		if err := show(cmd, one); err != nil {
 			return err
 		}
-		failure = nil
 		if seen++; seen == f.count {
 			return nil
 		}
@@ -92,10 +90,7 @@ func byUrgency(a, b inspect.Lock) int {
 }
 
 // printLook prints a look where there is no terminal.
-func (f *inspecting) printLook(cmd *cobra.Command, one inspect.Snapshot, failure error) error {
-	if failure != nil {
-		f.tellOnce(failure)
-	}
+func (f *inspecting) printLook(cmd *cobra.Command, one inspect.Snapshot) error {
 	return f.print(cmd, one, summary(one)+"\n"+lockTable(one.Locks, brief)+"\n")
 }
 

@@ -36,3 +36,23 @@ func TestTopAtATerminal(t *testing.T) {
 		}
 	}
 }
+
+// Goal: top says at once that the server is gone, also of one lock, of which there is no look meanwhile. Otherwise the
+// page goes on to show a holder. The next look is below that message, and the one after it has none.
+func TestTopSaysThatTheServerIsGone(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"first", "f*"} {
+		server := redistest.Start(t)
+		server.CLI(t, "HSET", "first", seenOwner, "1")
+		command := exec.Command("sh", "-c", "exec redlatch top --every 50ms '"+pattern+"'")
+		command.Env = append(os.Environ(), commandEnv(t, server)...)
+		terminal := proctest.StartAtTerminal(t, command)
+		terminal.Await(`\x1b\[H[^\n]*locks: 1 `)
+		server.Kill()
+		terminal.Await(`\x1b\[Hredlatch: [^\n]*` + server.Addr())
+		server.Restart(t)
+		terminal.Await(`\x1b\[Hredlatch: (?s:.*)\x1b\[H[^\n]*locks: [01] [^\x1b]*\x1b\[K`)
+		terminal.Type("q")
+		_ = command.Wait()
+	}
+}
