@@ -56,7 +56,8 @@
 // # Options
 //
 // docs/go-redis.md has the options that matter, and how each of them does in bad weather. A dialer or a hook
-// must not panic while go-redis connects: each time, go-redis loses a place of its pool for good.
+// must not panic while go-redis connects, nor a hook at UNWATCH, with which the driver gives a connection back: each
+// time, go-redis loses a place of its pool for good.
 //
 // # What package rueidis does better
 //
