@@ -78,17 +78,32 @@ func (k *keys) fairQueue() *fairQueue {
 	return q
 }
 
-// silence is the time without a keep-alive after which a client is dead.
-const silence = -3500
+// A client is dead after silence without a keep-alive. If no client at all was heard for the time of gap, it was an outage:
+// that spares everybody for as long as silence. The next one is noted after rest.
+const silence, gap, rest = -3500, -2 * second, -10 * second
 
 // lives says that a request must not overtake a waiter. Redisson knows only the deadlines.
 // redlatch clients extend theirs by keep-alives, which may be far apart here. So what a Redisson
 // request does to redlatch waiters is not checked.
 func (q *fairQueue) lives(owner string, by op) bool {
 	if at, ours := q.keepAlives[owner[:len(uuid(0))]]; ours {
-		return at > silence && by != opPeer
+		return by != opPeer && (at > silence || q.outage())
 	}
 	return q.deadlines[owner] > 0
+}
+
+// outage says that an outage spares the silent.
+func (q *fairQueue) outage() bool {
+	const mark = "!:outage"
+	ended, heard := float64(longAgo), float64(longAgo)
+	for client, at := range q.keepAlives {
+		if client == mark {
+			ended = at
+		} else {
+			heard = max(heard, at)
+		}
+	}
+	return ended > silence || ended <= rest && ended <= heard && heard <= gap
 }
 
 func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
@@ -107,8 +122,11 @@ func (f fair) checkRequest(before *keys, r *request, done *outcome) string {
 			return fmt.Sprintf("%s waits, and is thrown out", owner)
 		}
 	}
+	stay := slices.DeleteFunc(slices.Clone(was.waiters), func(owner string) bool { return !slices.Contains(is.waiters, owner) })
 	if is.fault != "" {
 		return is.fault
+	} else if !slices.Equal(stay, is.waiters[:len(stay)]) {
+		return "somebody is queued before those who wait"
 	}
 	if r.lowers() && free && len(is.waiters) > 0 && (held != nil || was.waiters[0] != is.waiters[0]) &&
 		!done.announced(protocol.LockChannel(lockName)+":"+is.waiters[0]) {

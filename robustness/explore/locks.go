@@ -249,8 +249,9 @@ func addHolder(sides *[2][6]string, lock string, who int, reads bool) string {
 // remains says what would wrongly remain of the keys if everybody stopped.
 func (w *world) remains(k *keys) string {
 	for _, it := range k.items {
+		queue := strings.Contains(it.Name, "_queue:") || strings.Contains(it.Name, "_timeout:") || strings.Contains(it.Name, ":fair:")
 		switch {
-		case strings.Contains(it.Name, "_queue:") || strings.Contains(it.Name, "_timeout:") || strings.Contains(it.Name, ":fair:") || w.lasting(it.Name):
+		case queue && (it.TTL != embedded.None || len(w.peers) > 0) || w.lasting(it.Name):
 		case it.TTL != embedded.None && it.Name == counter:
 			return "the counter of tokens would go"
 		case it.TTL == embedded.None && it.Name != counter:
