@@ -130,9 +130,27 @@ func (w *World) check() {
 
 // checkLoss complains about a loss without a reason.
 func (w *World) checkLoss(b *belief) {
-	if !b.ended && b.renewed && !b.excused && !b.uncovered && w.plan.gentle() && !b.actor.process.dead.Load() && !b.actor.process.closing {
-		w.violate("%s loses %s though nothing goes wrong", b.actor.name, b.lock.side(b.read))
+	if !b.ended && b.renewed && !b.excused && !b.uncovered && !b.actor.process.dead.Load() && !b.actor.process.closing && !w.mayLose(b) {
+		w.violate("%s loses %s, and no fault was so long", b.actor.name, b.lock.side(b.read))
 	}
+}
+
+// mayLose says that faults may have kept a hold from its renewal. A renewal is due after a third of the lease. Then a
+// quarter is left for faults and for the attempts behind them.
+func (w *World) mayLose(b *belief) bool {
+	now, out := time.Since(w.began), time.Duration(0)
+	since := now - b.lease
+	for _, f := range w.plan.Faults {
+		switch until := f.At + f.For; {
+		case f.At > now || slices.Contains([]string{"scripts", "clock back", "close", "death"}, f.Kind):
+		case f.Kind == "pause" && w.plan.Protect && f.For < time.Minute || w.plan.brief(f):
+		case !slices.Contains([]string{"cut", "half-open", "delay", "freeze", "outage", "refusal", "pause"}, f.Kind):
+			return true
+		case until > since:
+			out += min(until, now) - max(f.At, since) + time.Second
+		}
+	}
+	return out > b.lease/4
 }
 
 // checkLate: whose time is over has been told before anybody else has the lock.

@@ -174,13 +174,6 @@ func NewPlan(seed uint64) Plan {
 	return p
 }
 
-// gentle says that nothing happens for which a renewed hold may be lost.
-func (p Plan) gentle() bool {
-	return !slices.ContainsFunc(p.Faults, func(f fault) bool {
-		return f.Kind != "scripts" && f.Kind != "clock back" && f.Kind != "close" && !(f.Kind == "pause" && p.Protect && f.For < time.Minute) && !p.brief(f)
-	})
-}
-
 // brief says that a fault is a slot that does not stay open for long.
 func (p Plan) brief(f fault) bool { return f.Kind == "move" && f.For <= p.timeout()/4 }
 
