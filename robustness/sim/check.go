@@ -26,6 +26,9 @@ func (w *World) granted(b *belief) {
 		b.excuse()
 	}
 	now := time.Now()
+	if !now.Before(b.hold.Deadline()) {
+		w.violate("%s gets %s when it is over", b.actor.name, b.lock.side(b.read))
+	}
 	if b.safe = now.Add(b.lease*97/100 - w.plan.confirmation() - 8*w.plan.Delay); b.hold.Deadline().Before(b.safe) {
 		b.safe = b.hold.Deadline()
 	}

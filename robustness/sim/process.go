@@ -101,7 +101,7 @@ func (p *process) pause() {
 		return
 	}
 	p.paused.Store(true)
-	p.queue.stopped = true
+	p.queue.stopped, p.resume = true, nil
 	for _, c := range p.clients {
 		p.resume = append(p.resume, stall(c))
 	}
@@ -118,7 +118,6 @@ func (p *process) goOn(random *rand.Rand) {
 		at := random.IntN(len(p.waiting) + 1)
 		p.waiting = slices.Insert(p.waiting, at, end)
 	}
-	p.resume = nil
 	p.queue.resume(p.name + " goes on")
 }
 
@@ -197,11 +196,11 @@ type stalled struct{ resume chan struct{} }
 
 func (s stalled) Lost(error) { <-s.resume }
 
-// stall holds up a client's renewal loop until end is called.
+// stall holds up a client's renewal loop until end is called, once or more often.
 func stall(c *redlatch.Client) (end func()) {
 	s := stalled{make(chan struct{})}
 	engine(c).Set(&renew.Item{Subject: s}, renew.Term{Asked: time.Now().Add(-time.Second), Lease: 10 * time.Millisecond})
-	return func() { close(s.resume) }
+	return sync.OnceFunc(func() { close(s.resume) })
 }
 
 // engine is the renewal engine of a client, which the public API does not show.
