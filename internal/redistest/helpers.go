@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -52,9 +53,18 @@ func Eventually(t testing.TB, within time.Duration, cond func() bool, what strin
 	}
 }
 
+// Patience is the longest wait for what comes in the end, where a test means no bound of its own. On a build machine, whose
+// processors others use as well, it is four times as long.
+func Patience(within time.Duration) time.Duration {
+	if os.Getenv("CI") != "" && within >= 5*time.Second {
+		return 4 * within
+	}
+	return within
+}
+
 // await is Eventually without a test.
 func await(within time.Duration, cond func() bool, what string) error {
-	limited, cancel := context.WithTimeout(context.Background(), within)
+	limited, cancel := context.WithTimeout(context.Background(), Patience(within))
 	defer cancel()
 	for backoff := (pause.Backoff{First: time.Millisecond, Max: 50 * time.Millisecond}); !cond(); {
 		if backoff.Wait(limited) != nil && !cond() {

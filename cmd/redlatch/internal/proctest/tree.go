@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // Tree is a process tree whose processes hold a named pipe open. The pipe ends at the moment
@@ -79,7 +81,7 @@ func (tree *Tree) Said() []string {
 // the beginning of a line.
 func (tree *Tree) Await(word string) string {
 	tree.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(redistest.Patience(20 * time.Second))
 	for {
 		tree.mu.Lock()
 		lines, news := tree.lines, tree.news
@@ -114,7 +116,7 @@ func (tree *Tree) AwaitGone(within time.Duration) time.Time {
 	tree.t.Helper()
 	select {
 	case <-tree.Gone:
-	case <-time.After(within):
+	case <-time.After(redistest.Patience(within)):
 		tree.t.Fatalf("somebody is still there after %v; they said %q", within, tree.Said())
 	}
 	return tree.At
