@@ -7,26 +7,41 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// What is promised where nothing goes wrong: nobody's hold stays behind, and nobody sleeps while
-// the lock could be had.
+// What is promised while nothing goes wrong: nobody sleeps while the lock could be had, and, if nothing went wrong before,
+// nobody's hold stays behind.
 
-// quiet checks that, if nothing goes wrong in the whole plan.
+// quiet checks that.
 func (w *World) quiet(now time.Time) {
-	if len(w.plan.Faults) > 0 || w.plan.Servers > 1 && w.spare == nil {
+	if w.plan.Servers > 1 && w.spare == nil {
 		return
 	}
-	if len(w.asking) == 0 && w.silent() && (w.plan.Cohort == 0 || now.Sub(w.ended) > linger) {
+	well := w.well(now)
+	if well.IsZero() && len(w.asking) == 0 && w.silent() && (w.plan.Cohort == 0 || now.Sub(w.ended) > linger) {
 		w.checkGhosts()
 	}
 	for a, want := range w.asking {
-		if w.unannounced[want.lock.Name] || !w.free(want) {
+		patience := 60*w.plan.Delay + 300*time.Millisecond
+		if !well.IsZero() || w.unannounced[want.lock.Name] { // no message may have come: the waiter polls
+			patience += w.plan.config(0).PollCap + 2*w.plan.timeout() + time.Second
+		}
+		if !w.free(want) {
 			want.free = time.Time{}
 		} else if want.free.IsZero() {
 			want.free = now
-		} else if now.Sub(want.free) > 60*w.plan.Delay+300*time.Millisecond {
+		} else if now.Sub(later(want.free, well)) > patience {
 			w.violate("%s waits for %s, which has been free for %v", a.name, want.lock.side(want.read), now.Sub(want.free))
 		}
 	}
+}
+
+// well is when the last fault was over, zero if there was none so far.
+func (w *World) well(now time.Time) (well time.Time) {
+	for _, f := range w.plan.Faults {
+		if at := w.began.Add(f.At); !at.After(now) {
+			well = later(well, at.Add(f.For+f.Other))
+		}
+	}
+	return well
 }
 
 // linger is longer than a cohort keeps a lock that none of it wants.
