@@ -68,7 +68,11 @@ func (l LockSpec) of(p *process, read bool) redlatch.Lock {
 		}
 		return c.RWMutex(l.Name)
 	case Multi:
-		return redistest.Must(redlatch.NewMulti(c.Mutex(l.Name+"1"), c.Mutex(l.Name+"2")))
+		members := []redlatch.Lock{c.Mutex(l.Name + "1"), c.Mutex(l.Name + "2")}
+		if p.index%2 == 1 { // in the other order
+			slices.Reverse(members)
+		}
+		return redistest.Must(redlatch.NewMulti(members...))
 	case Permit:
 		return permitLock{c.PermitSemaphore(l.Name), 5*time.Second + 2*p.world.plan.Lease}
 	case Quorum:

@@ -29,6 +29,7 @@ type process struct {
 	queue    // what arrives or leaves while it is paused
 	world    *World
 	name     string
+	index    int
 	life     int
 	config   redlatch.Config
 	links    []*link
@@ -51,7 +52,7 @@ type process struct {
 // start starts a process.
 func (w *World) start(index, life int) *process {
 	p := &process{
-		life:  life,
+		index: index, life: life,
 		queue: queue{timeline: w.timeline}, world: w, name: fmt.Sprintf("P%d.%d", index, life), config: w.plan.config(index),
 		died: make(chan struct{}), joined: make(chan struct{}),
 	}
