@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -177,7 +178,8 @@ func TestLongTheWaitForTheServerCounts(t *testing.T) {
 // of -w after connecting, which is too short for an answer of the server.
 func TestAWaitThatIsTooShortForAnAnswer(t *testing.T) {
 	t.Parallel()
-	client, err := redlatch.Open(t.Context(), redistest.Start(t).URL(), redlatch.Config{})
+	server := redistest.Start(t)
+	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,6 +187,10 @@ func TestAWaitThatIsTooShortForAnAnswer(t *testing.T) {
 	for i := range 100 {
 		p := &patience{limited: true, limit: time.Second, began: time.Now().Add(time.Duration(i)*time.Microsecond - time.Second)}
 		hold, err := p.lock(t.Context(), client.Mutex("job"), nil)
+		if errors.Is(err, redlatch.ErrUnknownOutcome) { // the server of a busy machine took too long
+			redistest.Eventually(t, time.Minute, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "what may have been taken is free")
+			continue
+		}
 		if err != nil {
 			t.Fatalf("with %d µs left: %v", i, err)
 		}

@@ -18,7 +18,7 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 			t.Parallel()
 			ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
 			cfg := impatient(10 * time.Second)
-			cfg.ReleaseTimeout = 500 * time.Millisecond
+			const prompt = 2 * time.Second // no frozen server is waited for, which would take the command timeout
 			a, b := openQuorum(t, all, name, cfg), openQuorum(t, all, name, cfg)
 			before := check.Must(a.Lock(ctx))
 			redistest.Eventually(t, 5*time.Second, func() bool { return len(before.Members()) == 5 }, "all have joined")
@@ -29,21 +29,21 @@ func TestAQuorumWorksWithAMinorityThatIsDeadOrFrozen(t *testing.T) {
 			if err := before.Unlock(ctx); err != nil {
 				t.Error("Unlock of a hold on all five:", err)
 			}
-			check.Within(t, "Unlock of a hold on all five", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+			check.Within(t, "Unlock of a hold on all five", time.Since(began), 0, prompt)
 			for range 5 {
 				began := time.Now()
 				h, err := a.Lock(ctx)
 				if err != nil {
 					t.Fatal(err)
 				}
-				check.Within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+				check.Within(t, "Lock", time.Since(began), 0, prompt)
 				_, err = b.TryLock(ctx)
 				check.Is(t, "TryLock of the other", err, redlatch.ErrNotAcquired)
 				began = time.Now()
 				if err := h.Unlock(ctx); err != nil {
 					t.Error("Unlock:", err)
 				}
-				check.Within(t, "Unlock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+				check.Within(t, "Unlock", time.Since(began), 0, prompt)
 			}
 			h := check.Must(a.Lock(ctx))
 			got := make(chan *redlatch.Hold)
@@ -89,20 +89,22 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
 	var proxies [2]*redistest.Proxy
 	var locks []redlatch.Lock
+	cfg := impatient(20 * time.Second)
+	cfg.CommandTimeout = 10 * time.Second
 	for i, s := range all {
 		url := s.URL()
 		if i < 2 {
 			proxies[i] = redistest.NewProxy(t, s.Addr())
 			url = proxies[i].URL()
 		}
-		locks = append(locks, openLoosely(t, url, impatient(20*time.Second)).Mutex(name))
+		locks = append(locks, openLoosely(t, url, cfg).Mutex(name))
 	}
 	for _, p := range proxies {
-		p.Delay(time.Second) // of each request; opening would have taken several
+		p.Delay(2 * time.Second) // of each request; opening would have taken several
 	}
 	began := time.Now()
 	h := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx))
-	check.Within(t, "Lock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+	check.Within(t, "Lock", time.Since(began), 0, 1500*time.Millisecond)
 	if n := len(h.Members()); n != 3 {
 		t.Errorf("%d members before the slow ones can have answered", n)
 	}
@@ -111,7 +113,7 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 	if err := h.Unlock(ctx); err != nil {
 		t.Error(err)
 	}
-	check.Within(t, "Unlock", time.Since(began), 0, 50*time.Millisecond+fixture.Slack)
+	check.Within(t, "Unlock", time.Since(began), 0, 1500*time.Millisecond)
 
 	// Released before the slow ones have answered: what they grant later goes back. They
 	// are quicker by now, for what is behind Config.ReleaseTimeout stays for its lease.
