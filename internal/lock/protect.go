@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"slices"
 
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
@@ -17,25 +16,27 @@ func (r *Ref) ready(ctx context.Context, opts *Options) error {
 }
 
 // protect has the session say what is held of the grant, so that a watchdog renews it while this process is paused. It
-// follows each change of the holds and of the term, unless the end of a hold is not known yet: a watchdog would renew the
-// lock beyond that. The mutex is held.
+// follows each change of the holds and of the term. The mutex is held.
 func (g *Grant) protect() {
 	if g.manager.session == nil || g.ref.permits || g.manager.Closing() { // the session ends as well
 		return
 	}
-	if slices.ContainsFunc(g.holds, func(h *Hold) bool { return h.opts.Open }) {
-		return
-	}
-	term, counts := g.term(), g.counts()
-	g.protectSide(term, counts.Writes > 0, script.SessionEntry{Count: 1})
+	g.protectSide(script.SessionEntry{Count: 1})
 	if g.ref.key.lock.rw {
-		g.protectSide(term, counts.Reads > 0, script.SessionEntry{Read: true, Count: g.maxReads})
+		g.protectSide(script.SessionEntry{Read: true, Count: g.maxReads})
 	}
 }
 
-func (g *Grant) protectSide(term renew.Term, held bool, e script.SessionEntry) {
+// protectSide leaves out the holds whose end is not known yet: a watchdog would renew the lock beyond that.
+func (g *Grant) protectSide(e script.SessionEntry) {
+	var term renew.Term
+	for _, h := range g.holds {
+		if h.read == e.Read && !h.opts.Open {
+			term = g.manager.with(term, h.opts, h.until)
+		}
+	}
 	e.Field, e.Lock, e.Lease, e.Until = g.ref.Calls().Field(g.owner, e.Read), g.ref.Lock, term.Lease, term.Until
-	if held && term.Every > 0 {
+	if term.Every > 0 {
 		g.manager.session.Enter(e)
 	} else {
 		g.manager.session.Leave(e.Key())

@@ -2,6 +2,7 @@ package leases_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,5 +38,37 @@ func TestNoMemberIsOnRecordWithoutTheEndOfItsWhole(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Goal: while an owner waits for a whole with an end, of which it has one member, the session says of that member's lock what
+// the owner's other holds ask for. Method: another client has the last member. Meanwhile a hold of the owner ends, and one begins.
+func TestAWholeThatIsWaitedForChangesNothingOnRecord(t *testing.T) {
+	for side, of := range sides {
+		t.Run(side, func(t *testing.T) {
+			stage.Protected(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				last := "a"
+				for driver.Slot(last) <= driver.Slot("job") { // members are taken in the order of their slots
+					last += "a"
+				}
+				blocks := check.Must(s.Other(redlatch.Config{}).Mutex(last).Lock(t.Context()))
+				ctx := s.Client.WithOwner(t.Context())
+				l, both := of(s.Client), check.Must(redlatch.NewMulti(of(s.Client), s.Client.Mutex(last)))
+				outer := check.Must(l.Lock(ctx))
+				var whole *redlatch.Hold
+				var waiting sync.WaitGroup
+				waiting.Go(func() { whole = check.Must(both.Lock(ctx, redlatch.WithMaxHold(time.Minute))) })
+				wantSession(s, "while the whole is waited for", record(side, outer, 2))
+				_ = outer.Unlock(ctx)
+				wantSession(s, "when the member alone is held", nil)
+				outer = check.Must(l.Lock(ctx))
+				wantSession(s, "when there is another hold beside it", record(side, outer, 2))
+				_ = outer.Unlock(ctx)
+				_ = blocks.Unlock(t.Context())
+				waiting.Wait()
+				_ = whole.Unlock(ctx)
+				wantSession(s, "at the end", nil)
+			})
+		})
 	}
 }
