@@ -72,6 +72,7 @@ type runner struct {
 
 	ref      *lock.Ref   // of the lock; nil if that is the caller's own kind, until it was held
 	tried    []time.Time // the last times that an attempt was made for, the last one at the end
+	noted    int64       // the token by which a note of the present time was sent, 0 if none was
 	heldBack Event       // times that were missed while Observe was called; the zero value is none
 }
 
@@ -205,7 +206,7 @@ const retryPause = 200 * time.Millisecond
 // attempt runs the job for one time, unless another machine has the lock. It returns the reason why
 // the next time will be late, should it be.
 func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
-	r.tried = append(r.tried[max(0, len(r.tried)+1-mostTried):], due)
+	r.tried, r.noted = append(r.tried[max(0, len(r.tried)+1-mostTried):], due), 0
 	atLeast, err := r.atLeast(due)
 	if err != nil {
 		return nil, err
@@ -248,7 +249,7 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 			err = fmt.Errorf("no lock within %v: %w", window, windowOver{err})
 		}
 	}()
-	if _, err := r.ran(limited, due, 0); err != nil {
+	if _, err := r.ran(limited, due, 0); err != nil && r.noted == 0 {
 		return false, err
 	}
 	e := Event{Kind: Ran, Due: due}
@@ -258,7 +259,8 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 		if r.ref == nil {
 			r.ref = hold.Ref()
 		}
-		unnoted, err = r.ran(limited, due, h.Token())
+		r.noted = cmp.Or(r.noted, h.Token()) // which tells a note of this machine from that of another
+		unnoted, err = r.ran(limited, due, r.noted)
 		e.Late, e.Token = r.now().Sub(due), h.Token()
 		if err == nil && (!limit.Stop() || e.Late > window) {
 			err = fmt.Errorf("the lock was granted %v after the time", e.Late)

@@ -47,27 +47,33 @@ type fleet struct {
 func newFleet(s *redlatchtest.Server, machines int, takes time.Duration) *fleet {
 	f := &fleet{}
 	for range machines {
-		m := &machine{lock: s.Client(redlatch.Config{}).Mutex("job"), times: schedule.Every(time.Minute), done: make(chan error, 1)}
-		m.job = schedule.Job{
-			Do: func(ctx context.Context, due time.Time, _ *redlatch.Hold) error {
-				f.begin(due)
-				defer f.end()
-				select {
-				case <-time.After(takes):
-					return nil
-				case <-ctx.Done():
-					return context.Cause(ctx)
-				}
-			},
-			Observe: func(e schedule.Event) {
-				m.mu.Lock()
-				defer m.mu.Unlock()
-				m.events = append(m.events, e)
-			},
-		}
-		f.machines = append(f.machines, m)
+		f.add(s.Client(redlatch.Config{}), takes)
 	}
 	return f
+}
+
+// add adds a machine.
+func (f *fleet) add(client *redlatch.Client, takes time.Duration) *machine {
+	m := &machine{lock: client.Mutex("job"), times: schedule.Every(time.Minute), done: make(chan error, 1)}
+	m.job = schedule.Job{
+		Do: func(ctx context.Context, due time.Time, _ *redlatch.Hold) error {
+			f.begin(due)
+			defer f.end()
+			select {
+			case <-time.After(takes):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		},
+		Observe: func(e schedule.Event) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.events = append(m.events, e)
+		},
+	}
+	f.machines = append(f.machines, m)
+	return m
 }
 
 func (f *fleet) begin(due time.Time) {
