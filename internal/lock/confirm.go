@@ -39,16 +39,18 @@ func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error 
 
 // StopRenewal ends the renewal of the hold. The grant is renewed for as long as it has others
 // that are.
-func (h *Hold) StopRenewal() {
+func (h *Hold) StopRenewal() { h.change(func(o *Options) { o.Fixed = true }) }
+
+// change changes what the hold asks for from now on.
+func (h *Hold) change(change func(*Options)) {
 	g := h.grant()
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	opts := *h.opts
-	opts.Fixed = true
-	h.opts = &opts
-	if g.ended == nil {
+	change(&opts)
+	if h.opts = &opts; g.ended == nil {
 		g.replan()
 	}
-	g.mu.Unlock()
 }
 
 // Renew renews the hold at once, and says why it is not held any more.
@@ -137,11 +139,12 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	defer g.manager.Leave()
 	term := renew.Term{Lease: d, Until: h.until}
 	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
-	g.mu.Lock()
-	if opts := *h.opts; err == nil && !opts.Fixed {
-		opts.Lease = max(opts.Lease, d)
-		h.opts = &opts
+	if err = h.renewed("extend", term, result, err); err == nil {
+		h.change(func(o *Options) {
+			if !o.Fixed {
+				o.Lease = max(o.Lease, d)
+			}
+		})
 	}
-	g.mu.Unlock()
-	return h.renewed("extend", term, result, err)
+	return err
 }

@@ -222,3 +222,26 @@ func TestExtendIsRefusedWhereItMakesNoSense(t *testing.T) {
 		check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
 	}
 }
+
+// Goal: after an error a hold lasts as long as before, also when its owner has re-entered.
+func TestAnExtensionThatIsRefusedChangesNothing(t *testing.T) {
+	for _, kind := range singles {
+		l := stage.Ways[kind]
+		t.Run(kind, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, ctx := s.Tap(), s.Client.WithOwner(t.Context())
+				h := check.Must(l.Of(s.Client, "job").Lock(ctx, l.Opts...))
+				tap.Set(stage.Refusing("NOPERM this user has no permissions", stage.Changing))
+				if err := h.Extend(t.Context(), time.Hour); err == nil {
+					t.Error("it was extended")
+				}
+				tap.Set(nil)
+				check.Is(t, "Unlock", check.Must(l.Of(s.Client, "job").Lock(ctx)).Unlock(t.Context()), nil)
+				time.Sleep(time.Minute)
+				check.Within(t, "the lease", h.Lease(), 30*time.Second, 30*time.Second)
+				check.Within(t, "the TTL", s.TTL("job"), 20*time.Second, 30*time.Second)
+				check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+			})
+		})
+	}
+}
