@@ -120,6 +120,9 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 	if g.held() == 0 { // it has ended: the request may be one for a first hold
 		return nil, nil
 	}
+	if err := g.tooLong(request.lease, opts.Longest); err != nil {
+		return nil, err
+	}
 	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
 		g.outlived()

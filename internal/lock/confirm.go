@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -130,7 +131,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if !single {
 		return &lockerr.ConfigError{Field: "Extend", Reason: "it is for the hold of a single lock; other holds end with their whole"}
 	}
-	if err := h.Err(); err != nil {
+	if err := cmp.Or(h.Err(), g.tooLong(d, 0)); err != nil {
 		return err
 	}
 	if !g.manager.EnterRelease() {

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,6 +116,18 @@ func (g *Grant) heldSince(at time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.holds) > 0 && !g.holds[0].since.After(at)
+}
+
+// tooLong is the error of a further lease that is longer than a Quorum allows of which the grant is a member, or of one with
+// that limit that the grant already outlasts.
+func (g *Grant) tooLong(lease, longest time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if longest > 0 && time.Until(g.Deadline()) > longest ||
+		slices.ContainsFunc(g.holds, func(h *Hold) bool { return h.opts.Longest > 0 && lease > h.opts.Longest }) {
+		return &lockerr.ConfigError{Field: "lease", Reason: "a Quorum of the same owner counts on leases that are no longer than Config.RestartDelay"}
+	}
+	return nil
 }
 
 // reads says that the grant has read holds and no other.

@@ -19,8 +19,8 @@ func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, 
 	if err != nil {
 		return nil, err
 	}
-	for i := range o.each {
-		o.each[i].Wait = 0
+	for i, m := range o.Members {
+		o.each[i].Wait, o.each[i].Longest = 0, m.Restart.Delay
 	}
 	caller := ctx
 	ctx, end := pause.Bound(caller)

@@ -94,6 +94,73 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 	})
 }
 
+// Goal: no lease of a member of a quorum is longer than what restarted servers are ignored for, whatever its owner asks for. Method:
+// the holder is cut off, and two servers are restarted empty, one after the other. The hold must have ended when another gets the lock.
+func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
+	for what, longer := range map[string]struct {
+		before, after func(ctx context.Context, c *redlatch.Client, member *redlatch.Hold) error
+	}{
+		"a member is extended": {after: func(ctx context.Context, _ *redlatch.Client, member *redlatch.Hold) error {
+			return member.Extend(ctx, time.Hour)
+		}},
+		"a member is taken once more": {after: func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+			return check.ErrOf(c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		}},
+		"a member is held for longer": {before: func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+			return check.ErrOf(c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		}},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+				all, owner := stage.Posts(t, 3, redlatch.Config{}), ctx
+				var rivals []*stage.Tap
+				var locks []redlatch.Lock
+				for i, p := range all {
+					owner = p.Client.WithOwner(owner)
+					p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
+					tap := &stage.Tap{Driver: p.Memory}
+					tap.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
+					rivals, locks = append(rivals, tap), append(locks, p.On(t, tap, redlatch.Config{}).Mutex("job"))
+				}
+				var refused *redlatch.ConfigError
+				for _, p := range all {
+					if longer.before != nil {
+						check.Is(t, "before", longer.before(owner, p.Client, nil), nil)
+					}
+				}
+				h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(owner)
+				if longer.before != nil {
+					if !errors.As(err, &refused) {
+						t.Errorf("Lock: %v", err)
+					}
+					return
+				}
+				synctest.Wait()
+				for i, member := range h.Members() {
+					if err := longer.after(owner, all[i].Client, member); !errors.As(err, &refused) {
+						t.Errorf("%d: %v", i, err)
+					}
+				}
+				for _, p := range all {
+					p.Set(stage.Dead)
+				}
+				for i := range 2 {
+					all[i].Memory.Miniredis().FlushAll()
+					began := time.Now()
+					rivals[i].Set(stage.Aged(fmt.Sprint("again", i), func() time.Duration { return time.Since(began) }))
+					time.Sleep(31 * time.Second)
+				}
+				other := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx, redlatch.WithWait(time.Minute)))
+				if h.Valid() {
+					t.Errorf("there are two holders, the first one until %v", time.Until(h.Deadline()))
+				}
+				_ = other.Unlock(ctx)
+				_ = h.Unlock(ctx)
+			})
+		})
+	}
+}
+
 // Goal: a server that is restarted empty lets a second holder in, unless it does not count
 // for a while. Method: of three servers, one is busy when the lock is taken on the other
 // two. Then one of these is restarted: what it has forgotten and what was free are a
