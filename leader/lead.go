@@ -74,7 +74,7 @@ func (cb Callbacks) start(work context.Context, h *redlatch.Hold) chan *PanicErr
 
 // await waits until the leadership ends, and says why. Nil is that Started has returned by itself.
 func (cb Callbacks) await(work context.Context, h *redlatch.Hold, returned chan *PanicError) error {
-	soon := time.NewTimer(0)
+	soon, at := time.NewTimer(0), time.Now()
 	defer soon.Stop()
 	for {
 		select {
@@ -84,15 +84,17 @@ func (cb Callbacks) await(work context.Context, h *redlatch.Hold, returned chan 
 		case <-work.Done():
 			return context.Cause(work)
 		case <-soon.C:
-			left := time.Until(h.Deadline())
-			switch {
+			wait := cb.StepDown // A watchdog may have kept a hold whose time is over here. The hold itself finds that out.
+			switch left, late := time.Until(h.Deadline()), time.Since(at); {
 			case left > cb.StepDown:
-				soon.Reset(left - cb.StepDown)
+				wait = left - cb.StepDown
+			case left > 0 && late > cb.StepDown/16: // The process was paused, and has not had the time for a renewal.
+				wait = min(late, left/2)
 			case left > 0:
 				return fmt.Errorf("leader of %q steps down %v before its lease ends, which was not renewed: %w", h.Name(), left, redlatch.ErrLost)
-			default: // A watchdog may have kept a hold whose time is over here. The hold itself finds that out.
-				soon.Reset(cb.StepDown)
 			}
+			at = time.Now().Add(wait)
+			soon.Reset(wait)
 		}
 	}
 }

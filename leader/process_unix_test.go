@@ -201,8 +201,8 @@ func TestALeaderThatStoodStillStepsDown(t *testing.T) {
 	}
 }
 
-// Goal: a leader that a watchdog protects leads on after a pause that is longer than its lease. Method:
-// SIGSTOP for two leases. The other candidate does not lead, and the first one writes on.
+// Goal: a leader that a watchdog protects leads on after a pause. Method: SIGSTOP until its lease ends within the time for stepping
+// down, by its own clock, and then for two leases. The other candidate does not lead, and the first one writes on.
 func TestLongAProtectedLeaderSurvivesAPause(t *testing.T) {
 	server := redistest.Start(t)
 	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{})
@@ -233,17 +233,20 @@ func TestLongAProtectedLeaderSurvivesAPause(t *testing.T) {
 			return server.CLI(t, "HLEN", session).(int64) == 2 // a pulse and a hold
 		})
 	}, "the watchdog knows the leader")
-	first.signal(syscall.SIGSTOP)
-	defer first.signal(syscall.SIGCONT)
-	select {
-	case l := <-second.lines:
-		t.Fatalf("during the pause the second one printed %q", l.text)
-	case <-time.After(2 * processLease):
-	}
-	before := effects()
-	first.signal(syscall.SIGCONT)
-	redistest.Eventually(t, 10*time.Second, func() bool { return effects() > before+10 }, "the first one works on")
-	if n := len(first.lines) + len(second.lines); n > 0 {
-		t.Error("the leadership has changed")
+	for _, left := range []time.Duration{processLease / 10, -processLease} {
+		ttl := time.Duration(server.CLI(t, "PTTL", "leader").(int64)) * time.Millisecond
+		first.signal(syscall.SIGSTOP)
+		defer first.signal(syscall.SIGCONT)
+		select {
+		case l := <-second.lines:
+			t.Fatalf("during the pause the second one printed %q", l.text)
+		case <-time.After(ttl - left):
+		}
+		before := effects()
+		first.signal(syscall.SIGCONT)
+		redistest.Eventually(t, 10*time.Second, func() bool { return effects() > before+10 }, "the first one works on")
+		if n := len(first.lines) + len(second.lines); n > 0 {
+			t.Fatalf("the leadership has changed after a pause that ended %v before the lease", left)
+		}
 	}
 }
