@@ -1,6 +1,7 @@
 package weather_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -144,4 +145,22 @@ func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 	}
 	fixture.Available(t, permits, 2)
 	redistest.Eventually(t, 10*time.Second, func() bool { return check.Must(plain.Available(ctx)) == 3 }, "the permit that was put back while the slot was open")
+}
+
+// Goal: a Multi is taken while its slot stays with two servers: each member is one key.
+func TestAMultiIsTakenInASlotThatStaysOpen(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 2, 0)
+	c := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{CommandTimeout: 300 * time.Millisecond})
+	ctx, name := t.Context(), redistest.Name(t)
+	both := check.Must(redlatch.NewMulti(c.Mutex("{"+name+"}a"), c.Mutex("{"+name+"}b")))
+	cluster.MoveSlot(t, name, otherMaster(t, cluster, cluster.Master(t, name)), func() {
+		for _, lock := range []func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){both.Lock, both.TryLock} {
+			h, err := lock(ctx)
+			if err == nil {
+				err = h.Unlock(ctx)
+			}
+			check.Is(t, "Multi", err, nil)
+		}
+	})
 }
