@@ -206,8 +206,9 @@ func (g *group) confirm(i int, h *lock.Hold) {
 		g.entries[i].state = held
 		signal.Send(g.news)
 	}
+	over := g.hold.Ended() != nil // whoever ends the group releases all of it, and waits for that
 	g.mu.Unlock()
-	if err != nil {
+	if err != nil && !over {
 		_ = h.Unlock(g.under)
 	}
 }

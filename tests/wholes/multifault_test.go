@@ -68,6 +68,35 @@ func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
 	})
 }
 
+// Goal: after an error nothing is left of a Multi, also of the member that could not be confirmed. Method: the server refuses to renew
+// that member, and takes a second for each release.
+func TestAMemberThatIsNotConfirmedIsReleasedWhenLockReturns(t *testing.T) {
+	for _, refused := range []string{"a", "b"} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			m := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")))
+			s.Tap().Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				switch c := commands[0]; {
+				case strings.HasPrefix(c.Words[0], "EVAL") && c.Words[2] == "1" && c.Key == refused:
+					return stage.FailAll(commands, &driver.ServerError{Message: "NOPERM"})
+				case c.Words[0] == "HDEL":
+					time.Sleep(time.Second)
+				}
+				return send(commands...)
+			})
+			h, err := m.Lock(t.Context(), redlatch.WithMaxHold(time.Minute))
+			if err == nil {
+				t.Fatal("it is held until ", h.Deadline())
+			}
+			for _, name := range []string{"a", "b"} {
+				if s.Memory.Miniredis().Exists(name) {
+					t.Errorf("%s is locked, after %v", name, err)
+				}
+			}
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
 func TestClosingAClientEndsAMultiOfItAndOfWaitingForIt(t *testing.T) {
 	t.Parallel()
 	ctx, id := t.Context(), redistest.Name(t)
