@@ -3,6 +3,7 @@ package schedule_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,33 +40,71 @@ func (d *forgetful) Pipeline(ctx context.Context, commands ...driver.Command) []
 // note for that of another machine.
 func TestANoteWithoutAnAnswerIsNoRunOfAnother(t *testing.T) {
 	t.Parallel()
+	onDriver(t, func(d driver.Driver) driver.Driver { return &forgetful{Driver: d} }, func(d driver.Driver) {
+		d.(*forgetful).lost.Store(true)
+		time.Sleep(time.Minute + 3500*time.Millisecond)
+		d.(*forgetful).lost.Store(false)
+	})
+}
+
+// onDriver runs a job on one machine, whose driver a test makes, for 90 seconds. The time of a minute is run, and left to nobody.
+func onDriver(t *testing.T, around func(driver.Driver) driver.Driver, tell func(driver.Driver)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d, err := memory.Open(t.Context(), memory.Options{})
+		m, err := memory.Open(t.Context(), memory.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close()
-		lossy := &forgetful{Driver: d}
-		client, err := redlatch.New(lossy, redlatch.Config{})
+		defer m.Close()
+		d := around(m)
+		client, err := redlatch.New(d, redlatch.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = client.Close(context.Background()) }()
 		f := newFleet(nil, 0, 0)
-		m := f.add(client, 0)
-		lossy.lost.Store(true)
+		one, began := f.add(client, 0), time.Now()
 		f.start(t)
-		time.Sleep(time.Minute + 3500*time.Millisecond)
-		lossy.lost.Store(false)
-		time.Sleep(30 * time.Second)
-		m.stop()
-		if err := <-m.done; !errors.Is(err, context.Canceled) {
+		tell(d)
+		time.Sleep(90*time.Second - time.Since(began))
+		one.stop()
+		if err := <-one.done; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		m.done <- nil
-		if other := m.seen(schedule.Elsewhere); len(other) > 0 {
+		one.done <- nil
+		if other := one.seen(schedule.Elsewhere); len(other) > 0 {
 			t.Errorf("left to another machine: %+v", other)
 		}
 		f.once(t, 1)
 	})
+}
+
+// cut is a driver whose server goes away for a while as soon as it has granted the lock for the first time.
+type cut struct {
+	driver.Driver
+	until atomic.Pointer[time.Time]
+}
+
+func (d *cut) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
+
+func (d *cut) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	until := d.until.Load()
+	if until != nil && time.Now().Before(*until) {
+		return slices.Repeat([]driver.Reply{{Err: driver.ErrNotSent}}, len(commands))
+	}
+	replies := d.Driver.Pipeline(ctx, commands...)
+	if until == nil && commands[0].Key == "job" && replies[0].Err == nil && len(replies[0].Array) == 1 {
+		back := time.Now().Add(3500 * time.Millisecond)
+		d.until.Store(&back)
+		replies[0] = driver.Reply{Err: errors.New("the reply is lost")}
+	}
+	return replies
+}
+
+// Goal: a machine does not take a lock that it was granted without an answer for that of another machine.
+func TestALockWithoutAnAnswerIsNoRunOfAnother(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		onDriver(t, func(d driver.Driver) driver.Driver { return &cut{Driver: d} }, func(driver.Driver) {})
+	}
 }

@@ -203,8 +203,8 @@ const shortestHold = 10 * time.Millisecond
 // retryPause is the time between two attempts.
 const retryPause = 200 * time.Millisecond
 
-// attempt runs the job for one time, unless another machine has the lock. It returns the reason why
-// the next time will be late, should it be.
+// attempt runs the job for one time, unless another machine has the lock. After an attempt whose outcome is unknown, it may be
+// this one. It returns the reason why the next time will be late, should it be.
 func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 	r.tried, r.noted = append(r.tried[max(0, len(r.tried)+1-mostTried):], due), 0
 	atLeast, err := r.atLeast(due)
@@ -220,7 +220,7 @@ func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 			return ErrOverrun, ctx.Err()
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, redlatch.ErrNotAcquired):
+		case errors.Is(err, ErrRan), errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(failed, redlatch.ErrUnknownOutcome):
 			r.report(Event{Kind: Elsewhere, Due: due, Err: errors.Join(err, failed)})
 			return ErrLate, nil
 		case sole.Final(err):
