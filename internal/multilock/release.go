@@ -20,7 +20,13 @@ func (g *group) releaseAttempt() error {
 	return nil
 }
 
-// release releases every member that is held, those of one client in one request and the clients
+// server is one of those of a client.
+type server struct {
+	*lock.Manager
+	shard string
+}
+
+// release releases every member that is held, those on one server in one request and the servers
 // side by side. It returns when as many are free as the group needs, or all have answered. What
 // is still under way then goes on behind it. Before is how the group had ended.
 //
@@ -28,16 +34,17 @@ func (g *group) releaseAttempt() error {
 // still be locked than the next holder can do without.
 func (g *group) release(ctx context.Context, before error) error {
 	holds := slices.DeleteFunc(g.alive(), func(h *lock.Hold) bool { return !h.BeginUnlock() })
-	managers := make(map[*lock.Manager][]*lock.Hold)
+	servers := make(map[server][]*lock.Hold)
 	for _, h := range holds {
-		managers[h.Manager()] = append(managers[h.Manager()], h)
+		at := server{h.Manager(), h.Manager().Shard(h.Ref().Lock)}
+		servers[at] = append(servers[at], h)
 	}
 	outcomes := make(chan error, len(holds))
-	for m, holds := range managers {
-		if len(managers) == 1 {
-			m.ReleaseTogether(ctx, holds, outcomes)
+	for at, holds := range servers {
+		if len(servers) == 1 {
+			at.ReleaseTogether(ctx, holds, outcomes)
 		} else {
-			go m.ReleaseTogether(ctx, holds, outcomes)
+			go at.ReleaseTogether(ctx, holds, outcomes)
 		}
 	}
 	var errs, lost, failed []error

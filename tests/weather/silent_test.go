@@ -411,3 +411,31 @@ func TestAShardThatFallsSilentCostsTheOthersNothing(t *testing.T) {
 		})
 	}
 }
+
+// Goal: who waits for a member of a Multi enters when that is released, though the server of another member is silent.
+func TestASilentShardOfAMultiHoldsUpNoWaiterOfAnother(t *testing.T) {
+	t.Parallel()
+	for silent := range 2 {
+		stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+			s := newShards(t, ctx)
+			c := check.Must(redlatch.New(s, fixture.Quiet(redlatch.Config{})))
+			wanted := c.Mutex(on(1-silent, "wanted"))
+			both := check.Must(check.Must(redlatch.NewMulti(wanted, c.Mutex(on(silent, "lost")))).Lock(ctx))
+			waited := make(chan *redlatch.Hold, 1)
+			go func() { waited <- check.Must(wanted.Lock(ctx)) }()
+			synctest.Wait()
+			s.servers[silent].fall()
+			began, unlocked := time.Now(), make(chan error, 1)
+			go func() { unlocked <- both.Unlock(ctx) }()
+			h := <-waited
+			if took := time.Since(began); took > 0 {
+				t.Errorf("who waits for the member that was released entered %v later", took)
+			}
+			check.Is(t, "Unlock", <-unlocked, redlatch.ErrUnknownOutcome)
+			check.Is(t, "Unlock", h.Unlock(ctx), nil)
+			s.servers[silent].speak()
+			time.Sleep(lease)
+			check.Is(t, "Close", c.Close(ctx), nil)
+		})
+	}
+}
