@@ -124,6 +124,44 @@ func TestTheGraphIsBounded(t *testing.T) {
 	})
 }
 
+// Goal: of a client that holds many locks, every queue is read. Method: more locks than a script reads of a session,
+// each with one waiter that is not protected.
+func TestEveryQueueOfAClientWithManyLocksIsRead(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(s *stage) {
+		s.known(liar)
+		const locks = 1200
+		for n := range locks {
+			name := fmt.Sprint("lock-", n)
+			s.do("HSET", name, liar+":1", "1")
+			s.do("HSET", protocol.SessionKey(liar), protocol.SessionField(liar+":1", name), protocol.SessionEntry(false, 1, 30_000, 0))
+			s.do("RPUSH", protocol.FairQueue(name), other+":1")
+			s.do("ZADD", protocol.FairDeadlines(name), "9e12", other+":1")
+		}
+		if g := s.read(); len(g.Edges) != locks || g.LeftOut {
+			s.Errorf("%d waits of %d are seen, left out: %v", len(g.Edges), locks, g.LeftOut)
+		}
+	})
+}
+
+// Goal: sessions with more entries than any client has cost a bounded number of requests. Method: one that is cut is
+// said to be.
+func TestSessionsAreReadInABoundedNumberOfParts(t *testing.T) {
+	t.Parallel()
+	s := &stage{T: t, driver: connect(t, redistest.Start(t).Addr())}
+	s.known(liar)
+	for i := range 250 { // parts
+		words := []string{"HSET", protocol.SessionKey(liar)}
+		for n := range 600 {
+			words = append(words, fmt.Sprint("entry-", i, "-", n), "junk")
+		}
+		s.do(words...)
+	}
+	if g := s.read(); !g.LeftOut {
+		t.Error("all of it was read")
+	}
+}
+
 // Goal: however many goroutines wait, a heartbeat tells 256 of them, and the rest is not lost sight of.
 func TestLongAHeartbeatTellsSomeOfVeryManyWaits(t *testing.T) {
 	s := &stage{T: t, driver: connect(t, redistest.Start(t).Addr())}
@@ -179,6 +217,7 @@ func TestAServerThatRefusesIsAnError(t *testing.T) {
 		{"+@all -zrevrange", "list of protected clients"},
 		{"+@all -hscan", "waits of a client"},
 		{"+@all -hgetall", `lock "x"`},
+		{"+@all resetkeys ~x ~redlatch:sessions ~redlatch:session:*:waits", "holds of a client"},
 	} {
 		server.CLI(t, strings.Fields("ACL SETUSER limited reset on >password ~* &* "+c.rights)...)
 		client, err := redlatch.Open(t.Context(), strings.Replace(server.URL(), "://", "://limited:password@", 1), redlatch.Config{})

@@ -30,6 +30,7 @@ const (
 	maxClients = 2000
 	maxLocks   = 5000
 	maxQueue   = 1000 // of one lock
+	maxParts   = 200  // of sessions, behind the first part of each
 	maxEdges   = 20_000
 )
 
@@ -81,6 +82,7 @@ type reading struct {
 	graph  Graph
 	locks  map[subject][]script.Wait // the waits of sessions
 	order  []subject
+	parts  int // of sessions, behind the first part of each
 
 	failure  error // the first one
 	failures int
@@ -152,21 +154,18 @@ func (r *reading) sessions(ctx context.Context) {
 	}
 	results := r.each(ctx, calls...)
 	for i, client := range known.Clients {
-		r.session(client, results[2*i], results[2*i+1])
+		r.waits(client, results[2*i])
+		r.holds(ctx, client, results[2*i+1])
 	}
 }
 
-// session takes in what one client waits for and holds. A key of another type is left out.
-func (r *reading) session(client string, waiting, holding script.Result) {
-	if err := cmp.Or(waiting.Failed(), holding.Failed()); err != nil {
+// waits takes in what one client waits for. A key of another type is left out.
+func (r *reading) waits(client string, result script.Result) {
+	if err := errorOf(result); err != nil {
 		r.fail(fmt.Errorf("the waits of a client, %s: %w", client, err))
 		return
 	}
-	waits, leftOut, err := script.ReadWaitsOf(client, waiting.Reply)
-	if broken(err) {
-		r.fail(fmt.Errorf("the waits of a client, %s: %w", client, err))
-		return
-	}
+	waits, leftOut, err := script.ReadWaitsOf(client, result.Reply)
 	r.graph.LeftOut = r.graph.LeftOut || leftOut > 0 || err != nil
 	latest := r.graph.Now.Add(time.Since(r.graph.Seen)) // the server's time by now, or later
 	for _, w := range waits {
@@ -175,14 +174,31 @@ func (r *reading) session(client string, waiting, holding script.Result) {
 		}
 		r.add(subject{w.Lock, w.Mode == protocol.WaitRead || w.Mode == protocol.WaitWrite}, w)
 	}
-	page, err := script.ReadSession(holding.Reply)
-	if err != nil {
-		return
-	}
-	for _, e := range page.Entries {
-		if _, writes := protocol.ParseField(e.Field); !e.Read && !writes && protocol.OwnField(client, e.Field) {
-			r.add(subject{name: e.Lock}) // it may be a fair lock, with a queue
+}
+
+// holds takes in what one client holds, part by part.
+func (r *reading) holds(ctx context.Context, client string, part script.Result) {
+	for {
+		if err := errorOf(part); err != nil {
+			r.fail(fmt.Errorf("the holds of a client, %s: %w", client, err))
+			return
 		}
+		page, err := script.ReadSession(part.Reply)
+		for _, e := range page.Entries {
+			if _, writes := protocol.ParseField(e.Field); !e.Read && !writes && protocol.OwnField(client, e.Field) {
+				r.add(subject{name: e.Lock}) // it may be a fair lock, with a queue
+			}
+		}
+		from, more := page.Next()
+		switch {
+		case err != nil || !more:
+			return
+		case r.parts == maxParts:
+			r.graph.LeftOut = true
+			return
+		}
+		r.parts++
+		part = r.each(ctx, script.SessionRead(client, from))[0]
 	}
 }
 
@@ -208,7 +224,7 @@ func (r *reading) holders(ctx context.Context) {
 		if s.rw {
 			n = 1
 		}
-		switch err := errorOf(results[:n]); {
+		switch err := errorOf(results[:n]...); {
 		case err != nil:
 			r.fail(fmt.Errorf("lock %q: %w", s.name, err))
 		case s.rw:
@@ -221,7 +237,7 @@ func (r *reading) holders(ctx context.Context) {
 }
 
 // errorOf is why a lock could not be read, if it is more than a key of another type.
-func errorOf(results []script.Result) error {
+func errorOf(results ...script.Result) error {
 	for _, result := range results {
 		if err := result.Failed(); err != nil {
 			return err
