@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,11 +64,10 @@ func (c *Checker) Add(l Line) {
 	}
 	switch redlatch.EventKind(l.Event) {
 	case redlatch.EventAcquired:
-		h := &hold{clock: l.Clock, owner: l.Owner, lock: l.Lock, shared: l.Kind == string(redlatch.KindRead), token: l.Token, from: l.Since, to: l.Since}
-		if r.open[l.Owner] = append(r.open[l.Owner], h); l.Kind != string(redlatch.KindPermit) {
-			r.holds = append(r.holds, h)
+		if c.holds++; l.Kind != string(redlatch.KindPermit) { // of which only the end is checked
+			h := &hold{clock: l.Clock, owner: l.Owner, lock: l.Lock, shared: l.Kind == string(redlatch.KindRead), token: l.Token, from: l.Since, to: l.Since}
+			r.open[l.Owner], r.holds = append(r.open[l.Owner], h), append(r.holds, h)
 		}
-		c.holds++
 	case redlatch.EventRenewed:
 		for _, h := range r.open[l.Owner] {
 			h.to = later(h.to, l.At)
@@ -180,9 +180,13 @@ func (c *Checker) Check() Report {
 func (c *Checker) Forget(last int) {
 	c.ends = nil
 	for _, r := range c.named {
-		if n := len(r.holds) - last; n > 0 {
-			r.holds = slices.Delete(r.holds, 0, n)
+		r.holds = slices.Delete(r.holds, 0, max(len(r.holds)-last, 0))
+		kept := make(map[string]bool)
+		for _, h := range r.holds {
+			kept[h.owner] = true
 		}
+		maps.DeleteFunc(r.open, func(owner string, _ []*hold) bool { return !kept[owner] })
+		maps.DeleteFunc(r.detached, func(p place, _ bool) bool { return !kept[p.owner] })
 	}
 }
 

@@ -2,6 +2,7 @@ package verify_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -271,4 +272,49 @@ func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 			s.found(t, test.want...)
 		})
 	}
+}
+
+// A record with more overlaps than are named says so. What is left of it bounds no difference of the clocks.
+func TestOverlapsThatAreLeftOutAreSaid(t *testing.T) {
+	t.Parallel()
+	for _, overlaps := range []int{100, 101} {
+		s := story{ahead: map[string]time.Duration{"b": 3 * time.Second}}
+		token, at := s.handOvers(20, 0), 3000
+		for range overlaps {
+			s.hold("a", "o1", token, at, at+500, "write")
+			s.hold("b", "o2", token+1, at+300, at+600, "write")
+			s.hold("a", "o1", token+2, at+650, at+700, "write")
+			s.hold("b", "o2", token+3, at+750, at+800, "write")
+			token, at = token+4, at+1000
+		}
+		report := s.Check()
+		last := report.Findings[len(report.Findings)-1].Text
+		known := report.Clocks[0].Most-report.Clocks[0].Least < time.Second
+		if cut := overlaps > 100; len(report.Findings) != 100 || strings.Contains(last, "left out") != cut || known == cut {
+			t.Errorf("of %d overlaps %d are found, the last one is %q: %v", overlaps, len(report.Findings), last, report.Clocks)
+		}
+	}
+}
+
+// Goal: a record without an end takes no more memory for more holds, whatever became of them.
+func TestForgottenHoldsTakeNoMemory(t *testing.T) {
+	var s story
+	record := func(from, to int) uint64 {
+		for i := from; i < to; i++ {
+			s.holdUntil([]string{"released", "detached", "renewed"}[i%3], "a", fmt.Sprint("o", i), int64(i+1), i*10, i*10+5, []string{"mutex", "permit"}[i/3%2])
+			if i%1000 == 0 {
+				s.Forget(1000)
+			}
+		}
+		s.Forget(1000)
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return now.HeapAlloc
+	}
+	before := record(0, 10_000)
+	if after := record(10_000, 100_000); after > before+1<<20 {
+		t.Errorf("90,000 more holds take %d bytes", after-before)
+	}
+	s.found(t)
 }

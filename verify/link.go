@@ -52,7 +52,7 @@ func (l *link) settle() (found []Finding) {
 	for i := range l.sides {
 		slices.SortStableFunc(l.sides[i], func(a, b bound) int { return a.at.Compare(b.at) })
 	}
-	for len(found) < mostFindings {
+	for {
 		var suspects [2][]int
 		for i := range l.sides {
 			other := l.sides[1-i].tightest()
@@ -64,13 +64,17 @@ func (l *link) settle() (found []Finding) {
 		}
 		i, n := l.worst(suspects)
 		if n < 0 {
-			break
+			return found
+		}
+		if len(found) == mostFindings { // the rest bounds nothing
+			found[mostFindings-1].Text += "; further overlaps of these two clocks are left out"
+			l.sides = [2]side{}
+			return found
 		}
 		b := l.sides[i][n]
 		found = append(found, overlap(b.first, b.next, -b.by-min(l.sides[1-i].tightest()(b.at), l.limit())))
 		l.sides[i] = slices.Delete(l.sides[i], n, n+1)
 	}
-	return found
 }
 
 const (
