@@ -21,7 +21,8 @@ type verification struct {
 	verify.Checker
 	asJSON bool
 	out    io.Writer
-	said   map[string]bool // by what a finding is about: its text grows with the hold
+	found  int
+	said   map[string]int // by what findings are about, how many: their texts grow with the hold
 }
 
 func newVerify() *cobra.Command {
@@ -63,7 +64,7 @@ Exit code:
 		if v.Clocks < 0 {
 			return exit(exitUsage, "--clocks %v: it is negative", v.Clocks)
 		}
-		v.out, v.said = cmd.OutOrStdout(), make(map[string]bool)
+		v.out, v.said = cmd.OutOrStdout(), make(map[string]int)
 		for _, file := range files {
 			if err := v.read(file, cmd.InOrStdin()); err != nil {
 				return exit(exitFailure, "%s: %w", file, err)
@@ -157,12 +158,13 @@ func readEvent(line []byte) (l verify.Line, ok bool) {
 
 // print prints the findings that are new.
 func (v *verification) print(report verify.Report) error {
+	now := make(map[string]int)
 	for _, f := range report.Findings {
 		about := fmt.Sprint(f.Kind, f.Lock, f.At.UnixNano())
-		if v.said[about] {
+		if now[about]++; now[about] <= v.said[about] {
 			continue
 		}
-		v.said[about] = true
+		v.said[about], v.found = now[about], v.found+1
 		if err := printAs(v.out, v.asJSON, f, printable([]byte(f.Kind+", lock "+f.Lock+": "+f.Text))+"\n"); err != nil {
 			return err
 		}
@@ -186,9 +188,9 @@ func (v *verification) conclude() error {
 	if err := v.print(report); err != nil {
 		return err
 	}
-	summary := verifyReport{"summary", len(v.said), report.Holds, report.Locks, report.Undecided, append([]verify.Bounds{}, report.Clocks...)}
+	summary := verifyReport{"summary", v.found, report.Holds, report.Locks, report.Undecided, append([]verify.Bounds{}, report.Clocks...)}
 	err := printAs(v.out, v.asJSON, summary, v.summary(report))
-	if err == nil && len(v.said) > 0 {
+	if err == nil && v.found > 0 {
 		return &exitError{code: exitFindings}
 	}
 	return err
@@ -202,5 +204,5 @@ func (v *verification) summary(report verify.Report) string {
 	if report.Undecided > 0 {
 		text += fmt.Sprintf("undecided: %s of holds, which overlap only if the clocks allow it (--clocks says how far they differ)\n", count(report.Undecided, "pair"))
 	}
-	return text + fmt.Sprintf("%s among %s of %s\n", count(len(v.said), "finding"), count(report.Holds, "hold"), count(report.Locks, "lock"))
+	return text + fmt.Sprintf("%s among %s of %s\n", count(v.found, "finding"), count(report.Holds, "hold"), count(report.Locks, "lock"))
 }
