@@ -112,11 +112,15 @@ func (f *ticketFlag) read() (text string, t protocol.Ticket, err error) {
 		return "", t, exit(exitUsage, "no ticket: --ticket names its file, or %s has it", ticketVariable)
 	case strings.HasPrefix(text, protocol.TicketPrefix): // of the variable
 	default:
+		in := os.Stdin
+		if text != "-" {
+			if in, err = os.Open(text); err == nil {
+				defer in.Close()
+			}
+		}
 		var read []byte
-		if text == "-" {
-			read, err = io.ReadAll(io.LimitReader(os.Stdin, 1<<16))
-		} else {
-			read, err = os.ReadFile(text)
+		if err == nil {
+			read, err = io.ReadAll(io.LimitReader(in, 1<<16))
 		}
 		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err // the name may be a part of a ticket
