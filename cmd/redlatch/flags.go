@@ -62,6 +62,7 @@ func (f *intFlag) Set(text string) error {
 func wrongValue(f *pflag.Flag, given string) error {
 	takes := map[string]string{
 		"bool": "true or false", "int": "a whole number", "duration": "seconds or a duration, such as 5, 500ms or 1m30s",
+		"stringSlice": "names, with commas in between",
 	}
 	return exit(exitUsage, "%s: it takes %s", given, takes[f.Value.Type()])
 }
@@ -126,7 +127,8 @@ func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 		if rival := rivalOf(flags, f.Name); rival != "" && isOn(f) {
 			wrong = cmp.Or(wrong, exit(exitUsage, "%s and %s exclude each other", show(f.Name), show(rival)))
 		}
-		if f.Changed && f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "listen" { // of the watchdog: nowhere
+		empty, can := map[string]string{"string": "", "stringSlice": "[]"}[f.Value.Type()]
+		if f.Changed && can && f.Value.String() == empty && f.Name != "listen" { // of the watchdog: nowhere
 			wrong = cmp.Or(wrong, exit(exitUsage, "%s is empty", show(f.Name)))
 		}
 	})
