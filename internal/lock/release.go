@@ -11,7 +11,7 @@ import (
 // Unlock releases one hold, and tells the observer.
 func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 	now := time.Now()
-	released, err := g.release(detached(ctx), h)
+	released, err := g.release(ctx, h)
 	if released && !h.forOthers {
 		g.manager.observe(ctx, g.releaseEvent(h, now, err))
 	}
@@ -41,7 +41,7 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 // reports the outcome of each. The observer is told outside of the operation, because it may
 // close the client.
 func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
-	now := time.Now()
+	ctx, now := detached(ctx), time.Now()
 	ended, shared, errs := m.releaseTogether(ctx, holds, outcomes)
 	for i, err := range errs {
 		g := ended[i].Grant
@@ -67,7 +67,7 @@ func (m *Manager) releaseTogether(ctx context.Context, holds []*Hold, outcomes c
 			ended = append(ended, e)
 		}
 	}
-	return ended, shared, m.settleAll(detached(ctx), ended...)
+	return ended, shared, m.settleAll(ctx, ended...)
 }
 
 // detached is a context that does not end with ctx. The runner bounds a release.
