@@ -63,7 +63,7 @@ const waitsRate = 1000
 
 // ReportedWaits returns what Options.Waits takes: the waits that protected clients report with their
 // heartbeats, as package blocked reads them. It sends 1,000 commands a second at most. The function does not block for longer than its ctx. If
-// the user has no right to read some of them, these are left out, and there is no error.
+// the user has no right to read some of them, or there are too many, some are left out, and there is no error.
 func ReportedWaits(d driver.Driver) func(context.Context) ([]Wait, error) {
 	return func(ctx context.Context) ([]Wait, error) {
 		graph, err := blocked.Read(ctx, d, blocked.Options{Rate: waitsRate})
