@@ -219,6 +219,22 @@ func TestHoldsAreComparedInTheTimeOfOneClock(t *testing.T) {
 	}
 }
 
+// Goal: of very many readers with tokens none is compared with all others, and none of them hides a writer.
+func TestReadersAreComparedWithWritersAlone(t *testing.T) {
+	t.Parallel()
+	var s story
+	s.hold("a", "writer", 1, 0, 50, "write")
+	for i := range 40_000 {
+		s.hold("a", fmt.Sprint("o", i), int64(i+2), 45+i*10, 60+i*10, "read")
+	}
+	s.hold("a", "writer", 40_002, 400_045, 400_060, "write")
+	began := time.Now()
+	s.found(t, "overlap 5ms", "overlap 5ms")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
 // A token that several holds have is one place in the order of tokens, whatever the clocks of these holds say.
 func TestHoldsWithOneTokenAreOnePlaceInTheOrder(t *testing.T) {
 	t.Parallel()

@@ -32,8 +32,13 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 	slices.SortStableFunc(fenced, func(a, b *hold) int {
 		return cmp.Or(cmp.Compare(a.token, b.token), a.from.Compare(b.from))
 	})
+	var all, writers []int // of those before
 	for i, next := range fenced {
-		for j := i - 1; j >= 0; j-- {
+		before := all
+		if next.shared {
+			before = writers // readers exclude no readers, of which there may be very many
+		}
+		for _, j := range slices.Backward(before) {
 			last := fenced[j]
 			early := next.from.Before(last.to.Add(-slack))
 			switch one, apart := last.token == next.token, last.clock != next.clock; {
@@ -54,6 +59,9 @@ func (r *lockRecord) byTokens(links map[[2]string]*link, most time.Duration) (fo
 			if !last.shared && (j == 0 || fenced[j-1].token < last.token) { // whatever came before it ended before it
 				break
 			}
+		}
+		if all = append(all, i); !next.shared {
+			writers = append(writers, i)
 		}
 	}
 	return found
