@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -35,26 +36,37 @@ func Plans[S any](t testing.TB, rounds int, draw func(random *rand.Rand) []S, ca
 	}
 }
 
-// shorten returns the shortest beginning of a plan that fails, without the steps that it fails
-// without. A plan that does not fail again stays as it is.
+// shorten returns a plan without the steps that it fails without. A plan that does not fail again stays as it is.
 func shorten[S any](plan []S, why error, carryOut func([]S) error) ([]S, error) {
 	until := time.Now().Add(time.Minute)
-	for n := range plan {
+	fails := func() bool {
 		if time.Now().After(until) {
-			break
+			return false
 		}
-		if err := carryOut(plan[:n]); err != nil {
-			plan, why = plan[:n], err
-			break
-		}
+		err := carryOut(plan)
+		why = cmp.Or(err, why)
+		return err != nil
 	}
-	for i := len(plan) - 1; i >= 0 && time.Now().Before(until); i-- {
-		less := slices.Delete(slices.Clone(plan), i, i+1)
-		if err := carryOut(less); err != nil {
-			plan, why = less, err
-		}
+	for Drop(&plan, fails) {
 	}
 	return plan, why
+}
+
+// Drop removes parts of a list, large ones first, where what is wrong is still wrong without them. It says whether it
+// removed any.
+func Drop[T any](list *[]T, still func() bool) (dropped bool) {
+	for size := len(*list); size > 0; size /= 2 {
+		for i := 0; i+size <= len(*list); {
+			whole := *list
+			if *list = slices.Delete(slices.Clone(whole), i, i+size); still() {
+				dropped = true
+			} else {
+				*list = whole
+				i += size
+			}
+		}
+	}
+	return dropped
 }
 
 func lines[S any](plan []S) string {
