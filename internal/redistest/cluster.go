@@ -210,6 +210,14 @@ func (s *Server) say(words ...string) (string, error) {
 	return text, nil
 }
 
+// must is order in a test, which it ends if the command fails.
+func (s *Server) must(t testing.TB, words ...string) {
+	t.Helper()
+	if err := s.order(words...); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // order sends a command that has to be obeyed.
 func (s *Server) order(words ...string) error {
 	text, err := s.say(words...)

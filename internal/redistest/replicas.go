@@ -39,9 +39,7 @@ func startMembers(t testing.TB, n int, args ...string) []*Member {
 // settle changes a setting for good: at once, and in the server's later lives.
 func (s *Server) settle(t testing.TB, name, value string) {
 	t.Helper()
-	if err := s.order("CONFIG", "SET", name, value); err != nil {
-		t.Fatal(err)
-	}
+	s.must(t, "CONFIG", "SET", name, value)
 	s.args = append(s.args, "--"+name, value)
 }
 
@@ -60,9 +58,7 @@ func StartReplicas(t testing.TB, n int, args ...string) *Replicas {
 	r := &Replicas{Primary: members[0], Replicas: members[1:]}
 	host, port, _ := net.SplitHostPort(r.Primary.Addr())
 	for _, replica := range r.Replicas {
-		if err := replica.order("REPLICAOF", host, port); err != nil {
-			t.Fatal(err)
-		}
+		replica.must(t, "REPLICAOF", host, port)
 		replica.args = append(replica.args, "--replicaof", host, port)
 	}
 	r.AwaitSync(t)

@@ -51,14 +51,8 @@ func (s *Server) Watch(t testing.TB, name, primary string, quorum int) {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(primary)
 	millis := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	for _, words := range [][]string{
-		{"SENTINEL", "MONITOR", name, host, port, strconv.Itoa(quorum)},
-		{"SENTINEL", "SET", name, "down-after-milliseconds", millis(downAfter), "failover-timeout", millis(failoverTimeout)},
-	} {
-		if err := s.order(words...); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.must(t, "SENTINEL", "MONITOR", name, host, port, strconv.Itoa(quorum))
+	s.must(t, "SENTINEL", "SET", name, "down-after-milliseconds", millis(downAfter), "failover-timeout", millis(failoverTimeout))
 }
 
 // acquainted says whether each sentinel knows everyone.
@@ -111,9 +105,7 @@ func (s *Sentinels) AwaitFailover(t testing.TB, old *Member) (primary *Member) {
 func (s *Sentinels) Settle(t testing.TB) {
 	t.Helper()
 	for _, sentinel := range s.Sentinels {
-		if err := sentinel.order("SENTINEL", "SET", s.Name, "down-after-milliseconds", "600000"); err != nil {
-			t.Fatal(err)
-		}
+		sentinel.must(t, "SENTINEL", "SET", s.Name, "down-after-milliseconds", "600000")
 	}
 }
 

@@ -65,8 +65,8 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 	t.Helper()
 	from, slot := c.Master(t, key), strconv.Itoa(driver.Slot(key))
 	fromID, toID := from.CLI(t, "CLUSTER", "MYID").(string), to.CLI(t, "CLUSTER", "MYID").(string)
-	c.must(t, to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
-	c.must(t, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
+	to.must(t, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
+	from.must(t, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
 	if between != nil {
 		between()
 	}
@@ -83,8 +83,8 @@ func (c *Cluster) MoveSlot(t testing.TB, key string, to *Server, between func())
 			break
 		}
 	}
-	c.must(t, to, "CLUSTER", "SETSLOT", slot, "NODE", toID)
-	c.must(t, from, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	to.must(t, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+	from.must(t, "CLUSTER", "SETSLOT", slot, "NODE", toID)
 	// A further move before the epochs have gone round may have both servers give the
 	// slot to each other, for good.
 	Eventually(t, settleWithin, c.agreed, "the servers agree on who has which slot")
@@ -141,15 +141,8 @@ func (s *Server) masters() (all [][]string, err error) {
 func (c *Cluster) FailOver(t testing.TB, key string) *Server {
 	t.Helper()
 	old := c.Master(t, key)
-	c.must(t, c.Replica(t, key), "CLUSTER", "FAILOVER")
+	c.Replica(t, key).must(t, "CLUSTER", "FAILOVER")
 	return c.AwaitNewMaster(t, key, old)
-}
-
-func (c *Cluster) must(t testing.TB, s *Server, words ...string) {
-	t.Helper()
-	if err := s.order(words...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // master asks every server whether it has a slot. Those that are frozen or dead are
