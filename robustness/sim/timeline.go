@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"hash"
 	"hash/fnv"
@@ -22,9 +21,8 @@ type timeline struct {
 	began  time.Time
 	sum    hash.Hash64 // of the lines
 	lines  []string    // of the trace: what happened
-	events events
-	taken  map[int64]bool // the instants of events
-	count  int            // of events and postings so far
+	events []event     // that are to come, by their instants
+	count  int         // of events and postings so far
 
 	arrived chan struct{} // capacity one: there are postings
 	mu      sync.Mutex
@@ -45,7 +43,7 @@ type posting struct {
 }
 
 func newTimeline() *timeline {
-	return &timeline{began: time.Now(), sum: fnv.New64a(), taken: map[int64]bool{}, arrived: make(chan struct{}, 1)}
+	return &timeline{began: time.Now(), sum: fnv.New64a(), arrived: make(chan struct{}, 1)}
 }
 
 // after makes something happen when some time has passed. Only the goroutine of the timeline may
@@ -59,11 +57,11 @@ func (t *timeline) at(at time.Time, what string, do func()) {
 	if now := time.Now(); !at.After(now) {
 		at = now.Add(1)
 	}
-	for t.taken[at.UnixNano()] {
+	i, _ := slices.BinarySearchFunc(t.events, at, func(e event, at time.Time) int { return e.at.Compare(at) })
+	for ; i < len(t.events) && t.events[i].at.Equal(at); i++ {
 		at = at.Add(1)
 	}
-	t.taken[at.UnixNano()] = true
-	heap.Push(&t.events, event{at, what, do})
+	t.events = slices.Insert(t.events, i, event{at, what, do})
 }
 
 // post asks for something to be done in this instant. Any goroutine may call it.
@@ -102,8 +100,7 @@ func (t *timeline) run(over func() bool, settled func()) {
 			}
 			continue
 		}
-		heap.Pop(&t.events)
-		delete(t.taken, next.at.UnixNano())
+		t.events = t.events[1:]
 		t.note(next.what)
 		next.do()
 	}
@@ -132,18 +129,4 @@ func (t *timeline) note(what string) {
 		_, _ = io.WriteString(t.sum, line)
 		t.lines = append(t.lines, line)
 	}
-}
-
-// events are a heap by time.
-type events []event
-
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
-
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
 }
