@@ -48,8 +48,8 @@ const (
 	detach
 )
 
-// options are those of the outer hold, or of one inside it.
-func (o *op) options(inner bool) (opts []redlatch.LockOption) {
+// options are those of each hold.
+func (o *op) options() (opts []redlatch.LockOption) {
 	switch {
 	case o.Wait < 0:
 		opts = append(opts, redlatch.WithWait(0))
@@ -113,7 +113,7 @@ func (a *actor) act(o *op) {
 	if o.Again > 0 {
 		ctx = p.clients[0].WithOwner(ctx)
 	}
-	outer := a.take(ctx, spec, o.Read, o, false)
+	outer := a.take(ctx, spec, o.Read, o)
 	if outer == nil {
 		return
 	}
@@ -123,7 +123,7 @@ func (a *actor) act(o *op) {
 		if !a.rest(o.Keep / time.Duration(o.Again+1)) {
 			return
 		}
-		if inner := a.take(ctx, spec, o.Reads || o.Read, o, true); inner != nil {
+		if inner := a.take(ctx, spec, o.Reads || o.Read, o); inner != nil {
 			all = append(all, inner)
 		}
 	}
@@ -139,11 +139,11 @@ func (a *actor) act(o *op) {
 }
 
 // take takes a lock once.
-func (a *actor) take(ctx context.Context, spec LockSpec, read bool, o *op, inner bool) *belief {
+func (a *actor) take(ctx context.Context, spec LockSpec, read bool, o *op) *belief {
 	w := a.process.world
 	b := &belief{actor: a, lock: spec, read: read, asked: time.Now(), renewed: o.Lease == 0 && o.Limit == 0, lease: cmp.Or(o.Lease, w.plan.Lease), patient: o.Wait <= 0 && o.Cancel == 0, turn: o.Cohort > 0}
 	l := spec.of(a.process, read)
-	opts := o.options(inner)
+	opts := o.options()
 	if o.Replicas > 0 {
 		b.replicas = o.Replicas
 		opts = append(opts, redlatch.WithReplicas(o.Replicas, w.plan.confirmation()))

@@ -22,7 +22,7 @@ func (w *World) granted(b *belief) {
 		base := w.base(b)
 		b.asked, b.granted = base.asked, base.granted
 	}
-	if b.asked.Before(w.lost(b.lock)) && b.lock.Kind != Quorum {
+	if b.asked.Before(w.lost()) && b.lock.Kind != Quorum {
 		b.excuse()
 	}
 	now := time.Now()
@@ -37,11 +37,11 @@ func (w *World) granted(b *belief) {
 	if token := b.hold.Token(); token != 0 {
 		was := w.tokens[b.lock.Name]
 		if token < was.last || token == was.last && !w.mine(b, token) {
-			if b.asked.After(w.lost(b.lock)) && was.reset.Equal(w.lost(b.lock)) {
+			if b.asked.After(w.lost()) && was.reset.Equal(w.lost()) {
 				w.violate("token %d of %s after %d", token, b.lock.Name, was.last)
 			}
 		}
-		w.tokens[b.lock.Name] = tokens{token, w.lost(b.lock)}
+		w.tokens[b.lock.Name] = tokens{token, w.lost()}
 	}
 }
 
@@ -117,17 +117,7 @@ func (w *World) check() {
 			w.checkTold(b)
 		}
 	}
-	for i, b := range live {
-		if b.excused || !b.believes(now) {
-			continue
-		}
-		for _, other := range live[:i] {
-			if conflict(b, other) && !other.excused && other.believes(now) {
-				w.violate("%s believes that it has %s, and so does %s", b.actor.name, b.lock.side(b.read), other.actor.name)
-			}
-		}
-	}
-	w.checkLate(live, now)
+	w.checkConflicts(live, now)
 	w.quiet(now)
 }
 
@@ -156,16 +146,16 @@ func (w *World) mayLose(b *belief) bool {
 	return out > b.lease/4
 }
 
-// checkLate: whose time is over has been told before anybody else has the lock.
-func (w *World) checkLate(live []*belief, now time.Time) {
+// checkConflicts: nobody believes that it has what another has, and whose time is over has been told before.
+func (w *World) checkConflicts(live []*belief, now time.Time) {
 	for i, b := range live {
-		for _, other := range live[:i] {
-			old, fresh := other, b
-			if !conflict(old, fresh) || old.excused || fresh.excused || old.actor.process.stopped() || !fresh.believes(now) {
-				continue
-			}
-			if now.Sub(old.actor.process.resumed) > old.actor.process.config.CommandTimeout+time.Second {
-				w.violate("%s has %s, and %s was not told that it is over", fresh.actor.name, fresh.lock.side(fresh.read), old.actor.name)
+		for _, old := range live[:i] {
+			switch p := old.actor.process; {
+			case !conflict(old, b) || old.excused || b.excused || !b.believes(now):
+			case old.believes(now):
+				w.violate("%s believes that it has %s, and so does %s", b.actor.name, b.lock.side(b.read), old.actor.name)
+			case !p.stopped() && now.Sub(p.resumed) > p.config.CommandTimeout+time.Second:
+				w.violate("%s has %s, and %s was not told that it is over", b.actor.name, b.lock.side(b.read), old.actor.name)
 			}
 		}
 	}
@@ -187,7 +177,7 @@ func (w *World) checkKey(b *belief, now time.Time) {
 	}
 	for _, h := range singles(b.hold) {
 		switch left, trusted := w.left(b, h), h.Deadline().Sub(now); {
-		case left < trusted && b.asked.Before(w.lost(b.lock)):
+		case left < trusted && b.asked.Before(w.lost()):
 			b.excuse() // a reply from before the loss has arrived since
 		case left == 0:
 			w.violate("%s believes that it has %s, which is not in Redis", b.actor.name, b.lock.side(b.read))
@@ -254,8 +244,8 @@ func (w *World) excuse(s *redis) {
 	}
 }
 
-// lost is when the servers of a lock last lost data, or raised their clocks.
-func (w *World) lost(l LockSpec) (last time.Time) {
+// lost is when a server last lost data, or raised its clock.
+func (w *World) lost() (last time.Time) {
 	for _, s := range w.servers {
 		last = later(last, s.lost)
 	}

@@ -86,7 +86,7 @@ func (l LockSpec) of(p *process, read bool) redlatch.Lock {
 }
 
 // config is that of a process.
-func (p Plan) config(int) redlatch.Config {
+func (p Plan) config() redlatch.Config {
 	return redlatch.Config{
 		LeaseTime: p.Lease, PollCap: max(p.Lease/5, 50*time.Millisecond), FairWait: 10 * time.Second,
 		CommandTimeout: p.timeout(), ReleaseTimeout: p.timeout() + 1013*time.Nanosecond, Protect: p.Protect, RestartDelay: 2*p.Lease + 2*time.Microsecond,

@@ -53,7 +53,7 @@ type process struct {
 func (w *World) start(index, life int) *process {
 	p := &process{
 		index: index, life: life,
-		queue: queue{timeline: w.timeline}, world: w, name: fmt.Sprintf("P%d.%d", index, life), config: w.plan.config(index),
+		queue: queue{timeline: w.timeline}, world: w, name: fmt.Sprintf("P%d.%d", index, life), config: w.plan.config(),
 		died: make(chan struct{}), joined: make(chan struct{}),
 	}
 	p.config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))

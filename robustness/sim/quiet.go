@@ -22,7 +22,7 @@ func (w *World) quiet(now time.Time) {
 	for a, want := range w.asking {
 		patience := 60*w.plan.Delay + 300*time.Millisecond
 		if !well.IsZero() || w.unannounced[want.lock.Name] { // no message may have come: the waiter polls
-			patience += w.plan.config(0).PollCap + 2*w.plan.timeout() + time.Second
+			patience += w.plan.config().PollCap + 2*w.plan.timeout() + time.Second
 		}
 		if !w.free(want) {
 			want.free = time.Time{}
