@@ -290,23 +290,15 @@ func later(a, b time.Time) time.Time {
 
 // describe writes commands for a trace.
 func describe(commands []driver.Command) string {
-	var b strings.Builder
-	for i, c := range commands {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		b.WriteString(strings.Join(named(c.Words), " "))
-	}
-	return b.String()
+	return joined(commands, func(c driver.Command) string { return strings.Join(named(c.Words), " ") })
 }
 
-func describeReplies(replies []driver.Reply) string {
-	var b strings.Builder
-	for i, r := range replies {
-		if i > 0 {
-			b.WriteString(" | ")
-		}
-		b.WriteString(r.String())
+func describeReplies(replies []driver.Reply) string { return joined(replies, driver.Reply.String) }
+
+func joined[T any](parts []T, write func(T) string) string {
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = write(part)
 	}
-	return b.String()
+	return strings.Join(texts, " | ")
 }

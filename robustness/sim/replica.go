@@ -86,11 +86,9 @@ func (s *redis) await(written int, words []string, answer func(count int)) {
 	s.waits = append(s.waits, one)
 	s.after(time.Duration(ms)*time.Millisecond, "", func() {
 		s.when(func() {
-			for i, open := range s.waits {
-				if open == one {
-					s.waits = append(s.waits[:i:i], s.waits[i+1:]...)
-					answer(s.confirmed(one.written))
-				}
+			if i := slices.Index(s.waits, one); i >= 0 {
+				s.waits = append(s.waits[:i:i], s.waits[i+1:]...)
+				answer(s.confirmed(one.written))
 			}
 		})
 	})

@@ -135,14 +135,12 @@ func (s *redis) eval(digest string, words []string) driver.Reply {
 	if !known {
 		return driver.Reply{Err: &driver.ServerError{Message: "NOSCRIPT No matching script."}}
 	}
-	defer func() {
-		if strings.HasSuffix(scriptName(text), "force") && s.robbed != nil {
-			s.robbed(s)
-		}
-	}()
 	s.running = true
-	defer func() { s.running = false }()
-	return s.mini.Do(append([]string{"EVAL", text}, words[2:]...)...)
+	reply := s.mini.Do(append([]string{"EVAL", text}, words[2:]...)...)
+	if s.running = false; strings.HasSuffix(scriptName(text), "force") {
+		s.robbed(s)
+	}
+	return reply
 }
 
 // intercept publishes.

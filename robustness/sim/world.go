@@ -115,10 +115,8 @@ func (w *World) live() Result {
 		Seed: w.plan.Seed, Hash: w.sum.Sum64(), Events: w.count, Faults: w.faults,
 		Took: took, Violation: w.violation,
 	}
-	for _, p := range w.lives {
-		for _, a := range p.actors {
-			r.Grants += a.granted
-		}
+	for _, a := range w.actors() {
+		r.Grants += a.granted
 	}
 	r.Story = w.story()
 	return r
@@ -167,24 +165,23 @@ func (w *World) work() {
 	w.until(w.plan.calm()+w.plan.patience(), func() bool { return w.calm && w.allDone() }, func() string { return "operations do not end: " + w.stuck() })
 }
 
-func (w *World) allDone() bool {
+// actors are all that there ever were.
+func (w *World) actors() (all []*actor) {
 	for _, p := range w.lives {
-		for _, a := range p.actors {
-			if !a.done {
-				return false
-			}
-		}
+		all = append(all, p.actors...)
 	}
-	return true
+	return all
+}
+
+func (w *World) allDone() bool {
+	return !slices.ContainsFunc(w.actors(), func(a *actor) bool { return !a.done })
 }
 
 func (w *World) stuck() string {
 	var all []string
-	for _, p := range w.lives {
-		for _, a := range p.actors {
-			if !a.done {
-				all = append(all, fmt.Sprintf("%s after %d, %d to do", a.name, a.passed, len(a.ops)))
-			}
+	for _, a := range w.actors() {
+		if !a.done {
+			all = append(all, fmt.Sprintf("%s after %d, %d to do", a.name, a.passed, len(a.ops)))
 		}
 	}
 	return strings.Join(all, "; ")
