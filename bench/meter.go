@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/redis/rueidis"
+
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // meter asks servers what they have done. It has connections of its own.
@@ -78,7 +80,7 @@ var ofOurselves = map[string]bool{
 // parseWork reads "used_cpu_user:1.5" and "cmdstat_evalsha:calls=3,usec=7,…" and the like.
 func parseWork(text string) figures {
 	work := figures{}
-	for name, value := range parseFields(text) {
+	for name, value := range script.ReadInfo(text) {
 		number, _ := strconv.ParseFloat(value, 64)
 		switch name {
 		case "used_cpu_user", "used_cpu_sys":
@@ -111,20 +113,9 @@ func parseWork(text string) figures {
 
 // parseSoftware is the server's name and version.
 func parseSoftware(text string) string {
-	fields := parseFields(text)
+	fields := script.ReadInfo(text)
 	if v := fields["valkey_version"]; v != "" {
 		return "Valkey " + v
 	}
 	return "Redis " + fields["redis_version"]
-}
-
-// parseFields reads "name:value".
-func parseFields(text string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
-			fields[name] = value
-		}
-	}
-	return fields
 }

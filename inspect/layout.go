@@ -55,22 +55,12 @@ func (i *Inspector) stateOf(replies []driver.Reply) (s state) {
 		case r.Err != nil:
 			i.notices.unread(r.Err, "+cluster|nodes", "Whether slots move during a walk is")
 		case n == 0:
-			s.process = lineOf(r.Str, "run_id:")
+			s.process = script.ReadInfo(r.Str)["run_id"]
 		default:
 			s.slots = slotsOf(r.Str)
 		}
 	}
 	return s
-}
-
-// lineOf is the rest of the line that begins with a word.
-func lineOf(text, word string) string {
-	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, word); ok {
-			return strings.TrimSpace(rest)
-		}
-	}
-	return ""
 }
 
 // slotsOf are the server's own config epoch and slots in a reply of CLUSTER NODES, whose lines are: id,

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/renew"
+	"github.com/redlatch/redlatch/internal/script"
 )
 
 // cause says in words why a command was stopped, and whether that was the user's plan: then it
@@ -47,20 +47,14 @@ func (t *task) loss(client *redlatch.Client) string {
 
 // lossOf is loss by the server's reply to INFO, for a lock that was held for a time.
 func lossOf(info string, held time.Duration) string {
-	seconds, err := strconv.Atoi(infoField(info, "uptime_in_seconds"))
+	fields := script.ReadInfo(info)
+	seconds, err := strconv.Atoi(fields["uptime_in_seconds"])
 	up := time.Duration(min(max(seconds, 0), 1<<31-1)) * time.Second
 	switch {
 	case err == nil && up+time.Second < held:
 		return "the server was restarted, and has lost its data"
-	case up < held || infoField(info, "second_repl_offset") != "-1":
+	case up < held || fields["second_repl_offset"] != "-1":
 		return "it was forced, or Redis lost it"
 	}
 	return "somebody freed it"
-}
-
-// infoField is one field of the reply to INFO, "" if it is not there.
-func infoField(info, name string) string {
-	_, rest, _ := strings.Cut(info, "\n"+name+":")
-	text, _, _ := strings.Cut(rest, "\r")
-	return text
 }

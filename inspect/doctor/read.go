@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -83,7 +82,7 @@ func (p *server) read(ctx context.Context, cfg Config) {
 
 func (p *server) readInfo(ctx context.Context) {
 	replies := p.ask(ctx, []string{"INFO"}, []string{"ACL", "WHOAMI"}, []string{"SLOWLOG", "GET", "128"}, []string{"MODULE", "LIST"}, []string{"LATENCY", "LATEST"})
-	p.info = fields(replies[0].Str)
+	p.info = script.ReadInfo(replies[0].Str)
 	p.user = cmp.Or(replies[1].Str, p.user)
 	if replies[2].Err == nil {
 		p.slow = replies[2].Array
@@ -98,19 +97,8 @@ func (p *server) readInfo(ctx context.Context) {
 	}
 	if p.info["cluster_enabled"] == "1" {
 		replies = p.ask(ctx, []string{"CLUSTER", "INFO"}, []string{"CLUSTER", "NODES"})
-		p.cluster, p.nodes = fields(replies[0].Str), replies[1].Str
+		p.cluster, p.nodes = script.ReadInfo(replies[0].Str), replies[1].Str
 	}
-}
-
-// fields reads lines of "name:value".
-func fields(text string) map[string]string {
-	all := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			all[name] = value
-		}
-	}
-	return all
 }
 
 func (p *server) readSettings(ctx context.Context) {

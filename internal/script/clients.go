@@ -33,6 +33,17 @@ func ReadConnections(r driver.Reply) (map[string]Connection, error) {
 	return found, nil
 }
 
+// ReadInfo reads the reply to INFO, or CLUSTER INFO: lines of "name:value".
+func ReadInfo(text string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
 // attribute is the value of an attribute in a line of CLIENT LIST.
 func attribute(line, name string) string {
 	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
