@@ -270,7 +270,8 @@ func (h *holder) stop(why Reason) End {
 	end := End{Code: 128 + int(unix.SIGKILL), Signal: unix.SIGKILL, Why: why}
 	unix.Kill(h.pid, unix.SIGKILL)
 	hurry()
-	end.Left = slices.DeleteFunc(h.tree.kill(anywhere, h.tree.reapAll), func(pid int) bool { return pid == h.pid })
+	reap := func() { h.tree.reap(0, func(int, unix.WaitStatus) {}) }
+	end.Left = slices.DeleteFunc(h.tree.kill(anywhere, reap), func(pid int) bool { return pid == h.pid })
 	end, _ = h.lastWord(end)
 	end.Paused = h.pausedFor()
 	h.terminal.recover(h.tree.leader)

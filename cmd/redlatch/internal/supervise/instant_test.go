@@ -26,8 +26,8 @@ func TestALateOrderProlongsNothing(t *testing.T) {
 	}
 	writer.Close()
 	<-o.done
-	if o.reason() != alone {
-		t.Errorf("the end of the pipe means %q", o.reason())
+	if o.why != alone {
+		t.Errorf("the end of the pipe means %q", o.why)
 	}
 }
 

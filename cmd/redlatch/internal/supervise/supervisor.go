@@ -5,7 +5,6 @@ package supervise
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/signal"
 	"time"
@@ -70,9 +69,10 @@ func (s *supervisor) run(c Command) (End, error) {
 	if why != "" {
 		s.stop(why)
 	}
-	s.end.Code, s.end.Foreground = exitCode(s.status), s.terminal.isLent()
+	s.end.Code, s.end.Foreground = s.status.ExitStatus(), s.terminal.isLent()
 	if s.status.Signaled() {
 		s.end.Signal = s.status.Signal()
+		s.end.Code = 128 + int(s.end.Signal)
 	}
 	s.terminal.takeBack()
 	if why != "" {
@@ -113,7 +113,7 @@ func (s *supervisor) start(c Command) error {
 func (s *supervisor) due() Reason {
 	select {
 	case <-s.hold.Done():
-		return s.hold.reason()
+		return s.hold.why
 	default:
 	}
 	if !s.limits.Protect && passed(s.times.term(s.hold.Deadline()), time.Now()) {
@@ -288,30 +288,13 @@ func (s *supervisor) take(number unix.Signal) {
 
 // reap takes note of every child that ended or stopped.
 func (s *supervisor) reap() {
-	for {
-		var status unix.WaitStatus
-		pid, err := unix.Wait4(-1, &status, unix.WNOHANG|unix.WUNTRACED, nil)
+	s.tree.reap(unix.WUNTRACED, func(pid int, status unix.WaitStatus) {
 		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			s.tree.childless = errors.Is(err, unix.ECHILD)
-			return
-		case pid == 0:
-			return
 		case pid != s.tree.leader || s.ended:
 		case status.Stopped():
 			s.leaderStopped(status.StopSignal())
 		default:
 			s.ended, s.tree.reaped, s.status = true, true, status
 		}
-	}
-}
-
-// exitCode is the end of a process as a shell would give it.
-func exitCode(status unix.WaitStatus) int {
-	if status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return status.ExitStatus()
+	})
 }

@@ -75,9 +75,9 @@ func (a assignment) command(niceness int) Command {
 type orders struct {
 	mu       sync.Mutex
 	deadline instant
-	lease    time.Duration // with it; 0: that of the assignment
-	why      Reason
-	done     chan struct{}       // closed when the tree is to be stopped; why says why
+	lease    time.Duration       // with it; 0: that of the assignment
+	why      Reason              // the tree is to be stopped; it is set before done is closed
+	done     chan struct{}       // closed when the tree is to be stopped
 	news     chan struct{}       // capacity one: there is a new deadline
 	signals  chan syscall.Signal // that reached the holder
 }
@@ -99,7 +99,8 @@ func (o *orders) read(messages *json.Decoder) {
 		}
 		switch {
 		case next.Stop != "":
-			o.stop(next.Stop)
+			o.why = next.Stop
+			close(o.done)
 			return
 		case next.Signal != 0:
 			select {
@@ -110,14 +111,6 @@ func (o *orders) read(messages *json.Decoder) {
 			o.move(next.Deadline, next.Lease)
 		}
 	}
-}
-
-// stop takes note that the tree is to be stopped.
-func (o *orders) stop(why Reason) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.why = why
-	close(o.done)
 }
 
 // move takes note of a new deadline.
@@ -136,11 +129,4 @@ func (o *orders) span() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.lease
-}
-
-// reason is why the tree is to be stopped, once done is closed.
-func (o *orders) reason() Reason {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.why
 }

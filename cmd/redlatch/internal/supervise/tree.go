@@ -84,16 +84,17 @@ const (
 	pollTick = 2 * time.Millisecond
 )
 
-// reapAll takes note of the end of every child.
-func (t *processTree) reapAll() {
+// reap takes note of the end of every child, and of what else the options ask for.
+func (t *processTree) reap(options int, heard func(pid int, status unix.WaitStatus)) {
 	for {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		if err == unix.EINTR {
-			continue
-		}
-		t.childless = err == unix.ECHILD
-		if err != nil || pid == 0 {
+		var status unix.WaitStatus
+		switch pid, err := unix.Wait4(-1, &status, unix.WNOHANG|options, nil); {
+		case err == unix.EINTR:
+		case err != nil || pid == 0:
+			t.childless = err == unix.ECHILD
 			return
+		default:
+			heard(pid, status)
 		}
 	}
 }
