@@ -87,20 +87,14 @@ func fullURLs(_ *cobra.Command, urls []string) error {
 
 // run examines the servers and prints what was found.
 func (f *doctorFlags) run(ctx context.Context, out io.Writer, urls []string) error {
-	servers := []server{f.server}
-	if len(urls) > 0 {
-		servers = servers[:0]
-		for _, url := range urls {
-			one := f.server
-			one.flag, one.file = url, ""
-			servers = append(servers, one)
-		}
-	}
 	var targets []doctor.Target
 	var checks []doctor.Check
-	failure := false
-	for i := range servers {
-		target, closeAll, err := f.open(ctx, &servers[i])
+	for i := range max(len(urls), 1) {
+		s := f.server
+		if len(urls) > 0 {
+			s.flag, s.file = urls[i], ""
+		}
+		target, closeAll, err := f.open(ctx, &s)
 		var exit *exitError
 		var refused *driver.ServerError
 		switch {
@@ -114,7 +108,6 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer, urls []string) err
 		case errors.Is(err, redlatch.ErrUnsupported):
 			checks = append(checks, doctor.NotAtomic(target.Name, err))
 		default:
-			failure = true
 			checks = append(checks, doctor.Unreachable(target.Name, err))
 		}
 	}
@@ -122,7 +115,7 @@ func (f *doctorFlags) run(ctx context.Context, out io.Writer, urls []string) err
 	if err := f.print(out, checks); err != nil {
 		return err
 	}
-	return f.verdict(checks, failure)
+	return f.verdict(checks)
 }
 
 // open connects to a server, and to its sentinels. The name of the target is known also after an error.
@@ -164,8 +157,8 @@ func (f *doctorFlags) open(ctx context.Context, s *server) (t doctor.Target, clo
 const doctorTimeout = 3 * time.Second
 
 // verdict is the exit code.
-func (f *doctorFlags) verdict(checks []doctor.Check, failure bool) error {
-	danger := false
+func (f *doctorFlags) verdict(checks []doctor.Check) error {
+	failure, danger := false, false
 	for _, c := range checks {
 		failure = failure || c.Code == "reachable"
 		danger = danger || c.Severity == doctor.Danger || f.strict && c.Severity == doctor.Warning

@@ -91,13 +91,14 @@ func Examine(ctx context.Context, cfg Config, targets ...Target) []Check {
 
 // serversOf are the servers of a target.
 func serversOf(ctx context.Context, t Target) ([]*server, []Check) {
+	_, sharded := t.Driver.(driver.Sharded)
 	fleet, ok := t.Driver.(driver.Fleet)
 	if !ok {
-		return []*server{{address: t.Name, user: t.User, pipeline: t.Driver.Pipeline, sharded: isSharded(t.Driver)}}, nil
+		return []*server{{address: t.Name, user: t.User, pipeline: t.Driver.Pipeline, sharded: sharded}}, nil
 	}
 	servers, err := fleet.Servers(ctx)
 	if err != nil {
-		return nil, []Check{unreachable(t.Name, err)}
+		return nil, []Check{Unreachable(t.Name, err)}
 	}
 	var all []*server
 	for _, s := range servers {
@@ -106,15 +107,10 @@ func serversOf(ctx context.Context, t Target) ([]*server, []Check) {
 	return all, nil
 }
 
-func isSharded(d driver.Driver) bool {
-	_, sharded := d.(driver.Sharded)
-	return sharded
-}
-
 // checks makes the checks of a server of what was read.
 func (p *server) checks(cfg Config) []Check {
 	if p.err != nil {
-		return []Check{unreachable(p.address, p.err)}
+		return []Check{Unreachable(p.address, p.err)}
 	}
 	var all []Check
 	for _, examine := range examinations {
@@ -141,7 +137,8 @@ func page(code string) string {
 	return "https://github.com/redlatch/redlatch/blob/main/docs/doctor.md#" + code
 }
 
-func unreachable(address string, err error) Check {
+// Unreachable returns the check of a target that the caller could not connect to.
+func Unreachable(address string, err error) Check {
 	c := Check{
 		Server: address, Code: "reachable", Severity: Danger, Page: page("reachable"),
 		Seen: "it does not answer: " + err.Error(),
@@ -164,9 +161,6 @@ var mendRefusal = map[string]string{
 	"NOAUTH":    "give the user and the password in the URL, or by --password-file",
 	"WRONGPASS": "give the right user and password in the URL, or by --password-file",
 }
-
-// Unreachable returns the check of a target that the caller could not connect to.
-func Unreachable(address string, err error) Check { return unreachable(address, err) }
 
 // NoRights returns the check of a target whose user may not even connect.
 func NoRights(t Target, cfg Config, err error) Check {
