@@ -224,7 +224,7 @@ func (f *feed) apply(number int, snapshot inspect.Snapshot, waits []Wait, permit
 	}
 	f.failed = false
 	if !change.empty() {
-		f.tell(change.message())
+		f.tell(newMessage("change", change))
 	}
 }
 

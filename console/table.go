@@ -46,10 +46,6 @@ type change struct {
 
 func (c change) empty() bool { return !c.other && len(c.Set) == 0 && len(c.Gone) == 0 }
 
-func (c change) message() message { return c.named("change") }
-
-func (c change) named(kind string) message { return newMessage(kind, c) }
-
 // update takes a reading. If a lock has the name of a semaphore that is gone, the row is that of the lock.
 func (t *table) update(snapshot inspect.Snapshot, waits []Wait, permits []inspect.Counter, notice string) change {
 	told := make(map[string][]Wait)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -52,10 +53,7 @@ func newMessage(kind string, data any) message {
 	if err != nil {
 		return message(": " + kind + " cannot be written\n\n") // of these types there is none
 	}
-	m := make(message, 0, len(kind)+len(text)+len("event: \ndata: \n\n"))
-	m = append(m, "event: "+kind+"\ndata: "...)
-	m = append(m, text...)
-	return append(m, "\n\n"...)
+	return fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, text)
 }
 
 // greeting is the first message: what the page is to know of this console.
@@ -111,7 +109,7 @@ func (c *Console) greet(s *stream, v *viewer) bool {
 		Title: shownText(c.options.Title), Unlock: c.options.Unlock != nil, Total: len(v.rows), At: time.Now().UnixMilli(), extent: v.extent,
 	}))
 	for rows := v.rows; len(rows) > 0; rows = rows[min(rowsAtOnce, len(rows)):] {
-		s.send(change{At: time.Now().UnixMilli(), Set: rows[:min(rowsAtOnce, len(rows))], extent: v.extent}.named("rows"))
+		s.send(newMessage("rows", change{At: time.Now().UnixMilli(), Set: rows[:min(rowsAtOnce, len(rows))], extent: v.extent}))
 	}
 	v.rows = nil
 	s.send(newMessage("ready", map[string]int64{"at": time.Now().UnixMilli()}))
