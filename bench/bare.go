@@ -69,8 +69,8 @@ func bare(connect connect, prepare prepare) opener {
 }
 
 // viaRueidis sends through a rueidis client with the settings of driver/rueidis.
-func viaRueidis(ctx context.Context, address string, wire *wire) (send, func(), error) {
-	c, err := bareClient(ctx, address, wire)
+func viaRueidis(_ context.Context, address string, wire *wire) (send, func(), error) {
+	c, err := bareClient(address, wire)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -119,7 +119,7 @@ func viaPort(ctx context.Context, address string, wire *wire) (send, func(), err
 
 // bareClient is a rueidis client with the settings of driver/rueidis: one connection, no retries, no
 // cache, its timeouts and its buffers.
-func bareClient(ctx context.Context, address string, wire *wire) (rueidis.Client, error) {
+func bareClient(address string, wire *wire) (rueidis.Client, error) {
 	const timeout = 3 * time.Second
 	return rueidis.NewClient(rueidis.ClientOption{
 		InitAddress:         []string{address},
@@ -219,7 +219,7 @@ func rawSemaphore(name string) (first []driver.Command, p pair) {
 // publish, delivery and one script. It compares, and limits nothing: a contender whose request is
 // already on its way when the lock is released needs no message.
 func openPingPong(ctx context.Context, address string, wire *wire) (client, error) {
-	c, err := bareClient(ctx, address, wire)
+	c, err := bareClient(address, wire)
 	if err != nil {
 		return client{}, err
 	}
@@ -257,7 +257,7 @@ func openPingPong(ctx context.Context, address string, wire *wire) (client, erro
 // of its own, which ends with the process.
 func subscribe(ctx context.Context, address string, wire *wire, channel string) (chan struct{}, error) {
 	messages, acknowledged := make(chan struct{}, 1), make(chan error, 1)
-	c, err := bareClient(ctx, address, wire)
+	c, err := bareClient(address, wire)
 	if err != nil {
 		return messages, err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // One lock that everybody wants.
@@ -74,7 +76,7 @@ func watch(ctx context.Context, server *server, from time.Time, length time.Dura
 	w.window = window{from.UnixNano(), from.Add(length).UnixNano()}
 	work := func(moment int64) (at int64, work figures) {
 		if err == nil {
-			err = until(ctx, time.Unix(0, moment))
+			err = pause.For(ctx, time.Until(time.Unix(0, moment)))
 		}
 		at = time.Now().UnixNano()
 		if err == nil {
@@ -108,14 +110,14 @@ func (o order) contend(ctx context.Context, workers []worker, mark func(), ready
 	var done sync.WaitGroup
 	done.Go(func() {
 		for _, moment := range []time.Time{counts, end} {
-			_ = until(ctx, moment)
+			_ = pause.For(ctx, time.Until(moment))
 			mark()
 		}
 	})
 	for i, w := range workers {
 		// The first one of each lock asks the server. Those that come behind it do not.
 		if o.Weigh && i == o.Locks {
-			_ = until(ctx, began.Add(o.WarmUp/4))
+			_ = pause.For(ctx, time.Until(began.Add(o.WarmUp/4)))
 		}
 		done.Go(func() {
 			failed := o.holdUntil(ctx, w, seat{o.Process, i}, end, &all[i])

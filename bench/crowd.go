@@ -89,7 +89,7 @@ type crowd struct {
 }
 
 // perform has new processes carry out orders, and watches the server.
-func (b *bench) perform(ctx context.Context, c contestant, s *server, orders ...order) (w watched, reports []report, err error) {
+func perform(ctx context.Context, c contestant, s *server, orders ...order) (w watched, reports []report, err error) {
 	for i := range orders {
 		orders[i].Contestant, orders[i].Address, orders[i].Process = c.name, s.address, i
 	}
@@ -97,7 +97,7 @@ func (b *bench) perform(ctx context.Context, c contestant, s *server, orders ...
 	if err != nil {
 		return w, nil, err
 	}
-	reports, err = b.inFresh(ctx, c, orders, func(began time.Time) (err error) {
+	reports, err = inFresh(ctx, orders, func(began time.Time) (err error) {
 		w, err = watch(ctx, s, began.Add(orders[0].WarmUp), orders[0].For)
 		return err
 	})
@@ -126,7 +126,7 @@ func (c crowd) row(b *bench, name string) row {
 			defer s.end()
 		}
 		c.holds.Name = freshName("own")
-		w, reports, err := b.perform(ctx, c.contestant, s, c.holds)
+		w, reports, err := perform(ctx, c.contestant, s, c.holds)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (c crowd) row(b *bench, name string) row {
 		maps.Copy(f, reports[0].Figures)
 		c.held.Name = freshName("held")
 		c.waiters.Name = c.held.Name
-		w, reports, err = b.perform(ctx, c.contestant, s, c.held, c.waiters)
+		w, reports, err = perform(ctx, c.contestant, s, c.held, c.waiters)
 		if err != nil {
 			return nil, err
 		}

@@ -176,8 +176,8 @@ func (b *bench) dismiss(all bool) {
 	}
 }
 
-// inFresh has new helpers of a contestant carry out orders.
-func (b *bench) inFresh(ctx context.Context, c contestant, orders []order, atBegin func(began time.Time) error) ([]report, error) {
+// inFresh has new helpers carry out orders.
+func inFresh(ctx context.Context, orders []order, atBegin func(began time.Time) error) ([]report, error) {
 	var some helpers
 	defer func() { some.end() }()
 	for range orders {

@@ -147,10 +147,7 @@ func (c client) warmUp(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.lock(ctx); err != nil {
-		return err
-	}
-	return w.unlock(ctx)
+	return w.once(ctx)
 }
 
 // workers makes workers on the order's locks, which share the clients.
@@ -161,16 +158,4 @@ func (o order) workers(clients ...client) (workers []worker, err error) {
 		workers = append(workers, w)
 	}
 	return workers, err
-}
-
-// until waits for a moment.
-func until(ctx context.Context, moment time.Time) error {
-	timer := time.NewTimer(time.Until(moment))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
