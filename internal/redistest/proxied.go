@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/proto"
@@ -18,10 +19,8 @@ type proxied struct {
 	client net.Conn
 	server net.Conn
 	once   sync.Once
-	gone   chan struct{} // closed by cut
-
-	mu   sync.Mutex
-	lost *span // the replies not to pass on; nil without
+	gone   chan struct{}        // closed by cut
+	lost   atomic.Pointer[span] // the replies not to pass on; nil without
 }
 
 // span is a part of the stream of replies: from the first mark to the last.
@@ -44,27 +43,23 @@ func (p *Proxy) carry(client net.Conn) {
 	}
 	defer p.leave(c)
 	defer c.cut()
-	replies := make(chan struct{})
-	go func() {
-		defer close(replies)
+	var replies sync.WaitGroup
+	replies.Go(func() {
 		defer c.cut()
 		c.carryReplies()
-	}()
+	})
 	c.carryRequests()
 	c.cut()
-	<-replies
+	replies.Wait()
 }
 
 func (p *Proxy) enter(c *proxied) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.over:
-		return false
-	default:
+	if p.conns != nil {
+		p.conns[c] = struct{}{}
 	}
-	p.conns[c] = struct{}{}
-	return true
+	return p.conns != nil
 }
 
 func (p *Proxy) leave(c *proxied) {
@@ -126,9 +121,7 @@ func (p *Proxy) hit(raw []byte) (hit, unsent bool) {
 // that the server has carried the request out.
 func (c *proxied) condemn(raw []byte) []byte {
 	before, after := rand.Text(), rand.Text()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lost = &span{first: pong(before), last: pong(after)}
+	c.lost.Store(&span{first: pong(before), last: pong(after)})
 	return bytes.Join([][]byte{request("PING", before), raw, request("PING", after)}, nil)
 }
 
@@ -144,7 +137,7 @@ func (c *proxied) carryReplies() {
 		if err != nil || !c.pass(false) {
 			return
 		}
-		if lost := c.condemned(); lost != nil {
+		if lost := c.lost.Load(); lost != nil {
 			seen = append(seen, buffer[:n]...)
 			if !bytes.Contains(seen, lost.last) {
 				continue
@@ -157,12 +150,6 @@ func (c *proxied) carryReplies() {
 			return
 		}
 	}
-}
-
-func (c *proxied) condemned() *span {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lost
 }
 
 // pass waits while there is a black hole, and, for requests, for the delay. It

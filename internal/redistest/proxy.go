@@ -16,15 +16,13 @@ import (
 type Proxy struct {
 	address string // set once, by NewProxy
 	work    sync.WaitGroup
-	// over is closed when the test ends.
-	over chan struct{}
 
 	mu       sync.Mutex
 	upstream string
-	listener net.Listener  // nil while connections are refused
-	accepts  chan struct{} // closed when the listener accepts no more
-	conns    map[*proxied]struct{}
-	hole     chan struct{} // closed when the black hole ends; nil without one
+	listener net.Listener          // nil while connections are refused
+	accepts  chan struct{}         // closed when the listener accepts no more
+	conns    map[*proxied]struct{} // nil when the test has ended
+	hole     chan struct{}         // closed when the black hole ends; nil without one
 	delay    time.Duration
 	strikes  []*strike
 }
@@ -58,10 +56,7 @@ func proxyAt(t testing.TB, listen func(network, address string) (net.Listener, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{
-		upstream: upstream, address: listener.Addr().String(),
-		over: make(chan struct{}), conns: make(map[*proxied]struct{}),
-	}
+	p := &Proxy{upstream: upstream, address: listener.Addr().String(), conns: make(map[*proxied]struct{})}
 	p.serve(listener)
 	t.Cleanup(p.stop)
 	return p
@@ -191,11 +186,11 @@ func (p *Proxy) unlisten() {
 // stop ends everything and waits for it.
 func (p *Proxy) stop() {
 	p.mu.Lock()
-	close(p.over)
 	p.unlisten()
 	for c := range p.conns {
 		c.cut()
 	}
+	p.conns = nil
 	p.mu.Unlock()
 	p.work.Wait()
 }
