@@ -104,11 +104,12 @@ func (p paced) Write(line []byte) (int, error) {
 
 // run serves until ctx ends.
 func (d *watchdogService) run(ctx context.Context) error {
-	health, err := serveHealth(d.listen, d.config.Logger)
+	h := &health{began: time.Now()}
+	end, err := h.serve(d.listen, d.config.Logger)
 	if err != nil {
 		return exit(exitFailure, "--listen %s: %v", d.listen, err)
 	}
-	defer health.close()
+	defer end()
 	client, err := d.connect(ctx)
 	if client == nil {
 		return err
@@ -118,7 +119,7 @@ func (d *watchdogService) run(ctx context.Context) error {
 	if err != nil {
 		return failed(err)
 	}
-	health.show(w)
+	h.dog.Store(w)
 	url, _ := d.server.url()
 	target, _ := connect.Parse(url)
 	d.config.Logger.Info("watchdog runs", "redis", target.String(), "maxPause", d.config.MaxPause.String(), "pid", os.Getpid())

@@ -16,39 +16,32 @@ import (
 // connection to Redis. Until then the watchdog is alive and not ready, and its last look
 // grows old.
 type health struct {
-	server *http.Server // nil without an address
-	ended  chan struct{}
-	began  time.Time
-	dog    atomic.Pointer[watchdog.Watchdog]
+	began time.Time
+	dog   atomic.Pointer[watchdog.Watchdog] // once there is one
 }
 
 // healthConnections is how many connections it has at most: those of probes and of Prometheus.
 const healthConnections = 64
 
-// serveHealth serves on an address, or nowhere if it is empty.
-func serveHealth(address string, log *slog.Logger) (*health, error) {
-	h := &health{ended: make(chan struct{}), began: time.Now()}
+// serve serves on an address, or nowhere if it is empty. Its end ends the server and its connections.
+func (h *health) serve(address string, log *slog.Logger) (end func(), err error) {
 	if address == "" {
-		close(h.ended)
-		return h, nil
+		return func() {}, nil
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	log.Info("health and metrics", "address", listener.Addr().String())
-	h.server = serve.New(watchdog.Handler(h.stats), healthConnections)
+	server, ended := serve.New(watchdog.Handler(h.stats), healthConnections), make(chan struct{})
 	go func() {
-		defer close(h.ended)
-		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("health and metrics ended", "reason", err.Error())
 		}
 	}()
-	return h, nil
+	return func() { serve.Shutdown(server); <-ended }, nil
 }
-
-// show is called when there is a watchdog.
-func (h *health) show(w *watchdog.Watchdog) { h.dog.Store(w) }
 
 // stats are the watchdog's, once there is one.
 func (h *health) stats() watchdog.Stats {
@@ -56,13 +49,4 @@ func (h *health) stats() watchdog.Stats {
 		return w.Stats()
 	}
 	return watchdog.Stats{Started: h.began}
-}
-
-// close ends the server and its connections.
-func (h *health) close() {
-	if h.server == nil {
-		return
-	}
-	serve.Shutdown(h.server)
-	<-h.ended
 }
