@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -77,7 +78,7 @@ func (c *counters) show(at tally) string { return c.world.redis.all[at.keys].Str
 // count is the counter of some keys.
 func (k *keys) count() int {
 	if it := k.find(lockName); it != nil {
-		return must(strconv.Atoi(it.Words[0]))
+		return redistest.Must(strconv.Atoi(it.Words[0]))
 	}
 	return absent
 }

@@ -22,10 +22,7 @@ var counted = []struct {
 
 func exploringCounter(t *testing.T, name string, bound Bound, change func(c *counters), mutations ...mutation.Mutation) Result {
 	t.Helper()
-	server, err := newRedis(mutations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := newRedis(mutations)
 	defer server.mini.Close()
 	var c counters
 	for _, one := range counted {

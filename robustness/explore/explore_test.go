@@ -38,10 +38,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 
 func exploring(t *testing.T, name string, bound Bound, mutations ...mutation.Mutation) Result {
 	t.Helper()
-	w, err := newWorld(name, mutations...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(name, mutations...)
 	defer w.redis.mini.Close()
 	r := w.explore(bound)
 	if n := len(mutations); n > 0 && !w.redis.mutated[mutations[n-1]] {

@@ -103,14 +103,3 @@ func (k *keys) String() string {
 	}
 	return b.String()
 }
-
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func must[T any](v T, err error) T {
-	check(err)
-	return v
-}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -109,7 +110,7 @@ func (p permits) checkRequest(before *keys, r *request, done *outcome) string {
 const late = -9
 
 // asked is the lease that an acquisition or a renewal asks for: its second argument.
-func asked(r *request) int32 { return int32(must(strconv.Atoi(r.words[1]))) }
+func asked(r *request) int32 { return int32(redistest.Must(strconv.Atoi(r.words[1]))) }
 
 func (permits) checkBelief(k *keys, who int, c *client) string {
 	left, there := k.semaphore().left[owners[who][c.number]]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
@@ -57,13 +58,9 @@ type redis struct {
 	later    map[[2]int32]*keys
 }
 
-func newRedis(mutations []mutation.Mutation) (*redis, error) {
-	mini, err := embedded.New()
-	if err != nil {
-		return nil, err
-	}
+func newRedis(mutations []mutation.Mutation) *redis {
 	s := &redis{
-		mini: mini, mutations: mutations, mutated: map[mutation.Mutation]bool{},
+		mini: redistest.Must(embedded.New()), mutations: mutations, mutated: map[mutation.Mutation]bool{},
 		texts: map[string]string{}, contents: map[string]*keys{}, requests: []*request{{}},
 		known: map[string]*request{}, outcomes: map[[2]int32]*outcome{}, later: map[[2]int32]*keys{},
 	}
@@ -75,13 +72,13 @@ func newRedis(mutations []mutation.Mutation) (*redis, error) {
 		return false
 	})
 	s.intern(nil)
-	return s, nil
+	return s
 }
 
 // request enters a call of package script.
 func (s *redis) request(q question, call script.Call) *request {
 	words := call.WithSource().Words
-	count := must(strconv.Atoi(words[2]))
+	count := redistest.Must(strconv.Atoi(words[2]))
 	return s.enter(q, words[1], words[3:3+count], words[3+count:])
 }
 

@@ -83,11 +83,7 @@ func handedOver(w world) world {
 }
 
 // newWorld makes the world of a name, with some scripts changed.
-func newWorld(name string, mutations ...mutation.Mutation) (*world, error) {
-	server, err := newRedis(mutations)
-	if err != nil {
-		return nil, err
-	}
+func newWorld(name string, mutations ...mutation.Mutation) *world {
 	var w world
 	for _, one := range worlds {
 		if one.name == name {
@@ -95,10 +91,10 @@ func newWorld(name string, mutations ...mutation.Mutation) (*world, error) {
 			w.guarded, w.peers = one.guarded, one.peers
 		}
 	}
-	w.name, w.redis, w.cached = name, server, map[question]*request{}
+	w.name, w.redis, w.cached = name, newRedis(mutations), map[question]*request{}
 	w.maxHolds, w.tick = cmp.Or(w.maxHolds, 2), cmp.Or(w.tick, second)
 	if w.start.faults = 2; w.start.permits > 0 {
 		w.makePermits(w.start.permits, cmp.Or(time.Duration(w.ttl)*time.Millisecond, embedded.None))
 	}
-	return &w, nil
+	return &w
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/watchdog"
 )
@@ -85,10 +86,7 @@ func (w *World) start(index, life int) *process {
 
 // begin makes a client on a driver.
 func (p *process) begin(d driver.Driver, name string) {
-	c, err := redlatch.New(d, p.config)
-	if err != nil {
-		panic(err)
-	}
+	c := redistest.Must(redlatch.New(d, p.config))
 	p.clients = append(p.clients, c)
 	p.world.names = append(p.world.names, c.ID(), name)
 }
@@ -150,10 +148,7 @@ func (p *process) die(notice time.Duration) {
 
 // watch makes the process a watchdog.
 func (p *process) watch(on driver.Driver) {
-	d, err := watchdog.New(on, watchdog.Config{Logger: p.config.Logger, Look: time.Second / 2, CommandTimeout: p.config.CommandTimeout})
-	if err != nil {
-		panic(err)
-	}
+	d := redistest.Must(watchdog.New(on, watchdog.Config{Logger: p.config.Logger, Look: time.Second / 2, CommandTimeout: p.config.CommandTimeout}))
 	p.watching.Go(func() { _ = d.Run(p.ctx) })
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/protocol"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // redis is one server: the embedded one, called without a network. Its clock may be fast, and may
@@ -49,11 +50,7 @@ type redis struct {
 }
 
 func newRedis(t *timeline, name string, drift float64) *redis {
-	mini, err := embedded.New()
-	if err != nil {
-		panic(err)
-	}
-	s := &redis{timeline: t, name: name, mini: mini, drift: drift, began: time.Now()}
+	s := &redis{timeline: t, name: name, mini: redistest.Must(embedded.New()), drift: drift, began: time.Now()}
 	s.queue = queue{timeline: t}
 	s.mini.ClockTTL(true)
 	s.mini.Seed(1) // of HRANDFIELD
