@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
@@ -28,23 +29,27 @@ func listen() (signals chan os.Signal, stop func()) {
 // signals are left alone; its error says that one came.
 func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context.Context, stopListening func() error) {
 	waiting, cancel := context.WithCancel(ctx)
-	stopped := make(chan struct{})
-	caught := make(chan os.Signal, 1)
-	go func() {
-		defer close(caught)
+	var caught error
+	end := beside(context.Background(), func(listening context.Context) {
 		select {
 		case s := <-signals:
-			caught <- s
+			caught = bySignal(s.(syscall.Signal), false)
 			cancel()
-		case <-stopped:
+		case <-listening.Done():
 		}
-	}()
+	})
 	return waiting, func() error {
-		close(stopped)
-		defer cancel()
-		if s, ok := (<-caught).(syscall.Signal); ok {
-			return bySignal(s, false)
-		}
-		return nil
+		end()
+		cancel()
+		return caught
 	}
+}
+
+// beside runs a function on a goroutine of its own. The end that it returns ends the function's context, and waits
+// for the function.
+func beside(ctx context.Context, do func(ctx context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { do(ctx) })
+	return func() { cancel(); running.Wait() }
 }

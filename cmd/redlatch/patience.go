@@ -120,16 +120,12 @@ func (p *patience) tellOfWait(ctx context.Context, what func(context.Context) st
 	if p.quiet || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return beside(ctx, func(ctx context.Context) {
 		for pause.For(ctx, untilTold) == nil {
 			if text := what(ctx); text != "" {
 				tell(errors.New("waiting for " + text))
 				return
 			}
 		}
-	}()
-	return func() { cancel(); <-ended }
+	})
 }

@@ -27,15 +27,11 @@ func (l *permitLock) Lock(ctx context.Context, options ...redlatch.LockOption) (
 		}
 		l.agreed = true
 	}
-	making, end := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for pause.For(making, remake) == nil {
-			_, _ = l.TrySetPermits(making, l.permits) // the wait reports what is wrong
+	defer beside(ctx, func(ctx context.Context) {
+		for pause.For(ctx, remake) == nil {
+			_, _ = l.TrySetPermits(ctx, l.permits) // the wait reports what is wrong
 		}
-	}()
-	defer func() { end(); <-ended }()
+	})()
 	return l.Acquire(ctx, options...)
 }
 

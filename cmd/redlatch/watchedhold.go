@@ -15,8 +15,7 @@ import (
 // detects the loss of a hold, and a recall. A hold with a fixed lease is not renewed, so watch asks Redis.
 // A recall is a SIGTERM, as from outside.
 func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold, signals chan<- os.Signal) (supervise.Hold, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	recalled := func(why error) {
+	recalled := func(ctx context.Context, why error) {
 		if !t.quiet {
 			tell(fmt.Errorf("%w; the command gets SIGTERM", why))
 		}
@@ -25,21 +24,17 @@ func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold, signals chan<
 		case <-ctx.Done():
 		}
 	}
-	var watched supervise.Hold = growingHold{hold, t}
-	look := func() {
-		select {
-		case <-hold.Recalled():
-			recalled(hold.RecallErr())
-		case <-ctx.Done():
-		}
-	}
 	if t.fixed {
 		w := &watchedHold{hold: hold, gone: make(chan struct{}), recalled: recalled}
-		watched, look = w, func() { w.look(ctx, client, t.name, min(t.limits.Lease/3, maxLook)) }
+		return w, beside(context.Background(), func(ctx context.Context) { w.look(ctx, client, t.name, min(t.limits.Lease/3, maxLook)) })
 	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); look() }()
-	return watched, func() { cancel(); <-ended }
+	return growingHold{hold, t}, beside(context.Background(), func(ctx context.Context) {
+		select {
+		case <-hold.Recalled():
+			recalled(ctx, hold.RecallErr())
+		case <-ctx.Done():
+		}
+	})
 }
 
 // maxLook is the longest time between two requests, the renewal interval of the usual lease.
@@ -64,7 +59,7 @@ type watchedHold struct {
 	hold *redlatch.Hold
 	gone chan struct{} // closed when this owner has the lock no more
 
-	recalled func(why error) // is called once
+	recalled func(ctx context.Context, why error) // is called once
 }
 
 // Deadline is that of the hold.
@@ -92,7 +87,7 @@ func (w *watchedHold) look(ctx context.Context, client *redlatch.Client, name st
 			return
 		case h.Recall != nil && !told:
 			told = true
-			w.recalled(h.Recall)
+			w.recalled(ctx, h.Recall)
 		}
 	}
 }
