@@ -92,14 +92,11 @@ func (c *consoleService) run(cmd *cobra.Command) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // whoever read the output may have gone
-	client, err := c.server.connect(ctx, redlatch.Config{})
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil // a signal ended the attempt to connect
-	case err != nil:
-		return err
-	}
-	defer closeClient(client)
+	return c.server.with(ctx, func(client *redlatch.Client) error { return c.show(ctx, cmd, client, address, private) })
+}
+
+// show serves the page of a client, at an address. All of a private page needs the token.
+func (c *consoleService) show(ctx context.Context, cmd *cobra.Command, client *redlatch.Client, address *net.TCPAddr, private bool) (err error) {
 	c.log = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	url, _ := c.server.url()
 	target, _ := connect.Parse(url)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,9 +26,9 @@ type inspecting struct {
 	count  int
 	asJSON bool
 
-	driver  driver.Driver   // while the verb runs
-	failure error           // the last one
-	told    map[string]bool // the messages on stderr
+	driver  driver.Driver // while the verb runs
+	failure error         // the last one
+	told    []string      // the messages on stderr
 }
 
 // maxRate is the greatest rate that package inspect takes.
@@ -59,22 +60,16 @@ func (f *inspecting) run(cmd *cobra.Command, look func(ctx context.Context, i *i
 	if err := checkStdout(); err != nil {
 		return err
 	}
-	client, err := f.server.connect(cmd.Context(), redlatch.Config{})
-	switch {
-	case err != nil && cmd.Context().Err() != nil:
-		return nil // a signal ended the attempt to connect
-	case err != nil:
+	return f.server.with(cmd.Context(), func(client *redlatch.Client) error {
+		f.driver = client.Driver()
+		i, err := inspect.New(f.driver, f.config)
+		if err != nil {
+			return failed(err)
+		}
+		err = cmp.Or(look(cmd.Context(), i), f.failure)
+		f.tellNotices(i)
 		return err
-	}
-	defer closeClient(client)
-	f.driver = client.Driver()
-	i, err := inspect.New(f.driver, f.config)
-	if err != nil {
-		return failed(err)
-	}
-	err = cmp.Or(look(cmd.Context(), i), f.failure)
-	f.tellNotices(i)
-	return err
+	})
 }
 
 // live is run for a verb that goes on until SIGINT or SIGTERM.
@@ -102,14 +97,10 @@ func (f *inspecting) fail(err error) {
 
 // tellOnce tells a message that was not told yet.
 func (f *inspecting) tellOnce(err error) {
-	if f.told[err.Error()] {
-		return
+	if !slices.Contains(f.told, err.Error()) {
+		f.told = append(f.told, err.Error())
+		tell(err)
 	}
-	if f.told == nil {
-		f.told = make(map[string]bool)
-	}
-	f.told[err.Error()] = true
-	tell(err)
 }
 
 // processes says how many there are.

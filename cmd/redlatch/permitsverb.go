@@ -57,20 +57,17 @@ Exit code:
 		case f.add < -math.MaxInt32 || f.add > math.MaxInt32:
 			return exit(exitUsage, "--add %d: from -%d to %[2]d", f.add, math.MaxInt32)
 		}
-		client, err := f.server.connect(cmd.Context(), redlatch.Config{})
-		if err != nil {
+		return f.server.with(cmd.Context(), func(client *redlatch.Client) error {
+			if err := f.change(cmd.Context(), client, args[0], flags.Changed("set")); err != nil {
+				return failed(err)
+			}
+			n, err := client.PermitSemaphore(args[0]).Available(cmd.Context())
+			if err != nil {
+				return failed(err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: permits available: %d\n", protocol.Show(args[0]), n)
 			return err
-		}
-		defer closeClient(client)
-		if err := f.change(cmd.Context(), client, args[0], flags.Changed("set")); err != nil {
-			return failed(err)
-		}
-		n, err := client.PermitSemaphore(args[0]).Available(cmd.Context())
-		if err != nil {
-			return failed(err)
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: permits available: %d\n", protocol.Show(args[0]), n)
-		return err
+		})
 	}
 	return cmd
 }

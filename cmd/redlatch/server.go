@@ -66,6 +66,19 @@ func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Cl
 	return client, nil
 }
 
+// with connects for a verb, and closes the client behind it. A signal that ends the attempt to connect is no error.
+func (s *server) with(ctx context.Context, do func(client *redlatch.Client) error) error {
+	client, err := s.connect(ctx, redlatch.Config{})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	defer closeClient(client)
+	return do(client)
+}
+
 // reach is the URL to connect to, with what encrypts the connections and what logs in beside the URL.
 func (s *server) reach() (url string, settings connect.Settings, err error) {
 	if url, err = s.url(); err != nil {

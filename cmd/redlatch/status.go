@@ -37,12 +37,7 @@ Exit code:
 			if err := checkStdout(); err != nil {
 				return err
 			}
-			client, err := s.connect(cmd.Context(), redlatch.Config{})
-			if err != nil {
-				return err
-			}
-			defer closeClient(client)
-			return printAll(cmd, client, names, asJSON)
+			return s.with(cmd.Context(), func(client *redlatch.Client) error { return printAll(cmd, client, names, asJSON) })
 		},
 	}
 	s.register(cmd)

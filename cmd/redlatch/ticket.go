@@ -142,12 +142,9 @@ func (f *ticketFlag) use(cmd *cobra.Command, s *server, verb func(ctx context.Co
 	if err != nil {
 		return err
 	}
-	client, err := s.connect(cmd.Context(), redlatch.Config{})
-	if err != nil {
-		return err
-	}
-	defer closeClient(client)
-	return ticketError(verb(cmd.Context(), client, text))
+	return s.with(cmd.Context(), func(client *redlatch.Client) error {
+		return ticketError(verb(cmd.Context(), client, text))
+	})
 }
 
 // ticketError gives the error of a ticket its exit code.
