@@ -20,7 +20,7 @@ func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise
 	expired := end.Why == supervise.OutOfTime || errors.Is(hold.Err(), renew.ErrExpired)
 	outlived := t.config.Protect && end.Paused > t.config.LeaseTime // the watchdog did not keep it for so long
 	switch {
-	case expired && t.fixed:
+	case expired && t.lease > 0:
 		return fmt.Sprintf("its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.config.LeaseTime), true
 	case expired && t.heldToTheEnd(hold):
 		return fmt.Sprintf("--max-hold %v was over: the command was stopped before", t.maxHold), true

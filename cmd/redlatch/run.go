@@ -64,7 +64,7 @@ Exit code:
 // runFlags are the flags of run.
 type runFlags struct {
 	acquiring
-	lease        time.Duration
+	lease        time.Duration // 0: the lock is renewed
 	conflictCode int
 	killAfter    time.Duration
 	reentrant    bool
@@ -231,7 +231,6 @@ func (t *task) setOptions(set func(flag string) bool) {
 	}
 	if set("lease") {
 		t.options = append(t.options, redlatch.WithLease(t.lease))
-		t.fixed = true
 	}
 }
 

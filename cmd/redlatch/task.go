@@ -20,7 +20,6 @@ type task struct {
 	command   supervise.Command
 	limits    supervise.Limits
 	options   []redlatch.LockOption
-	fixed     bool // the lease is not renewed
 	lock      redlatch.Lock
 	owner     context.Context // with --at-least: the one under which the lock was taken
 	acquired  time.Time

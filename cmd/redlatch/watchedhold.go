@@ -24,7 +24,7 @@ func (t *task) watch(client *redlatch.Client, hold *redlatch.Hold, signals chan<
 		case <-ctx.Done():
 		}
 	}
-	if t.fixed {
+	if t.lease > 0 {
 		w := &watchedHold{hold: hold, gone: make(chan struct{}), recalled: recalled}
 		return w, beside(context.Background(), func(ctx context.Context) { w.look(ctx, client, t.name, min(t.limits.Lease/3, maxLook)) })
 	}
