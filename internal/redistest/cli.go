@@ -2,13 +2,13 @@ package redistest
 
 import (
 	"bufio"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/proto"
 	"github.com/alicebob/miniredis/v2/server"
 )
 
@@ -61,19 +61,10 @@ func roundTrip(address string, words ...string) (any, error) {
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(answerWithin))
-	if _, err := conn.Write(request(words...)); err != nil {
+	if err := proto.Write(conn, words); err != nil {
 		return nil, err
 	}
 	return readReply(bufio.NewReader(conn))
-}
-
-// request is a command in the form in which clients send it.
-func request(words ...string) []byte {
-	raw := fmt.Appendf(nil, "*%d\r\n", len(words))
-	for _, word := range words {
-		raw = fmt.Appendf(raw, "$%d\r\n%s\r\n", len(word), word)
-	}
-	return raw
 }
 
 // readReply reads one reply of the RESP2 protocol.

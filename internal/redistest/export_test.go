@@ -18,7 +18,4 @@ func StartOn(t testing.TB, taken *Server) *Server {
 	return s
 }
 
-var (
-	RoundTrip = roundTrip
-	Request   = request
-)
+var RoundTrip = roundTrip

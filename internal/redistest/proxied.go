@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/rand"
-	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,12 +121,9 @@ func (p *Proxy) hit(raw []byte) (hit, unsent bool) {
 // that the server has carried the request out.
 func (c *proxied) condemn(raw []byte) []byte {
 	before, after := rand.Text(), rand.Text()
-	c.lost.Store(&span{first: pong(before), last: pong(after)})
-	return bytes.Join([][]byte{request("PING", before), raw, request("PING", after)}, nil)
+	c.lost.Store(&span{first: []byte(proto.String(before)), last: []byte(proto.String(after))})
+	return slices.Concat([]byte(proto.Strings("PING", before)), raw, []byte(proto.Strings("PING", after)))
 }
-
-// pong is the reply to a PING with a word.
-func pong(word string) []byte { return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(word), word) }
 
 // carryReplies passes replies on until the connection ends.
 func (c *proxied) carryReplies() {

@@ -1,24 +1,26 @@
 package redistest_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/proto"
+
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // send writes requests in one go.
-func send(t *testing.T, conn net.Conn, requests ...[]byte) {
+func send(t *testing.T, conn net.Conn, requests ...string) {
 	t.Helper()
-	if _, err := conn.Write(bytes.Join(requests, nil)); err != nil {
+	if _, err := io.WriteString(conn, strings.Join(requests, "")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +60,7 @@ func expectSilence(t *testing.T, conn net.Conn) {
 	}
 }
 
-var ping = redistest.Request("PING")
+var ping = proto.Strings("PING")
 
 const pong = "+PONG\r\n"
 
@@ -85,7 +87,7 @@ func TestProxyDropsTheRepliesItIsAimedAt(t *testing.T) {
 	proxy.DropReplies(2, redistest.Containing(hit))
 	for range 2 {
 		conn := dial(t, proxy.Addr())
-		send(t, conn, redistest.Request("ECHO", "before"), redistest.Request("INCR", hit), redistest.Request("INCR", behind))
+		send(t, conn, proto.Strings("ECHO", "before"), proto.Strings("INCR", hit), proto.Strings("INCR", behind))
 		expect(t, conn, "$6\r\nbefore\r\n")
 		expectEnd(t, conn)
 	}
@@ -96,7 +98,7 @@ func TestProxyDropsTheRepliesItIsAimedAt(t *testing.T) {
 		t.Errorf("the ones behind were carried out %v times", got)
 	}
 	conn := dial(t, proxy.Addr())
-	send(t, conn, redistest.Request("INCR", hit))
+	send(t, conn, proto.Strings("INCR", hit))
 	expect(t, conn, ":3\r\n")
 }
 
@@ -109,13 +111,13 @@ func TestProxyDropsTheRequestsItIsAimedAt(t *testing.T) {
 	conn := dial(t, proxy.Addr())
 	send(t, conn, ping)
 	expect(t, conn, pong)
-	send(t, conn, redistest.Request("INCR", hit))
+	send(t, conn, proto.Strings("INCR", hit))
 	expectEnd(t, conn)
 	if got := server.CLI(t, "GET", hit); got != nil {
 		t.Errorf("the command was carried out %v times", got)
 	}
 	conn = dial(t, proxy.Addr())
-	send(t, conn, redistest.Request("INCR", hit))
+	send(t, conn, proto.Strings("INCR", hit))
 	expect(t, conn, ":1\r\n")
 }
 
@@ -142,7 +144,7 @@ func TestProxyIsABlackHoleForAWhile(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	channel := redistest.Name(t)
 	before := dial(t, proxy.Addr())
-	send(t, before, redistest.Request("SUBSCRIBE", channel))
+	send(t, before, proto.Strings("SUBSCRIBE", channel))
 	expect(t, before, fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$%d\r\n%s\r\n:1\r\n", len(channel), channel))
 	proxy.Blackhole(true)
 	after := dial(t, proxy.Addr())
