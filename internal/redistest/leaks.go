@@ -2,7 +2,7 @@ package redistest
 
 import (
 	"regexp"
-	"runtime"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -34,15 +34,9 @@ func leftOver() string {
 
 // otherStacks are the stacks of all goroutines but the caller's, which comes first in a dump.
 func otherStacks() string {
-	dump := make([]byte, 1<<16)
-	for n := runtime.Stack(dump, true); ; n = runtime.Stack(dump, true) {
-		if n < len(dump) {
-			dump = dump[:n]
-			break
-		}
-		dump = make([]byte, 2*len(dump))
-	}
-	_, others, _ := strings.Cut(string(dump), "\n\n")
+	var dump strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&dump, 2) // which cannot fail
+	_, others, _ := strings.Cut(dump.String(), "\n\n")
 	var left []string
 	for _, stack := range strings.SplitAfter(others, "\n\n") {
 		if stack != "" && !awaitedForEver.MatchString(stack) {
