@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -58,7 +59,7 @@ func (s slice) figures(work figures, c contestant) figures {
 func (b *bench) pairRow(c contestant, goroutines, locks int, length time.Duration) row {
 	length = b.plan.time(length)
 	o := order{Task: taskPairs, Contestant: c.name, Workers: goroutines, Locks: locks, Clients: c.clients}
-	return row{c.name, c.baseRow(), func(ctx context.Context, round int) (figures, error) {
+	return row{c.name, cmp.Or(c.base, nameRaw), func(ctx context.Context, round int) (figures, error) {
 		o.Address = b.server.address
 		if o.Name == "" || !c.foreign && goroutines == 1 {
 			o.Name = freshName("own")
@@ -71,14 +72,6 @@ func (b *bench) pairRow(c contestant, goroutines, locks int, length time.Duratio
 		}
 		return c.pairs(&o, length, perform)
 	}}
-}
-
-// baseRow is the row that the contestant's ratios are over.
-func (c contestant) baseRow() string {
-	if c.base != "" {
-		return c.base
-	}
-	return nameRaw
 }
 
 var usedNames atomic.Int64
