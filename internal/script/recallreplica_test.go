@@ -21,7 +21,7 @@ func TestAReplicaDoesNotSayThatNobodyCanBeAsked(t *testing.T) {
 	calls := []script.Call{mutex.Recall("c:1", "a\nb"), script.NewRW("rw", protocol.Plain).Recall("c:1", "a\nb"), permits("p").Recall(permit1, "a\nb")}
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range calls {
-		result, err := script.NewRunner(s, 200*time.Millisecond).Run(context.Background(), call)
+		result, err := script.NewRunner(s, 2*time.Second).Run(context.Background(), call)
 		if err == nil {
 			err = result.Reply.Err
 		}
