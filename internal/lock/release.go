@@ -43,13 +43,21 @@ func (g *Grant) release(ctx context.Context, h *Hold) (released bool, err error)
 func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes chan<- error) {
 	ctx, now := detached(ctx), time.Now()
 	ended, shared, errs := m.releaseTogether(ctx, holds, outcomes)
+	for _, h := range shared { // each has to wait for its owner's request slot, and may take its time
+		go func() {
+			var err error
+			defer func() { outcomes <- err }()
+			err = h.grant().Unlock(ctx, h)
+		}()
+	}
+	defer func() { // also if the observer ends the goroutine
+		for _, err := range errs {
+			outcomes <- err
+		}
+	}()
 	for i, err := range errs {
 		g := ended[i].Grant
 		m.observe(ctx, g.releaseEvent(&g.first, now, err))
-		outcomes <- err
-	}
-	for _, h := range shared { // each has to wait for its owner's request slot
-		outcomes <- h.grant().Unlock(ctx, h)
 	}
 }
 

@@ -470,3 +470,40 @@ func TestAnObserverThatEndsItsGoroutineIsToldOfTheRest(t *testing.T) {
 		}
 	})
 }
+
+// Goal: an observer that ends the goroutine of a release keeps no Unlock from returning. Method: members of two clients, which are
+// released by goroutines of their own, and those of an owner.
+func TestAnObserverThatEndsAReleaseHoldsUpNoUnlock(t *testing.T) {
+	for _, owned := range []bool{false, true} {
+		stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+			cfg := redlatch.Config{Observer: fixture.Observer(func(_ context.Context, e redlatch.Event) {
+				if e.Kind == redlatch.EventReleased {
+					runtime.Goexit()
+				}
+			})}
+			all := stage.Posts(t, 2, cfg)
+			owner := ctx
+			for _, p := range all {
+				if owned {
+					owner = p.Client.WithOwner(owner)
+				}
+			}
+			h := check.Must(check.Must(redlatch.NewMulti(append(stage.LocksOf(all, "a"), stage.LocksOf(all, "b")...)...)).Lock(owner))
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = h.Unlock(ctx)
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Hour):
+				t.Error("Unlock goes on")
+			}
+			for i, p := range all {
+				if keys := p.Memory.Miniredis().Keys(); len(keys) > 0 {
+					t.Errorf("owned %v: server %d has %q", owned, i, keys)
+				}
+			}
+		})
+	}
+}

@@ -138,6 +138,19 @@ var silences = map[string]struct {
 	"fence.Redis": {false, plainly(func(ctx context.Context, c *redlatch.Client) error {
 		return fence.Redis{Driver: c.Driver(), Keep: time.Minute}.Pass(ctx, 1, "order:7")
 	}), within, nil},
+	"Unlock of a Multi": {false, func(ctx context.Context, c *redlatch.Client) func() error {
+		h := check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(c, "a", "b", "c", "d")...)).Lock(ctx))
+		return func() error { return h.Unlock(ctx) }
+	}, within, []error{redlatch.ErrUnknownOutcome}},
+	"Unlock of a Multi of an owner": {false, func(ctx context.Context, c *redlatch.Client) func() error {
+		h := check.Must(check.Must(redlatch.NewMulti(fixture.Mutexes(c, "a", "b", "c", "d")...)).Lock(c.WithOwner(ctx)))
+		return func() error { return h.Unlock(ctx) }
+	}, within, []error{redlatch.ErrUnknownOutcome}},
+	"Lock of a Multi with an end": {false, func(ctx context.Context, c *redlatch.Client) func() error {
+		return func() error {
+			return check.ErrOf(check.Must(redlatch.NewMulti(fixture.Mutexes(c, "a", "b", "c", "d")...)).Lock(ctx, redlatch.WithMaxHold(time.Hour)))
+		}
+	}, 2*within + grace, nil},
 	"Lock, protected": {true, plainly(func(ctx context.Context, c *redlatch.Client) error {
 		return check.ErrOf(c.Mutex("job").Lock(ctx))
 	}), 2*within + grace, []error{driver.ErrNoConnection}},
