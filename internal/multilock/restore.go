@@ -61,10 +61,19 @@ func (g *group) begins(i int) bool {
 func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 	m, backoff := g.Set.Members[i], g.each[i]
 	w := m.Ref.Watch(backoff.Backoff)
-	defer w.Leave()
+	looked := true
+	defer func() { // also if the observer ends the goroutine
+		w.Leave()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if looked {
+			g.watched[i] = false
+			g.planRestore()
+		}
+	}()
 	for held := true; held; {
 		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap)))
-		if looked, _ := w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil }); !looked {
+		if looked, _ = w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil }); !looked {
 			return // the group has ended, or the member's client stops: nobody asks for it again
 		}
 		g.mu.Lock()
@@ -77,10 +86,6 @@ func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 		refused := false
 		seen, refused = errors.AsType[*lockerr.NotAcquiredError](g.entries[i].why)
 		held = begins && g.entries[i].state == missing && refused && seen.Holder != "" && g.hold.Ended() == nil
-		if !held {
-			g.watched[i] = false
-			g.planRestore()
-		}
 		g.mu.Unlock()
 	}
 }

@@ -507,3 +507,25 @@ func TestAnObserverThatEndsAReleaseHoldsUpNoUnlock(t *testing.T) {
 		})
 	}
 }
+
+// Goal: a member of a quorum that another one has is taken when it is free, though the observer has ended the goroutine that
+// took it before.
+func TestAnObserverThatEndsAnAcquisitionCostsAQuorumNoMember(t *testing.T) {
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		var acquired atomic.Int64
+		all := stage.Posts(t, 3, redlatch.Config{RestartDelay: -1, Observer: fixture.Observer(func(_ context.Context, e redlatch.Event) {
+			if e.Kind == redlatch.EventAcquired && acquired.Add(1) == 3 {
+				runtime.Goexit()
+			}
+		})})
+		rival := check.Must(all[2].On(t, all[2].Memory, redlatch.Config{}).Mutex("job").Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx))
+		time.Sleep(time.Minute)
+		_ = rival.Unlock(ctx)
+		time.Sleep(2 * time.Minute)
+		if n := len(h.Members()); n != 3 || acquired.Load() != 4 {
+			t.Errorf("%d members, after %d acquisitions", n, acquired.Load())
+		}
+		_ = h.Unlock(ctx)
+	})
+}
