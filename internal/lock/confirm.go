@@ -16,6 +16,9 @@ import (
 // renewed afterwards.
 func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error {
 	g := h.grant()
+	if err := g.tooLong(whole.Lease, 0); err != nil && whole.Fixed {
+		return err
+	}
 	g.mu.Lock()
 	opts := *h.opts
 	h.until, h.opts, opts.Open = end, &opts, false

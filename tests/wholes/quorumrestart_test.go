@@ -106,6 +106,9 @@ func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
 		"a member is taken once more": {after: func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
 			return check.ErrOf(c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
 		}},
+		"a member is taken for a Multi": {after: func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+			return check.ErrOf(check.Must(redlatch.NewMulti(c.Mutex("job"), c.Mutex("other"))).Lock(ctx, redlatch.WithLease(time.Hour)))
+		}},
 		"a member is held for longer": {before: func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
 			return check.ErrOf(c.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
 		}},
