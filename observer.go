@@ -13,7 +13,7 @@ import (
 // for Prometheus and OpenTelemetry.
 //
 // Its method must be safe for concurrent use, and must not block: Lock and Unlock call it in the
-// caller's goroutine. A goroutine of the client reports EventLost, EventClosed, EventRenewed and
+// caller's goroutine, and for members of a Multi or a Quorum also in others. A goroutine of the client reports EventLost, EventClosed, EventRenewed and
 // EventRecalled, and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
 // use the client, and close it. If it panics, the log says so, and nothing else changes.
 //
