@@ -44,7 +44,7 @@ type Grant struct {
 	earlier, later  *Grant
 
 	ends      atomic.Int64 // how many holds have been released or detached
-	confirmed atomic.Int64 // how many endings Redis has confirmed
+	confirmed atomic.Int64 // how many of these ends Redis knows of
 	looks     atomic.Int64 // how often look was called since it began to ask; 0: nothing is under way
 
 	note atomic.Pointer[string] // what its first hold with a note says; nil without one

@@ -20,7 +20,8 @@ type ending struct {
 	stays  bool                // the lock stays for the rest of MinHold
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
-	made   int64               // how many endings of the grant Redis had confirmed by then
+	tells  int64               // how many holds had ended
+	made   int64               // of how many of these ends Redis knew by then
 	noted  bool                // the last call removes its note
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
@@ -33,7 +34,7 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 func (g *Grant) ending() (e ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e.Grant, e.made, e.remain, e.sure = g, g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
+	e.Grant, e.tells, e.made, e.remain, e.sure = g, g.ends.Load(), g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
@@ -151,8 +152,8 @@ func (e *ending) settled(result *script.Result, err error) error {
 		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
 	e.tell(released, result, err)
-	if released.Held {
-		e.confirmed.Add(1)
+	for now := e.confirmed.Load(); released.Held && e.tells > now && !e.confirmed.CompareAndSwap(now, e.tells); {
+		now = e.confirmed.Load()
 	}
 	switch {
 	case err != nil:

@@ -257,6 +257,23 @@ func TestAClientAttachesNothingBesideWhatItHolds(t *testing.T) {
 	})
 }
 
+// Goal: an owner whose other holds have all ended can hand over the one that is left, as soon as Redis has confirmed one of the ends
+// and says of the others what it should. Method: the end of the first inner hold has no answer, and that of the second has one.
+func TestALaterEndMakesUpForOneWithoutAnAnswer(t *testing.T) {
+	scene.EachThat(t, func(k scene.Kind) bool { return passable(k) && k.CanReenter() }, redlatch.Config{}, func(s *scene.Scene) {
+		ctx := s.Home.Owner()
+		h, first := check.Must(s.Home.Lock.Lock(ctx)), check.Must(s.Home.Inside.Lock(ctx))
+		s.Spoil(func() func([]string) stage.Fate { return func([]string) stage.Fate { return stage.Lost } })
+		check.Is(s.T, "Unlock without an answer", first.Unlock(ctx), redlatch.ErrUnknownOutcome)
+		s.Net(nil)
+		refusedBy(s, "Ticket", check.ErrOf(h.Ticket()), "Ticket", "")
+		s.Home.Free(check.Must(s.Home.Inside.Lock(ctx)))
+		heir := check.Must(attach(s, s.Other(redlatch.Config{}), check.Must(h.Ticket())))
+		s.Holds("with the heir", heir)
+		s.Home.Free(heir.Hold)
+	})
+}
+
 // Goal: what a re-entry without an answer left in Redis bars nobody once the hold is handed over.
 func TestAReentryWithoutAnAnswerDoesNotGoWithTheTicket(t *testing.T) {
 	scene.EachThat(t, func(k scene.Kind) bool { return passable(k) && k.CanReenter() }, redlatch.Config{}, func(s *scene.Scene) {
