@@ -198,7 +198,7 @@ redis8: ## run a driver, the scripts and the locks on Redis 8.2, in a minute
 .PHONY: e2e
 e2e: ## look at the console with a real browser, in a minute
 	scripts/need go redis-server chromium
-	cd e2e && GOWORK=off go test -count=1 -timeout 2m .
+	cd e2e && GOWORK=off go test -count=1 -timeout 6m .
 
 .PHONY: interop
 interop: ## contend with clients that others wrote, which needs a JDK, Maven, Node and npm

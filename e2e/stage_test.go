@@ -22,6 +22,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/console"
 	"github.com/redlatch/redlatch/inspect"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // source is a Redis that a test plays: it says what the test puts into it.
@@ -121,7 +122,7 @@ func open(t *testing.T, source console.Source, options console.Options) *stage {
 	if err := chromedp.Do(tab); err != nil {
 		t.Fatal(err)
 	}
-	tab, cancel := context.WithTimeout(tab, 30*time.Second)
+	tab, cancel := context.WithTimeout(tab, redistest.Patience(30*time.Second))
 	t.Cleanup(cancel)
 	s.tab = tab
 	if err := chromedp.Listen(tab, s.hear); err != nil {
@@ -208,7 +209,7 @@ func (s *stage) do(actions ...chromedp.Action[chromedp.Void]) {
 func (s *stage) until(expression string, args ...any) {
 	s.Helper()
 	expression = fmt.Sprintf(expression, args...)
-	if err := chromedp.Do(s.tab, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+	if err := chromedp.Do(s.tab, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(redistest.Patience(10*time.Second)))); err != nil {
 		text, _ := chromedp.Run(s.tab, chromedp.Evaluate[string](`[...document.querySelectorAll("input")].map((e) => e.id + "=" + JSON.stringify(e.value) + "\n").join("") + document.body.innerText`))
 		s.clean()
 		s.Fatalf("%s: %v; the page says:\n%s", expression, err, text)
