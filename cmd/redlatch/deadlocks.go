@@ -156,6 +156,7 @@ func printGraphJSON(out io.Writer, graph blocked.Graph, cycles []blocked.Cycle, 
 		reports = append(reports, cycleReport{"cycle", c})
 	}
 	for _, b := range roots {
+		b.Owner, b.Client = protocol.Argument(b.Owner), protocol.Argument(b.Client)
 		reports = append(reports, blockerReport{"blocker", b})
 	}
 	reports = append(reports, graphReport{"summary", graph.Clients, len(graph.Edges), len(cycles), graph.LeftOut, graph.Now.UTC()})

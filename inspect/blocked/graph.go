@@ -2,6 +2,7 @@ package blocked
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/protocol"
@@ -39,14 +40,17 @@ type Edge struct {
 	Told bool `json:"told"`
 }
 
-// MarshalJSON writes the name of the lock as other reports do: JSON has no bytes that are not UTF-8.
+// MarshalJSON writes the names of the lock and of owners as other reports do: JSON has no bytes that are not UTF-8.
 func (e Edge) MarshalJSON() ([]byte, error) { return json.Marshal(e.plain()) }
 
 // plainEdge is an Edge in JSON.
 type plainEdge Edge
 
 func (e Edge) plain() plainEdge {
-	e.Lock = protocol.Argument(e.Lock)
+	e.Lock, e.Waiter, e.Holder, e.Under = protocol.Argument(e.Lock), e.Waiter.plain(), e.Holder.plain(), slices.Clone(e.Under)
+	for i, owner := range e.Under {
+		e.Under[i] = protocol.Argument(owner)
+	}
 	return plainEdge(e)
 }
 
@@ -67,4 +71,9 @@ type Party struct {
 	Client string `json:"client"` // the UUID with which the owner begins
 	Name   string `json:"name"`   // Config.Name of the client; "" if unknown
 	Addr   string `json:"addr"`   // of the process's end of a connection; "" if unknown
+}
+
+func (p Party) plain() Party {
+	p.Owner, p.Client = protocol.Argument(p.Owner), protocol.Argument(p.Client)
+	return p
 }

@@ -32,15 +32,15 @@ func draw(lines ...string) (g blocked.Graph) {
 	return g
 }
 
-func TestANameInJSONIsThatOfTheLock(t *testing.T) {
+func TestNamesInJSONAreThoseOfTheLockAndItsOwners(t *testing.T) {
 	t.Parallel()
-	text, err := json.Marshal(draw("a1 \xff b1"))
-	if !strings.Contains(string(text), `"lock":"\"\\xff\""`) {
-		t.Errorf("%s, %v", text, err)
-	}
-	text, err = json.Marshal(blocked.Blocked{Again: true, Blocks: []blocked.Blocked{{Again: true}}})
-	if strings.Count(string(text), `"again":true`) != 2 || strings.Count(string(text), `"waiter"`) != 2 {
-		t.Errorf("%s, %v", text, err)
+	text, err := json.Marshal(blocked.Edge{
+		Lock: "\xff", Waiter: blocked.Party{Owner: "\xfe:1", Client: "\xfe"}, Holder: blocked.Party{Owner: "\xfd:1", Client: "\xfd"}, Under: []string{"\xfe:2"},
+	})
+	for _, want := range []string{`"lock":"\"\\xff\""`, `"owner":"\"\\xfe:1\""`, `"client":"\"\\xfd\""`, `"under":["\"\\xfe:2\""]`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s, %v", want, text, err)
+		}
 	}
 }
 
