@@ -37,7 +37,7 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	case errors.Is(err, redlatch.ErrLost):
 		return exit(exitLost, "%w; the command had ended by then; %s", err, t.holderNow(client))
 	case err != nil:
-		tell(fmt.Errorf("%w; the hold ends with its lease, within %v", err, t.config.LeaseTime))
+		tell(fmt.Errorf("%w; the hold ends with its lease", err))
 	}
 	return asCommandEnded(end)
 }

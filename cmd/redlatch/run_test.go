@@ -148,7 +148,7 @@ func TestALockThatCannotBeGivenBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.command.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.end(6, `unlock "job"`, "the hold ends with its lease, within 30s")
+	r.end(6, `unlock "job"`, "the hold ends with its lease\n") // that of a ticket is not known here
 }
 
 func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
