@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,23 @@ func TestWaitsThatAreToldAreShown(t *testing.T) {
 	}
 	if queue := row.Queue; len(queue) != 1 || !slices.Equal(queue[0].Under, []string{idOf("other:9")}) || !queue[0].Certain {
 		t.Errorf("the queue is %+v", queue)
+	}
+}
+
+// Goal: a row has a bounded number of waits, and says how many it leaves out.
+func TestWaitsThatAreLeftOutAreCounted(t *testing.T) {
+	t.Parallel()
+	lock, waits := held("a", "owner:1", time.Minute), []Wait{}
+	for i := range 1500 {
+		owner := "other:" + strconv.Itoa(i)
+		if waits = append(waits, Wait{Lock: "a", Owner: owner}); i < 1000 {
+			lock.Queue = append(lock.Queue, inspect.Waiter{Owner: owner})
+		}
+	}
+	f := newTable()
+	f.update(reading(lock), waits, nil, "")
+	if row := f.entries[idOf("a")].row; len(row.Queue) != maxQueue || row.Queued != 1000 || len(row.Told) != maxQueue || row.Untold != 500-maxQueue {
+		t.Errorf("queue %d of %d, told %d and %d more", len(row.Queue), row.Queued, len(row.Told), row.Untold)
 	}
 }
 

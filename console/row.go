@@ -21,11 +21,12 @@ type row struct {
 	Holders  []holder  `json:"holders"`
 	Held     int       `json:"held"` // how many holders there are; more than are listed, perhaps
 	Queue    []waiter  `json:"queue"`
-	Queued   int       `json:"queued"`         // likewise
-	Told     []waiter  `json:"told,omitempty"` // who else says that it waits
-	Waiting  int       `json:"waiting"`        // processes that listen; -1 if unknown
-	Free     int       `json:"free,omitempty"` // permits of a semaphore that can be taken; its holders have the others
-	Token    int64     `json:"token,string"`   // a number of JavaScript has 53 bits
+	Queued   int       `json:"queued"`           // likewise
+	Told     []waiter  `json:"told,omitempty"`   // who else says that it waits
+	Untold   int       `json:"untold,omitempty"` // how many more do
+	Waiting  int       `json:"waiting"`          // processes that listen; -1 if unknown
+	Free     int       `json:"free,omitempty"`   // permits of a semaphore that can be taken; its holders have the others
+	Token    int64     `json:"token,string"`     // a number of JavaScript has 53 bits
 	Findings []finding `json:"findings"`
 }
 
@@ -139,17 +140,31 @@ func newWaiter(w inspect.Waiter, seen time.Time, old *row) waiter {
 
 // tell adds what processes say of their waits: of those in the queue, and of others.
 func (r *row) tell(waits []Wait, queue []inspect.Waiter) {
-	for _, w := range waits[:min(maxQueue, len(waits))] {
+	if len(waits) == 0 {
+		return
+	}
+	places := make(map[string]int)
+	for place, q := range queue {
+		places[q.Owner] = place
+	}
+	for _, w := range waits {
+		place, queued := places[w.Owner]
+		switch {
+		case queued && place >= len(r.Queue): // Queued counts it
+			continue
+		case !queued && len(r.Told) == maxQueue:
+			r.Untold++
+			continue
+		}
 		n := waiter{party: newParty(w.Owner), Certain: w.Certain}
 		n.Name = shownName(w.Name)
 		for _, owner := range w.Under[:min(maxUnder, len(w.Under))] {
 			n.Under = append(n.Under, idOf(owner))
 		}
-		switch place := slices.IndexFunc(queue, func(q inspect.Waiter) bool { return q.Owner == w.Owner }); {
-		case place < 0:
-			r.Told = append(r.Told, n)
-		case place < len(r.Queue):
+		if queued {
 			r.Queue[place].Under, r.Queue[place].Certain = n.Under, n.Certain
+		} else {
+			r.Told = append(r.Told, n)
 		}
 	}
 }

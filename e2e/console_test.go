@@ -385,6 +385,28 @@ func TestTheTreeOfBlockers(t *testing.T) {
 	s.clean()
 }
 
+// Goal: a lock says how many wait behind it, also if more do than its row names. Method: one has a long queue, and one is
+// waited for by many that say so themselves. An owner that does both counts once.
+func TestVeryManyWhoWaitAreCounted(t *testing.T) {
+	t.Parallel()
+	fair, plain := held("fair", owner(1, 1), "one", time.Minute), held("plain", owner(2, 1), "two", time.Minute)
+	fair.Kind, fair.Queued = inspect.KindFair, 1200
+	for i := range 1000 { // the rest is not read
+		fair.Queue = append(fair.Queue, inspect.Waiter{Owner: owner(3, i), Deadline: time.Now().Add(time.Minute)})
+	}
+	waits := func(context.Context) (waits []console.Wait, _ error) {
+		for i := range 900 {
+			waits = append(waits, console.Wait{Lock: "plain", Owner: owner(4, i)}, console.Wait{Lock: "fair", Owner: owner(3, i)})
+		}
+		return waits, nil
+	}
+	s := open(t, newSource(fair, plain), console.Options{Waits: waits})
+	s.keys("b")
+	s.until(`[...document.querySelectorAll(".tree .weight")].map((e) => e.textContent).join() === "blocks 1,200,blocks 900"`)
+	s.until(`[...document.querySelectorAll(".tree .rest")].map((e) => e.textContent).join() === "and 1,150 more,and 850 more"`)
+	s.clean()
+}
+
 // Goal: on a phone nothing is cut off, and who wants less motion gets none.
 func TestPhoneWidthAndLessMotion(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,9 @@
 // of waiters are added here.
 export const waitersOf = (row) => (row.told ? [...row.queue, ...row.told] : row.queue);
 
+// unlisted is how many more wait than the row lists.
+const unlisted = (row) => row.queued - row.queue.length + (row.untold || 0);
+
 // unnamed is how many processes listen beyond those in the queue. Nothing says who they are.
 export const unnamed = (row) => Math.max(0, row.waiting - (waitersOf(row).length ? row.waiting : 0));
 
@@ -75,7 +78,7 @@ function tree(root, holds, reached) {
     const { row, above, via, into } = open.pop();
     if (above && reached.has(row.id)) continue;
     reached.add(row.id);
-    const node = { row, above, via, waiters: [], unnamed: unnamed(row), total: unnamed(row), cycle: 0 };
+    const node = { row, above, via, waiters: [], unlisted: unlisted(row), unnamed: unnamed(row), total: unlisted(row) + unnamed(row), cycle: 0 };
     into.push(node);
     nodes.push(node);
     const below = [];

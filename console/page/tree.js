@@ -41,6 +41,7 @@ function lock(node, depth) {
   const root = depth === 0;
   const some = node.waiters.slice(0, Math.min(maxWaiters, left));
   left -= some.length;
+  const rest = node.waiters.length + node.unlisted - some.length;
   return el("div", { class: "node" },
     el("div", { class: "node-head" },
       el("a", { href: "#/lock/" + row.id, class: "name", text: row.name, title: row.name }),
@@ -50,7 +51,7 @@ function lock(node, depth) {
       root && cycleMark(node.cycle),
       root && el("span", { class: "weight num", text: `blocks ${count(node.total)}` })),
     el("ol", {}, ...some.map((b, i) => waiter(b, i, depth)),
-      node.waiters.length > some.length && el("li", { class: "rest", text: `and ${count(node.waiters.length - some.length)} more` }),
+      rest > 0 && el("li", { class: "rest", text: `and ${count(rest)} more` }),
       node.unnamed > 0 && el("li", { class: "rest", text: `${plural(node.unnamed, "process listens", "processes listen")} for its release, in no order` })));
 }
 
