@@ -159,7 +159,7 @@ func printGraphJSON(out io.Writer, graph blocked.Graph, cycles []blocked.Cycle, 
 		b.Owner, b.Client = protocol.Argument(b.Owner), protocol.Argument(b.Client)
 		reports = append(reports, blockerReport{"blocker", b})
 	}
-	reports = append(reports, graphReport{"summary", graph.Clients, len(graph.Edges), len(cycles), graph.LeftOut, graph.Now.UTC()})
+	reports = append(reports, graphReport{"summary", graph.Clients, waitsOf(graph), len(cycles), graph.LeftOut, graph.Now.UTC()})
 	return printJSON(out, reports...)
 }
 
@@ -201,9 +201,18 @@ func describeTree(graph blocked.Graph, roots []blocked.Blocker) string {
 	return text.String()
 }
 
+// waitsOf is how many waits were seen. The graph has an edge for each holder that one waits for.
+func waitsOf(graph blocked.Graph) int {
+	waits := make(map[[2]string]bool)
+	for _, e := range graph.Edges {
+		waits[[2]string{e.Lock, e.Waiter.Owner}] = true
+	}
+	return len(waits)
+}
+
 // graphSummary says what was seen.
 func graphSummary(graph blocked.Graph, cycles []blocked.Cycle) string {
-	text := fmt.Sprintf("%s among %s\n", count(len(cycles), "cycle"), count(len(graph.Edges), "wait"))
+	text := fmt.Sprintf("%s among %s\n", count(len(cycles), "cycle"), count(waitsOf(graph), "wait"))
 	if graph.Clients == 0 {
 		text += "no client is protected, so only the queues of the fair locks that are named were seen\n"
 	}
