@@ -12,7 +12,7 @@ import (
 type Status struct {
 	Locked  bool
 	Mode    Mode          // "" while free
-	Owners  int           // how many hold it
+	Owners  int           // how many hold it; a writer that reads as well counts twice, as in Holders
 	Holders []Holder      // who they are; of more than a thousand readers, about the first thousand
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
