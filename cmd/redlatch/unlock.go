@@ -173,7 +173,7 @@ func owners(n int, status redlatch.Status) string {
 	if n == 1 && len(status.Holders) == 1 {
 		return protocol.Show(status.Holders[0].Owner)
 	}
-	return fmt.Sprintf("%d owners", n)
+	return count(n, "owner")
 }
 
 // unlockReport is an outcome for scripts. docs/cli.md describes the fields, which stay.
