@@ -174,7 +174,9 @@ func (h *Hold) bind() context.Context {
 
 // Unlock releases the hold, once.
 func (h *Hold) Unlock(ctx context.Context) error {
-	ctx = detached(ctx) // first: nil panics, and so may a context of a caller's own type
+	if !h.Unlocked() {
+		ctx = detached(ctx) // before it counts as unlocked: nil panics, and so may a context of a caller's own type
+	}
 	if !h.BeginUnlock() {
 		return nil
 	}
