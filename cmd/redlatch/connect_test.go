@@ -70,14 +70,14 @@ func TestASignalEndsAVerbThatConnects(t *testing.T) {
 	for _, verb := range []string{"top", "watch job", "console --listen 127.0.0.1:0"} {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			silent := must(net.Listen("tcp", "127.0.0.1:0"))
+			silent := redistest.Must(net.Listen("tcp", "127.0.0.1:0"))
 			t.Cleanup(func() { silent.Close() })
 			r := newRunning(t, server, "", "")
 			r.command.Args = append(append(r.command.Args[:4], strings.Fields(verb)...), "--redis", "redis://"+silent.Addr().String())
 			r.start()
-			conn := must(silent.Accept())
+			conn := redistest.Must(silent.Accept())
 			t.Cleanup(func() { conn.Close() })
-			must(0, r.command.Process.Signal(syscall.SIGTERM))
+			redistest.Must(0, r.command.Process.Signal(syscall.SIGTERM))
 			r.end(0)
 		})
 	}

@@ -39,11 +39,11 @@ func startConsole(t *testing.T, flags ...string) *consoleProcess {
 func startConsoleOn(t *testing.T, url string, flags ...string) *consoleProcess {
 	t.Helper()
 	c := &consoleProcess{T: t, stderr: new(output)}
-	c.cmd = exec.Command(must(os.Executable()), append([]string{"console", "--redis", url}, flags...)...)
+	c.cmd = exec.Command(redistest.Must(os.Executable()), append([]string{"console", "--redis", url}, flags...)...)
 	c.cmd.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0")
 	c.cmd.Stderr = c.stderr
-	stdout := must(c.cmd.StdoutPipe())
-	must(0, c.cmd.Start())
+	stdout := redistest.Must(c.cmd.StdoutPipe())
+	redistest.Must(0, c.cmd.Start())
 	t.Cleanup(func() { c.cmd.Process.Kill(); c.cmd.Wait() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
@@ -72,16 +72,16 @@ func (c *consoleProcess) get(client *http.Client, path, token string) (int, stri
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 20*time.Second)
 	c.Cleanup(cancel)
-	r := must(http.NewRequestWithContext(ctx, "GET", c.url+path, nil))
+	r := redistest.Must(http.NewRequestWithContext(ctx, "GET", c.url+path, nil))
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer := must(client.Do(r))
+	answer := redistest.Must(client.Do(r))
 	c.Cleanup(func() { answer.Body.Close() })
 	if path == "events" {
 		return answer.StatusCode, ""
 	}
-	return answer.StatusCode, string(must(io.ReadAll(answer.Body)))
+	return answer.StatusCode, string(redistest.Must(io.ReadAll(answer.Body)))
 }
 
 // Goal: the page is served, and SIGTERM ends the console at once, also while somebody looks.
@@ -96,7 +96,7 @@ func TestTheConsoleServesItsPageAndEndsBySIGTERM(t *testing.T) {
 	if code, _ := c.get(client, "events", ""); code != 200 {
 		t.Errorf("the stream: %d", code)
 	}
-	must(0, c.cmd.Process.Signal(syscall.SIGTERM))
+	redistest.Must(0, c.cmd.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	go func() { ended <- c.cmd.Wait() }()
 	select {
@@ -117,7 +117,7 @@ func TestAConsoleForOtherMachinesNeedsTLSAndItsToken(t *testing.T) {
 	_, port, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(c.url, "https://"), "/"))
 	c.url = "https://127.0.0.1:" + port + "/"
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(must(os.ReadFile(cert)))
+	roots.AppendCertsFromPEM(redistest.Must(os.ReadFile(cert)))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer client.CloseIdleConnections()
 	for token, want := range map[string]int{"": 401, "wrong": 401, c.token(): 200} {
@@ -134,8 +134,8 @@ func TestAConsoleKeepsItsLastCertificate(t *testing.T) {
 	cert, key := selfSigned(t)
 	c := startConsole(t, "--listen", "127.0.0.1:0", "--listen-cert", cert, "--listen-key", key)
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(must(os.ReadFile(cert)))
-	must(0, os.WriteFile(key, []byte("half a key"), 0o600))
+	roots.AppendCertsFromPEM(redistest.Must(os.ReadFile(cert)))
+	redistest.Must(0, os.WriteFile(key, []byte("half a key"), 0o600))
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer client.CloseIdleConnections()
 	if code, _ := c.get(client, "", ""); code != 200 {
@@ -178,22 +178,22 @@ func TestAConsoleBehindAProxyHasANameAndAToken(t *testing.T) {
 	t.Parallel()
 	token := strings.Repeat("kept", 8)
 	file := t.TempDir() + "/token"
-	must(0, os.WriteFile(file, []byte(token+"\n"), 0o600))
+	redistest.Must(0, os.WriteFile(file, []byte(token+"\n"), 0o600))
 	c := startConsole(t, "--listen", "127.0.0.1:0", "--allow-unlock", "--token-file", file, "--host", "locks.example.org")
 	for host, want := range map[string]int{"locks.example.org": 200, "other.example.org": 421} {
-		r := must(http.NewRequestWithContext(t.Context(), "GET", c.url, nil))
+		r := redistest.Must(http.NewRequestWithContext(t.Context(), "GET", c.url, nil))
 		r.Host = host
-		answer := must(http.DefaultClient.Do(r))
-		text := string(must(io.ReadAll(answer.Body)))
+		answer := redistest.Must(http.DefaultClient.Do(r))
+		text := string(redistest.Must(io.ReadAll(answer.Body)))
 		answer.Body.Close()
 		if answer.StatusCode != want || want == 421 && !strings.Contains(text, "--host") {
 			t.Errorf("%s: %d %.200s", host, answer.StatusCode, text)
 		}
 	}
 	for given, want := range map[string]int{token: 400, "wrong": 401} { // 400: there is no body
-		r := must(http.NewRequestWithContext(t.Context(), "POST", c.url+"unlock", nil))
+		r := redistest.Must(http.NewRequestWithContext(t.Context(), "POST", c.url+"unlock", nil))
 		r.Header.Set("Authorization", "Bearer "+given)
-		answer := must(http.DefaultClient.Do(r))
+		answer := redistest.Must(http.DefaultClient.Do(r))
 		answer.Body.Close()
 		if answer.StatusCode != want {
 			t.Errorf("the token %q: %d", given, answer.StatusCode)
@@ -215,7 +215,7 @@ func TestLongTheDemoHasAConsole(t *testing.T) {
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	answer := must(client.Do(must(http.NewRequestWithContext(ctx, "GET", c.url+"events", nil))))
+	answer := redistest.Must(client.Do(redistest.Must(http.NewRequestWithContext(ctx, "GET", c.url+"events", nil))))
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(answer.Body) // until the demonstration ends
 	if !strings.Contains(string(text), `"name":"redlatch:demo:`) {
@@ -230,7 +230,7 @@ func TestLongTheDemoHasAConsole(t *testing.T) {
 // Goal: a console that cannot reach Redis at its start says so and ends, rather than serve an empty page.
 func TestAConsoleWithoutRedisEndsAtItsStart(t *testing.T) {
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), must(os.Executable()), "console", "--redis", "redis://127.0.0.1:1", "--listen", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), redistest.Must(os.Executable()), "console", "--redis", "redis://127.0.0.1:1", "--listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0")
 	text, _ := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 70 || !strings.Contains(string(text), "connection refused") || strings.Contains(string(text), "http://") {

@@ -23,7 +23,7 @@ import (
 // that takes locks away, for an application as well.
 func consoleUser(t *testing.T, unlock bool, servers ...*redistest.Server) {
 	t.Helper()
-	text := string(must(os.ReadFile("../../docs/acl.md")))
+	text := string(redistest.Must(os.ReadFile("../../docs/acl.md")))
 	words := []string{"ACL", "SETUSER", "viewer", "on", ">password", "resetchannels", "-@all"}
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER (inspector|orders) (.*)$`).FindAllStringSubmatch(text, -1) {
 		if line[1] == "orders" && !unlock || strings.Contains(line[2], "-@all") {
@@ -74,7 +74,7 @@ func (c *consoleProcess) look() *looker {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	c.Cleanup(cancel)
-	answer := must(http.DefaultClient.Do(must(http.NewRequestWithContext(ctx, "GET", c.url+"events", nil))))
+	answer := redistest.Must(http.DefaultClient.Do(redistest.Must(http.NewRequestWithContext(ctx, "GET", c.url+"events", nil))))
 	c.Cleanup(func() { answer.Body.Close() })
 	return &looker{c, bufio.NewReader(answer.Body), map[string]shownLock{}, "", ""}
 }
@@ -105,7 +105,7 @@ func (l *looker) take(kind string, text []byte) {
 		Gone  []string    `json:"gone"`
 		Text  string      `json:"text"`
 	}
-	must(0, json.Unmarshal(text, &said))
+	redistest.Must(0, json.Unmarshal(text, &said))
 	for _, lock := range said.Set {
 		l.locks[lock.Name] = lock
 	}
@@ -131,21 +131,21 @@ func (l *looker) takeAway(name string) (int, string) {
 	l.Helper()
 	lock := l.locks[name]
 	body := fmt.Sprintf(`{"lock":%q,"owner":%q}`, lock.ID, lock.Holders[0].Key)
-	r := must(http.NewRequestWithContext(l.Context(), "POST", l.url+"unlock", strings.NewReader(body)))
+	r := redistest.Must(http.NewRequestWithContext(l.Context(), "POST", l.url+"unlock", strings.NewReader(body)))
 	r.Header.Set("Authorization", "Bearer "+l.token())
-	answer := must(http.DefaultClient.Do(r))
+	answer := redistest.Must(http.DefaultClient.Do(r))
 	defer answer.Body.Close()
 	var said struct {
 		Error string `json:"error"`
 	}
-	must(0, json.NewDecoder(answer.Body).Decode(&said))
+	redistest.Must(0, json.NewDecoder(answer.Body).Decode(&said))
 	return answer.StatusCode, said.Error
 }
 
 // lockClient is a client of the servers with all rights.
 func lockClient(t *testing.T, url string) *redlatch.Client {
 	t.Helper()
-	c := must(redlatch.Open(t.Context(), url, redlatch.Config{Logger: slog.New(slog.DiscardHandler), LeaseTime: 20 * time.Second}))
+	c := redistest.Must(redlatch.Open(t.Context(), url, redlatch.Config{Logger: slog.New(slog.DiscardHandler), LeaseTime: 20 * time.Second}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -166,7 +166,7 @@ func TestLongTheConsoleOnAClusterWithTheSmallestRights(t *testing.T) {
 	for i := range 12 {
 		name := fmt.Sprintf("orders:%d", i)
 		locks[name] = []redlatch.Lock{client.Mutex(name), client.FairMutex(name), client.RWMutex(name)}[i%3]
-		must(locks[name].TryLock(t.Context()))
+		redistest.Must(locks[name].TryLock(t.Context()))
 	}
 	l := startConsoleOn(t, "redis+cluster://viewer:password@"+at, "--listen", "127.0.0.1:0", "--every", "200ms", "--allow-unlock").look()
 	l.until("all locks are there", func() bool { return len(l.locks) == len(locks) })
@@ -205,7 +205,7 @@ func TestTheConsoleWithTheRightsOfAnInspector(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	consoleUser(t, false, server)
-	must(lockClient(t, server.URL()).Mutex("orders:1").TryLock(t.Context()))
+	redistest.Must(lockClient(t, server.URL()).Mutex("orders:1").TryLock(t.Context()))
 	c := startConsoleOn(t, "redis://viewer:password@"+server.Addr(), "--listen", "127.0.0.1:0", "--every", "200ms", "--allow-unlock")
 	l := c.look()
 	l.until("the lock is there", func() bool { return len(l.locks) == 1 })
@@ -226,13 +226,13 @@ func TestLongTheConsoleBehindSentinel(t *testing.T) {
 	s := redistest.StartSentinels(t)
 	url := "redis+sentinel://" + strings.Join(s.Addrs(), ",") + "/" + s.Name
 	client := lockClient(t, url)
-	must(client.Mutex("orders:1").TryLock(t.Context()))
+	redistest.Must(client.Mutex("orders:1").TryLock(t.Context()))
 	l := startConsoleOn(t, url, "--listen", "127.0.0.1:0", "--every", "200ms", "--allow-unlock").look()
 	l.until("the lock is there", func() bool { return len(l.locks) == 1 })
 	old := s.Primary(t)
 	old.Kill()
 	s.AwaitFailover(t, old)
-	must(client.Mutex("orders:2").Lock(t.Context()))
+	redistest.Must(client.Mutex("orders:2").Lock(t.Context()))
 	l.until("a lock of the new primary is there", func() bool { return l.locks["orders:2"].ID != "" })
 	if code, text := l.takeAway("orders:2"); code != 200 {
 		t.Errorf("afterwards: %d %s", code, text)

@@ -38,7 +38,7 @@ func newDemoProcess(t *testing.T, flags ...string) *demoProcess {
 	t.Helper()
 	var stdout output
 	p := &demoProcess{t: t, temp: t.TempDir(), said: stdout.String, exited: make(chan struct{})}
-	p.Cmd = exec.Command(must(os.Executable()), append([]string{"demo"}, flags...)...)
+	p.Cmd = exec.Command(redistest.Must(os.Executable()), append([]string{"demo"}, flags...)...)
 	// The race detector would have every process sleep for a second at its end.
 	p.Env = append(os.Environ(), asCommand+"=1", "TMPDIR="+p.temp, "GORACE=atexit_sleep_ms=0")
 	p.Stdout, p.Stderr = &stdout, &p.stderr
@@ -53,7 +53,7 @@ func startDemo(t *testing.T, flags ...string) *demoProcess {
 
 func (p *demoProcess) start() *demoProcess {
 	p.t.Helper()
-	must(0, p.Start())
+	redistest.Must(0, p.Start())
 	p.watch()
 	return p
 }
@@ -111,7 +111,7 @@ func pidsIn(output string) []int {
 	for _, match := range regexp.MustCompile(`pid (\d+)(?: and (\d+))?`).FindAllStringSubmatch(output, -1) {
 		for _, number := range match[1:] {
 			if number != "" {
-				pids = append(pids, must(strconv.Atoi(number)))
+				pids = append(pids, redistest.Must(strconv.Atoi(number)))
 			}
 		}
 	}
@@ -128,13 +128,6 @@ func awaitGone(t *testing.T, pids []int, count int, within time.Duration) {
 	for _, pid := range pids {
 		redistest.Eventually(t, within, func() bool { return !alive(pid) }, "process "+strconv.Itoa(pid)+" is gone")
 	}
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }
 
 // alive says whether a process runs. One that has ended and that nobody has waited
@@ -306,7 +299,7 @@ func TestLongDemoTidiesUpWhenNobodyReadsItAnyMore(t *testing.T) {
 		text := make([]byte, 10_000)
 		p.said = func() string { return string(text) }
 		for begun := 0; !strings.Contains(p.said(), "started w1") && !strings.Contains(p.said(), "SIGSTOP"); {
-			begun += must(reader.Read(text[begun:]))
+			begun += redistest.Must(reader.Read(text[begun:]))
 		}
 		reader.Close()
 		p.end(exitFailure)

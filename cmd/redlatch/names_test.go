@@ -30,7 +30,7 @@ func TestEachNameThatIsListedIsAnArgument(t *testing.T) {
 	var read []string
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		var l struct{ Lock string }
-		must(0, json.Unmarshal([]byte(line), &l))
+		redistest.Must(0, json.Unmarshal([]byte(line), &l))
 		read = append(read, protocol.ParseWord(l.Lock))
 	}
 	if slices.Sort(read); !slices.Equal(read, names) || strings.Contains(text, "\\u0000") {

@@ -285,7 +285,7 @@ func TestLongALargeTreeGetsALongerLease(t *testing.T) {
 	server := redistest.Start(t)
 	r := startRunning(t, server, "--lease-time 1s job", `n=0; while [ $n -lt 1500 ]; do sleep 600 & n=$((n+1)); done; wait`)
 	redistest.Eventually(t, 60*time.Second, func() bool { return server.PTTL(t, "job") > time.Second }, "the lease grows")
-	must(0, r.command.Process.Signal(syscall.SIGTERM))
+	redistest.Must(0, r.command.Process.Signal(syscall.SIGTERM))
 	<-r.exited // some of its children may be left when the shell has ended, which redlatch says
 	if text, _ := os.ReadFile(r.stderr); !regexp.MustCompile(`lock "job": its lease is \d+s from now on: 1s would leave too little time`).Match(text) {
 		t.Errorf("nobody was told of the lease: %s", text)
