@@ -214,7 +214,7 @@ func (s setting) nest(random *rand.Rand, v *visit) {
 		inner.What, inner.Opts = v.What, []option{{lease, s.time(random, lease)}}
 	}
 	if one(6) {
-		inner.Times, inner.Work = 40, below(random, time.Millisecond)
+		inner.Times, inner.Work, inner.End = 40, below(random, time.Millisecond), "" // forty ends of a lease would outlast the run
 	}
 	if bound, does := inner.waits(); does && (bound == 0 || bound > s.unit.work) { // it may stand in a circle
 		inner.Limit = s.unit.work
