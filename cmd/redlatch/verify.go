@@ -64,6 +64,9 @@ Exit code:
 		if v.Clocks < 0 {
 			return exit(exitUsage, "--clocks %v: it is negative", v.Clocks)
 		}
+		if err := checkStdout(); err != nil {
+			return err
+		}
 		v.out, v.said = cmd.OutOrStdout(), make(map[string]int)
 		for _, file := range files {
 			if err := v.read(file, cmd.InOrStdin()); err != nil {
