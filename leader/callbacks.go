@@ -33,7 +33,8 @@ type Callbacks struct {
 
 	// StepDown is how long before the end of the lease the context of Started ends, if the lease cannot
 	// be renewed. Choose a time within which Started can return. StepDown counts as at most a third of
-	// the lease. Default: a sixth of the lease, so 5s of 30s.
+	// the lease. A leader that was paused has time for a renewal first: at most half of what is left of the lease.
+	// Default: a sixth of the lease, so 5s of 30s.
 	StepDown time.Duration
 
 	// StopTimeout is how long Run waits for Started to return after its context has ended. Then Run
