@@ -67,7 +67,7 @@ func (l *link) settle() (found []Finding) {
 			return found
 		}
 		if len(found) == mostFindings { // the rest bounds nothing
-			found[mostFindings-1].Text += "; further overlaps of these two clocks are left out"
+			found[mostFindings-1].Text += "; further overlaps between these two machines are left out"
 			l.sides = [2]side{}
 			return found
 		}

@@ -1,7 +1,7 @@
 -- ran: was a job run for a time before? With a token, note that it is run now.
 --
 -- KEYS[1]  the times that were run: a sorted set of the last thousand. The score of a time is the
---          token of its run
+--          token of its run, or of an attempt before it whose note got no answer
 -- ARGV[1]  the time, in milliseconds
 -- ARGV[2]  the token of the run that is to begin; without it nothing changes
 -- ARGV[3]  for how long the times are kept, in milliseconds
