@@ -147,7 +147,7 @@ func (t *task) notAcquired(err error) error {
 	case errors.Is(err, redlatch.ErrNotAcquired):
 		return exit(t.conflictCode, "%w; the command was not run", err)
 	case errors.Is(err, redlatch.ErrUnknownOutcome):
-		return exit(exitFailure, "%w; the command was not run, and it may be taken until its lease ends", err)
+		return exit(exitFailure, "%w; it may be taken until its lease ends, and the command was not run", err)
 	}
 	return failed(err)
 }
