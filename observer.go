@@ -13,8 +13,8 @@ import (
 // for Prometheus and OpenTelemetry.
 //
 // Its method must be safe for concurrent use, and must not block: Lock and Unlock call it in the
-// caller's goroutine, and for members of a Multi or a Quorum also in others. A goroutine of the client reports EventLost, EventClosed, EventRenewed and
-// EventRecalled, and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
+// caller's goroutine. For members of a Multi or a Quorum, goroutines of a client call it as well. A goroutine of the
+// client reports EventLost, EventClosed, EventRenewed and EventRecalled, and calls the logger. If an observer hangs there, some EventRenewed are left out. The method may
 // use the client, and close it. If it panics, the log says so, and nothing else changes.
 //
 // The context has the values of the caller's context: that of Unlock for EventReleased, that of

@@ -16,7 +16,7 @@ type Status struct {
 	Holders []Holder      // who they are; of more than a thousand readers, about the first thousand
 	TTL     time.Duration // remaining; -1 without expiry, 0 while free
 	Token   int64         // the last fencing token issued, 0 if none
-	Queue   []Waiter      // who waits for a fair lock, the next first; of more than 10,000, the first 10,000
+	Queue   []Waiter      // who waits for a fair lock, the next first; the first 10,000 at most
 }
 
 // Mode is how a lock is held.

@@ -23,7 +23,7 @@ type row struct {
 	Queue    []waiter  `json:"queue"`
 	Queued   int       `json:"queued"`           // likewise
 	Told     []waiter  `json:"told,omitempty"`   // who else says that it waits
-	Untold   int       `json:"untold,omitempty"` // how many more do
+	Untold   int       `json:"untold,omitempty"` // how many more say so
 	Waiting  int       `json:"waiting"`          // processes that listen; -1 if unknown
 	Free     int       `json:"free,omitempty"`   // permits of a semaphore that can be taken; its holders have the others
 	Token    int64     `json:"token,string"`     // a number of JavaScript has 53 bits

@@ -11,8 +11,8 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// aside is what is read beside the locks, as it was read last. A source of the application may yield often, so it
-// is read more seldom: for half of the time at most. A reading may be long, so the locks do not wait for it.
+// aside is what is read beside the locks, as it was read last. It is read after
+// a yield of the source, but for half of the time at most: a source of the application may yield often. A reading may be long, so the locks do not wait for it.
 type aside[T any] struct {
 	read  func(context.Context) ([]T, error) // nil: nothing is known
 	every time.Duration

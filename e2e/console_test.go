@@ -385,8 +385,8 @@ func TestTheTreeOfBlockers(t *testing.T) {
 	s.clean()
 }
 
-// Goal: a lock says how many wait behind it, also if more do than its row names. Method: one has a long queue, and one is
-// waited for by many that say so themselves. An owner that does both counts once.
+// Goal: the page says how many wait for a lock, also if its row lists fewer. Method: one lock has a long queue. Many clients
+// report that they wait for another one. An owner that does both counts once.
 func TestVeryManyWhoWaitAreCounted(t *testing.T) {
 	t.Parallel()
 	fair, plain := held("fair", owner(1, 1), "one", time.Minute), held("plain", owner(2, 1), "two", time.Minute)

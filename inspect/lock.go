@@ -24,7 +24,7 @@ type Lock struct {
 	Name     string
 	Kind     Kind
 	Mode     redlatch.Mode // "" while the lock is free
-	Owners   int           // how many owners hold it, a writer that reads as well twice; Holders has about the first thousand
+	Owners   int           // how many owners hold it; a writer that reads as well counts twice. Holders has about the first thousand
 	Holders  []Holder
 	TTL      time.Duration // remaining; -1 without expiry, 0 while free
 	Queue    []Waiter      // who waits for a fair lock, the next first

@@ -203,8 +203,9 @@ const shortestHold = 10 * time.Millisecond
 // retryPause is the time between two attempts.
 const retryPause = 200 * time.Millisecond
 
-// attempt runs the job for one time, unless another machine has the lock. After an attempt whose outcome is unknown, it may be
-// this one. It returns the reason why the next time will be late, should it be.
+// attempt runs the job for one time, unless another machine has the lock. If the outcome of a request is unknown, the next one
+// may be refused because of it. So one such refusal is not taken for the run of another machine. The result late is why
+// the next time will be late, should it be.
 func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 	r.tried, r.noted = append(r.tried[max(0, len(r.tried)+1-mostTried):], due), 0
 	atLeast, err := r.atLeast(due)
@@ -259,7 +260,7 @@ func (r *runner) once(ctx context.Context, due time.Time, window time.Duration, 
 		if r.ref == nil {
 			r.ref = hold.Ref()
 		}
-		r.noted = cmp.Or(r.noted, h.Token()) // which tells a note of this machine from that of another
+		r.noted = cmp.Or(r.noted, h.Token()) // by which this machine knows its own note
 		unnoted, err = r.ran(limited, due, r.noted)
 		e.Late, e.Token = r.now().Sub(due), h.Token()
 		if err == nil && (!limit.Stop() || e.Late > window) {

@@ -45,8 +45,8 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal) (waiting context
 	}
 }
 
-// beside runs a function on a goroutine of its own. The end that it returns ends the function's context, and waits
-// for the function.
+// beside runs a function on a goroutine of its own. It returns end, which ends the function's
+// context and waits for the function.
 func beside(ctx context.Context, do func(ctx context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup

@@ -66,7 +66,7 @@ func (s *server) connect(ctx context.Context, cfg redlatch.Config) (*redlatch.Cl
 	return client, nil
 }
 
-// with connects for a verb, and closes the client behind it. A signal that ends the attempt to connect is no error.
+// with connects for a verb, and closes the client after it. A signal that ends the attempt to connect is no error.
 func (s *server) with(ctx context.Context, do func(client *redlatch.Client) error) error {
 	client, err := s.connect(ctx, redlatch.Config{})
 	switch {

@@ -23,7 +23,7 @@ type health struct {
 // healthConnections is how many connections it has at most: those of probes and of Prometheus.
 const healthConnections = 64
 
-// serve serves on an address, or nowhere if it is empty. Its end ends the server and its connections.
+// serve serves on an address, or nowhere if it is empty. It returns end, which ends the server and its connections.
 func (h *health) serve(address string, log *slog.Logger) (end func(), err error) {
 	if address == "" {
 		return func() {}, nil

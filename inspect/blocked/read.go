@@ -30,7 +30,7 @@ const (
 	maxClients = 2000
 	maxLocks   = 5000
 	maxQueue   = 1000 // of one lock
-	maxParts   = 200  // of sessions, behind the first part of each
+	maxParts   = 200  // of all sessions, after the first part of each
 	maxEdges   = 20_000
 )
 
@@ -82,7 +82,7 @@ type reading struct {
 	graph  Graph
 	locks  map[subject][]script.Wait // the waits of sessions
 	order  []subject
-	parts  int // of sessions, behind the first part of each
+	parts  int // that were read, after the first part of each session
 
 	failure  error // the first one
 	failures int

@@ -10,7 +10,7 @@ type Blocker struct {
 	Party
 	// Blocks are the waits for the locks that the owner holds.
 	Blocks []Blocked `json:"blocks"`
-	// Waits are waits of other owners of the same process, at most five. The goroutine of this owner may be in one
+	// Waits are at most five waits of other owners of the same process. The goroutine of this owner may be in one
 	// of them, if it passed another context to Lock.
 	Waits []Edge `json:"waits,omitempty"`
 }

@@ -118,14 +118,14 @@ func (g *Grant) heldSince(at time.Time) bool {
 	return len(g.holds) > 0 && !g.holds[0].since.After(at)
 }
 
-// tooLong is the error of a further lease that is longer than a Quorum allows of which the grant is a member, or of one with
-// that limit that the grant already outlasts.
+// tooLong is the error if a further lease is longer than the limit (Options.Longest) of a hold of the grant. It is also
+// the error if the grant already lasts for longer than longest, the limit of a further hold; 0: no limit.
 func (g *Grant) tooLong(lease, longest time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if longest > 0 && time.Until(g.Deadline()) > longest ||
 		slices.ContainsFunc(g.holds, func(h *Hold) bool { return h.opts.Longest > 0 && lease > h.opts.Longest }) {
-		return &lockerr.ConfigError{Field: "lease", Reason: "a Quorum of the same owner counts on leases that are no longer than Config.RestartDelay"}
+		return &lockerr.ConfigError{Field: "lease", Reason: "a Quorum of the same owner allows no lease that is longer than Config.RestartDelay"}
 	}
 	return nil
 }

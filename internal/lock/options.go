@@ -13,7 +13,7 @@ import (
 type Options struct {
 	Lease   time.Duration
 	Fixed   bool          // the lease is not renewed
-	Longest time.Duration // no lease of the grant may be longer, because a Quorum counts on that; 0: no limit
+	Longest time.Duration // the limit of a Quorum for every lease of the grant; 0: no limit
 	Open    bool          // the hold is of a whole with an end, of which Confirm tells
 	Wait    time.Duration // Forever: the context alone bounds the wait; 0: none
 	Fenced  bool          // with a token

@@ -20,13 +20,13 @@ func (g *group) releaseAttempt() error {
 	return nil
 }
 
-// server is one of those of a client.
+// server is one server of one client.
 type server struct {
 	*lock.Manager
 	shard string
 }
 
-// release releases every member that is held, those on one server in one request and the servers
+// release releases every member that is held, those on one server in one request, and all servers
 // side by side. It returns when as many are free as the group needs, or all have answered. What
 // is still under way then goes on behind it. Before is how the group had ended.
 //

@@ -210,7 +210,7 @@ func (s *Server) say(words ...string) (string, error) {
 	return text, nil
 }
 
-// must is order in a test, which it ends if the command fails.
+// must is order in a test. It ends the test if the command fails.
 func (s *Server) must(t testing.TB, words ...string) {
 	t.Helper()
 	if err := s.order(words...); err != nil {

@@ -53,8 +53,8 @@ func Eventually(t testing.TB, within time.Duration, cond func() bool, what strin
 	}
 }
 
-// Patience is the longest wait for what comes in the end, where a test means no bound of its own. On a build machine, whose
-// processors others use as well, it is four times as long.
+// Patience is how long a test waits for what must come in the end, if the time itself is not tested. A build machine (CI)
+// shares its processors, so waits of 5s and more are four times as long there.
 func Patience(within time.Duration) time.Duration {
 	if os.Getenv("CI") != "" && within >= 5*time.Second {
 		return 4 * within

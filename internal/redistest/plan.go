@@ -52,7 +52,7 @@ func shorten[S any](plan []S, why error, carryOut func([]S) error) ([]S, error) 
 	return plan, why
 }
 
-// Drop removes parts of a list, large ones first, where what is wrong is still wrong without them. It says whether it
+// Drop removes parts of a list, large ones first. It removes a part if still is true without it. It reports whether it
 // removed any.
 func Drop[T any](list *[]T, still func() bool) (dropped bool) {
 	for size := len(*list); size > 0; size /= 2 {

@@ -20,8 +20,8 @@ func answered(err error) bool {
 	return refused && !passing[Code(err)] && !interrupted(err)
 }
 
-// answered says that the call need not be repeated. What ends work is repeated until it is done, or its time is over. Locks
-// of a slot that is on the move are not to be had together: their caller takes them one by one.
+// answered says that the call need not be repeated. What ends work is repeated until it is done, or its time is over. The
+// acquisition of a Multi is not repeated after TRYAGAIN: its slot is migrating, and its caller takes the members one by one.
 func (c Call) answered(err error) bool {
 	return answered(err) && !(c.ends && noWrites[Code(err)]) || c.script == multiAcquireScript && Code(err) == "TRYAGAIN"
 }

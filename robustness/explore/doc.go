@@ -42,8 +42,8 @@
 //   - There is one writer, or there are readers, never both.
 //   - A client that believes that it holds a lock is in its key. The key lives for at least as long
 //     as Redis has confirmed.
-//   - Every key has a TTL that somebody asked for, except the counter of tokens. The queue has one that nobody asks for, and
-//     none beside Redisson.
+//   - Every key has a TTL that somebody asked for, except the counter of tokens and the queue. The counter has no TTL. The
+//     queue has a TTL of its own, and may have none in a world with threads of Redisson.
 //   - The queue and its deadlines agree.
 //   - A new client gets a fair lock in the end if all others fall silent.
 //
@@ -55,8 +55,8 @@
 //   - A Multi that is refused changes nothing.
 //   - Tokens grow, and all tokens of a block are new.
 //   - A request that frees a lock, or downgrades, tells those who wait.
-//   - It neither overtakes a live waiter in a queue nor removes it, and queues nobody before others. In an outage, silent
-//     waiters live.
+//   - It neither overtakes a live waiter in a queue nor removes it. Whoever is queued comes last. During an outage, silent
+//     waiters count as live.
 //
 // Of leased permits, in every state:
 //

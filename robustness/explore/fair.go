@@ -78,8 +78,8 @@ func (k *keys) fairQueue() *fairQueue {
 	return q
 }
 
-// A client is dead after silence without a keep-alive. If no client at all was heard for the time of gap, it was an outage:
-// that spares everybody for as long as silence. The next one is noted after rest.
+// A client without a keep-alive is dead after the time silence. If no client at all sent one for the time gap, there was an
+// outage. After an outage, all clients count as live for the time silence. The next outage is noted after the time rest.
 const silence, gap, rest = -3500, -2 * second, -10 * second
 
 // lives says that a request must not overtake a waiter. Redisson knows only the deadlines.
@@ -92,7 +92,7 @@ func (q *fairQueue) lives(owner string, by op) bool {
 	return q.deadlines[owner] > 0
 }
 
-// outage says that an outage spares the silent.
+// outage says that silent clients count as live because of an outage.
 func (q *fairQueue) outage() bool {
 	const mark = "!:outage"
 	ended, heard := float64(longAgo), float64(longAgo)

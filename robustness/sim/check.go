@@ -146,7 +146,7 @@ func (w *World) mayLose(b *belief) bool {
 	return out > b.lease/4
 }
 
-// checkConflicts: nobody believes that it has what another has, and whose time is over has been told before.
+// checkConflicts: no two owners believe that they have one lock. The last holder was told before that its time is over.
 func (w *World) checkConflicts(live []*belief, now time.Time) {
 	for i, b := range live {
 		for _, old := range live[:i] {
@@ -244,7 +244,7 @@ func (w *World) excuse(s *redis) {
 	}
 }
 
-// lost is when a server last lost data, or raised its clock.
+// lost is when a server last lost data, or had its clock set forward.
 func (w *World) lost() (last time.Time) {
 	for _, s := range w.servers {
 		last = later(last, s.lost)

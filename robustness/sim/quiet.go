@@ -7,8 +7,8 @@ import (
 	"github.com/redlatch/redlatch/internal/protocol"
 )
 
-// What is promised while nothing goes wrong: nobody sleeps while the lock could be had, and, if nothing went wrong before,
-// nobody's hold stays behind.
+// What is promised while there is no fault: nobody sleeps while the lock could be had. Before the first fault, no hold stays
+// in Redis that nobody has.
 
 // quiet checks that.
 func (w *World) quiet(now time.Time) {
@@ -34,7 +34,7 @@ func (w *World) quiet(now time.Time) {
 	}
 }
 
-// well is when the last fault was over, zero if there was none so far.
+// well is when the faults so far are all over, zero if there was none.
 func (w *World) well(now time.Time) (well time.Time) {
 	for _, f := range w.plan.Faults {
 		if at := w.began.Add(f.At); !at.After(now) {

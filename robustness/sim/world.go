@@ -165,7 +165,7 @@ func (w *World) work() {
 	w.until(w.plan.calm()+w.plan.patience(), func() bool { return w.calm && w.allDone() }, func() string { return "operations do not end: " + w.stuck() })
 }
 
-// actors are all that there ever were.
+// actors are all actors, also of processes that have ended.
 func (w *World) actors() (all []*actor) {
 	for _, p := range w.lives {
 		all = append(all, p.actors...)

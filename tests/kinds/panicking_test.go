@@ -38,8 +38,8 @@ func (c panicking) Err() error                  { c.count(); return c.Context.Er
 func (c panicking) Deadline() (time.Time, bool) { c.count(); return c.Context.Deadline() }
 func (c panicking) Value(key any) any           { c.count(); return c.Context.Value(key) }
 
-// Goal: whatever call of a context panics, as all of a nil one do, nothing is held for ever, and a further Unlock
-// releases the hold. Method: each call is the one that panics, until none of them does.
+// Goal: if a call of a context panics, as each call of a nil context does, nothing is held for ever. A further Unlock
+// releases the hold. Method: first the first call panics, then the second one, and so on, until none does.
 func TestAContextThatPanicsHoldsNoLock(t *testing.T) {
 	for what, verb := range map[string]func(s *scene.Scene) (of func(ctx context.Context), cleanUp func()){
 		"Lock": func(s *scene.Scene) (func(ctx context.Context), func()) {

@@ -257,8 +257,8 @@ func TestAClientAttachesNothingBesideWhatItHolds(t *testing.T) {
 	})
 }
 
-// Goal: an owner whose other holds have all ended can hand over the one that is left, as soon as Redis has confirmed one of the ends
-// and says of the others what it should. Method: the end of the first inner hold has no answer, and that of the second has one.
+// Goal: an owner whose other holds have all ended can hand over the one that is left, as soon as Redis has confirmed an end that is
+// later than those without an answer. Method: the end of the first inner hold has no answer, and that of the second has one.
 func TestALaterEndMakesUpForOneWithoutAnAnswer(t *testing.T) {
 	scene.EachThat(t, func(k scene.Kind) bool { return passable(k) && k.CanReenter() }, redlatch.Config{}, func(s *scene.Scene) {
 		ctx := s.Home.Owner()

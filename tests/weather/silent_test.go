@@ -425,7 +425,7 @@ func TestAShardThatFallsSilentCostsTheOthersNothing(t *testing.T) {
 	}
 }
 
-// Goal: who waits for a member of a Multi enters when that is released, though the server of another member is silent.
+// Goal: a waiter for a member of a Multi enters when that member is released, although the server of another one is silent.
 func TestASilentShardOfAMultiHoldsUpNoWaiterOfAnother(t *testing.T) {
 	t.Parallel()
 	for silent := range 2 {

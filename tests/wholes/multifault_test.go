@@ -68,7 +68,7 @@ func TestAMultiThatLosesAMemberWhileItWaitsBeginsAgain(t *testing.T) {
 	})
 }
 
-// Goal: after an error nothing is left of a Multi, also of the member that could not be confirmed. Method: the server refuses to renew
+// Goal: after an error no member of a Multi is held, not even the one that could not be confirmed. Method: the server refuses to renew
 // that member, and takes a second for each release.
 func TestAMemberThatIsNotConfirmedIsReleasedWhenLockReturns(t *testing.T) {
 	for _, refused := range []string{"a", "b"} {

@@ -94,7 +94,7 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 	})
 }
 
-// Goal: no lease of a member of a quorum is longer than what restarted servers are ignored for, whatever its owner asks for. Method:
+// Goal: no lease of a member of a Quorum is longer than RestartDelay, whatever its owner asks for. Method:
 // the holder is cut off, and two servers are restarted empty, one after the other. The hold must have ended when another gets the lock.
 func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
 	for what, longer := range map[string]struct {
