@@ -11,6 +11,7 @@ import (
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
+	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/sole"
 )
 
@@ -203,9 +204,8 @@ const shortestHold = 10 * time.Millisecond
 // retryPause is the time between two attempts.
 const retryPause = 200 * time.Millisecond
 
-// attempt runs the job for one time, unless another machine has the lock. If the outcome of a request is unknown, the next one
-// may be refused because of it. So one such refusal is not taken for the run of another machine. The result late is why
-// the next time will be late, should it be.
+// attempt runs the job for one time, unless another machine has the lock. After an unknown outcome this machine may have it.
+// The result late is why the next time will be late, should it be.
 func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 	r.tried, r.noted = append(r.tried[max(0, len(r.tried)+1-mostTried):], due), 0
 	atLeast, err := r.atLeast(due)
@@ -221,7 +221,7 @@ func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 			return ErrOverrun, ctx.Err()
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, ErrRan), errors.Is(err, redlatch.ErrNotAcquired) && !errors.Is(failed, redlatch.ErrUnknownOutcome):
+		case errors.Is(err, ErrRan), errors.Is(err, redlatch.ErrNotAcquired) && !r.own(err, failed):
 			r.report(Event{Kind: Elsewhere, Due: due, Err: errors.Join(err, failed)})
 			return ErrLate, nil
 		case sole.Final(err):
@@ -237,6 +237,16 @@ func (r *runner) attempt(ctx context.Context, due time.Time) (late, err error) {
 			return nil, err
 		}
 	}
+}
+
+// own says that an acquisition may be refused because of an owner of this client, by whom it was granted before without an
+// answer. Of several locks, only the refusal right behind that counts.
+func (r *runner) own(err, before error) bool {
+	if r.ref == nil {
+		return errors.Is(before, redlatch.ErrUnknownOutcome)
+	}
+	refused, is := errors.AsType[*redlatch.NotAcquiredError](err)
+	return is && protocol.OwnedBy(r.ref.Manager().ID, refused.Holder)
 }
 
 // once takes the lock if it is free, and runs the job if it is not too late by then. It waits for an
