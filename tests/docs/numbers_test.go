@@ -150,7 +150,7 @@ var numbers = []number{
 	{"docs/cli.md", `They have (250ms) to end`, "cmd/redlatch/internal/supervise/*.go", `defaultGrace = (.*)`},
 	{"docs/simulation.md", `or Quorum of (three) servers`, "robustness/sim/*.go", `\{Quorum, "q"\}\}, (\d)`},
 	{"docs/simulation.md", `leases of up to (24 hours)`, "robustness/sim/*.go", `between\(r, time\.Hour, (.*)\)`},
-	{"docs/simulation.md", `less than a (quarter) of the command timeout`, "robustness/sim/*.go", `For <= p\.timeout\(\)/(\d)`},
+	{"docs/simulation.md", `at most a (quarter) of the command timeout`, "robustness/sim/*.go", `For <= p\.timeout\(\)/(\d)`},
 	{"docs/how-we-know.md", `purpose, at (\d+) random places`, "Makefile", `MUTANTS \?= -sample (\d+)`},
 	{"docs/how-we-know.md", `tries (\d+) of them at random`, "Makefile", `-hand -sample (\d+)`},
 	{"docs/how-we-know.md", `goes (\d) moves less deep`, "robustness/explore/explore_test.go", `depth -= (\d)`},
