@@ -204,7 +204,12 @@ func (s Semaphore) leave(ctx context.Context, w *waitqueue.Waiter, own *want) er
 // take asks once for what each of several waiters wants. It returns how many of them, from the first on, have it. After
 // an error nobody has, unless it is ErrUnknownOutcome.
 func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error) {
-	r, sending := s.begin(s.key), ctx
+	r, sending, returned := s.begin(s.key), ctx, false
+	defer func() {
+		if !returned { // a context of somebody's own type panics
+			s.undo(r, 0, make(chan bool, 1))
+		}
+	}()
 	if len(wants) > 1 { // the waiter in front is the next whose time is over: that should not undo what others get
 		var end context.CancelFunc
 		sending, end = context.WithCancel(context.WithoutCancel(ctx))
@@ -212,7 +217,7 @@ func (s Semaphore) take(ctx context.Context, wants ...int) (have int, err error)
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(lock.Grace/2, end) })()
 	}
 	result, err := s.manager.Runner().Run(sending, s.calls.Acquire(r.Request, wants...))
-	taken := 0
+	taken, returned := 0, true
 	if err == nil {
 		taken, err = script.ReadTaken(result.Reply)
 	}

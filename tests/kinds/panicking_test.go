@@ -1,9 +1,7 @@
 package kinds_test
 
 import (
-	"bytes"
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
@@ -11,32 +9,6 @@ import (
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/scene"
 )
-
-// panicking is a context of somebody's own type, of which one call panics in the goroutine that has made it. In any other
-// goroutine that would end the process, as package context asks contexts there, too.
-type panicking struct {
-	context.Context
-	calls     *int // that are left until then
-	goroutine string
-}
-
-func goroutine() string {
-	text := make([]byte, 64)
-	return string(bytes.Fields(text[:runtime.Stack(text, false)])[1])
-}
-
-func (c panicking) count() {
-	if goroutine() == c.goroutine {
-		if *c.calls--; *c.calls == 0 {
-			panic("a context panics")
-		}
-	}
-}
-
-func (c panicking) Done() <-chan struct{}       { c.count(); return c.Context.Done() }
-func (c panicking) Err() error                  { c.count(); return c.Context.Err() }
-func (c panicking) Deadline() (time.Time, bool) { c.count(); return c.Context.Deadline() }
-func (c panicking) Value(key any) any           { c.count(); return c.Context.Value(key) }
 
 // Goal: if a call of a context panics, as each call of a nil context does, nothing is held for ever. A further Unlock
 // releases the hold. Method: first the first call panics, then the second one, and so on, until none does.
@@ -63,7 +35,7 @@ func TestAContextThatPanicsHoldsNoLock(t *testing.T) {
 					left := n
 					func() {
 						defer func() { _ = recover() }()
-						do(panicking{s.Context(), &left, goroutine()})
+						do(check.Panicking(s.Context(), &left))
 						returned = true
 					}()
 					cleanUp()
