@@ -178,6 +178,8 @@ func TestAServerThatRestartsEmptyDoesNotLetASecondHolderIn(t *testing.T) {
 			a, b := openQuorum(t, all, name, impatient(lease)), openQuorum(t, all, name, redlatch.Config{LeaseTime: lease, RestartDelay: delay})
 			busy := check.Must(b.clients[2].Mutex(name).Lock(ctx))
 			first := check.Must(a.Lock(ctx, redlatch.WithLease(lease))) // it is not restored where it is missing
+			_, err := a.clients[2].Mutex(name).TryLock(ctx)             // behind the request of the Quorum, which has been refused by then
+			check.Is(t, "TryLock at the busy server", err, redlatch.ErrNotAcquired)
 			_ = busy.Unlock(ctx)
 			all[1].Restart(t)
 			for {
