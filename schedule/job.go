@@ -75,7 +75,7 @@ type EventKind string
 // The events.
 const (
 	Ran       EventKind = "ran"       // this machine ran the job
-	Elsewhere EventKind = "elsewhere" // another machine has run this time, or somebody holds the lock
+	Elsewhere EventKind = "elsewhere" // another machine has run this time, or somebody else holds the lock
 	Missed    EventKind = "missed"    // this machine could not take the lock in time
 )
 
