@@ -9,15 +9,15 @@ import (
 	"github.com/redlatch/redlatch/internal/pause"
 )
 
-// A goroutine that is about to end is looked at so often, with pauses of at least a second and a half
-// together: the pool of go-redis 9.7 notices its end at the next of its attempts, a second apart.
+// A goroutine that is about to end is looked at so often, with pauses of at least a second and a half together.
 const (
 	looks        = 65
 	longestPause = 50 * time.Millisecond
 )
 
-// awaitedForEver are goroutines of the standard library that end with the process.
-var awaitedForEver = regexp.MustCompile(`\n(os/signal\.(loop|signal_recv)|runtime\.ensureSigM)`)
+// awaitedForEver are goroutines of the standard library that end with the process, and those that go-redis
+// starts: a failover client that is closed while it dials listens to its Sentinel afterwards, for ever.
+var awaitedForEver = regexp.MustCompile(`\n(os/signal\.(loop|signal_recv)|runtime\.ensureSigM|created by github\.com/redis/go-redis/)`)
 
 // leftOver waits until no goroutine is left but the caller's. It returns the stacks of those that
 // stay, or "".
