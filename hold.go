@@ -103,8 +103,8 @@ func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 //
 // Errors: ErrLost and ErrReleased, if the hold is over. After ErrUnknownOutcome the lock may stay
 // in Redis for up to d if this process dies. The error is a *ConfigError for a hold of a
-// Multi, a Quorum or a cohort. It is one as well if the lock is a member of a Quorum that its owner holds, and d is longer
-// than Config.RestartDelay. The hold then stays as it is.
+// Multi, a Quorum or a cohort. It is one as well if the lock is a member of a Quorum that its owner holds or asks for, and
+// d is longer than Config.RestartDelay. The hold then stays as it is.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := inRange("Extend", d, minLease, longest); err != nil {
 		return err

@@ -70,7 +70,8 @@ func (*Quorum) Exclusive() bool { return true }
 //   - The joined errors of the members, if a majority of the servers could not be asked.
 //   - ErrUnknownOutcome, if members on a majority of the servers may not have been released.
 //   - ErrUnsupported, if servers do not tell how long they have been up.
-//   - A *ConfigError (NewQuorum), also for a lease beyond Config.RestartDelay.
+//   - A *ConfigError (NewQuorum), also for a lease beyond Config.RestartDelay, or if the owner holds members and has
+//     ever asked for such a lease of them.
 //   - ErrReentry, ErrInvalidName, ErrClosed.
 func (q *Quorum) Lock(ctx context.Context, opts ...LockOption) (*Hold, error) {
 	return acquireAll(ctx, aQuorum, q.set, forever, opts, multilock.LockMajority)

@@ -120,9 +120,14 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 	if g.held() == 0 { // it has ended: the request may be one for a first hold
 		return nil, nil
 	}
-	if err := g.tooLong(request.lease, opts.Longest); err != nil {
+	if err := g.mayLast(request.lease, opts.Longest); err != nil {
 		return nil, err
 	}
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.joining = 0
+	}()
 	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
 		g.outlived()

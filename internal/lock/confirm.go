@@ -16,8 +16,10 @@ import (
 // renewed afterwards.
 func (h *Hold) Confirm(ctx context.Context, whole Options, end time.Time) error {
 	g := h.grant()
-	if err := g.tooLong(whole.Lease, 0); err != nil && whole.Fixed {
-		return err
+	if whole.Fixed {
+		if err := g.mayLast(whole.Lease, 0); err != nil {
+			return err
+		}
 	}
 	g.mu.Lock()
 	opts := *h.opts
@@ -134,7 +136,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if !single {
 		return &lockerr.ConfigError{Field: "Extend", Reason: "it is for the hold of a single lock; other holds end with their whole"}
 	}
-	if err := cmp.Or(h.Err(), g.tooLong(d, 0)); err != nil {
+	if err := cmp.Or(h.Err(), g.mayLast(d, 0)); err != nil {
 		return err
 	}
 	if !g.manager.EnterRelease() {

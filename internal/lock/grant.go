@@ -39,6 +39,9 @@ type Grant struct {
 	untold     bool      // Redis may keep the lock for longer than this process knows of
 	recall     error     // who asks for it, nil until a renewal has found that
 
+	longest time.Duration // the longest lease that was asked for
+	joining time.Duration // the limit (Options.Longest) of a further hold that is being asked for; 0: none
+
 	// Guarded by the mutex of the manager's holders.
 	entered, writes bool
 	earlier, later  *Grant
@@ -56,7 +59,7 @@ type Grant struct {
 
 // newGrant makes a grant that is not held yet.
 func (m *Manager) newGrant(r *Ref, shared *owner, a attempt) *Grant {
-	g := &Grant{manager: m, ref: r, owner: r.nextOwner(), shared: shared, attempt: a}
+	g := &Grant{manager: m, ref: r, owner: r.nextOwner(), shared: shared, attempt: a, longest: a.opts.firstLease()}
 	g.Subject, g.attempt.Grant = g, g
 	return g
 }
@@ -118,14 +121,18 @@ func (g *Grant) heldSince(at time.Time) bool {
 	return len(g.holds) > 0 && !g.holds[0].since.After(at)
 }
 
-// tooLong is the error if a further lease is longer than the limit (Options.Longest) of a hold of the grant. It is also
-// the error if the grant already lasts for longer than longest, the limit of a further hold; 0: no limit.
-func (g *Grant) tooLong(lease, longest time.Duration) error {
+// mayLast asks for a lease, for a hold with a limit (Options.Longest; 0: none) or for one that is there. The error says that the
+// lease is too long for another hold, or that one that was ever asked for is too long for this hold: its answer may be late.
+func (g *Grant) mayLast(lease, limit time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if longest > 0 && time.Until(g.Deadline()) > longest ||
-		slices.ContainsFunc(g.holds, func(h *Hold) bool { return h.opts.Longest > 0 && lease > h.opts.Longest }) {
+	tooLong := func(limit time.Duration) bool { return limit > 0 && max(lease, g.longest) > limit }
+	if tooLong(limit) || tooLong(g.joining) || slices.ContainsFunc(g.holds, func(h *Hold) bool { return tooLong(h.opts.Longest) }) {
 		return &lockerr.ConfigError{Field: "lease", Reason: "a Quorum of the same owner allows no lease that is longer than Config.RestartDelay"}
+	}
+	g.longest = max(g.longest, lease)
+	if limit > 0 {
+		g.joining = limit
 	}
 	return nil
 }

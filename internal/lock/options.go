@@ -48,6 +48,15 @@ func (o *Options) Until(asked time.Time) time.Time {
 	return asked.Add(o.MaxHold)
 }
 
+// firstLease is the lease that an acquisition asks for.
+func (o *Options) firstLease() time.Duration {
+	lease := max(o.Lease, o.MinHold)
+	if o.MaxHold > 0 {
+		lease = min(lease, o.MaxHold)
+	}
+	return lease
+}
+
 // OfMember are the options of one of several locks that are held as one, for a client with that lease. The
 // member is renewed, without a limit and without replicas, whatever is asked of the whole.
 func (o *Options) OfMember(lease time.Duration) Options {

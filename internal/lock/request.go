@@ -32,10 +32,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 	} else {
 		counts.Writes++
 	}
-	lease := max(opts.Lease, opts.MinHold)
-	if opts.MaxHold > 0 {
-		lease = min(lease, opts.MaxHold)
-	}
+	lease := opts.firstLease()
 	if from != "" {
 		r.is(g.ref.Calls().Move(from, g.owner, read, lease), lease)
 	} else {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/memory"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
@@ -161,6 +162,50 @@ func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
 				_ = h.Unlock(ctx)
 			})
 		})
+	}
+}
+
+// Goal: the same while requests are under way. Method: two members are extended, or taken for a Multi, while their owner asks for
+// the Quorum, a little sooner or later. Each answer takes a second.
+func TestNoMemberOutlastsTheRestartDelayByALateAnswer(t *testing.T) {
+	for what, longer := range map[string]func(ctx context.Context, c *redlatch.Client, member *redlatch.Hold) error{
+		"extended": func(ctx context.Context, _ *redlatch.Client, member *redlatch.Hold) error {
+			return member.Extend(ctx, time.Hour)
+		},
+		"taken for a Multi": func(ctx context.Context, c *redlatch.Client, _ *redlatch.Hold) error {
+			return check.ErrOf(check.Must(redlatch.NewMulti(c.Mutex("job"), c.Mutex("other"))).Lock(ctx, redlatch.WithLease(time.Hour)))
+		},
+	} {
+		for tenths := range 40 {
+			t.Run(fmt.Sprint(what, " after ", tenths), func(t *testing.T) {
+				stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+					all, owner := stage.Posts(t, 3, redlatch.Config{}), ctx
+					for _, p := range all {
+						owner = p.Client.WithOwner(owner)
+					}
+					for i, p := range all {
+						member := check.Must(p.Client.Mutex("job").Lock(owner))
+						p.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+							defer time.Sleep(time.Second)
+							return stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000))(commands, send)
+						})
+						if i < 2 {
+							go func() {
+								time.Sleep(time.Duration(tenths) * 100 * time.Millisecond)
+								_ = longer(owner, p.Client, member)
+							}()
+						}
+					}
+					time.Sleep(2 * time.Second)
+					h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(owner)
+					time.Sleep(5 * time.Second)
+					var refused *redlatch.ConfigError
+					if err == nil && time.Until(h.Deadline()) > 30*time.Second || err != nil && !errors.As(err, &refused) {
+						t.Errorf("%v until %v", err, time.Until(h.Deadline()))
+					}
+				})
+			})
+		}
 	}
 }
 
