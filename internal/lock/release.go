@@ -12,10 +12,14 @@ import (
 func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 	now := time.Now()
 	released, err := g.release(ctx, h)
-	if released && !h.forOthers {
-		g.manager.observe(ctx, g.releaseEvent(h, now, err))
-	}
+	g.observeRelease(ctx, h, now, released, err)
 	return err
+}
+
+func (g *Grant) observeRelease(ctx context.Context, h *Hold, began time.Time, released bool, err error) {
+	if released && !h.forOthers {
+		g.manager.observe(ctx, g.releaseEvent(h, began, err))
+	}
 }
 
 // release is Unlock. It reports whether the hold was held until then.
@@ -45,9 +49,10 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 	ended, shared, errs := m.releaseTogether(ctx, holds, outcomes)
 	for _, h := range shared { // each has to wait for its owner's request slot, and may take its time
 		go func() {
-			var err error
-			defer func() { outcomes <- err }()
-			err = h.grant().Unlock(ctx, h)
+			g, now := h.grant(), time.Now()
+			released, err := g.release(ctx, h)
+			defer func() { outcomes <- err }() // also if the observer ends the goroutine
+			g.observeRelease(ctx, h, now, released, err)
 		}()
 	}
 	defer func() { // also if the observer ends the goroutine

@@ -471,10 +471,10 @@ func TestAnObserverThatEndsItsGoroutineIsToldOfTheRest(t *testing.T) {
 	})
 }
 
-// Goal: an observer that ends the goroutine of a release keeps no Unlock from returning. Method: members of two clients, which are
-// released by goroutines of their own, and those of an owner.
+// Goal: an observer that ends the goroutine of a release keeps no Unlock from returning, nor from reporting a release that failed.
+// Method: members of two clients, which are released by goroutines of their own, and those of an owner; a dead server.
 func TestAnObserverThatEndsAReleaseHoldsUpNoUnlock(t *testing.T) {
-	for _, owned := range []bool{false, true} {
+	for _, how := range []struct{ owned, dead bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 		stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 			cfg := redlatch.Config{Observer: fixture.Observer(func(_ context.Context, e redlatch.Event) {
 				if e.Kind == redlatch.EventReleased {
@@ -484,24 +484,27 @@ func TestAnObserverThatEndsAReleaseHoldsUpNoUnlock(t *testing.T) {
 			all := stage.Posts(t, 2, cfg)
 			owner := ctx
 			for _, p := range all {
-				if owned {
+				if how.owned {
 					owner = p.Client.WithOwner(owner)
 				}
 			}
 			h := check.Must(check.Must(redlatch.NewMulti(append(stage.LocksOf(all, "a"), stage.LocksOf(all, "b")...)...)).Lock(owner))
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				_ = h.Unlock(ctx)
-			}()
+			if how.dead {
+				all[1].Set(stage.Dead)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- h.Unlock(ctx) }()
 			select {
-			case <-ended:
+			case err := <-ended:
+				if (err != nil) != how.dead {
+					t.Errorf("%+v: %v", how, err)
+				}
 			case <-time.After(time.Hour):
 				t.Error("Unlock goes on")
 			}
 			for i, p := range all {
-				if keys := p.Memory.Miniredis().Keys(); len(keys) > 0 {
-					t.Errorf("owned %v: server %d has %q", owned, i, keys)
+				if keys := p.Memory.Miniredis().Keys(); len(keys) > 0 != (how.dead && i == 1) {
+					t.Errorf("%+v: server %d has %q", how, i, keys)
 				}
 			}
 		})
