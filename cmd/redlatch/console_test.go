@@ -207,7 +207,7 @@ func TestAConsoleBehindAProxyHasANameAndAToken(t *testing.T) {
 // Goal: the demonstration shows its own locks on a page, and ends with it.
 func TestLongTheDemoHasAConsole(t *testing.T) {
 	t.Parallel()
-	p := startDemo(t, append([]string{"--console"}, shortDemo...)...)
+	p := startDemo(t, "--console", "--workers", "3", "--for", "4s", "--lease", "800ms", "--work", "5ms")
 	found := regexp.MustCompile(`console (http://127\.0\.0\.1:\d+/)`)
 	p.await(found.String())
 	c := &consoleProcess{T: t, url: found.FindStringSubmatch(p.said())[1]}

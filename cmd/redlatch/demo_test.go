@@ -20,9 +20,6 @@ import (
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
-// shortDemo are the flags of a run that shows everything in four seconds.
-var shortDemo = []string{"--workers", "3", "--for", "4s", "--lease", "800ms", "--work", "5ms"}
-
 // demoProcess is a running demonstration.
 type demoProcess struct {
 	*exec.Cmd
@@ -71,7 +68,7 @@ func (p *demoProcess) watch() {
 func (p *demoProcess) await(patterns ...string) {
 	p.t.Helper()
 	for _, pattern := range patterns {
-		compiled := regexp.MustCompile(pattern)
+		compiled := regexp.MustCompile(`(?m)` + pattern)
 		redistest.Eventually(p.t, 20*time.Second, func() bool {
 			select {
 			case <-p.exited:
@@ -154,49 +151,55 @@ func expect(t *testing.T, output string, patterns ...string) {
 	}
 }
 
-// wholeStory is what a run shows from which nothing is missing.
-var wholeStory = []string{
-	`started w1 pid \d+, w2 pid \d+, w3 pid \d+$`,
-	`held by w\d; TTL \[#+\.*\] 0\.\d+ s; waiting: w\d`,
-	`w\d acquired the lock, and stays inside for 1\.2 s$`,
-	`w\d renewed its lease: TTL 0\.\d+ s -> 0\.\d+ s$`,
-	`w\d released the lock after 1\.\d s$`,
-	`w\d was killed with SIGKILL inside its critical section$`,
-	`w4 started, pid \d+, in its place$`,
-	`the lock is still w\d's, for the 0\.\d+ s that its lease had left$`,
-	`the lease of w\d expired: w\d acquired the lock, \d\.\d+ s after the kill$`,
-	`^ran for 4\.\d s, 3 processes, lease 800ms, work 5ms$`,
-	`increments +\d+ completed; the killed worker had not written$`,
-	`counter file +\d+: none lost$`,
-	`overlaps +0 in \d+ visits`,
-	`hand-over +p50 \d+\.\d+ ms, p99 \d+\.\d+ ms, max \d+\.\d+ ms in \d+ hand-overs`,
-	`renewals seen +[1-9]\d* jumps? of the TTL in Redis$`,
-	`w\d had the lock \d\.\d+ s after the kill of w\d`,
-	`whose lease had 0\.\d+ s left$`,
-	`^sound: `,
-}
+// demoStory is what a run tells while it goes on, and demoSummary what it says in the end, if nothing is missing.
+var (
+	demoStory = []string{
+		`started w1 pid \d+, w2 pid \d+, w3 pid \d+$`,
+		`w\d acquired the lock, and stays inside for 1\.2 s$`,
+		`w\d renewed its lease: TTL 0\.\d+ s -> 0\.\d+ s$`,
+		`held by w\d; TTL \[#+\.*\] 0\.\d+ s; waiting: w\d`,
+		`w\d released the lock after \d\.\d s$`,
+		`w\d was killed with SIGKILL inside its critical section$`,
+		`the lock is still w\d's, for the 0\.\d+ s that its lease had left$`,
+		`w4 started, pid \d+, in its place$`,
+		`the lease of w\d expired: w\d acquired the lock, \d\.\d+ s after the kill$`,
+	}
+	demoSummary = []string{
+		`^interrupted after \d+\.\d s, 3 processes, lease 800ms, work 5ms$`,
+		`increments +\d+ completed; the killed worker had not written$`,
+		`counter file +\d+: none lost$`,
+		`overlaps +0 in \d+ visits`,
+		`hand-over +p50 \d+\.\d+ ms, p99 \d+\.\d+ ms, max \d+\.\d+ ms in \d+ hand-overs?:`,
+		`renewals seen +[1-9]\d* jumps? of the TTL in Redis$`,
+		`w\d had the lock \d\.\d+ s after the kill of w\d`,
+		`whose lease had 0\.\d+ s left$`,
+		`^sound: `,
+	}
+)
 
 // Each of these also sees what is left in Redis: nothing.
 func TestDemoTellsTheWholeStory(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		flags    []string
-		patterns []string
+		flags, story []string
 	}{
-		"on its own server": {nil, append([]string{`^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`}, wholeStory...)},
-		"on Redis":          {[]string{"--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, wholeStory...)},
-		"of a fair lock":    {[]string{"--fair", "--redis"}, []string{`; queue: w\d+ w\d+`, `overlaps +0 in \d+ visits`, `^sound: `}},
+		"on its own server": {nil, append([]string{`^redis redis://127\.0\.0\.1:\d+ \(embedded\)$`}, demoStory...)},
+		"on Redis":          {[]string{"--redis"}, append([]string{`^lock  redlatch:demo:\w+ `}, demoStory...)},
+		"of a fair lock":    {[]string{"--fair", "--redis"}, append([]string{`; queue: w\d+ w\d+`}, demoStory[4:]...)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			flags := slices.Concat(shortDemo, c.flags)
-			if slices.Contains(flags, "--redis") {
+			flags := append([]string{"--workers", "3", "--for", "60s", "--lease", "800ms", "--work", "5ms"}, c.flags...)
+			if c.flags != nil {
 				flags = append(flags, server.URL())
 			}
-			output := startDemo(t, flags...).end(0)
-			expect(t, output, c.patterns...)
-			if lines := strings.Count(output, "\n"); lines > 45 {
+			p := startDemo(t, flags...)
+			p.await(c.story...)
+			p.Process.Signal(os.Interrupt)
+			output := p.end(0)
+			expect(t, output, demoSummary...)
+			if lines := strings.Count(output, "\n") - strings.Count(output, " s  held by "); lines > 41 {
 				t.Errorf("%d lines are too many for a log:\n%s", lines, output)
 			}
 			wantNoKeys(t, server)
@@ -215,9 +218,11 @@ func wantNoKeys(t *testing.T, server *redistest.Server) {
 // keeps nobody out.
 func TestDemoSeesThatALockDoesNotLock(t *testing.T) {
 	t.Parallel()
-	p := newDemoProcess(t, "--workers", "3", "--for", "2s", "--lease", "500ms", "--work", "5ms")
+	p := newDemoProcess(t, "--workers", "3", "--for", "60s", "--lease", "500ms", "--work", "5ms")
 	p.Env = append(p.Env, brokenLock+"=1")
-	expect(t, p.start().end(exitUnsound), `overlaps +[1-9]\d* in`, `counter file +\d+: [1-9]\d* increments LOST$`, `OVERLAP`, `^NOT SOUND`)
+	p.start().await(`OVERLAP`, `increments \d\d`)
+	p.Process.Signal(os.Interrupt)
+	expect(t, p.end(exitUnsound), `overlaps +[1-9]\d* in`, `counter file +\d+: [1-9]\d* increments LOST$`, `^NOT SOUND`)
 }
 
 func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
@@ -265,19 +270,19 @@ func TestWorkersDieWithADemoThatIsKilled(t *testing.T) {
 func TestDemoReportsWhatFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fail     func(server *redistest.Server, pids []int)
+		fail     func(server *redistest.Server, newest int)
 		patterns []string
 	}{
-		"Redis": {func(server *redistest.Server, _ []int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
-		// The demo itself kills w2.
-		"a worker": {func(_ *redistest.Server, pids []int) { syscall.Kill(pids[0], syscall.SIGTERM) }, []string{`worker w1 \(pid \d+\) ended: signal: terminated`}},
+		"Redis":    {func(server *redistest.Server, _ int) { server.Kill() }, []string{`worker w\d \(pid \d+\) ended: exit status 70; its stderr:`, `connection refused|EOF|reset`}},
+		"a worker": {func(_ *redistest.Server, newest int) { syscall.Kill(newest, syscall.SIGTERM) }, []string{`worker w3 \(pid \d+\) ended: signal: terminated`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			p := startDemo(t, "--workers", "2", "--for", "60s", "--lease", "500ms", "--redis", server.URL())
-			p.await(`increments [1-9]`)
-			c.fail(server, pidsIn(p.said()))
+			newest := regexp.MustCompile(`w3 started, pid (\d+), in its place`) // of the one that the demo itself kills
+			p.await(newest.String())
+			c.fail(server, redistest.Must(strconv.Atoi(newest.FindStringSubmatch(p.said())[1])))
 			expect(t, p.end(exitFailure), `overlaps +0 in`)
 			expect(t, p.stderr.String(), c.patterns...)
 		})
