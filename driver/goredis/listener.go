@@ -61,7 +61,7 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		writing: make(chan struct{}, 1), leaving: make(map[string][]int),
 	}
 	closeIt := func(p *redis.PubSub) { _ = p.Close() }
-	_, err = call.Run(ctx, n.aside, "client", func() (*redis.PubSub, error) { return l.pubsub, l.ping(call.Undated(ctx)) }, closeIt)
+	_, err = call.Run(ctx, n.aside, "client", func() (*redis.PubSub, error) { return l.pubsub, l.greet(call.Undated(ctx)) }, closeIt)
 	if err == nil {
 		err = n.own(l, server)
 	}
@@ -100,6 +100,20 @@ func guarded(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// greet connects, and waits for the first answer. The first Receive of a PubSub sets what its other methods read, without a mutex.
+func (l *listener) greet(ctx context.Context) error {
+	if err := l.ping(ctx); err != nil {
+		return err
+	}
+	return guarded(func() error {
+		_, err := l.pubsub.Receive(never)
+		if isReply(err) { // a user without the right to PING
+			return nil
+		}
+		return err
+	})
 }
 
 func (l *listener) ping(ctx context.Context) error {
