@@ -117,11 +117,14 @@ func draw(random *rand.Rand, u scale) setting {
 		LeaseTime: redistest.Pick(random, u.lease, u.lease, u.lease/3), CommandTimeout: u.timeout, ReleaseTimeout: u.timeout,
 		Protect: random.IntN(3) == 0, TokenClock: random.IntN(3) == 0, RestartDelay: -1, PollCap: redistest.Pick(random, 0, u.lease/10),
 	}
-	if !s.Cfg.Protect && random.IntN(4) == 0 {
+	if !s.Cfg.Protect && random.IntN(4) == 0 && !(s.late(quorum) && slices.Contains(s.Whats, quorum)) {
 		s.Cfg.Backoff = redlatch.Backoff{First: u.stay, Max: 20 * u.stay}
 	}
 	return s
 }
+
+// late says that one who polls would leave so many late requests that no majority is ever free.
+func (s setting) late(w what) bool { return s.Weather == lossy && w == quorum }
 
 // crowd has all actors ask for one thing, whose meetings are rare otherwise.
 func (s *setting) crowd(random *rand.Rand) {
@@ -159,6 +162,9 @@ func (s setting) visit(random *rand.Rand, actor int, inside bool) *visit {
 	v := &visit{
 		Actor: actor, What: redistest.Pick(random, s.Whats...), Name: random.IntN(s.Names), Owner: redistest.Pick(random, s.Owners...),
 		Try: one(4), Work: below(random, u.work), Opts: slices.Clone(redistest.Pick(random, s.Pool...)),
+	}
+	if s.late(v.What) {
+		v.Opts = slices.DeleteFunc(v.Opts, func(o option) bool { return o.Kind == backoff })
 	}
 	if one(2) {
 		v.Rest = redistest.Pick(random, below(random, u.rest), u.stay, u.stay/10, below(random, u.stay))
