@@ -123,7 +123,7 @@ func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) 
 }
 
 // moreRounds bounds the rounds in which a drill waits for what has to go wrong.
-const moreRounds = 10
+const moreRounds = 40
 
 // rounds calls round until the length of the drill is over, and then until enough says so.
 func (d *drill) rounds(round func(), enough func() bool) {

@@ -109,6 +109,7 @@ func clientOn(t *testing.T, d driver.Driver, server int) *client {
 // server, whose driver knows two.
 func TestLongWhatLiesOnOtherServersOfAClusterLivesOn(t *testing.T) {
 	t.Parallel()
+	lease := redistest.Patience(2 * lease) // enough to make all the holds
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
 	cluster := &divided{Driver: d}
