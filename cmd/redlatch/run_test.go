@@ -167,7 +167,7 @@ func TestARedlatchThatIsKilledLeavesTheLockToItsLease(t *testing.T) {
 	}
 	next := startRunning(t, server, "--wait 10s job", `echo ran >&9`)
 	next.end(0)
-	if late := time.Since(expiry); late < 0 || late > time.Second {
+	if late := time.Since(expiry); late < 0 || late > 5*time.Second {
 		t.Errorf("the next one ended %v after the lease", late)
 	}
 }
@@ -262,14 +262,14 @@ func TestTheCommandHasItsArgumentsAsTheyAre(t *testing.T) {
 func TestTheLockIsHeldUntilTheLastOfTheGroupIsGone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, "--kill-after 1s --quiet job", `
+	r := startRunning(t, server, "--kill-after 4s --quiet job", `
 		sh -c 'trap "" TERM; echo left $$ >&9; while :; do sleep 1; done' &
 		sleep 0.3`)
 	r.tree.Await("left")
 	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
 	free := time.Now()
-	// The pipe is read by another goroutine; the order is right if it is close.
-	if late := r.tree.AwaitGone(10 * time.Second).Sub(free); late > 300*time.Millisecond {
+	// The pipe is read by another goroutine. A lock that is free too soon is so by the time that the process is left, 4s.
+	if late := r.tree.AwaitGone(10 * time.Second).Sub(free); late > 2*time.Second {
 		t.Errorf("somebody was there %v after the lock was free", late)
 	}
 	r.end(0)
