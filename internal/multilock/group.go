@@ -39,7 +39,9 @@ type group struct {
 	unbind  func() bool // from what ends it by itself: the caller's context, then its end
 	again   *time.Timer // of the next attempt to restore members; nil while there is none
 	backoff pause.Backoff
-	watched []bool // by member: it is missing, and its lock is waited for
+	watched []bool      // by member: it is missing, and its lock is waited for
+	voted   time.Time   // since when a Quorum votes; zero: it does not
+	hurry   *time.Timer // of a vote that waits for a silent server; nil: it does not
 }
 
 // entry is what a group knows of one member.
@@ -182,6 +184,7 @@ func (g *group) add(i int, h *lock.Hold, quarantine time.Duration) bool {
 	} else {
 		g.hold.Recall(h.RecallErr())
 		g.check(errQuarantined)
+		g.hasten()
 	}
 	confirm := g.begun && g.entries[i].state == granted && g.hold.Ended() == nil
 	signal.Send(g.news)
@@ -243,6 +246,7 @@ func (g *group) drop(i int, why error) {
 	e := &g.entries[i]
 	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
 	g.check(g.Set.Members[i].at(why))
+	g.hasten()
 	g.planRestore()
 	signal.Send(g.news)
 }
@@ -258,6 +262,24 @@ func (g *group) check(why error) {
 		g.finish(g.failed(why))
 	}
 }
+
+// hasten bounds a vote that waits for a silent server with some members in hand, once a rival has been granted another: each
+// would keep the other from a majority. The silent server has four times as long as the others took. The mutex is held.
+func (g *group) hasten() {
+	rival := slices.ContainsFunc(g.entries, func(e entry) bool { return errors.Is(e.why, lockerr.ErrNotAcquired) })
+	if g.voted.IsZero() || g.hurry != nil || !rival || g.count(granted, held) >= g.need || len(g.entries)-g.count(asked) < g.need {
+		return
+	}
+	g.hurry = time.AfterFunc(max(leastHurry, 4*time.Since(g.voted)), func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !g.formed && g.hold.Ended() == nil && g.count(granted, held) < g.need {
+			g.finish(g.failed(lockerr.ErrNotAcquired))
+		}
+	})
+}
+
+const leastHurry = 20 * time.Millisecond
 
 // count is how many members are in one of these states and count. The mutex is held.
 func (g *group) count(states ...state) (n int) {
