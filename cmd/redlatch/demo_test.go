@@ -163,6 +163,7 @@ var (
 		`the lock is still w\d's, for the 0\.\d+ s that its lease had left$`,
 		`w4 started, pid \d+, in its place$`,
 		`the lease of w\d expired: w\d acquired the lock, \d\.\d+ s after the kill$`,
+		`increments [1-9]\d`, // some after hand-overs
 	}
 	demoSummary = []string{
 		`^interrupted after \d+\.\d s, 3 processes, lease 800ms, work 5ms$`,

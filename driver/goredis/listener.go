@@ -29,7 +29,7 @@ type listener struct {
 	events   driver.Events
 	pubsub   *redis.PubSub
 	received atomic.Int64 // what has come from the server
-	panicked atomic.Bool  // receive has
+	panicked atomic.Bool  // Receive has
 	done     chan struct{}
 
 	// delivery is held while an event is delivered. It guards over.
@@ -60,7 +60,11 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		node: n, events: events, pubsub: c.original.WithTimeout(n.options.timeout).Subscribe(never), done: make(chan struct{}),
 		writing: make(chan struct{}, 1), leaving: make(map[string][]int),
 	}
-	closeIt := func(p *redis.PubSub) { _ = p.Close() }
+	closeIt := func(p *redis.PubSub) {
+		if !l.panicked.Load() { // or its mutex may be locked for ever
+			_ = p.Close()
+		}
+	}
 	_, err = call.Run(ctx, n.aside, "client", func() (*redis.PubSub, error) { return l.pubsub, l.greet(call.Undated(ctx)) }, closeIt)
 	if err == nil {
 		err = n.own(l, server)
@@ -108,6 +112,12 @@ func (l *listener) greet(ctx context.Context) error {
 		return err
 	}
 	return guarded(func() error {
+		defer func() {
+			if cause := recover(); cause != nil { // from a hook, while go-redis connects again
+				l.panicked.Store(true)
+				panic(cause)
+			}
+		}()
 		_, err := l.pubsub.Receive(never)
 		if isReply(err) { // a user without the right to PING
 			return nil

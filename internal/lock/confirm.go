@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -136,7 +135,10 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if !single {
 		return &lockerr.ConfigError{Field: "Extend", Reason: "it is for the hold of a single lock; other holds end with their whole"}
 	}
-	if err := cmp.Or(h.Err(), g.mayLast(d, 0)); err != nil {
+	if err := h.Err(); err != nil {
+		return err
+	}
+	if err := g.mayLast(d, 0); err != nil {
 		return err
 	}
 	if !g.manager.EnterRelease() {

@@ -127,7 +127,8 @@ func (g *Grant) mayLast(lease, limit time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	tooLong := func(limit time.Duration) bool { return limit > 0 && max(lease, g.longest) > limit }
-	if tooLong(limit) || tooLong(g.joining) || slices.ContainsFunc(g.holds, func(h *Hold) bool { return tooLong(h.opts.Longest) }) {
+	outlasts := limit > 0 && time.Until(g.Deadline()) > limit // a release may have asked for more than WithMaxHold allows
+	if outlasts || tooLong(limit) || tooLong(g.joining) || slices.ContainsFunc(g.holds, func(h *Hold) bool { return tooLong(h.opts.Longest) }) {
 		return &lockerr.ConfigError{Field: "lease", Reason: "a Quorum of the same owner allows no lease that is longer than Config.RestartDelay"}
 	}
 	g.longest = max(g.longest, lease)

@@ -50,8 +50,10 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 	for _, h := range shared { // each has to wait for its owner's request slot, and may take its time
 		go func() {
 			g, now := h.grant(), time.Now()
-			released, err := g.release(ctx, h)
-			defer func() { outcomes <- err }() // also if the observer ends the goroutine
+			err := g.ref.lockError(lockerr.ErrUnknownOutcome)
+			defer func() { outcomes <- err }() // also if the caller's context or the observer ends the goroutine
+			var released bool
+			released, err = g.release(ctx, h)
 			g.observeRelease(ctx, h, now, released, err)
 		}()
 	}
