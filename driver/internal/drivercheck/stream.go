@@ -73,6 +73,7 @@ func FollowsFailover(t *testing.T, d driver.Driver, s *redistest.Sentinels) (cal
 	first.Kill()
 	Within(t, l.Done(), "the end of the listener")
 	second = s.AwaitFailover(t, first)
+	s.Settle(t)
 	calls.AwaitMore(t, 50)
 	if second.CLI(t, "GET", "stream") == nil {
 		t.Error("the new primary has seen nothing")
