@@ -66,6 +66,8 @@ func TestTheCheckerKnowsRightFromWrong(t *testing.T) {
 		{"two permits for two", true, []Operation{two, acquire(1, 0, 1), acquire(2, 2, 3), look(4, Seen{Available: 0})}},
 		{"two permits for three", false, []Operation{two, acquire(1, 0, 1), acquire(2, 2, 3), acquire(3, 4, 5)}},
 		{"two permits for one", true, []Operation{two, n(acquire(1, 0, 1), 2), refused(acquire(2, 2, 3)), n(release(1, 4, 5), 2), acquire(2, 6, 7)}},
+		{"an acquisition of unknown outcome before there were fewer permits", true, []Operation{two, unknown(acquire(1, 0, 1)), resize(-2, 2), look(4, Seen{Available: -1})}},
+		{"an acquisition of unknown outcome after there were fewer permits", false, []Operation{two, resize(-2, 0), unknown(acquire(1, 2, 3)), look(4, Seen{Available: -1})}},
 		{"two permits of which one is held", false, []Operation{two, acquire(1, 0, 1), n(acquire(2, 2, 3), 2)}},
 		{"refused a permit that is available", false, []Operation{two, acquire(1, 0, 1), refused(acquire(2, 2, 3))}},
 		{"refused two permits where one is available", true, []Operation{two, acquire(1, 0, 1), n(refused(acquire(2, 2, 3)), 2)}},

@@ -27,9 +27,10 @@ type holder struct {
 func (h holder) held() bool { return h.reads+h.writes > 0 }
 
 // step returns the states that a lock may be in after it has given this answer. There is none if the
-// answer is impossible. What may happen at any moment happens only when the answer needs it: nothing is
-// impossible because it has not happened yet.
+// answer is impossible. What may happen at any moment happens only when an answer needs it, or when it
+// cannot happen later: fewer permits are left.
 func (s state) step(o Operation) (next []any) {
+	fewer := o.Verb == Resize && o.N < 0 && !o.Unknown
 	tried := map[state]bool{}
 	var try func(state)
 	try = func(s state) {
@@ -39,7 +40,9 @@ func (s state) step(o Operation) (next []any) {
 		tried[s] = true
 		if after, possible := s.answer(o); possible {
 			next = append(next, after)
-			return
+			if !fewer {
+				return
+			}
 		}
 		for _, other := range s.moves() {
 			try(other)
