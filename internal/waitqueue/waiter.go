@@ -168,7 +168,8 @@ func (w *Waiter) Requeue(until time.Time) {
 	if q := w.queue; len(q.waiters) > 1 {
 		next := w.tryAt
 		if behind := q.waiters[1]; q.front() == w && behind.Backoff.Polls() {
-			if at := time.Now().Add(behind.Backoff.pause(0)); at.Before(next) {
+			behind.refusals = max(behind.refusals, w.refusals-1) // it goes on where w was
+			if at := behind.nextPoll(time.Now()); at.Before(next) {
 				next = at
 			}
 		}
