@@ -66,6 +66,7 @@ type Manager struct {
 	owed      atomic.Int64 // permits without a lease
 	losses    atomic.Int64
 	denied    sync.Once // the log was told that the server refuses to publish
+	silent    atomic.Bool
 
 	life.Life // what is under way
 	reporter  life.Reporter
@@ -153,6 +154,9 @@ func (m *Manager) Releases() *script.Runner { return m.releases }
 
 // Queues are the wait queues of this process.
 func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
+
+// Silent says that the last request that was not given up had no answer.
+func (m *Manager) Silent() bool { return m.silent.Load() }
 
 // Names are the names of other clients.
 func (m *Manager) Names() *names.Names { return m.names }

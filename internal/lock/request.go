@@ -81,12 +81,21 @@ func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (
 	default:
 		result = m.sendAll(ctx, runner, *r)[0]
 	}
-	if result.Failed() == nil {
+	err := result.Failed()
+	if err == nil {
 		for _, call := range r.calls[:r.n] {
 			runner.Done(call)
 		}
 	}
-	return result, result.Failed()
+	m.heard(ctx, err)
+	return result, err
+}
+
+// heard notes whether the server is silent. A request that its caller gave up says nothing.
+func (m *Manager) heard(ctx context.Context, err error) {
+	if silent := err != nil; silent != m.silent.Load() && (!silent || ctx.Err() == nil) {
+		m.silent.Store(silent)
+	}
 }
 
 // sendAll sends requests, in order and in one write, until each is answered. It returns one
@@ -96,7 +105,8 @@ func (m *Manager) sendAll(ctx context.Context, runner *script.Runner, requests .
 	for _, r := range requests {
 		calls = append(calls, r.calls[:r.n]...)
 	}
-	all, _ := runner.RunAll(ctx, calls...) // each result says how it failed
+	all, err := runner.RunAll(ctx, calls...) // each result says how it failed
+	m.heard(ctx, err)
 	results := make([]script.Result, len(requests))
 	for i, r := range requests {
 		results[i] = all[0]

@@ -263,11 +263,15 @@ func (g *group) check(why error) {
 	}
 }
 
-// hasten bounds a vote that waits for a silent server with some members in hand, once a rival has been granted another: each
-// would keep the other from a majority. The silent server has four times as long as the others took. The mutex is held.
+// hasten bounds a vote that waits for silent servers alone with some members in hand, once a rival has been granted another:
+// each would keep the other from a majority. They have four times as long as the others took. The mutex is held.
 func (g *group) hasten() {
-	rival := slices.ContainsFunc(g.entries, func(e entry) bool { return errors.Is(e.why, lockerr.ErrNotAcquired) })
-	if g.voted.IsZero() || g.hurry != nil || !rival || g.count(granted, held) >= g.need || len(g.entries)-g.count(asked) < g.need {
+	rival, slow := false, false
+	for i, e := range g.entries {
+		rival = rival || errors.Is(e.why, lockerr.ErrNotAcquired)
+		slow = slow || e.state == asked && !g.Set.Members[i].Locks.Silent()
+	}
+	if g.voted.IsZero() || g.hurry != nil || !rival || slow || g.count(granted, held) >= g.need {
 		return
 	}
 	g.hurry = time.AfterFunc(max(leastHurry, 4*time.Since(g.voted)), func() {
