@@ -39,9 +39,7 @@ type group struct {
 	unbind  func() bool // from what ends it by itself: the caller's context, then its end
 	again   *time.Timer // of the next attempt to restore members; nil while there is none
 	backoff pause.Backoff
-	watched []bool      // by member: it is missing, and its lock is waited for
-	voted   time.Time   // since when a Quorum votes; zero: it does not
-	hurry   *time.Timer // of a vote that waits for a silent server; nil: it does not
+	watched []bool // by member: it is missing, and its lock is waited for
 }
 
 // entry is what a group knows of one member.
@@ -184,7 +182,6 @@ func (g *group) add(i int, h *lock.Hold, quarantine time.Duration) bool {
 	} else {
 		g.hold.Recall(h.RecallErr())
 		g.check(errQuarantined)
-		g.hasten()
 	}
 	confirm := g.begun && g.entries[i].state == granted && g.hold.Ended() == nil
 	signal.Send(g.news)
@@ -246,7 +243,6 @@ func (g *group) drop(i int, why error) {
 	e := &g.entries[i]
 	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
 	g.check(g.Set.Members[i].at(why))
-	g.hasten()
 	g.planRestore()
 	signal.Send(g.news)
 }
@@ -256,34 +252,26 @@ func (g *group) drop(i int, why error) {
 func (g *group) check(why error) {
 	have := g.count(held)
 	if !g.formed {
-		have = g.count(asked, granted, held)
+		have = g.count(granted, held) + g.awaited()
 	}
 	if have < g.need && g.hold.Ended() == nil {
 		g.finish(g.failed(why))
 	}
 }
 
-// hasten bounds a vote that waits for silent servers alone with some members in hand, once a rival has been granted another:
-// each would keep the other from a majority. They have four times as long as the others took. The mutex is held.
-func (g *group) hasten() {
-	rival, slow := false, false
+// awaited is how many members may still be granted. Beside a rival that was granted one, a vote does not wait for servers
+// that are all silent: each would keep the other from a majority. The mutex is held.
+func (g *group) awaited() int {
+	rival, heard := false, false
 	for i, e := range g.entries {
 		rival = rival || errors.Is(e.why, lockerr.ErrNotAcquired)
-		slow = slow || e.state == asked && !g.Set.Members[i].Locks.Silent()
+		heard = heard || e.state == asked && !g.Set.Members[i].Locks.Silent()
 	}
-	if g.voted.IsZero() || g.hurry != nil || !rival || slow || g.count(granted, held) >= g.need {
-		return
+	if rival && !heard {
+		return 0
 	}
-	g.hurry = time.AfterFunc(max(leastHurry, 4*time.Since(g.voted)), func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if !g.formed && g.hold.Ended() == nil && g.count(granted, held) < g.need {
-			g.finish(g.failed(lockerr.ErrNotAcquired))
-		}
-	})
+	return g.count(asked)
 }
-
-const leastHurry = 20 * time.Millisecond
 
 // count is how many members are in one of these states and count. The mutex is held.
 func (g *group) count(states ...state) (n int) {

@@ -79,9 +79,6 @@ func (o order) disjoint() (err error) {
 // vote asks all members at once. It reports true as soon as a majority was granted, and false as
 // soon as that is impossible or the wait ends.
 func (g *group) vote(limited context.Context) bool {
-	g.mu.Lock()
-	g.voted = time.Now()
-	g.mu.Unlock()
 	for i := range g.Set.Members {
 		go g.ask(i)
 	}

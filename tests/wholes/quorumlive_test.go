@@ -14,20 +14,21 @@ import (
 )
 
 // Goal: docs/multi-and-quorum.md, "How it is taken": "A server that does not answer costs only its own vote", and
-// docs/guarantees.md: "A dead, frozen or slow minority delays no attempt". Method: processes that ask at the same time,
-// a round trip of one to three milliseconds, and one server of three that is dead. Nobody stays inside for longer than
-// ten milliseconds.
+// docs/guarantees.md: "A dead, frozen or slow minority delays no attempt". Method: processes that ask at the same time
+// for a lock that each holds for ten milliseconds, short and long round trips, and one server of three that is dead.
 func TestSeveralProcessesGetAQuorumWhileOneServerIsDead(t *testing.T) {
 	t.Parallel()
+	const near, far = time.Millisecond, 200 * time.Millisecond
 	for _, c := range []struct {
 		processes int
-		most      time.Duration // with all servers it is 20 ms for each; here they first learn for 3 s that one is silent
-	}{{2, 5 * time.Second}, {5, 10 * time.Second}, {12, 20 * time.Second}} {
+		trip      time.Duration // at least, and twice as long at most
+		most      time.Duration // they learn for 3 s that a server is silent
+	}{{2, near, 5 * time.Second}, {5, near, 10 * time.Second}, {12, near, 20 * time.Second}, {5, far, 30 * time.Second}, {12, far, time.Minute}} {
 		stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 			all := stage.Posts(t, 3, stage.Sure)
 			for _, p := range all {
 				p.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-					time.Sleep(time.Millisecond + rand.N(2*time.Millisecond))
+					time.Sleep(c.trip + rand.N(c.trip))
 					return send(commands...)
 				})
 			}
@@ -68,30 +69,36 @@ func TestSeveralProcessesGetAQuorumWhileOneServerIsDead(t *testing.T) {
 	}
 }
 
-// Goal: a server far away counts as any other, also while a rival has a member on a near one. Method: two servers at a
-// millisecond, one of them with a holder for an hour, and one at 100 ms.
+// Goal: a server far away counts as any other, also while a rival has a member on a near one, and from when it answers
+// again. Method: two servers at a millisecond, one of them with a holder for an hour, and one at 100 ms that was dead.
 func TestAFarServerMakesAMajorityBesideARival(t *testing.T) {
 	t.Parallel()
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
 		all := stage.Posts(t, 3, stage.Sure)
-		for i, p := range all {
-			p.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-				time.Sleep([]time.Duration{time.Millisecond, time.Millisecond, 100 * time.Millisecond}[i])
+		takes := func(trip time.Duration) stage.Around {
+			return func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				time.Sleep(trip)
 				return send(commands...)
-			})
-		}
-		check.Must(all[1].Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
-		var locks []redlatch.Lock
-		for _, p := range all {
-			locks = append(locks, p.Rival(t, stage.Sure).Mutex("job"))
-		}
-		q := check.Must(redlatch.NewQuorum(locks...))
-		for range 3 {
-			h, err := q.Lock(ctx, redlatch.WithWait(time.Minute))
-			if err != nil {
-				t.Fatal(err)
 			}
-			_ = h.Unlock(ctx)
 		}
+		all[0].Set(takes(time.Millisecond))
+		all[1].Set(takes(time.Millisecond))
+		all[2].Set(takes(100 * time.Millisecond))
+		check.Must(all[1].Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		quorum := func() *redlatch.Quorum {
+			var locks []redlatch.Lock
+			for _, p := range all {
+				locks = append(locks, p.Rival(t, stage.Sure).Mutex("job"))
+			}
+			return check.Must(redlatch.NewQuorum(locks...))
+		}
+		check.Is(t, "unlock", check.Must(quorum().TryLock(ctx)).Unlock(ctx), nil)
+
+		q := quorum()
+		all[2].Set(stage.Dead)
+		_, err := q.Lock(ctx, redlatch.WithWait(10*time.Second))
+		check.Is(t, "with one of three servers", err, redlatch.ErrNotAcquired)
+		all[2].Set(takes(100 * time.Millisecond))
+		check.Is(t, "unlock", check.Must(q.Lock(ctx, redlatch.WithWait(time.Minute))).Unlock(ctx), nil)
 	})
 }
