@@ -169,9 +169,10 @@ func (w *Waiter) Requeue(until time.Time) {
 		next := w.tryAt
 		if behind := q.waiters[1]; q.front() == w && behind.Backoff.Polls() {
 			behind.refusals = max(behind.refusals, w.refusals-1) // it goes on where w was
-			if at := behind.nextPoll(time.Now()); at.Before(next) {
+			if at := time.Now().Add(behind.Backoff.pause(behind.refusals)); at.Before(next) {
 				next = at
 			}
+			behind.refusals++
 		}
 		q.remove(w, next)
 		q.waiters = append(q.waiters, w)
