@@ -100,8 +100,9 @@ func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOpti
 // Use it for a lock whose holders publish nothing, such as a spin lock of Redisson. It waits as that does
 // with WithBackoff(time.Millisecond, 128*time.Millisecond). Config.Backoff does it for a whole client.
 //
-//   - Only the first waiter of a process for a lock asks. It asks once more right before its time is
-//     over, and also when the lease of the holder ends.
+//   - Only the first waiter of a process for a lock asks, at its own pauses, however short those of the others
+//     are. It asks once more right before its time is over, and also when the lease of the holder ends. Pauses
+//     begin anew when the process is granted the lock.
 //   - While a goroutine of this client holds the lock, the others wait for its Unlock, which hands the
 //     lock over. Until then the first of them asks Redis only every Config.PollCap.
 //   - After a time of max, Unlock does not hand over. The waiters of this process sleep for one max, so
@@ -110,7 +111,7 @@ func WithCohort(d time.Duration) LockOption { return LockOption{kind: cohortOpti
 //   - Of the waiters for a FairMutex only the first in the queue polls. A waiter learns within max that
 //     it is the first: after 50 ms at least, and 1 s at most.
 //
-// A release publishes as always. A Quorum votes anew after each pause.
+// A release publishes as always. A Quorum votes anew after each pause. Its waiters in one process take turns.
 //
 // Source: the backoff of RSpinLock of Redisson; docs/wire-format.md, "Spin lock".
 func WithBackoff(first, max time.Duration) LockOption {

@@ -246,7 +246,7 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 				if c.young > 0 && time.Until(until) != c.young {
 					t.Errorf("it votes again after %v, and the server counts after %v", time.Until(until), c.young)
 				}
-				l.leave()
+				l.leave(false)
 				for _, at := range s.sites {
 					if n := at.Locks.Queues().Waiting(); n > 0 {
 						t.Errorf("%d waiters are left on %s", n, at.Address)

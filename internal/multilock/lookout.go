@@ -75,7 +75,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 		switch {
 		case refused && w == nil:
 			l.waiters[i] = m.Ref.Watch(l.each[i].Backoff)
-			l.waiters[i].Deadline, _ = limited.Deadline()
+			l.waiters[i].Limit(limited)
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
 			w.Requeue(now.Add(lock.Nap(seen.TTL, m.Locks.PollCap) + time.Duration(i)))
@@ -98,11 +98,13 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 }
 
 // leave leaves the queues. Those behind need not look at once for that.
-func (l *lookout) leave() {
+func (l *lookout) leave(won bool) {
 	for i, w := range l.waiters {
 		if w != nil {
 			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap) + time.Duration(i)))
-			w.Leave()
+			if w.Leave(); won {
+				w.Won()
+			}
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // LockMajority takes a majority of the members. There are options for each.
-func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error) {
+func LockMajority(ctx context.Context, s Set, opts []lock.Options) (won *lock.Hold, err error) {
 	o, err := newOrder(ctx, "Quorum", s.CommonName(), s, s.majority(), opts)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func LockMajority(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, 
 	limited, cancel := o.limit(ctx)
 	defer cancel()
 	l := newLookout(o)
-	defer l.leave()
+	defer func() { l.leave(won != nil) }()
 	for {
 		g := o.group(caller, ctx)
 		if err := g.blocked(); err != nil {

@@ -21,12 +21,11 @@ func (b Backoff) pause(refusals int) time.Duration {
 	return pause.Backoff{First: b.First, Max: b.Max}.After(refusals)
 }
 
-// nextPoll is when a waiter that polls asks again after a refusal. A pause that would end too late
+// nextPoll is when a waiter that polls asks, as the contender, after a refusal. A pause that would end too late
 // is cut, so that the last answer comes before the end of the wait. Whoever has just asked then has cut it
 // already.
 func (w *Waiter) nextPoll(now time.Time) time.Time {
-	at := now.Add(w.Backoff.pause(w.refusals))
-	w.refusals++
+	at := now.Add(w.Backoff.pause(w.queue.refusals))
 	if last, limited := w.lastPoll(); limited && at.After(last) && last.Sub(now) >= leastPause {
 		return last
 	}

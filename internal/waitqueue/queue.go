@@ -16,6 +16,7 @@ type queue struct {
 	places     bool      // several can hold, each by a request of its own (Hub.JoinPlaces)
 	grows      bool      // a request may serve a part of its batch
 	batch      int       // if it grows: for how many others the contender asks; 0: nothing is known to be free
+	refusals   int       // of requests of contenders that poll, since the last grant
 	missed     bool      // a reason to ask came while somebody else asked for all waiters
 	subscribed bool      // the contender was woken after the channel was subscribed
 
@@ -33,8 +34,9 @@ func (q *queue) unused(now time.Time) bool {
 	return len(q.waiters) == 0 && (!q.offers.wanted() || now.Sub(q.used) >= max(linger, q.offers.longestPollRest()))
 }
 
-// granted notes that this process holds the lock, which ends an offer.
+// granted notes that this process holds the lock, which ends an offer, and has the pauses of those who poll begin anew.
 func (q *queue) granted() {
+	q.refusals = 0
 	if q.offers.open {
 		q.offers.granted(time.Now())
 	}

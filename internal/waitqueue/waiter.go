@@ -17,7 +17,7 @@ type Waiter struct {
 	// the hub. It does not change later.
 	Backoff Backoff
 
-	// Deadline is the end of the wait; zero without one. Only a waiter that polls needs it.
+	// Deadline is the end of the wait; zero without one. Only a waiter that polls needs it. Limit sets it.
 	Deadline time.Time
 
 	hub   *Hub
@@ -25,9 +25,8 @@ type Waiter struct {
 	woken chan struct{} // capacity one
 	since time.Time
 
-	refusals int           // of its attempts, or of those of a waiter before it; of one that polls
-	asked    time.Time     // when its last attempt began; zero if it was told a result since
-	took     time.Duration // for how long that was under way
+	asked time.Time     // when its last attempt began; zero if it was told a result since
+	took  time.Duration // for how long that was under way
 
 	// Guarded by the hub's mutex.
 	tryAt   time.Time   // not to try before; zero is at once
@@ -44,6 +43,14 @@ type Waiter struct {
 
 // Since is when the waiter joined its queue.
 func (w *Waiter) Since() time.Time { return w.since }
+
+// Limit notes that the wait ends with ctx.
+func (w *Waiter) Limit(ctx context.Context) {
+	at, _ := ctx.Deadline()
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.Deadline = at
+}
 
 // Wait has look do each Step, and sleeps in between. Over says that look has ended the wait, with its
 // error. Otherwise ctx has ended, or the hub is closed. In each case the caller takes w out of the queue.
@@ -73,7 +80,7 @@ func (w *Waiter) Woken() <-chan struct{} { return w.woken }
 type Step struct {
 	// Try says to make an attempt now. The waiter calls Tried after it.
 	Try bool
-	// Again says that the waiter polls, and that it was refused before, or one that gave up in front of it.
+	// Again says that the waiter polls, and that it was refused before, or one in front of it.
 	Again bool
 	// Result is that of a claim that was completed since the last Step; nil if none was. The waiter
 	// calls Tried after it as well, or leaves.
@@ -103,7 +110,7 @@ func (w *Waiter) Next(now time.Time) Step {
 	if step.At.After(now) {
 		w.wakeAfter(step.At.Sub(now))
 	} else {
-		step.Try, step.Again = true, w.Backoff.Polls() && w.refusals > 0
+		step.Try, step.Again = true, w.Backoff.Polls() && q.refusals > 0
 		w.trying, w.asked = true, now
 		w.tryAt = never // a message from here on asks for another attempt
 	}
@@ -139,7 +146,10 @@ func (w *Waiter) poll(until time.Time) time.Time {
 		w.took = now.Sub(w.asked)
 	}
 	if at := w.nextPoll(now); at.Before(until) {
-		return at
+		until = at
+	}
+	if w.queue.front() == w {
+		w.queue.refusals++
 	}
 	return until
 }
@@ -160,23 +170,34 @@ func (w *Waiter) tried(until time.Time) {
 }
 
 // Requeue ends a failed attempt like Tried, and puts w at the end of its queue. It is for a
-// waiter without a value, for which the others must not have to wait.
+// waiter without a value, for which the others must not have to wait. The attempt may have begun for another queue.
 func (w *Waiter) Requeue(until time.Time) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.tried(w.poll(until))
-	if q := w.queue; len(q.waiters) > 1 {
-		next := w.tryAt
-		if behind := q.waiters[1]; q.front() == w && behind.Backoff.Polls() {
-			behind.refusals = max(behind.refusals, w.refusals-1) // it goes on where w was
-			if at := time.Now().Add(behind.Backoff.pause(behind.refusals)); at.Before(next) {
-				next = at
-			}
-			behind.refusals++
+	q := w.queue
+	next := until
+	if len(q.waiters) > 1 && q.front() == w && q.waiters[1].Backoff.Polls() {
+		if at := q.waiters[1].nextPoll(time.Now()); at.Before(next) {
+			next = at
 		}
+	}
+	if !w.tryAt.IsZero() { // but for a message
+		w.tryAt = never
+	}
+	if w.tried(w.poll(until)); w.tryAt.Before(next) {
+		next = w.tryAt
+	}
+	if len(q.waiters) > 1 {
 		q.remove(w, next)
 		q.waiters = append(q.waiters, w)
 	}
+}
+
+// Won notes that the process was granted the lock otherwise: pauses begin anew.
+func (w *Waiter) Won() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.queue.refusals = 0
 }
 
 // WakeAt makes w try at that moment, if it would try only later.
@@ -228,11 +249,6 @@ func (w *Waiter) leave(until time.Time, granted bool) (claimed bool) {
 		until = w.tryAt
 	}
 	q.remove(w, until)
-	if next := q.front(); next != nil && !granted {
-		next.refusals = max(next.refusals, w.refusals) // it goes on where w was
-	} else if next != nil {
-		next.refusals = 0 // it may have been refused in a batch; a reader asks with its batch again
-	}
 	if len(q.waiters) > 0 {
 		w.hub.subscribe(q)
 	} else {
