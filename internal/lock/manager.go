@@ -65,8 +65,8 @@ type Manager struct {
 	lastOwner atomic.Int64
 	owed      atomic.Int64 // permits without a lease
 	losses    atomic.Int64
-	denied    sync.Once // the log was told that the server refuses to publish
-	silent    atomic.Bool
+	denied    sync.Once                 // the log was told that the server refuses to publish
+	silent    atomic.Pointer[time.Time] // since when the last answer is overdue; nil if it is not
 
 	life.Life // what is under way
 	reporter  life.Reporter
@@ -155,8 +155,11 @@ func (m *Manager) Releases() *script.Runner { return m.releases }
 // Queues are the wait queues of this process.
 func (m *Manager) Queues() *waitqueue.Hub { return m.queues }
 
-// Silent says that the last request that was not given up had no answer.
-func (m *Manager) Silent() bool { return m.silent.Load() }
+// Silent says that a request had no answer a short while ago, and none had one since then.
+func (m *Manager) Silent() bool {
+	since := m.silent.Load()
+	return since != nil && time.Since(*since) < 10*m.CommandTimeout
+}
 
 // Names are the names of other clients.
 func (m *Manager) Names() *names.Names { return m.names }

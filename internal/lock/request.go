@@ -2,8 +2,10 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/protocol"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
@@ -91,10 +93,14 @@ func (m *Manager) send(ctx context.Context, runner *script.Runner, r *request) (
 	return result, err
 }
 
-// heard notes whether the server is silent. A request that its caller gave up says nothing.
+// heard notes whether the server is silent. A request that its caller gave up says nothing, unless there was no connection.
 func (m *Manager) heard(ctx context.Context, err error) {
-	if silent := err != nil; silent != m.silent.Load() && (!silent || ctx.Err() == nil) {
-		m.silent.Store(silent)
+	switch {
+	case err == nil && m.silent.Load() != nil:
+		m.silent.Store(nil)
+	case err != nil && (ctx.Err() == nil || errors.Is(err, driver.ErrNoConnection)):
+		now := time.Now()
+		m.silent.Store(&now)
 	}
 }
 

@@ -259,15 +259,23 @@ func (g *group) check(why error) {
 	}
 }
 
-// awaited is how many members may still be granted. Beside a rival that was granted one, a vote does not wait for servers
-// that are all silent: each would keep the other from a majority. The mutex is held.
+// awaited is how many members may still be granted. Beside a rival that was granted one, a vote does not wait for servers that
+// are all silent: each would keep the other from a majority. But if those that say nothing are a majority, it waits, because
+// that is an outage. The mutex is held.
 func (g *group) awaited() int {
-	rival, heard := false, false
+	rival, heard, open := false, false, 0
 	for i, e := range g.entries {
-		rival = rival || errors.Is(e.why, lockerr.ErrNotAcquired)
-		heard = heard || e.state == asked && !g.Set.Members[i].Locks.Silent()
+		switch {
+		case errors.Is(e.why, lockerr.ErrNotAcquired):
+			rival = true
+		case e.state == asked:
+			heard = heard || !g.Set.Members[i].Locks.Silent()
+			open++
+		case e.state == missing:
+			open++
+		}
 	}
-	if rival && !heard {
+	if rival && !heard && open <= len(g.entries)-g.need {
 		return 0
 	}
 	return g.count(asked)
