@@ -230,7 +230,7 @@ func (h *Hub) open(key string) *queue {
 func (h *Hub) emptied(q *queue) {
 	ch := q.channel
 	ch.emptied = time.Now()
-	q.used = ch.emptied
+	q.used, q.refusals = ch.emptied, 0
 	switch {
 	case q.offers.wanted():
 		h.pruneLater()

@@ -259,3 +259,27 @@ func TestAReaderBehindOneThatPolledDoesNotPoll(t *testing.T) {
 		listens.Leave()
 	})
 }
+
+// Goal: a wait that nobody was in front of begins with the first pause. Method: a queue that stays because its channel is
+// subscribed, and a waiter that polled for long and has left.
+func TestPausesBeginAnewWhenNobodyWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, h *waitqueue.Hub, _ *station) {
+		listener := h.Join(channel, 1, false)
+		tried(t, listener, far())
+		time.Sleep(10 * ms)
+		listener.Leave()
+		before := h.Join(channel, spin, false)
+		nextTurn(t, before)
+		for range 10 {
+			before.Tried(far())
+			nextTurn(t, before)
+		}
+		before.Leave()
+		w := h.Join(channel, spin, false)
+		nextTurn(t, w)
+		w.Tried(far())
+		if took := nextTurn(t, w); took > ms {
+			t.Errorf("the first pause is %v", took)
+		}
+	})
+}
