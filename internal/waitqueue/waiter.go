@@ -193,7 +193,7 @@ func (w *Waiter) Requeue(until time.Time) {
 	}
 }
 
-// Won notes that the process was granted the lock otherwise: pauses begin anew.
+// Won notes that the process has what it waited for, though not by this waiter: pauses begin anew.
 func (w *Waiter) Won() {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()

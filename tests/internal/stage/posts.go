@@ -2,7 +2,9 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,21 +98,37 @@ func Seconds(n int) func() time.Duration {
 	return func() time.Duration { return time.Duration(n) * time.Second }
 }
 
-// far is a driver to a server that is far away. What was sent arrives, whether somebody
-// still waits for the answer or not.
-type far struct {
+// Line is a driver to a server that is away. What was sent arrives, whether somebody still waits for the answer or not.
+type Line struct {
 	driver.Driver
-	oneWay time.Duration
+	Trip  time.Duration
+	State *atomic.Int32 // Up, Down or Hanging; nil: Up
 }
 
-func (d far) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
+// What a line does.
+const (
+	Up      int32 = iota
+	Down          // it has no connection
+	Hanging       // nothing arrives, and nobody says so
+)
 
-func (d far) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+func (l Line) Do(ctx context.Context, c driver.Command) driver.Reply { return l.Pipeline(ctx, c)[0] }
+
+func (l Line) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	switch {
+	case l.State == nil:
+	case l.State.Load() == Down:
+		time.Sleep(100 * time.Microsecond)
+		return FailAll(commands, errors.Join(driver.ErrNotSent, driver.ErrNoConnection))
+	case l.State.Load() == Hanging:
+		<-ctx.Done()
+		return FailAll(commands, ctx.Err())
+	}
 	answered := make(chan []driver.Reply, 1)
 	go func() {
-		time.Sleep(d.oneWay)
-		replies := d.Driver.Pipeline(context.WithoutCancel(ctx), commands...)
-		time.Sleep(d.oneWay)
+		time.Sleep(l.Trip / 2)
+		replies := l.Driver.Pipeline(context.WithoutCancel(ctx), commands...)
+		time.Sleep(l.Trip / 2)
 		answered <- replies
 	}()
 	select {
@@ -126,7 +144,7 @@ func FarLocks(ctx context.Context, n int) (locks []redlatch.Lock, leave func()) 
 	var ends []func()
 	for range n {
 		m := check.Must(memory.Open(ctx, memory.Options{}))
-		c := check.Must(redlatch.New(far{m, 150 * time.Millisecond}, fixture.Quiet(Sure)))
+		c := check.Must(redlatch.New(Line{Driver: m, Trip: 300 * time.Millisecond}, fixture.Quiet(Sure)))
 		ends = append(ends, func() { _ = c.Close(ctx); m.Close() })
 		locks = append(locks, c.Mutex("job"))
 	}
