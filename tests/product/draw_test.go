@@ -147,11 +147,19 @@ func (s *setting) crowd(random *rand.Rand) {
 	s.Pool = [][]option{set}
 }
 
-// plan draws the visits of all actors.
+// plan draws the visits of all actors. One after another, they keep a lock for half of the run at most.
 func (s setting) plan(random *rand.Rand) (all []*visit) {
+	spare := 100 * s.unit.long
 	for range s.Visits {
 		for actor := range s.Actors {
-			all = append(all, s.visit(random, actor, false))
+			v := s.visit(random, actor, false)
+			if d := v.keeps(s.Cfg.LeaseTime); d <= spare {
+				spare -= d
+			} else {
+				v.End, v.Inner = "", nil
+				v.Opts = slices.DeleteFunc(v.Opts, func(o option) bool { return o.Kind == minHold })
+			}
+			all = append(all, v)
 		}
 	}
 	return all

@@ -165,6 +165,18 @@ func (v *visit) longest(lease time.Duration) time.Duration {
 	return all
 }
 
+// keeps is for how long others may find a lock taken by a visit, and by what it leaves.
+func (v *visit) keeps(lease time.Duration) time.Duration {
+	if v == nil {
+		return 0
+	}
+	d, _ := v.option(minHold)
+	if d = max(d, v.Work); v.End == "wait" || v.End == "detach" {
+		d = v.longest(lease)
+	}
+	return d + time.Duration(max(v.Times, 1))*v.Inner.keeps(lease)
+}
+
 // part is a single lock of a visit, and how it is held: mutex, which excludes all others, read, or permit.
 type part struct {
 	name string
