@@ -147,7 +147,7 @@ func (s *setting) crowd(random *rand.Rand) {
 	s.Pool = [][]option{set}
 }
 
-// plan draws the visits of all actors. One after another, they keep a lock for half of the run at most.
+// plan draws the visits of all actors. What outlasts half of the run, one after another, leaves nothing behind.
 func (s setting) plan(random *rand.Rand) (all []*visit) {
 	spare := 100 * s.unit.long
 	for range s.Visits {

@@ -174,7 +174,7 @@ func (v *visit) keeps(lease time.Duration) time.Duration {
 	if d = max(d, v.Work); v.End == "wait" || v.End == "detach" {
 		d = v.longest(lease)
 	}
-	return d + time.Duration(max(v.Times, 1))*v.Inner.keeps(lease)
+	return d + v.Inner.keeps(lease)
 }
 
 // part is a single lock of a visit, and how it is held: mutex, which excludes all others, read, or permit.
