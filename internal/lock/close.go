@@ -74,7 +74,7 @@ func (m *Manager) releaseAll() error {
 	var ended []ending
 	var calls, notes []script.Call
 	for _, item := range m.engine.Items() {
-		if g := item.Subject.(*Grant); g.close(lockerr.ErrReleased) {
+		if g := item.Subject.(*Grant); !g.Expire() && g.close(lockerr.ErrReleased) {
 			e := g.ending()
 			ended, calls = append(ended, e), append(calls, e.calls[0])
 			if e.noted {

@@ -97,7 +97,7 @@ func (g *Grant) Expire() bool {
 // anew between two looks.
 func (g *Grant) mayBeRescued(term renew.Term, now time.Time) bool {
 	s := g.manager.session
-	return s != nil && !g.ref.permits && term.Every > 0 && term.Over(now) && s.Guarded()
+	return s != nil && !g.ref.permits && term.MayGoOn(now) && s.Guarded()
 }
 
 // held is how many holds there are: none before the grant, and none after its end.

@@ -62,9 +62,15 @@ func (t Term) trusted() time.Time {
 }
 
 // Over says whether the deadline has passed, on either clock.
-func (t Term) Over(now time.Time) bool {
-	deadline := t.Deadline()
-	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+func (t Term) Over(now time.Time) bool { return passed(t.Deadline(), now) }
+
+// MayGoOn says whether a renewal can still move the deadline, also one that has passed.
+func (t Term) MayGoOn(now time.Time) bool {
+	return t.renewed() && (t.Until.IsZero() || !passed(t.Until, now))
+}
+
+func passed(moment, now time.Time) bool {
+	return !now.Before(moment) || !now.Round(0).Before(moment.Round(0))
 }
 
 // renewed says whether the term is to be followed by another.

@@ -1,0 +1,52 @@
+package leases_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/fixture"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// Goal: a hold whose time is over is lost, whoever looks first: the timer, Unlock or Close. That is so beside a watchdog,
+// too. Method: it is released, or its client is closed, at its deadline, so often that the timer is late sometimes.
+func TestAHoldWhoseTimeIsOverIsLostWhoeverLooksFirst(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]redlatch.LockOption{"maximum": redlatch.WithMaxHold(time.Minute), "lease": redlatch.WithLease(time.Minute)} {
+		for who, tell := range map[string]func(*testing.T, redlatch.Config, func(*testing.T, *stage.Stage)){"nobody": stage.Story, "a watchdog": stage.Protected} {
+			t.Run(name+" beside "+who, func(t *testing.T) {
+				var released, lost atomic.Int64
+				observer := fixture.Observer(func(_ context.Context, e redlatch.Event) {
+					switch e.Kind {
+					case redlatch.EventReleased, redlatch.EventClosed:
+						released.Add(1)
+					case redlatch.EventLost:
+						lost.Add(1)
+					}
+				})
+				const rounds = 200
+				tell(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+					for i := range rounds {
+						c := s.Other(redlatch.Config{Observer: observer, Protect: who != "nobody"})
+						h := check.Must(c.Mutex("job").Lock(t.Context(), opt))
+						for time.Now().Before(h.Deadline()) { // which ends nothing, as Valid does
+							time.Sleep(time.Until(h.Deadline()))
+						}
+						if i%2 == 0 {
+							check.Is(t, "Unlock", h.Unlock(t.Context()), redlatch.ErrLost)
+						}
+						check.Is(t, "Close", c.Close(t.Context()), nil)
+						check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+						time.Sleep(time.Minute) // Redis keeps the lock for a little longer
+					}
+				})
+				check.Within(t, "releases", released.Load(), 0, 0)
+				check.Within(t, "losses", lost.Load(), rounds, rounds)
+			})
+		}
+	}
+}
