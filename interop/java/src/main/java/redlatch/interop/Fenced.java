@@ -1,9 +1,11 @@
 package redlatch.interop;
 
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
+import java.util.Collection;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
-import org.redisson.api.RTopic;
 import org.redisson.api.RedissonClient;
 
 /** The verbs of a fenced lock, by name: releases before 3.19 have none, and are to compile. */
@@ -27,23 +29,32 @@ final class Fenced {
                 wait, command.lease, TimeUnit.MILLISECONDS);
     }
 
-    /** Whether somebody listens for the lock, in either way that there is. */
+    /**
+     * Whether a waiter of this client has left what a message is to run. A subscription says less: a message that
+     * comes between it and that is lost.
+     */
     static boolean awaited(RedissonClient redisson, String name) {
-        String channel = "redisson_lock__channel:{" + name + "}";
-        if (redisson.getTopic(channel).countSubscribers() > 0) {
-            return true;
-        }
-        return sharded() && ((RTopic) call(RedissonClient.class, redisson, "getShardedTopic", of(String.class), channel))
-                .countSubscribers() > 0;
+        RLock lock = of(redisson, name);
+        Map<?, ?> entries = (Map<?, ?>) inside(inside(lock, "pubSub"), "entries");
+        Object entry = entries.get(inside(lock, "entryName"));
+        return entry != null && !((Collection<?>) inside(entry, "listeners")).isEmpty();
     }
 
-    private static boolean sharded() {
-        try {
-            RedissonClient.class.getMethod("getShardedTopic", String.class);
-            return true;
-        } catch (NoSuchMethodException e) {
-            return false;
+    /** Returns what a field of Redisson has. */
+    private static Object inside(Object object, String name) {
+        for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
+            for (Field field : type.getDeclaredFields()) {
+                if (field.getName().equals(name)) {
+                    try {
+                        field.setAccessible(true);
+                        return field.get(object);
+                    } catch (IllegalAccessException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            }
         }
+        throw new IllegalArgumentException("this release has no field " + name);
     }
 
     private static Class<?> type() {

@@ -129,9 +129,8 @@ final class Worker {
 
     /**
      * Whether the thread sleeps until a message. Redisson parks it on a semaphore; but for a
-     * fenced lock others wait in its place, and only the subscription shows it. A thread inside
-     * the semaphore that is not parked yet is not enough: Redisson wakes only those in its queue
-     * when a write lock is released.
+     * fenced lock others wait in its place. A thread inside the semaphore that is not parked yet
+     * is not enough: Redisson wakes only those in its queue when a write lock is released.
      */
     boolean parked() {
         Thread parked = thread;
