@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/names"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -74,7 +73,7 @@ func (m *Manager) releaseAll() error {
 	var ended []ending
 	var calls, notes []script.Call
 	for _, item := range m.engine.Items() {
-		if g := item.Subject.(*Grant); !g.Expire() && g.close(lockerr.ErrReleased) {
+		if g := item.Subject.(*Grant); g.endAtClose() {
 			e := g.ending()
 			ended, calls = append(ended, e), append(calls, e.calls[0])
 			if e.noted {
@@ -88,7 +87,9 @@ func (m *Manager) releaseAll() error {
 		if err != nil {
 			failed = append(failed, err)
 		}
-		m.observeClosed(ended[i].Grant, now, err)
+		if g := ended[i].Grant; g.released() { // of a loss an event of its own tells
+			m.observeClosed(g, now, err)
+		}
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("redlatch: close: up to %d locks stay until their leases end, among them: %w", len(failed), failed[0])

@@ -52,6 +52,22 @@ func (g *Grant) close(why error) bool {
 	return true
 }
 
+// endAtClose is close, as the client closes. A hold whose time is over is lost, and its lock is released all the same.
+func (g *Grant) endAtClose() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now, term := time.Now(), g.Term()
+	switch {
+	case g.ended != nil:
+		return false
+	case len(g.holds) > 0 && term.Over(now) && !g.mayBeRescued(term, now):
+		g.lose(renew.ErrExpired)
+	default:
+		g.finish(lockerr.ErrReleased)
+	}
+	return true
+}
+
 // Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing. Redis is
 // told if it may keep the lock for longer than the holds were to last. A lock whose lease was not
 // renewed ends by itself, with its note, and until then its holder has time to stop.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -48,5 +49,36 @@ func TestAHoldWhoseTimeIsOverIsLostWhoeverLooksFirst(t *testing.T) {
 				check.Within(t, "losses", lost.Load(), rounds, rounds)
 			})
 		}
+	}
+}
+
+// Goal: Close frees the lock of a hold whose time is over as it frees any other, and tells of one that it cannot reach.
+// Method: renewals are carried out and not answered, and the timer is late. Then Close looks first.
+func TestCloseFreesTheLockOfAHoldWhoseTimeIsOver(t *testing.T) {
+	t.Parallel()
+	for what, fate := range map[string]stage.Fate{"reached": stage.Arrives, "not reached": stage.Lost} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				c := check.Must(redlatch.New(s.Driver, fixture.Quiet(redlatch.Config{})))
+				s.Client = c // whose renewals are stalled below, and which the story does not close again
+				h := check.Must(c.Mutex("job").Lock(t.Context()))
+				time.Sleep(25 * time.Second) // it was renewed: the server knows the script
+				s.Driver.Spoil(func([]string) stage.Fate { return stage.AnswerLost })
+				time.Sleep(time.Until(h.Deadline()) - 20*time.Millisecond)
+				resume := s.StallRenewals()
+				time.Sleep(time.Until(h.Deadline()) + time.Millisecond)
+				s.Driver.Spoil(func([]string) stage.Fate { return fate })
+				closed := make(chan error, 1)
+				go func() { closed <- c.Close(context.Background()) }()
+				synctest.Wait()
+				resume()
+				err := <-closed
+				s.Driver.Spoil(nil)
+				if free := s.TTL("job") == 0; free != (err == nil) || free != (what == "reached") {
+					t.Errorf("Close: %v, and the lock stays for %v", err, s.TTL("job"))
+				}
+				check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+			})
+		})
 	}
 }
