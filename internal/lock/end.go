@@ -56,11 +56,10 @@ func (g *Grant) close(why error) bool {
 func (g *Grant) endAtClose() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now, term := time.Now(), g.Term()
 	switch {
 	case g.ended != nil:
 		return false
-	case len(g.holds) > 0 && term.Over(now) && !g.mayBeRescued(term, now):
+	case len(g.holds) > 0 && g.overdue():
 		g.lose(renew.ErrExpired)
 	default:
 		g.finish(lockerr.ErrReleased)

@@ -83,21 +83,19 @@ func (g *Grant) Expire() bool {
 	if ended || asking {
 		return ended
 	}
-	now := time.Now() // before the term, which may be confirmed anew meanwhile
-	if term := g.Term(); !term.Over(now) || g.mayBeRescued(term, now) {
+	if !g.overdue() {
 		return false
 	}
 	g.Lost(renew.ErrExpired)
 	return true
 }
 
-// mayBeRescued says that the deadline of a term has passed and that the renewal engine finds
-// out what that means: the process may have been paused, and a watchdog have renewed the lock
-// meanwhile. The term is the one that was looked at before: after a pause it may be confirmed
-// anew between two looks.
-func (g *Grant) mayBeRescued(term renew.Term, now time.Time) bool {
-	s := g.manager.session
-	return s != nil && !g.ref.permits && term.MayGoOn(now) && s.Guarded()
+// overdue says that the time of the grant is over. It is not if the renewal engine finds out what a deadline that has
+// passed means: the process may have been paused, and a watchdog have renewed the lock meanwhile.
+func (g *Grant) overdue() bool {
+	now := time.Now() // before the term, which may be confirmed anew meanwhile
+	term, s := g.Term(), g.manager.session
+	return term.Over(now) && (s == nil || g.ref.permits || !term.MayGoOn(now) || !s.Guarded())
 }
 
 // held is how many holds there are: none before the grant, and none after its end.

@@ -13,8 +13,9 @@ import (
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
 
-// Goal: a hold whose time is over is lost, whoever looks first: the timer, Unlock or Close. That is so beside a watchdog,
-// too. Method: it is released, or its client is closed, at its deadline, so often that the timer is late sometimes.
+// Goal: a hold that nobody can renew any more is lost at its deadline, whoever looks first: the timer, Unlock or Close.
+// That is so beside a watchdog, too. Method: it is released, or its client is closed, at its deadline, so often that the
+// timer is late sometimes.
 func TestAHoldWhoseTimeIsOverIsLostWhoeverLooksFirst(t *testing.T) {
 	t.Parallel()
 	for name, opt := range map[string]redlatch.LockOption{"maximum": redlatch.WithMaxHold(time.Minute), "lease": redlatch.WithLease(time.Minute)} {
@@ -34,7 +35,7 @@ func TestAHoldWhoseTimeIsOverIsLostWhoeverLooksFirst(t *testing.T) {
 					for i := range rounds {
 						c := s.Other(redlatch.Config{Observer: observer, Protect: who != "nobody"})
 						h := check.Must(c.Mutex("job").Lock(t.Context(), opt))
-						for time.Now().Before(h.Deadline()) { // which ends nothing, as Valid does
+						for time.Now().Before(h.Deadline()) { // Valid would end it
 							time.Sleep(time.Until(h.Deadline()))
 						}
 						if i%2 == 0 {
