@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 var _ driver.Fleet = (*Driver)(nil)
@@ -25,7 +26,7 @@ func (d *Driver) Servers(ctx context.Context) ([]driver.Server, error) {
 	defer cancel()
 	if err := d.refresh(bounded); err != nil {
 		if ctx.Err() == nil {
-			err = call.NotOfCaller(err)
+			err = pause.NotOfCaller(err)
 		}
 		return nil, fmt.Errorf("ask the redis cluster for its servers: %w", err)
 	}
@@ -55,7 +56,7 @@ func (d *Driver) sendTo(ctx context.Context, address string, commands []driver.C
 	replies := d.exchange(bounded, d.node(address), false, commands)
 	for i := range replies { // the deadline is not that of the caller's context
 		if ctx.Err() == nil {
-			replies[i].Err = call.NotOfCaller(replies[i].Err)
+			replies[i].Err = pause.NotOfCaller(replies[i].Err)
 		}
 	}
 	return replies

@@ -134,7 +134,7 @@ func (n *node) fail(err error) {
 	if n.reason == nil {
 		close(n.failed)
 	}
-	n.reason = call.NotOfCaller(err)
+	n.reason = pause.NotOfCaller(err)
 }
 
 // enter keeps the node from being closed as idle until leave. It fails if the node is closed.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // Do sends one command to the server of its key. See driver.Driver.
@@ -72,7 +73,7 @@ func (d *Driver) pipeline(ctx context.Context, began time.Time, commands []drive
 	others.Wait()
 	for i := range replies { // the deadline is not that of the caller's context
 		if ctx.Err() == nil {
-			replies[i].Err = call.NotOfCaller(replies[i].Err)
+			replies[i].Err = pause.NotOfCaller(replies[i].Err)
 		}
 	}
 	return replies

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 var _ driver.ShardListener = (*listener)(nil)
@@ -73,7 +74,7 @@ func (n *node) Listen(ctx context.Context, events driver.Events) (driver.Listene
 		n.failed(c, err)
 		go closeIt(l.pubsub) // it waits for the dialer
 		if call.Ended(ctx) == nil {
-			err = call.NotOfCaller(err)
+			err = pause.NotOfCaller(err)
 		}
 		return nil, n.notSent(err)
 	}

@@ -172,7 +172,7 @@ func (n *node) replies(ctx context.Context, timeout <-chan time.Time, s *sending
 	}
 	for i := range s.commands {
 		if replies[i] = convert(&s.commands[i]); replies[i].Err != nil {
-			replies[i].Err = n.unknown(call.NotOfCaller(replies[i].Err))
+			replies[i].Err = n.unknown(pause.NotOfCaller(replies[i].Err))
 		}
 	}
 	return replies
@@ -201,7 +201,7 @@ func (n *node) await(ctx context.Context, timeout <-chan time.Time, s *sending) 
 	case !s.ended:
 		return n.unknown(over)
 	case s.err != nil && s.withdraw():
-		return n.unreached(call.NotOfCaller(refusal(s.err)))
+		return n.unreached(pause.NotOfCaller(refusal(s.err)))
 	case s.left:
 		return n.unknown(errLeft)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // request is one to subscribe that was sent. The server answers it by an acknowledgement of each
@@ -152,7 +153,7 @@ func (l *listener) write(ctx context.Context, note func(), send write, channels 
 	select {
 	case err := <-written:
 		if err != nil {
-			return l.node.unknown(call.NotOfCaller(err))
+			return l.node.unknown(pause.NotOfCaller(err))
 		}
 		return nil
 	case <-l.done:

@@ -4,6 +4,7 @@ package pause
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -58,6 +59,24 @@ var withValue, knowing = func() (reflect.Type, map[reflect.Type]bool) {
 		reflect.TypeOf(context.Background()): true, reflect.TypeOf(timed): true, reflect.TypeOf(cancelled): true,
 	}
 }()
+
+// NotOfCaller returns err, which concerns no caller or another one, so that no caller takes it
+// for the end of its own context. Network timeouts, too, claim to be
+// context.DeadlineExceeded.
+func NotOfCaller(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return notOfCaller{err}
+	}
+	return err
+}
+
+type notOfCaller struct{ error }
+
+func (e notOfCaller) Is(target error) bool {
+	return target != context.Canceled && target != context.DeadlineExceeded && errors.Is(e.error, target)
+}
+
+func (e notOfCaller) As(target any) bool { return errors.As(e.error, target) }
 
 type bound struct {
 	context.Context

@@ -75,24 +75,6 @@ func Ended(ctx context.Context) error {
 	return err
 }
 
-// NotOfCaller returns err, which concerns no caller or another one, so that no caller takes it
-// for the end of its own context. Network timeouts, too, claim to be
-// context.DeadlineExceeded.
-func NotOfCaller(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return notOfCaller{err}
-	}
-	return err
-}
-
-type notOfCaller struct{ error }
-
-func (e notOfCaller) Is(target error) bool {
-	return target != context.Canceled && target != context.DeadlineExceeded && errors.Is(e.error, target)
-}
-
-func (e notOfCaller) As(target any) bool { return errors.As(e.error, target) }
-
 // Check says why none of the commands can be sent, nil if all can.
 func Check(ctx context.Context, commands ...driver.Command) error {
 	for _, command := range commands {

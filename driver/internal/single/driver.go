@@ -232,5 +232,5 @@ func (d *Driver) failed(ctx context.Context, link *link, err error) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.options.unknown(call.NotOfCaller(link.reason)) // the first: err may be no more than its result
+	return d.options.unknown(pause.NotOfCaller(link.reason)) // the first: err may be no more than its result
 }

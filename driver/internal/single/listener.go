@@ -200,7 +200,7 @@ func (l *listener) ask(ctx context.Context, channels []string, commands ...rueid
 		if over := ctx.Err(); over != nil && err == over {
 			return l.options.unknown(over)
 		}
-		return l.options.unknown(call.NotOfCaller(err))
+		return l.options.unknown(pause.NotOfCaller(err))
 	}
 	return convert(result).Err
 }

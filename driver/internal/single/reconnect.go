@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/internal/call"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // brokenPause is the longest pause after a connection that broke soon: a network that loses
@@ -76,7 +77,7 @@ func (d *Driver) unreachable(ctx context.Context, reason error) error {
 	if ctx.Err() != nil {
 		return d.options.notSent(reason)
 	}
-	return d.options.notSent(fmt.Errorf("%w: %w", driver.ErrNoConnection, call.NotOfCaller(reason)))
+	return d.options.notSent(fmt.Errorf("%w: %w", driver.ErrNoConnection, pause.NotOfCaller(reason)))
 }
 
 // lose gives up a link for good and has another one made, unless that has
@@ -100,7 +101,7 @@ func (d *Driver) giveUp(old *link, reason error) {
 
 // interrupt begins an outage. old is the link before it, or nil if there was none yet. It needs d.mu.
 func (d *Driver) interrupt(old *link, reason error) {
-	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: call.NotOfCaller(reason)}
+	outage := &outage{began: time.Now(), over: make(chan struct{}), reason: pause.NotOfCaller(reason)}
 	d.outage = outage
 	d.work.Go(func() {
 		defer close(outage.over)
@@ -134,7 +135,7 @@ func (d *Driver) reconnect(outage *outage) {
 			return
 		}
 		d.mu.Lock()
-		outage.reason = call.NotOfCaller(err)
+		outage.reason = pause.NotOfCaller(err)
 		d.mu.Unlock()
 		_ = backoff.Wait(generation)
 	}
