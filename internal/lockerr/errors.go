@@ -72,11 +72,13 @@ func (e *RecalledError) Is(target error) bool { return target == ErrRecalled }
 
 // WithCause joins the reason for which ctx ended to an error, if it has ended.
 func WithCause(err error, ctx context.Context) error {
-	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+	if ctx.Err() == nil {
 		return err
 	}
-	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return fmt.Errorf("%w: %w: %w", err, ctx.Err(), cause)
+	for _, why := range []error{ctx.Err(), context.Cause(ctx)} {
+		if !errors.Is(err, why) {
+			err = fmt.Errorf("%w: %w", err, why)
+		}
 	}
-	return fmt.Errorf("%w: %w", err, ctx.Err())
+	return err
 }

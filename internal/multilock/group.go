@@ -294,7 +294,11 @@ func (g *group) count(states ...state) (n int) {
 // finish ends the group. The mutex is held.
 func (g *group) finish(why error) {
 	g.hold.End(why)
-	g.cancel(why)
+	if !g.formed && why == lockerr.ErrReleased {
+		g.cancel(nil) // an attempt is over: no error of a member should tell of a release
+	} else {
+		g.cancel(why)
+	}
 	for _, m := range g.Set.Members {
 		m.quorums.Delete(g)
 	}

@@ -191,7 +191,7 @@ func TestTheVerdictOfAVote(t *testing.T) {
 		dead    = entry{state: missing, why: network}
 		lost    = entry{state: missing, why: unknown}
 		told    = entry{state: missing, why: unknown, late: true}
-		halted  = entry{state: missing, why: context.Canceled, late: true}
+		halted  = entry{state: missing, why: fmt.Errorf("%w: %w", driver.ErrNotSent, context.Canceled), late: true}
 		silent  = entry{state: asked}
 		young   = entry{state: held, quarantine: 7 * time.Second}
 	)
@@ -209,7 +209,7 @@ func TestTheVerdictOfAVote(t *testing.T) {
 		"a majority has not answered":         {[]entry{silent, silent, silent, refused, refused}, lockerr.ErrUnknownOutcome, lockerr.ErrNotAcquired, "no answer yet"},
 		"dead and silent ones do not add up":  {[]entry{dead, dead, silent, silent, refused}, lockerr.ErrNotAcquired, lockerr.ErrUnknownOutcome, "1 of 5 refused"},
 		"a majority was restarted":            {[]entry{young, young, young, refused, dead}, lockerr.ErrNotAcquired, driver.ErrNoConnection, "a was restarted and counts in 7s"},
-		"stopped with a known outcome counts": {[]entry{halted, halted, halted, refused, refused}, context.Canceled, lockerr.ErrNotAcquired, "could not be asked"},
+		"stopped with a known outcome counts": {[]entry{halted, halted, halted, refused, refused}, driver.ErrNotSent, context.Canceled, "could not be asked"},
 		"nobody refused":                      {[]entry{dead, {state: missing}, {state: missing}, {state: missing}, {state: missing}}, lockerr.ErrNotAcquired, driver.ErrNoConnection, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

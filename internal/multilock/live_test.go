@@ -3,6 +3,7 @@ package multilock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -255,6 +256,34 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 				g.entries[2].hold = nil
 				_ = g.close()
 			})
+		})
+	}
+}
+
+// Goal: the error of a vote that was ended tells of no release. Method: one server cannot be reached, and two have granted
+// their lock and not said yet since when they are up. Then the caller cancels, or its wait is over. That happens often:
+// sometimes the vote learns of it before the group does.
+func TestAVoteThatWasEndedTellsOfNoRelease(t *testing.T) {
+	t.Parallel()
+	why := errors.New("the order was taken back")
+	for wait, want := range map[time.Duration]error{time.Minute: why, 5 * time.Millisecond: driver.ErrNoConnection} {
+		story(t, 3, func(s *stage) {
+			s.sites[0].Spoil(func(ctx context.Context, _ []string, _ func() driver.Reply) driver.Reply {
+				<-ctx.Done()
+				return driver.Reply{Err: fmt.Errorf("%w: %w", driver.ErrNotSent, driver.ErrNoConnection)}
+			})
+			s.sites[1].tells, s.sites[2].tells = time.Second, time.Second
+			for range 200 {
+				ctx, cancel := context.WithCancelCause(s.limited())
+				end := time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
+				h, err := s.lockMajority(ctx, lock.Options{Lease: lease, Wait: wait})
+				if h != nil || !errors.Is(err, want) || errors.Is(err, lockerr.ErrReleased) || errors.Is(err, context.Canceled) != (ctx.Err() != nil) {
+					t.Fatalf("it is held, or %v", err)
+				}
+				end.Stop()
+				cancel(nil)
+				time.Sleep(lease)
+			}
 		})
 	}
 }

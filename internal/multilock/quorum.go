@@ -167,9 +167,9 @@ func (g *group) verdict() error {
 			refused = append(refused, m.at(e.why))
 		case e.why == lockerr.ErrReleased: // it was granted, and released while it was confirmed: no failure
 		case e.late && unknown:
-			stopped = append(stopped, m.at(e.why))
+			stopped = append(stopped, pause.NotOfCaller(m.at(e.why))) // its context is the group's
 		case e.why != nil:
-			failed = append(failed, m.at(e.why))
+			failed = append(failed, pause.NotOfCaller(m.at(e.why)))
 		}
 	}
 	all := len(g.entries)

@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
 	"github.com/redlatch/redlatch/internal/lock"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // The settings of all clients here.
@@ -28,6 +29,7 @@ type site struct {
 	uptime time.Duration // at its start
 	run    string        // of the server
 	began  time.Time
+	tells  time.Duration // after which it says what it says of itself
 }
 
 // stage is some servers in a bubble of fake time. They have been up for a day.
@@ -80,6 +82,9 @@ func newManager(d driver.Driver) *lock.Manager {
 func (s *site) Do(ctx context.Context, command driver.Command) driver.Reply {
 	if command.Words[0] != "INFO" {
 		return s.Spoiled.Do(ctx, command)
+	}
+	if err := pause.For(ctx, s.tells); err != nil {
+		return driver.Reply{Err: err}
 	}
 	up := s.uptime + time.Since(s.began)
 	return driver.Reply{Str: fmt.Sprintf("# Server\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n", s.run, up/time.Second)}
