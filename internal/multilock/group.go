@@ -12,6 +12,7 @@ import (
 	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/signal"
+	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
 // group is the backend of the hold of a Multi or a Quorum. It has a context, an end and a lease
@@ -41,24 +42,6 @@ type group struct {
 	backoff pause.Backoff
 	watched []bool // by member: it is missing, and its lock is waited for
 }
-
-// entry is what a group knows of one member.
-type entry struct {
-	hold       *lock.Hold // nil if it never was held
-	state      state
-	quarantine time.Duration // its server does not count for that long, unless the group is formed
-	why        error         // it is missing
-	late       bool          // it is missing since after the end of the group
-}
-
-type state int
-
-const (
-	asked   state = iota // the answer is still to come
-	granted              // held, but the lease of the whole is to be confirmed
-	held                 // it counts
-	missing              // not held
-)
 
 // group starts an attempt to carry out the order, for a hold below the caller's context. Until it is formed it ends with
 // ctx, which runs no code of the caller.
@@ -90,8 +73,8 @@ func (o order) group(caller, ctx context.Context) *group {
 }
 
 // form makes a group of which enough members are granted a hold. From here on the lease and the
-// end of the whole count.
-func (g *group) form(ctx context.Context) bool {
+// end of the whole count. It takes over the waiters of a lookout, if there was one, for the members that others hold.
+func (g *group) form(ctx context.Context, stood []*waitqueue.Waiter) bool {
 	g.begin(time.Now())
 	if !g.await(ctx, held) {
 		return false
@@ -106,7 +89,7 @@ func (g *group) form(ctx context.Context) bool {
 	if !g.end.IsZero() {
 		g.unbind = time.AfterFunc(time.Until(g.end), func() { g.Expire() }).Stop
 	}
-	g.planRestore()
+	g.planRestore(stood)
 	return true
 }
 
@@ -241,9 +224,9 @@ func (g *group) MemberRecalled(_ *lock.Hold, why error) {
 // drop takes note that a member is missing. The mutex is held.
 func (g *group) drop(i int, why error) {
 	e := &g.entries[i]
-	e.state, e.why, e.late = missing, why, g.hold.Ended() != nil
+	e.state, e.why, e.since, e.late = missing, why, time.Now(), g.hold.Ended() != nil
 	g.check(g.Set.Members[i].at(why))
-	g.planRestore()
+	g.planRestore(nil)
 	signal.Send(g.news)
 }
 
@@ -291,14 +274,17 @@ func (g *group) count(states ...state) (n int) {
 	return n
 }
 
+// errOver is the cause for the members of an attempt that ends without a hold.
+var errOver = errors.New("the attempt is over")
+
 // finish ends the group. The mutex is held.
 func (g *group) finish(why error) {
 	g.hold.End(why)
+	cause := why
 	if !g.formed && why == lockerr.ErrReleased {
-		g.cancel(nil) // an attempt is over: no error of a member should tell of a release
-	} else {
-		g.cancel(why)
+		cause = errOver // the errors of members must not say that a hold was released
 	}
+	g.cancel(cause)
 	for _, m := range g.Set.Members {
 		m.quorums.Delete(g)
 	}

@@ -2,12 +2,10 @@ package multilock
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lock"
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/pause"
 	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/internal/waitqueue"
@@ -69,8 +67,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	until, idle := now.Add(time.Hour), true
 	for i, e := range g.entries {
 		m, w := l.Members[i], l.waiters[i]
-		seen, refused := errors.AsType[*lockerr.NotAcquiredError](e.why)
-		refused = refused && seen.Holder != ""
+		refused := e.refusal() != nil
 		unanswered := e.state == asked || e.late
 		switch {
 		case refused && w == nil:
@@ -78,7 +75,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 			l.waiters[i].Limit(limited)
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
-			w.Requeue(now.Add(lock.Nap(seen.TTL, m.Locks.PollCap) + time.Duration(i)))
+			w.Requeue(e.nextLook(m).Add(time.Duration(i)))
 		case w != nil && unanswered: // to join anew would be to vote at once
 			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap) + time.Duration(i)))
 		case w != nil:
@@ -97,14 +94,15 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	return until, split
 }
 
-// leave leaves the queues. Those behind need not look at once for that.
+// leave leaves the queues. Those behind it need not look at once. They look when the lookout would have.
 func (l *lookout) leave(won bool) {
 	for i, w := range l.waiters {
 		if w != nil {
-			w.Requeue(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap) + time.Duration(i)))
-			if w.Leave(); won {
+			if won {
 				w.Won()
 			}
+			w.StepAside(time.Now().Add(lock.Nap(l.each[i].Lease, l.Members[i].Locks.PollCap) + time.Duration(i)))
+			w.Leave()
 		}
 	}
 }

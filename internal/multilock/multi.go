@@ -29,7 +29,7 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 	for patience := o.patience(); ; {
 		g := o.group(caller, ctx)
 		err := (&ordered{g, patience.Next()}).take()
-		if err == nil && g.form(ctx) {
+		if err == nil && g.form(ctx, nil) {
 			return &g.hold, nil
 		}
 		lost := g.close()

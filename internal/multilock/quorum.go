@@ -35,7 +35,7 @@ func LockMajority(ctx context.Context, s Set, opts []lock.Options) (won *lock.Ho
 			_ = g.close()
 			return nil, err
 		}
-		if g.vote(limited) && g.form(ctx) {
+		if g.vote(limited) && g.form(ctx, l.waiters) {
 			return &g.hold, nil
 		}
 		err := g.verdict()

@@ -1,11 +1,8 @@
 package multilock
 
 import (
-	"errors"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/lock"
-	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/waitqueue"
 )
 
@@ -17,21 +14,36 @@ const firstRestore = 20 * time.Millisecond
 func longestRestore(renewal time.Duration) time.Duration { return renewal / 3 * 4 }
 
 // planRestore sees to it that a quorum asks again for missing members. One that another holds is
-// watched, like any lock that is waited for. What is not renewed is not restored. The mutex is held.
-func (g *group) planRestore() {
+// watched, like any lock that is waited for, by the waiter that stood there for it if there is one. What is not
+// renewed is not restored. The mutex is held.
+func (g *group) planRestore(stood []*waitqueue.Waiter) {
 	if !g.formed || g.whole.Fixed || g.hold.Ended() != nil {
 		return
 	}
 	for i, e := range g.entries {
-		switch seen, refused := errors.AsType[*lockerr.NotAcquiredError](e.why); {
+		switch {
 		case e.state != missing || g.watched[i]:
-		case refused && seen.Holder != "":
+		case e.refusal() != nil:
 			g.watched[i] = true
-			go g.watch(i, seen)
+			go g.watch(i, g.watcher(i, stood))
 		case g.again == nil:
 			g.again = time.AfterFunc(g.backoff.Next(), g.restore)
 		}
 	}
+}
+
+// watcher is a waiter for a member that was refused: the one that stood there, which missed no message, or one that
+// asks at once.
+func (g *group) watcher(i int, stood []*waitqueue.Waiter) *waitqueue.Waiter {
+	if stood == nil || stood[i] == nil {
+		return g.Set.Members[i].Ref.Watch(g.each[i].Backoff)
+	}
+	w := stood[i]
+	stood[i] = nil
+	w.Limit(g.under)
+	w.Won()
+	w.Requeue(g.entries[i].nextLook(g.Set.Members[i]))
+	return w
 }
 
 // restore asks for the members that are missing. Nobody else has a majority meanwhile, so it does
@@ -56,11 +68,9 @@ func (g *group) begins(i int) bool {
 	return true
 }
 
-// watch asks for a member each time when its lock may have become free, as long as others hold it. It
+// watch asks for a member each time when its lock may have become free, as long as others hold it. The waiter
 // stands in the lock's wait queue, also while it asks, so that it misses no message.
-func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
-	m, backoff := g.Set.Members[i], g.each[i]
-	w := m.Ref.Watch(backoff.Backoff)
+func (g *group) watch(i int, w *waitqueue.Waiter) {
 	looked := true
 	defer func() { // also if the observer ends the goroutine
 		w.Leave()
@@ -68,11 +78,10 @@ func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 		defer g.mu.Unlock()
 		if looked {
 			g.watched[i] = false
-			g.planRestore()
+			g.planRestore(nil)
 		}
 	}()
-	for held := true; held; {
-		w.Requeue(time.Now().Add(lock.Nap(seen.TTL, m.Locks.PollCap)))
+	for {
 		if looked, _ = w.Wait(g.under, func(waitqueue.Step) (bool, error) { return true, nil }); !looked {
 			return // the group has ended, or the member's client stops: nobody asks for it again
 		}
@@ -83,9 +92,12 @@ func (g *group) watch(i int, seen *lockerr.NotAcquiredError) {
 			g.ask(i)
 		}
 		g.mu.Lock()
-		refused := false
-		seen, refused = errors.AsType[*lockerr.NotAcquiredError](g.entries[i].why)
-		held = begins && g.entries[i].state == missing && refused && seen.Holder != "" && g.hold.Ended() == nil
+		e := g.entries[i]
+		held := begins && e.state == missing && e.refusal() != nil && g.hold.Ended() == nil
 		g.mu.Unlock()
+		if !held {
+			return
+		}
+		w.Requeue(e.nextLook(g.Set.Members[i]))
 	}
 }

@@ -174,15 +174,26 @@ func (w *Waiter) tried(until time.Time) {
 func (w *Waiter) Requeue(until time.Time) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
+	if !w.tryAt.IsZero() { // unless a message has asked for an attempt at once
+		w.tryAt = never
+	}
+	w.requeue(until)
+}
+
+// StepAside is Requeue without an attempt: w keeps the time of its next one if that is before until.
+func (w *Waiter) StepAside(until time.Time) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	w.requeue(until)
+}
+
+func (w *Waiter) requeue(until time.Time) {
 	q := w.queue
 	next := until
 	if len(q.waiters) > 1 && q.front() == w && q.waiters[1].Backoff.Polls() {
 		if at := q.waiters[1].nextPoll(time.Now()); at.Before(next) {
 			next = at
 		}
-	}
-	if !w.tryAt.IsZero() { // but for a message
-		w.tryAt = never
 	}
 	if w.tried(w.poll(until)); w.tryAt.Before(next) {
 		next = w.tryAt
