@@ -113,12 +113,12 @@ func (h *hold) end(l Line) {
 // judge checks an end beside the deadline of its hold.
 func (c *Checker) judge(l Line) {
 	over := -time.Duration(l.Left) * time.Microsecond
-	lost := l.Event == string(redlatch.EventLost)
+	lost := l.Event == string(redlatch.EventLost) || l.Loss != ""
 	switch {
 	case lost && over > lateness:
 		c.ends = append(c.ends, Finding{"late loss", l.Lock, l.At, over,
 			fmt.Sprintf("%s on %s learned %v after the deadline that its hold is lost (%s): it was paused, or had no processor", l.Owner, l.Clock, over, l.Loss)})
-	case !lost && l.Loss == "" && over > slack:
+	case !lost && over > slack:
 		c.ends = append(c.ends, Finding{"past deadline", l.Lock, l.At, over,
 			fmt.Sprintf("%s on %s relied on its hold for %v after its deadline", l.Owner, l.Clock, over)})
 	}

@@ -170,6 +170,8 @@ func TestTheEndOfAHoldIsComparedWithItsDeadline(t *testing.T) {
 		{"released", "gone", -50 * time.Millisecond, ""},
 		{"lost", "expired", -50 * time.Millisecond, ""},
 		{"lost", "expired", -2 * time.Second, "late loss 2s"},
+		{"released", "gone", -2 * time.Second, "late loss 2s"},
+		{"closed", "gone", -2 * time.Second, "late loss 2s"},
 	} {
 		var s story
 		l := verify.Line{At: noon, Clock: "a", Event: "acquired", Lock: "stock", Kind: "mutex", Owner: "o1", Since: noon}
