@@ -47,10 +47,10 @@ type Event struct {
 	Left time.Duration
 	// Late says for EventRenewed that half of the lease had gone.
 	Late bool
-	// Loss is why a hold was lost, for EventLost and an EventReleased that finds the hold lost.
+	// Loss is why a hold was lost, for EventLost, and for an EventReleased or EventClosed that finds the hold lost.
 	Loss Loss
 	// Err is the reason for EventNotAcquired, EventLost, EventRecalled, and an EventReleased or EventClosed that
-	// failed.
+	// failed or found the hold lost. With ErrWrongType there is no Loss.
 	Err error
 }
 
@@ -64,7 +64,7 @@ const (
 	EventNotAcquired EventKind = lock.EventNotAcquired // "not acquired"
 	EventReleased    EventKind = lock.EventReleased    // "released"
 	EventDetached    EventKind = lock.EventDetached    // "detached"
-	EventClosed      EventKind = lock.EventClosed      // "closed": Client.Close released it
+	EventClosed      EventKind = lock.EventClosed      // "closed": Client.Close ended it
 	EventLost        EventKind = lock.EventLost        // "lost"
 	EventRenewed     EventKind = lock.EventRenewed     // "renewed": Redis confirmed more time
 	EventForced      EventKind = lock.EventForced      // "forced": ForceUnlock of this client freed it

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/lockerr"
 	"github.com/redlatch/redlatch/internal/names"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -75,6 +76,7 @@ func (m *Manager) releaseAll() error {
 	for _, item := range m.engine.Items() {
 		if g := item.Subject.(*Grant); g.endAtClose() {
 			e := g.ending()
+			e.held = g.released() && !g.first.forOthers // the first hold of a cohort may have been released long ago
 			ended, calls = append(ended, e), append(calls, e.calls[0])
 			if e.noted {
 				notes = append(notes, e.calls[1])
@@ -83,11 +85,13 @@ func (m *Manager) releaseAll() error {
 	}
 	var failed []error
 	for i, result := range m.releases.RunEach(ctx, append(calls, notes...)...)[:len(ended)] {
-		err := ended[i].settled(&result, result.Failed())
-		if err != nil {
+		g, err := ended[i].Grant, ended[i].settled(&result, result.Failed())
+		// For a permit, ErrWrongType may come from the counter, and the permit is still among those in use.
+		none := errors.Is(err, lockerr.ErrLost) || errors.Is(err, lockerr.ErrWrongType) && !g.ref.permits
+		if err != nil && !none {
 			failed = append(failed, err)
 		}
-		if g := ended[i].Grant; g.released() { // of a loss an event of its own tells
+		if g.released() { // of a loss an event of its own tells
 			m.observeClosed(g, now, err)
 		}
 	}

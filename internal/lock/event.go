@@ -197,14 +197,13 @@ func (m *Manager) observeClosed(g *Grant, at time.Time, err error) {
 	if m.Observe == nil {
 		return
 	}
-	e := g.first.event(g.ref, EventClosed, at)
-	e.Err = err
+	e := g.releaseEvent(EventClosed, &g.first, at, err)
 	m.reporter.Add(func() { m.observe(g.first.parent, e) })
 }
 
 // releaseEvent tells of the release of a hold that was held until that moment, and of the loss that it found out.
-func (g *Grant) releaseEvent(h *Hold, at time.Time, err error) Event {
-	e := h.event(g.ref, EventReleased, at)
+func (g *Grant) releaseEvent(kind EventKind, h *Hold, at time.Time, err error) Event {
+	e := h.event(g.ref, kind, at)
 	e.Err = err
 	g.mu.Lock()
 	defer g.mu.Unlock()

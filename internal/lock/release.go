@@ -18,7 +18,7 @@ func (g *Grant) Unlock(ctx context.Context, h *Hold) error {
 
 func (g *Grant) observeRelease(ctx context.Context, h *Hold, began time.Time, released bool, err error) {
 	if released && !h.forOthers {
-		g.manager.observe(ctx, g.releaseEvent(h, began, err))
+		g.manager.observe(ctx, g.releaseEvent(EventReleased, h, began, err))
 	}
 }
 
@@ -64,7 +64,7 @@ func (m *Manager) ReleaseTogether(ctx context.Context, holds []*Hold, outcomes c
 	}()
 	for i, err := range errs {
 		g := ended[i].Grant
-		m.observe(ctx, g.releaseEvent(&g.first, now, err))
+		m.observe(ctx, g.releaseEvent(EventReleased, &g.first, now, err))
 	}
 }
 

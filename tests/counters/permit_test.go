@@ -238,3 +238,16 @@ func TestASemaphoreLeavesNoTraceOfItsPermits(t *testing.T) {
 		}
 	})
 }
+
+// Goal: Close says that a permit stays. Method: the counter of its semaphore is of another type.
+func TestCloseSaysThatAPermitStays(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		c := check.Must(redlatch.New(s.Driver, fixture.Quiet(redlatch.Config{}))) // which the story does not close again
+		check.Must(c.PermitSemaphore("job").TrySetPermits(s.Limited(), 1))
+		check.Must(c.PermitSemaphore("job").Acquire(s.Limited()))
+		s.Memory.Miniredis().Del("job")
+		s.Memory.Miniredis().HSet("job", "a", "b")
+		check.Is(t, "Close", c.Close(s.Limited()), redlatch.ErrWrongType)
+	})
+}

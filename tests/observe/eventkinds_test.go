@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -292,4 +293,58 @@ func TestEventsOfWaitsNameTheHolder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Goal: if Redis no longer has a hold, Close tells the observer the same as Unlock would. It returns nil, because no lock
+// stays. Method: the lock is deleted, taken by a stranger, or replaced by something else, before the client notices.
+func TestEventsOfCloseTellOfALoss(t *testing.T) {
+	for what, loses := range map[string]func(s *stage.Stage){
+		"deleted": func(s *stage.Stage) { s.Memory.Miniredis().Del("job") },
+		"taken": func(s *stage.Stage) {
+			s.Memory.Miniredis().Del("job")
+			s.Memory.Miniredis().HSet("job", "somebody:1", "1")
+		},
+		"replaced": func(s *stage.Stage) { s.Memory.Miniredis().Del("job"); _ = s.Memory.Miniredis().Set("job", "1") },
+	} {
+		for how, tell := range map[string]func(*testing.T, redlatch.Config, func(*testing.T, *stage.Stage)){"": stage.Story, " beside a watchdog": stage.Protected} {
+			t.Run(what+how, func(t *testing.T) {
+				var events [2]redlatch.Event
+				for i, kind := range []redlatch.EventKind{redlatch.EventReleased, redlatch.EventClosed} {
+					seen := &eventLog{}
+					tell(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+						c := s.Other(redlatch.Config{Observer: seen, Protect: how != ""})
+						h := check.Must(c.Mutex("job").Lock(s.Limited()))
+						loses(s)
+						if kind == redlatch.EventReleased {
+							_ = h.Unlock(s.Limited())
+						}
+						check.Is(t, "Close", c.Close(s.Limited()), nil)
+						check.Is(t, "Err", h.Err(), redlatch.ErrReleased)
+						events[i] = seen.one(t, kind)
+					})
+				}
+				released, closed := events[0], events[1]
+				if closed.Loss != released.Loss || fmt.Sprint(closed.Err) != fmt.Sprint(released.Err) || closed.Err == nil {
+					t.Errorf("Close tells of %v %v, and Unlock of %v %v", closed.Loss, closed.Err, released.Loss, released.Err)
+				}
+			})
+		}
+	}
+}
+
+// Goal: Close tells of no loss of a hold that was released well. Method: a cohort has kept the lock after that, and it
+// is deleted.
+func TestCloseTellsOfNoLossOfAReleasedHold(t *testing.T) {
+	seen := &eventLog{}
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		c := s.Other(redlatch.Config{Observer: seen})
+		h := check.Must(c.Mutex("job").Lock(s.Limited(), redlatch.WithCohort(time.Minute)))
+		check.Is(t, "Unlock", h.Unlock(s.Limited()), nil)
+		s.Memory.Miniredis().Del("job")
+		check.Is(t, "Close", c.Close(s.Limited()), nil)
+		seen.one(t, redlatch.EventReleased)
+		if e := seen.one(t, redlatch.EventClosed); e.Loss != "" || e.Err != nil { // of what the cohort had kept
+			t.Errorf("%+v", e)
+		}
+	})
 }
