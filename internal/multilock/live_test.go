@@ -260,19 +260,21 @@ func TestWhatAQuorumWaitsFor(t *testing.T) {
 	}
 }
 
-// Goal: the error of a vote that was ended tells of no release. Method: one server cannot be reached, and two have granted
-// their lock and not said yet since when they are up. Then the caller cancels, or its wait is over. That happens often:
+// Goal: the error of a vote that was ended tells of no release. Method: two servers cannot be reached, and one has granted
+// its lock and not said yet since when it is up. Then the caller cancels, or its wait is over. That happens often:
 // sometimes the vote learns of it before the group does.
 func TestAVoteThatWasEndedTellsOfNoRelease(t *testing.T) {
 	t.Parallel()
 	why := errors.New("the order was taken back")
 	for wait, want := range map[time.Duration]error{time.Minute: why, 5 * time.Millisecond: driver.ErrNoConnection} {
 		story(t, 3, func(s *stage) {
-			s.sites[0].Spoil(func(ctx context.Context, _ []string, _ func() driver.Reply) driver.Reply {
-				<-ctx.Done()
-				return driver.Reply{Err: fmt.Errorf("%w: %w", driver.ErrNotSent, driver.ErrNoConnection)}
-			})
-			s.sites[1].tells, s.sites[2].tells = time.Second, time.Second
+			for _, at := range s.sites[:2] {
+				at.Spoil(func(ctx context.Context, _ []string, _ func() driver.Reply) driver.Reply {
+					<-ctx.Done()
+					return driver.Reply{Err: fmt.Errorf("%w: %w", driver.ErrNotSent, driver.ErrNoConnection)}
+				})
+			}
+			s.sites[2].tells = time.Second
 			for range 200 {
 				ctx, cancel := context.WithCancelCause(s.limited())
 				end := time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
@@ -284,6 +286,40 @@ func TestAVoteThatWasEndedTellsOfNoRelease(t *testing.T) {
 				cancel(nil)
 				time.Sleep(lease)
 			}
+		})
+	}
+}
+
+// Goal: a server that has granted its lock, and is asked when the vote is decided, has not failed: the quorum goes on
+// waiting. Method: half of the servers refuse until a lease ends, or one refuses and one reports an error for as long.
+func TestAServerThatIsStillAskedHasNotFailed(t *testing.T) {
+	t.Parallel()
+	const left = 3 * time.Second
+	for servers, failing := range map[int]bool{2: false, 3: true, 4: false} {
+		story(t, servers, func(s *stage) {
+			began := time.Now()
+			for i, at := range s.sites {
+				at.tells = 5 * time.Millisecond
+				if i >= servers-servers/2 {
+					at.take(t, "job", left)
+				}
+			}
+			if failing {
+				s.sites[0].Spoil(func(_ context.Context, _ []string, send func() driver.Reply) driver.Reply {
+					if time.Since(began) < left {
+						return driver.Reply{Err: &driver.ServerError{Message: "MISCONF the disk is full"}}
+					}
+					return send()
+				})
+			}
+			h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease, Wait: time.Minute})
+			if err != nil {
+				s.Fatalf("%d servers, after %v: %v", servers, time.Since(began), err)
+			}
+			if took := time.Since(began); took > left+100*time.Millisecond {
+				t.Errorf("%d servers: it is held after %v", servers, took)
+			}
+			_ = h.Unlock(s.limited())
 		})
 	}
 }

@@ -120,7 +120,9 @@ func (g *group) join(i int) (joined bool, err error) {
 		quarantine = 0
 	}
 	if joined = err == nil && g.add(i, h, quarantine); !joined {
-		_ = h.Unlock(g.under)
+		if _ = h.Unlock(g.under); g.under.Err() != nil {
+			err = lockerr.ErrReleased // its server was not asked to the end, which is no failure
+		}
 	}
 	return joined, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/pause"
 )
 
 // releaseAttempt releases what was taken for a group that did not form. After an error more
@@ -15,7 +16,7 @@ import (
 func (g *group) releaseAttempt() error {
 	_ = g.close()
 	if err := g.release(g.under, lockerr.ErrReleased); err != nil {
-		return g.failed(fmt.Errorf("%w: %w", lockerr.ErrUnknownOutcome, err))
+		return g.failed(fmt.Errorf("%w: %w", lockerr.ErrUnknownOutcome, pause.NotOfCaller(err)))
 	}
 	return nil
 }
