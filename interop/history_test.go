@@ -73,7 +73,7 @@ func histories(t *testing.T, r rig) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := redistest.Name(t)
-			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i), stays: map[string][]stay{}}
+			h := &history{kind: kind, name: name, locks: []string{name}, seed: seed + uint64(i), stays: map[string][]stay{}, keeps: kind == "spin" && r.before(t, 3, 27)}
 			if kind == "multi" {
 				h.locks = append(members(triple(name)), name+":4", name+":5", name+":6")
 			}
@@ -138,8 +138,10 @@ func (m *member) current() actor {
 type history struct {
 	kind, name string
 	locks      []string // whose names begin with that one
+	keeps      bool     // see bout.waits
 	seed       uint64
 	team       []*member
+	oldSpin    bool // see bout.keeps
 
 	end    time.Time // and later if there was no contest by then, but not after latest
 	latest time.Time
