@@ -141,7 +141,6 @@ type history struct {
 	keeps      bool     // see bout.waits
 	seed       uint64
 	team       []*member
-	oldSpin    bool // see bout.keeps
 
 	end    time.Time // and later if there was no contest by then, but not after latest
 	latest time.Time
