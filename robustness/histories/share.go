@@ -24,30 +24,32 @@ func (r *Recorder) Sharer(client int, wires []*Wire, s *redlatch.Semaphore) *Sha
 
 // Try asks once for n permits.
 func (s *Sharer) Try(ctx context.Context, n int) {
-	s.ask(n, func() (bool, error) { return s.semaphore.TryAcquire(ctx, n) })
+	s.ask(ctx, n, func() (bool, error) { return s.semaphore.TryAcquire(ctx, n) })
 }
 
-// Wait waits for n permits.
+// Wait waits for n permits, until the deadline of ctx.
 func (s *Sharer) Wait(ctx context.Context, n int) {
-	s.ask(n, func() (bool, error) { err := s.semaphore.Acquire(ctx, n); return err == nil, err })
+	s.ask(ctx, n, func() (bool, error) { err := s.semaphore.Acquire(ctx, n); return err == nil, err })
 }
 
 // ask records an acquisition. A request without an answer may take permits at any later moment, until it is
-// cancelled. What was refused, or waited in vain, has taken nothing.
-func (s *Sharer) ask(n int, acquire func() (bool, error)) {
+// cancelled. A request for another waiter of the client may take them as well. If it was under way when the time was
+// up, they are put back. All other calls that fail take nothing.
+func (s *Sharer) ask(ctx context.Context, n int, acquire func() (bool, error)) {
 	before := unheard(s.wires)
 	o := s.operation(Acquire, n)
 	taken, err := acquire()
 	clear := unheard(s.wires) == before
+	until, _ := ctx.Deadline()
 	switch {
 	case taken:
 		s.n = n
 		s.end(o, true)
-	case !clear:
-		s.end(o, false)
-	case err == nil:
+	case clear && err == nil:
 		o.Refused = true
 		s.end(o, true)
+	case !clear || !idle(s.wires, until):
+		s.end(o, false)
 	}
 	if errors.Is(err, redlatch.ErrUnknownOutcome) {
 		s.recorder.doubt(s.semaphore.Name(), -n)
