@@ -77,6 +77,11 @@ func newModel(s *scene.Scene) *model {
 }
 
 func (m *model) actOut(plan []step) error {
+	defer func() {
+		for _, h := range m.all(nil) {
+			h.Detach()
+		}
+	}()
 	for i, step := range plan {
 		roll := stage.Dice(step.Seed)
 		m.SpoilSome(func([]string) stage.Fate {
@@ -91,11 +96,6 @@ func (m *model) actOut(plan []step) error {
 		}
 		if err != nil {
 			return fmt.Errorf("step %d, %+v: %w", i, step, err)
-		}
-	}
-	for _, a := range m.actors {
-		for _, h := range a.holds {
-			h.Detach()
 		}
 	}
 	return nil
@@ -172,7 +172,9 @@ func (m *model) take(a *actor, l redlatch.Lock, way scene.Way, wait time.Duratio
 // compare looks at all that Redis has, past the clients and the losses.
 func (m *model) compare() error {
 	if m.Sort == scene.Cohort || m.Sort == scene.Majority {
-		time.Sleep(3 * time.Second) // something goes on behind the call
+		time.Sleep(time.Second) // something goes on behind the call
+		m.Net(nil)              // and may have no answer for as long as chance has it
+		time.Sleep(3 * time.Second)
 	}
 	holds := m.all(nil)
 	for _, h := range holds {
