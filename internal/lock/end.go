@@ -32,6 +32,7 @@ func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
 	case !limit.IsZero() && !time.Now().Before(limit):
 		g.lose(renew.ErrExpired)
 	default:
+		g.untold = g.untold || !limit.IsZero() // a renewal may have asked for more while this hold was there
 		if g.counts().Writes == 0 {
 			g.manager.holders.reads(g)
 		}
@@ -76,8 +77,7 @@ func (g *Grant) Lost(why error) {
 		g.mu.Unlock()
 		return
 	}
-	term := g.Term()
-	stays := why == renew.ErrExpired && (g.untold || term.Deadline().Equal(term.Until))
+	stays := why == renew.ErrExpired && g.untold
 	g.lose(why)
 	g.mu.Unlock()
 	if stays {

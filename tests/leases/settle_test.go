@@ -16,7 +16,12 @@ import (
 // What a client ends, it ends in Redis, whatever was under way.
 
 // anHour says that a request asks for a lease of an hour.
-func anHour(words []string) bool { return slices.Contains(words, "3600000") }
+var anHour = asks("3600000")
+
+// asks matches requests for a lease of so many milliseconds.
+func asks(lease string) func(words []string) bool {
+	return func(words []string) bool { return slices.Contains(words, lease) }
+}
 
 // unanswered carries out matching commands after a while, and answers none of them.
 func unanswered(delay time.Duration, match func(words []string) bool) stage.Around {
@@ -52,6 +57,26 @@ func TestAHoldThatEndsByItsLimitLeavesNothingForAnInnerOne(t *testing.T) {
 			check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
 			check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
 		}
+	})
+}
+
+// Goal: the same if Redis was asked for more by a renewal that was not answered. An inner hold without a limit is renewed.
+func TestAHoldThatEndsByItsLimitLeavesNothingOfARenewal(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{LeaseTime: time.Minute}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		tap, began := s.Tap(), time.Now()
+		ctx := s.Client.WithOwner(context.Background())
+		outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(20*time.Second)))
+		check.Is(t, "Extend", outer.Extend(ctx, time.Second), nil) // the server knows the script
+		tap.Set(unanswered(time.Second, asks("60000")))
+		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(time.Second)))
+		time.Sleep(2 * time.Second)
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		check.Within(t, "the TTL", s.TTL("job"), 58*time.Second, time.Minute)
+		next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(began), 19*time.Second, 21*time.Second)
+		check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
 	})
 }
 
