@@ -60,9 +60,10 @@
 //	a cancelled attempt      sent aside. Its caller waits for Grace, and else learns ErrUnknownOutcome
 //	a grant for a waiter     sent aside by the releasing goroutine, which has learned of the grant
 //	 that has left
-//	WithMaxHold is over,     sent aside, if Redis may have a longer TTL: from an inner hold that has ended, or
-//	 or the lease is          from an extension or a re-entry that had no answer (outlived). Otherwise the
-//	                         TTL ends soon, and until then the holder has time to stop
+//	WithMaxHold is over      sent aside, if a request has asked for more: for an inner hold, or before there was
+//	                         the limit (outlastsLimit)
+//	a hold was not renewed   sent aside, if an extension or a re-entry had no answer (outlived).
+//	                         Otherwise the TTL ends soon, and until then the holder has time to stop
 //	Close                    each by itself: one that fails costs the others nothing
 //
 // Work aside is counted (background), and Close waits for it. settled reads every answer. tell says who

@@ -26,17 +26,16 @@ func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
 	}
 	g.ends.Add(1)
 	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
-	switch limit := g.term().Until; {
-	case len(g.holds) == 0:
+	if len(g.holds) == 0 {
 		g.finish(lockerr.ErrReleased)
-	case !limit.IsZero() && !time.Now().Before(limit):
-		g.lose(renew.ErrExpired)
-	default:
-		g.untold = g.untold || !limit.IsZero() // a renewal may have asked for more while this hold was there
+	} else {
 		if g.counts().Writes == 0 {
 			g.manager.holders.reads(g)
 		}
 		g.replan()
+		if limit := g.Term().Until; !limit.IsZero() && !time.Now().Before(limit) {
+			g.lose(renew.ErrExpired)
+		}
 	}
 	h.End(lockerr.ErrReleased)
 	return g.ended != nil, nil
@@ -77,13 +76,20 @@ func (g *Grant) Lost(why error) {
 		g.mu.Unlock()
 		return
 	}
-	stays := why == renew.ErrExpired && g.untold
+	stays := why == renew.ErrExpired && (g.untold || g.outlastsLimit())
 	g.lose(why)
 	g.mu.Unlock()
 	if stays {
 		g.manager.settleAside(make(chan bool, 1), g)
 	}
 	g.forget()
+}
+
+// outlastsLimit says that Redis was asked to keep the lock beyond the limit of the holds, when there was none or another
+// one. The mutex is held.
+func (g *Grant) outlastsLimit() bool {
+	term := g.Term()
+	return term.Deadline().Equal(term.Until) || !term.Until.IsZero() && g.reach.After(term.Until)
 }
 
 // forget wakes who waits for a grant that has ended without a request.

@@ -37,6 +37,7 @@ type Grant struct {
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
 	untold     bool      // Redis may keep the lock for longer than this process knows of
+	reach      time.Time // up to which renewals have asked for the lock at most, answered or not
 	recall     error     // who asks for it, nil until a renewal has found that
 
 	longest time.Duration // the longest lease that was asked for

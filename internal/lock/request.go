@@ -51,7 +51,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
+	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, g.remaining(term))
 	r.Note, r.Knows = g.noted(), g.recall != nil
 	return r
 }
@@ -62,9 +62,14 @@ func (g *Grant) renewCall(term renew.Term) script.Call {
 }
 
 // remaining is the lease that a request asks for which leaves now. It is never zero, which would
-// free the lock.
-func remaining(term renew.Term) time.Duration {
-	return max(term.Span(time.Now()), time.Millisecond)
+// free the lock. The mutex is held.
+func (g *Grant) remaining(term renew.Term) time.Duration {
+	now := time.Now()
+	lease := max(term.Span(now), time.Millisecond)
+	if end := now.Add(lease); end.After(g.reach) {
+		g.reach = end
+	}
+	return lease
 }
 
 // is makes it a request of one call that asks for a lease.

@@ -38,7 +38,7 @@ func (g *Grant) ending() (e ending) {
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
-		lease := remaining(term)
+		lease := g.remaining(term)
 		e.is(g.ref.Calls().Release(g.owner, g.maxReads, counts, lease), lease)
 	case rest >= time.Millisecond:
 		e.stays = true

@@ -105,6 +105,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 	if o, here := a.heldHere(); here {
 		return nil, r.notAcquired(ctx, o)
 	}
+	a.reach = time.Now().Add(Forever) // whoever had the ticket may have asked for any lease
 	var request request
 	a.moreRequest(&request, r.read, &opts, t.Owner)
 	result, err := m.send(ctx, m.runner, &request)

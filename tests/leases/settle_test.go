@@ -35,51 +35,6 @@ func unanswered(delay time.Duration, match func(words []string) bool) stage.Arou
 	}
 }
 
-// Goal: the lock is free when a hold ends by its limit, whatever an inner hold had asked for.
-func TestAHoldThatEndsByItsLimitLeavesNothingForAnInnerOne(t *testing.T) {
-	t.Parallel()
-	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		for _, extended := range []bool{false, true} {
-			ctx, began := s.Client.WithOwner(context.Background()), time.Now()
-			outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
-			lease := time.Hour
-			if extended {
-				lease = time.Minute
-			}
-			inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(lease)))
-			if extended {
-				check.Is(t, "Extend", inner.Extend(ctx, time.Hour), nil)
-			}
-			check.Is(t, "Unlock", inner.Unlock(ctx), nil)
-			check.Within(t, "the TTL", s.TTL("job"), 59*time.Minute, time.Hour)
-			next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
-			check.Within(t, "the next enters after", time.Since(began), 70*time.Second, 71*time.Second)
-			check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
-			check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
-		}
-	})
-}
-
-// Goal: the same if Redis was asked for more by a renewal that was not answered. An inner hold without a limit is renewed.
-func TestAHoldThatEndsByItsLimitLeavesNothingOfARenewal(t *testing.T) {
-	t.Parallel()
-	stage.EachKind(t, redlatch.Config{LeaseTime: time.Minute}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		tap, began := s.Tap(), time.Now()
-		ctx := s.Client.WithOwner(context.Background())
-		outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(20*time.Second)))
-		check.Is(t, "Extend", outer.Extend(ctx, time.Second), nil) // the server knows the script
-		tap.Set(unanswered(time.Second, asks("60000")))
-		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(time.Second)))
-		time.Sleep(2 * time.Second)
-		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
-		check.Within(t, "the TTL", s.TTL("job"), 58*time.Second, time.Minute)
-		next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
-		check.Within(t, "the next enters after", time.Since(began), 19*time.Second, 21*time.Second)
-		check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
-		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
-	})
-}
-
 // Goal: Close waits for the end of a hold by its limit.
 func TestCloseWaitsForTheEndOfAHoldByItsLimit(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,153 @@
+package leases_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/tests/internal/check"
+	"github.com/redlatch/redlatch/tests/internal/stage"
+)
+
+// A hold that ends by its limit leaves nothing in Redis, whatever was asked for before.
+
+// Goal: the lock is free when a hold ends by its limit, whatever an inner hold had asked for.
+func TestAHoldThatEndsByItsLimitLeavesNothingForAnInnerOne(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		for _, extended := range []bool{false, true} {
+			ctx, began := s.Client.WithOwner(context.Background()), time.Now()
+			outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
+			lease := time.Hour
+			if extended {
+				lease = time.Minute
+			}
+			inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(lease)))
+			if extended {
+				check.Is(t, "Extend", inner.Extend(ctx, time.Hour), nil)
+			}
+			check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+			check.Within(t, "the TTL", s.TTL("job"), 59*time.Minute, time.Hour)
+			next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
+			check.Within(t, "the next enters after", time.Since(began), 70*time.Second, 71*time.Second)
+			check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
+			check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+		}
+	})
+}
+
+// Goal: the same if Redis was asked for more by a renewal that was not answered. An inner hold without a limit is renewed.
+func TestAHoldThatEndsByItsLimitLeavesNothingOfARenewal(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{LeaseTime: time.Minute}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		tap, began := s.Tap(), time.Now()
+		ctx := s.Client.WithOwner(context.Background())
+		outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(20*time.Second)))
+		check.Is(t, "Extend", outer.Extend(ctx, time.Second), nil) // the server knows the script
+		tap.Set(unanswered(time.Second, asks("60000")))
+		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(time.Second)))
+		time.Sleep(2 * time.Second)
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		check.Within(t, "the TTL", s.TTL("job"), 58*time.Second, time.Minute)
+		next := check.Must(k.Rival(s.Stranger(), "job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(began), 19*time.Second, 21*time.Second)
+		check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
+
+// Goal: the same if the limit comes later than what was asked for, as that of a member when its whole is complete. Method: an
+// outer hold of a member is renewed, and not answered, or has a long lease. It ends while the Multi waits for the other member.
+func TestAMemberThatEndsByItsLimitLeavesNothingOfAnOuterHold(t *testing.T) {
+	t.Parallel()
+	for what, opts := range map[string][]redlatch.LockOption{"renewed": nil, "long": {redlatch.WithLease(time.Hour)}} {
+		for _, names := range [][2]string{{"a", "b"}, {"b", "a"}} { // it asks for one of them first
+			t.Run(what+"/"+names[0], func(t *testing.T) {
+				stage.Story(t, redlatch.Config{LeaseTime: time.Minute}, func(t *testing.T, s *stage.Stage) {
+					tap, ctx := s.Tap(), s.Client.WithOwner(context.Background())
+					outer := check.Must(s.Client.Mutex(names[0]).Lock(ctx, opts...))
+					check.Is(t, "Extend", outer.Extend(ctx, time.Second), nil) // the server knows the script
+					other := check.Must(s.Stranger().Mutex(names[1]).Lock(context.Background()))
+					tap.Set(unanswered(0, func(words []string) bool { return asks("60000")(words) && !asks(names[1])(words) }))
+					formed := make(chan *redlatch.Hold, 1)
+					go func() {
+						m := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")))
+						formed <- check.Must(m.Lock(ctx, redlatch.WithMaxHold(20*time.Second)))
+					}()
+					time.Sleep(50 * time.Second)
+					check.Is(t, "Unlock", outer.Unlock(ctx), nil)
+					time.Sleep(8 * time.Second)
+					check.Is(t, "Unlock", other.Unlock(context.Background()), nil)
+					whole, began := <-formed, time.Now()
+					next := check.Must(s.Stranger().Mutex(names[0]).Lock(context.Background()))
+					check.Within(t, "the next enters after", time.Since(began), 19*time.Second, 22*time.Second)
+					check.Is(t, "Err", whole.Err(), redlatch.ErrLost)
+					check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+				})
+			})
+		}
+	}
+}
+
+// Goal: the same for a member of a Quorum that was missing until shortly before the end.
+func TestARestoredMemberThatEndsByItsLimitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 3, stage.Sure)
+		other := check.Must(all[2].Rival(t, stage.Sure).Mutex("job").Lock(ctx))
+		h := check.Must(check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
+		time.Sleep(time.Minute)
+		check.Is(t, "Unlock", other.Unlock(ctx), nil)
+		<-h.Done()
+		time.Sleep(time.Second)
+		for i, p := range all {
+			if left := p.Memory.Miniredis().TTL("job"); left > 0 {
+				t.Errorf("a second behind the end, server %d keeps the lock for %v", i, left)
+			}
+		}
+	})
+}
+
+// Goal: the same for the hold of a ticket, whose lease was somebody else's choice.
+func TestAHoldOfATicketThatEndsByItsLimitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		heir := s.Other(redlatch.Config{MaxHold: 70 * time.Second})
+		ticket := check.Must(check.Must(s.Client.Mutex("job").Lock(context.Background())).Ticket())
+		check.Is(t, "ExtendTicket", heir.ExtendTicket(context.Background(), ticket, time.Hour), nil)
+		began := time.Now()
+		h := check.Must(heir.Attach(context.Background(), ticket))
+		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(began), 68*time.Second, 72*time.Second)
+		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
+
+// Goal: a hold that is not renewed leaves its holder the time to stop that is between its deadline and the end of its key,
+// also if it has a limit, and another hold of its owner has ended.
+func TestAHoldWithALimitThatIsNotRenewedHasTimeToStop(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{LeaseTime: time.Hour, MaxHold: 24 * time.Hour}, func(t *testing.T, s *stage.Stage) {
+		tap, ctx := s.Tap(), s.Client.WithOwner(context.Background())
+		outer := check.Must(s.Client.Mutex("job").Lock(ctx))
+		inner := check.Must(s.Client.Mutex("job").Lock(ctx))
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		ends := time.Now().Add(s.TTL("job"))
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply { // renewals alone are refused
+			for _, c := range commands {
+				if anHour(c.Words) {
+					return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
+				}
+			}
+			return send(commands...)
+		})
+		<-outer.Done()
+		check.Within(t, "at the deadline the lock has", time.Until(ends), 36*time.Second, 37*time.Second)
+		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(ends), -time.Second, 6*time.Second)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
