@@ -26,16 +26,16 @@ func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
 	}
 	g.ends.Add(1)
 	g.holds = slices.DeleteFunc(g.holds, func(other *Hold) bool { return other == h })
-	if len(g.holds) == 0 {
+	switch limit := g.term().Until; {
+	case len(g.holds) == 0:
 		g.finish(lockerr.ErrReleased)
-	} else {
+	case !limit.IsZero() && !time.Now().Before(limit):
+		g.lose(renew.ErrExpired)
+	default:
 		if g.counts().Writes == 0 {
 			g.manager.holders.reads(g)
 		}
 		g.replan()
-		if limit := g.Term().Until; !limit.IsZero() && !time.Now().Before(limit) {
-			g.lose(renew.ErrExpired)
-		}
 	}
 	h.End(lockerr.ErrReleased)
 	return g.ended != nil, nil
