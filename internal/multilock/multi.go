@@ -53,7 +53,13 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 		}
 		// Whoever asks again at once is there before those that were told: a message and a request
 		// take about as long as this release did, each.
-		_ = pause.For(limited, min(4*time.Since(freed), time.Second))
+		if pause.For(limited, min(4*time.Since(freed), time.Second)) == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			err = o.timeUp(ctx, err)
+		}
+		return nil, err
 	}
 }
 
