@@ -48,15 +48,15 @@ func LockAll(ctx context.Context, s Set, opts []lock.Options) (*lock.Hold, error
 		}
 		// A member was lost while others were waited for, or it was time to let others go first.
 		again := errors.Is(err, lockerr.ErrNotAcquired) || errors.Is(err, lockerr.ErrLost)
-		if !again || !o.waits() || limited.Err() != nil || o.timeIsUp() {
+		if !again || !o.waits() {
 			return nil, err
 		}
 		// Whoever asks again at once is there before those that were told: a message and a request
 		// take about as long as this release did, each.
-		if pause.For(limited, min(4*time.Since(freed), time.Second)) == nil {
+		if limited.Err() == nil && !o.timeIsUp() && pause.For(limited, min(4*time.Since(freed), time.Second)) == nil {
 			continue
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, lockerr.ErrLost) {
 			err = o.timeUp(ctx, err)
 		}
 		return nil, err

@@ -2,6 +2,7 @@ package wholes_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -218,4 +219,33 @@ func TestMultisInDifferentOrdersDoNotWaitForEverForEachOther(t *testing.T) {
 		<-done
 		check.Within(t, "both", time.Since(began), 0, 30*time.Second)
 	})
+}
+
+// Goal: a wait that ends is ErrNotAcquired, also shortly after a member was lost. Method: waits that end while the others are
+// released, in the pause behind that, or later.
+func TestAWaitThatEndsBehindALostMemberIsInVain(t *testing.T) {
+	t.Parallel()
+	for wait := 10500 * time.Millisecond; wait < 12*time.Second; wait += 100 * time.Millisecond {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			tap, ctx := s.Tap(), context.Background()
+			m := check.Must(redlatch.NewMulti(fixture.Mutexes(s.Client, "a", "b", "c")...))
+			order := strings.Split(m.Name(), "+")
+			held := check.Must(s.Stranger().Mutex(order[2]).Lock(ctx))
+			tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				time.Sleep(200 * time.Millisecond)
+				return send(commands...)
+			})
+			go func() {
+				time.Sleep(5 * time.Second)
+				s.Memory.Miniredis().Del(order[0]) // the next renewal finds that
+			}()
+			_, err := m.Lock(ctx, redlatch.WithWait(wait))
+			check.Is(t, "after "+wait.String()+" Lock", err, redlatch.ErrNotAcquired)
+			if errors.Is(err, redlatch.ErrLost) {
+				t.Errorf("after %v nothing is held, and Lock says: %v", wait, err)
+			}
+			tap.Set(nil)
+			check.Is(t, "Unlock", held.Unlock(ctx), nil)
+		})
+	}
 }
