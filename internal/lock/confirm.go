@@ -145,7 +145,9 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		return g.ref.lockError(lockerr.ErrClosed)
 	}
 	defer g.manager.Leave()
+	g.mu.Lock()
 	term := renew.Term{Lease: d, Until: h.until}
+	g.mu.Unlock()
 	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
 	if err = h.renewed("extend", term, result, err); err == nil {
 		h.change(func(o *Options) {
