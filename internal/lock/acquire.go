@@ -142,10 +142,10 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 			return h, nil
 		}
 	}
-	switch {
-	case g.released(): // while the request was under way, and Redis was told
+	switch over := g.Expire(); {
+	case g.released(): // while the request was under way
 		return nil, nil
-	case g.Expire():
+	case over:
 		g.outlived()
 	case !got.Granted && ends == g.ends.Load():
 		g.Lost(errOuterGone)

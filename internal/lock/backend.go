@@ -52,8 +52,8 @@ func (g *Grant) Detach(h *Hold) {
 
 // detach reports whether the hold was held until then.
 func (g *Grant) detach(h *Hold) bool {
-	over, err := g.end(h, nil)
-	if over {
+	e, err := g.end(h, nil)
+	if err == nil && !e.remain {
 		g.forget()
 	}
 	return err == nil

@@ -71,21 +71,21 @@ func (m *Manager) releaseAll() error {
 	ctx, cancel := context.WithTimeout(context.Background(), m.ReleaseTimeout)
 	defer cancel()
 	now := time.Now()
-	var ended []ending
+	var all []ending
 	var calls, notes []script.Call
 	for _, item := range m.engine.Items() {
-		if g := item.Subject.(*Grant); g.endAtClose() {
-			e := g.ending()
+		g := item.Subject.(*Grant)
+		if e, ended := g.endAtClose(); ended {
 			e.held = g.released() && !g.first.forOthers // the first hold of a cohort may have been released long ago
-			ended, calls = append(ended, e), append(calls, e.calls[0])
+			all, calls = append(all, e), append(calls, e.calls[0])
 			if e.noted {
 				notes = append(notes, e.calls[1])
 			}
 		}
 	}
 	var failed []error
-	for i, result := range m.releases.RunEach(ctx, append(calls, notes...)...)[:len(ended)] {
-		g, err := ended[i].Grant, ended[i].settled(&result, result.Failed())
+	for i, result := range m.releases.RunEach(ctx, append(calls, notes...)...)[:len(all)] {
+		g, err := all[i].Grant, all[i].settled(&result, result.Failed())
 		// For a permit, ErrWrongType may come from the counter, and the permit is still among those in use.
 		none := errors.Is(err, lockerr.ErrLost) || errors.Is(err, lockerr.ErrWrongType) && !g.ref.permits
 		if err != nil && !none {

@@ -9,19 +9,19 @@ import (
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
-// end ends one hold, as its holder wishes. With the last one the grant ends. It also ends if the time
-// of all that remain is over, which are then lost. The error is that of a hold that had ended before, or why the
-// hold may not end, if that is asked.
-func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
+// end ends one hold, as its holder wishes, and makes the request that tells Redis. With the last one the grant ends. It
+// also ends if the time of all that remain is over, which are then lost. The error is that of a hold that had ended
+// before, or why the hold may not end, if that is asked.
+func (g *Grant) end(h *Hold, bound func(h *Hold) error) (e ending, err error) {
 	g.Expire() // first, so that a late release is not taken for a good one
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if h.err != nil {
-		return false, h.err
+		return e, h.err
 	}
 	if bound != nil {
 		if err = bound(h); err != nil {
-			return false, err
+			return e, err
 		}
 	}
 	g.ends.Add(1)
@@ -38,7 +38,7 @@ func (g *Grant) end(h *Hold, bound func(h *Hold) error) (over bool, err error) {
 		g.replan()
 	}
 	h.End(lockerr.ErrReleased)
-	return g.ended != nil, nil
+	return g.ending(), nil
 }
 
 // close ends the grant with all its holds. It reports false if the grant had ended before.
@@ -52,19 +52,20 @@ func (g *Grant) close(why error) bool {
 	return true
 }
 
-// endAtClose is close, as the client closes. A hold whose time is over is lost, and its lock is released all the same.
-func (g *Grant) endAtClose() bool {
+// endAtClose is close, as the client closes, and makes the request that tells Redis. A hold whose time is over is lost, and
+// its lock is released all the same.
+func (g *Grant) endAtClose() (e ending, ended bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.ended != nil:
-		return false
+		return e, false
 	case len(g.holds) > 0 && g.overdue():
 		g.lose(renew.ErrExpired)
 	default:
 		g.finish(lockerr.ErrReleased)
 	}
-	return true
+	return g.ending(), true
 }
 
 // Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing. Redis is

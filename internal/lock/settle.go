@@ -30,10 +30,9 @@ type ending struct {
 // is makes it a request of one call.
 func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.Ending(), lease) }
 
-// ending makes the request. Some hold has ended, or was never granted.
+// ending makes the request. Some hold has ended, or was never granted. The mutex is held since then, so that it is the
+// end of no other hold.
 func (g *Grant) ending() (e ending) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	e.Grant, e.tells, e.made, e.remain, e.sure = g, g.ends.Load(), g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
@@ -73,10 +72,9 @@ func (e *ending) freeInTwo() bool {
 // it picks the waiters of this process that are to have it next. After a read hold there are none:
 // others may still read, and whoever waits here looks when the release has been answered.
 func (g *Grant) endHold(h *Hold) (e ending, err error) {
-	if _, err = g.end(h, nil); err != nil {
+	if e, err = g.end(h, nil); err != nil {
 		return e, err
 	}
-	e = g.ending()
 	e.held, e.frees = true, !e.remain && !e.stays
 	if e.frees {
 		if next := g.manager.queues.Release(g.ref.queue, g.attempt.waiter, !g.ref.fair && !h.read); next != nil {
@@ -120,12 +118,17 @@ func (m *Manager) settleAll(ctx context.Context, all ...ending) []error {
 }
 
 // settleAside tells Redis of the end of grants for which no caller waits. It says on done whether nothing
-// is left of them. A release follows an unanswered request on the same connection, so it does not overtake it.
+// is left of them. A release follows an unanswered request on the same connection, so it does not overtake it. If the
+// holder has ended a grant meanwhile, Redis was told, or the lock is to stay.
 func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
 	m.Go(func() {
-		all := make([]ending, len(grants))
-		for i, g := range grants {
-			all[i] = g.ending()
+		var all []ending
+		for _, g := range grants {
+			g.mu.Lock()
+			if g.ended != lockerr.ErrReleased {
+				all = append(all, g.ending())
+			}
+			g.mu.Unlock()
 		}
 		done <- errors.Join(m.settleAll(context.Background(), all...)...) == nil
 	})

@@ -1,0 +1,72 @@
+package lock
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redlatch/redlatch/internal/script"
+)
+
+// confirmedReentry has Redis confirm one more hold of a grant, as Grant.reenter does, line by line. What it returns takes it
+// in, later.
+func confirmedReentry(t *testing.T, ctx context.Context, g *Grant, opts *Options) (add func() *Hold) {
+	t.Helper()
+	ends := g.ends.Load()
+	var request request
+	g.moreRequest(&request, false, opts, "")
+	result, err := g.manager.send(ctx, g.manager.runner, &request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := script.ReadAcquired(result.Reply)
+	if err != nil || !got.Granted {
+		t.Fatal(got, err)
+	}
+	return func() *Hold {
+		return g.add(acquisition{ctx, false, opts, result.Asked, request.lease, ends}, got.Token)
+	}
+}
+
+// A re-entry is confirmed, but the end of another hold crosses it. Before Redis is told what is left, the last hold ends
+// without a word to Redis. Its lock stays.
+func TestARefusedReentryTakesNothingFromATicket(t *testing.T) {
+	for _, how := range []string{"ticket", "detached"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, manager := inProcess(t)
+				defer d.Close()
+				m := manager()
+				ctx, r, opts := m.WithOwner(context.Background()), m.Mutex("job"), &Options{Lease: 30 * time.Second, Wait: Forever}
+				outer, err := r.Acquire(ctx, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				inner, err := r.Acquire(ctx, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g := outer.grant()
+				add := confirmedReentry(t, ctx, g, opts)
+				if err := inner.Unlock(ctx); err != nil { // meanwhile
+					t.Fatal(err)
+				}
+				if add() != nil || g.Expire() || g.released() {
+					t.Fatal("it is a hold, or the grant has ended")
+				}
+				if how == "detached" { // here
+					outer.Detach()
+				} else if _, err := outer.Ticket(); err != nil {
+					t.Fatal(err)
+				}
+				m.compensate(g)
+				time.Sleep(time.Second)
+				if !d.Miniredis().Exists("job") {
+					t.Error("the lock was freed")
+				}
+				_ = m.Close(context.Background())
+			})
+		})
+	}
+}
