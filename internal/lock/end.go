@@ -71,26 +71,32 @@ func (g *Grant) endAtClose() (e ending, ended bool) {
 // Lost ends the grant with ErrLost. The renewal engine calls it. A second call does nothing. Redis is
 // told if it may keep the lock for longer than the holds were to last. A lock whose lease was not
 // renewed ends by itself, with its note, and until then its holder has time to stop.
-func (g *Grant) Lost(why error) {
+func (g *Grant) Lost(why error) { g.lostIf(why, func() bool { return true }) }
+
+// lostIf is Lost if that is so, and says whether the grant has ended. The mutex is held while it is asked.
+func (g *Grant) lostIf(why error, so func() bool) bool {
 	g.mu.Lock()
-	if g.ended != nil {
-		g.mu.Unlock()
-		return
+	now := g.ended == nil && so()
+	stays := now && why == renew.ErrExpired && (g.untold || g.outlastsLimit())
+	if now {
+		g.lose(why)
 	}
-	stays := why == renew.ErrExpired && (g.untold || g.outlastsLimit())
-	g.lose(why)
+	ended := g.ended != nil
 	g.mu.Unlock()
 	if stays {
 		g.manager.settleAside(make(chan bool, 1), g)
 	}
-	g.forget()
+	if now {
+		g.forget()
+	}
+	return ended
 }
 
-// outlastsLimit says that Redis was asked to keep the lock beyond the limit of the holds, when there was none or another
-// one. The mutex is held.
+// outlastsLimit says that the holds end by their limit, and that Redis was asked to keep the lock beyond that, when there
+// was none or another one. The mutex is held.
 func (g *Grant) outlastsLimit() bool {
 	term := g.Term()
-	return term.Deadline().Equal(term.Until) || !term.Until.IsZero() && g.reach.After(term.Until)
+	return term.Final() && g.reach.After(term.Until)
 }
 
 // forget wakes who waits for a grant that has ended without a request.

@@ -37,7 +37,7 @@ type Grant struct {
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
 	untold     bool      // Redis may keep the lock for longer than this process knows of
-	reach      time.Time // up to which renewals have asked for the lock at most, answered or not
+	reach      time.Time // up to which Redis was asked for the lock at most, answered or not
 	recall     error     // who asks for it, nil until a renewal has found that
 
 	longest time.Duration // the longest lease that was asked for
@@ -78,17 +78,7 @@ func (g *Grant) Shard() string {
 // Expire says whether the grant has ended, and ends it if its time is over. A grant that is
 // unconfirmed has not ended, nor has one that is only asked for.
 func (g *Grant) Expire() bool {
-	g.mu.Lock()
-	ended, asking := g.ended != nil, len(g.holds) == 0
-	g.mu.Unlock()
-	if ended || asking {
-		return ended
-	}
-	if !g.overdue() {
-		return false
-	}
-	g.Lost(renew.ErrExpired)
-	return true
+	return g.lostIf(renew.ErrExpired, func() bool { return len(g.holds) > 0 && g.overdue() })
 }
 
 // overdue says that the time of the grant is over. It is not if the renewal engine finds out what a deadline that has
@@ -203,7 +193,9 @@ func (g *Grant) extend(asked time.Time, lease time.Duration) {
 func (g *Grant) confirm(asked time.Time, lease time.Duration) {
 	term := g.term()
 	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
-	g.manager.engine.Set(&g.Item, term)
+	if !g.manager.engine.Set(&g.Item, term) {
+		g.untold = true // it is about to be lost
+	}
 	g.protect()
 }
 

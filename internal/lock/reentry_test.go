@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -64,6 +65,36 @@ func TestARefusedReentryTakesNothingFromATicket(t *testing.T) {
 				time.Sleep(time.Second)
 				if !d.Miniredis().Exists("job") {
 					t.Error("the lock was freed")
+				}
+				_ = m.Close(context.Background())
+			})
+		})
+	}
+}
+
+// The engine finds that a grant is over, and has not told it yet. A re-entry is confirmed meanwhile.
+func TestAReentryBetweenAnEndAndItsLossLeavesNothing(t *testing.T) {
+	for _, limit := range []time.Duration{0, 20 * time.Second} {
+		t.Run(limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, manager := inProcess(t)
+				defer d.Close()
+				m := manager()
+				ctx, r := m.WithOwner(context.Background()), m.Mutex("job")
+				outer, err := r.Acquire(ctx, &Options{Lease: 30 * time.Second, Fixed: limit == 0, Wait: Forever, MaxHold: limit})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g := outer.grant()
+				add := confirmedReentry(t, ctx, g, &Options{Lease: time.Hour, Fixed: true, Wait: Forever})
+				m.engine.Remove(&g.Item) // as Engine.collect
+				if add() == nil {
+					t.Fatal("no hold")
+				}
+				g.Lost(renew.ErrExpired)
+				time.Sleep(time.Second)
+				if left := d.Miniredis().TTL("job"); left > 0 {
+					t.Errorf("nobody holds the lock, and it stays for %v", left)
 				}
 				_ = m.Close(context.Background())
 			})

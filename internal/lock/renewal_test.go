@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/embedded"
+	"github.com/redlatch/redlatch/internal/renew"
 )
 
 // Goal: a proxy that refuses requests for several slots refuses one of a client, and not each renewal anew. Method:
@@ -62,4 +63,48 @@ func TestARefusalOfSeveralSlotsIsRemembered(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The engine has decided to renew a grant, which is lost before the request is made.
+func TestALostGrantIsNotRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, manager := inProcess(t)
+		defer d.Close()
+		m, ctx := manager(), context.Background()
+		r := m.Mutex("job")
+		h, err := r.Acquire(ctx, &Options{Lease: 30 * time.Second, Wait: Forever})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := h.grant()
+		batch := []renew.Renewal{{Item: &g.Item, Term: g.Term()}}
+		g.Lost(renew.ErrExpired)
+		before := d.Miniredis().TTL("job")
+		time.Sleep(time.Second)
+		m.renew(ctx, batch)
+		if left := d.Miniredis().TTL("job"); left >= before {
+			t.Errorf("nobody holds the lock, and it stays for %v", left)
+		}
+		_ = m.Close(ctx)
+	})
+}
+
+// A hold with a limit never asks for more than that, whatever time passes between two lines. So its end needs no request.
+func TestAHoldWithALimitAsksForNoMore(t *testing.T) {
+	t.Parallel()
+	d, manager := inProcess(t)
+	defer d.Close()
+	m, ctx := manager(), context.Background()
+	r := m.Mutex("job")
+	h, err := r.Acquire(ctx, &Options{Lease: 60 * time.Millisecond, Wait: Forever, MaxHold: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-h.Done()
+	g := h.grant()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if more := g.reach.Sub(h.until); more > 0 || more < -100*time.Millisecond {
+		t.Errorf("its requests reach %v beyond the limit", more)
+	}
 }

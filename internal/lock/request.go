@@ -35,6 +35,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 		counts.Writes++
 	}
 	lease := opts.firstLease()
+	g.asks(time.Now(), lease)
 	if from != "" {
 		r.is(g.ref.Calls().Move(from, g.owner, read, lease), lease)
 	} else {
@@ -51,6 +52,9 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 func (g *Grant) renewal(term renew.Term) script.Renewal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.ended != nil { // meanwhile
+		term.Lease = time.Millisecond // which makes nothing longer
+	}
 	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, g.remaining(term))
 	r.Note, r.Knows = g.noted(), g.recall != nil
 	return r
@@ -66,10 +70,15 @@ func (g *Grant) renewCall(term renew.Term) script.Call {
 func (g *Grant) remaining(term renew.Term) time.Duration {
 	now := time.Now()
 	lease := max(term.Span(now), time.Millisecond)
+	g.asks(now, lease)
+	return lease
+}
+
+// asks takes note of the lease that a request asks for which leaves now. The mutex is held.
+func (g *Grant) asks(now time.Time, lease time.Duration) {
 	if end := now.Add(lease); end.After(g.reach) {
 		g.reach = end
 	}
-	return lease
 }
 
 // is makes it a request of one call that asks for a lease.

@@ -2,6 +2,7 @@ package leases_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -91,6 +92,49 @@ func TestAMemberThatEndsByItsLimitLeavesNothingOfAnOuterHold(t *testing.T) {
 	}
 }
 
+// Goal: the same if what an inner hold asked for ends just behind the limit: it is trusted for less than it was asked for.
+func TestALimitJustBeforeTheEndOfAnInnerLeaseEndsTheLock(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		const most = time.Hour - 34*time.Second
+		ctx, began := s.Client.WithOwner(context.Background()), time.Now()
+		outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(most)))
+		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(most))
+	})
+}
+
+// Goal: the same for a re-entry that is no hold, because the end of another one crossed it; and without a limit.
+func TestAReentryThatAnEndCrossesLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for what, opt := range map[string]redlatch.LockOption{"limit": redlatch.WithMaxHold(20 * time.Second), "lease": redlatch.WithLease(20 * time.Second)} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, began := s.Tap(), time.Now()
+				ctx, l := s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
+				outer := check.Must(l.Lock(ctx, opt))
+				middle := check.Must(l.Lock(ctx, opt))
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					replies, trip := send(commands...), 100*time.Millisecond // longer than anybody waits for what tells Redis
+					if slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }) {
+						trip = 2 * time.Second
+					}
+					time.Sleep(trip)
+					return replies
+				})
+				again := make(chan error, 1)
+				go func() { again <- check.ErrOf(l.Lock(ctx, redlatch.WithLease(time.Hour))) }()
+				time.Sleep(time.Millisecond)
+				middle.Detach()
+				check.Is(t, "the re-entry", <-again, redlatch.ErrUnknownOutcome)
+				check.Within(t, "the TTL", s.TTL("job"), 59*time.Minute, time.Hour)
+				endsWithItsLock(t, outer, s.Stranger().Mutex("job"), began.Add(20*time.Second))
+			})
+		})
+	}
+}
+
 // Goal: the same for a member of a Quorum that was missing until shortly before the end.
 func TestARestoredMemberThatEndsByItsLimitLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -124,27 +168,40 @@ func TestAHoldOfATicketThatEndsByItsLimitLeavesNothing(t *testing.T) {
 }
 
 // Goal: a hold that is not renewed leaves its holder the time to stop that is between its deadline and the end of its key,
-// also if it has a limit, and another hold of its owner has ended.
+// also if it has a limit, and another hold of its owner has ended, or if it is that of a ticket.
 func TestAHoldWithALimitThatIsNotRenewedHasTimeToStop(t *testing.T) {
 	t.Parallel()
-	stage.Story(t, redlatch.Config{LeaseTime: time.Hour, MaxHold: 24 * time.Hour}, func(t *testing.T, s *stage.Stage) {
-		tap, ctx := s.Tap(), s.Client.WithOwner(context.Background())
-		outer := check.Must(s.Client.Mutex("job").Lock(ctx))
-		inner := check.Must(s.Client.Mutex("job").Lock(ctx))
-		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
-		ends := time.Now().Add(s.TTL("job"))
-		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply { // renewals alone are refused
-			for _, c := range commands {
-				if anHour(c.Words) {
-					return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
-				}
-			}
-			return send(commands...)
+	for what, take := range map[string]func(t *testing.T, c *redlatch.Client) *redlatch.Hold{
+		"inner": func(t *testing.T, c *redlatch.Client) *redlatch.Hold {
+			ctx := c.WithOwner(context.Background())
+			outer := check.Must(c.Mutex("job").Lock(ctx))
+			check.Is(t, "Unlock", check.Must(c.Mutex("job").Lock(ctx)).Unlock(ctx), nil)
+			return outer
+		},
+		"ticket": func(t *testing.T, c *redlatch.Client) *redlatch.Hold {
+			ticket := check.Must(check.Must(c.Mutex("job").Lock(context.Background())).Ticket())
+			return check.Must(c.Attach(context.Background(), ticket))
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{LeaseTime: time.Hour, MaxHold: 24 * time.Hour}, func(t *testing.T, s *stage.Stage) {
+				tap := s.Tap()
+				h := take(t, s.Client)
+				ends := time.Now().Add(s.TTL("job"))
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply { // renewals alone are refused
+					for _, c := range commands {
+						if anHour(c.Words) {
+							return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
+						}
+					}
+					return send(commands...)
+				})
+				<-h.Done()
+				check.Within(t, "at the deadline the lock has", time.Until(ends), 36*time.Second, 37*time.Second)
+				next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+				check.Within(t, "the next enters after", time.Since(ends), -time.Second, 6*time.Second)
+				check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+			})
 		})
-		<-outer.Done()
-		check.Within(t, "at the deadline the lock has", time.Until(ends), 36*time.Second, 37*time.Second)
-		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
-		check.Within(t, "the next enters after", time.Since(ends), -time.Second, 6*time.Second)
-		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
-	})
+	}
 }
