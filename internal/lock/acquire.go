@@ -141,12 +141,12 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease, ends}, got.Token); h != nil {
 			return h, nil
 		}
-		g.outlived()
 	}
 	switch over := g.Expire(); {
 	case g.released(): // while the request was under way
 		return nil, nil
 	case over:
+		g.outlived()
 	case !got.Granted && ends == g.ends.Load():
 		g.Lost(errOuterGone)
 	case !g.manager.compensate(g): // which may arrive behind another request

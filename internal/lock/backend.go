@@ -45,18 +45,9 @@ func (g *Grant) WaitedFor(h *Hold) string {
 
 func (g *Grant) Detach(h *Hold) {
 	now := time.Now()
-	if g.detach(h) && !h.forOthers {
+	if g.leave(h, nil) == nil && !h.forOthers {
 		g.manager.observe(h.parent, h.event(g.ref, EventDetached, now))
 	}
-}
-
-// detach reports whether the hold was held until then.
-func (g *Grant) detach(h *Hold) bool {
-	e, err := g.end(h, nil)
-	if err == nil && !e.remain {
-		g.forget()
-	}
-	return err == nil
 }
 
 func (g *Grant) Holding(k *Key) *Grant {

@@ -9,19 +9,29 @@ import (
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
-// end ends one hold, as its holder wishes, and makes the request that tells Redis. With the last one the grant ends. It
-// also ends if the time of all that remain is over, which are then lost. The error is that of a hold that had ended
-// before, or why the hold may not end, if that is asked.
-func (g *Grant) end(h *Hold, bound func(h *Hold) error) (e ending, err error) {
-	g.Expire() // first, so that a late release is not taken for a good one
+// leave ends one hold without telling Redis. See end.
+func (g *Grant) leave(h *Hold, bound func(h *Hold) error) error {
+	g.Expire()
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	err := g.end(h, bound)
+	over := err == nil && g.ended != nil
+	g.mu.Unlock()
+	if over {
+		g.forget()
+	}
+	return err
+}
+
+// end ends one hold, as its holder wishes. With the last one the grant ends. It also ends if the time
+// of all that remain is over, which are then lost. The error is that of a hold that had ended before, or why the
+// hold may not end, if that is asked. The mutex is held.
+func (g *Grant) end(h *Hold, bound func(h *Hold) error) error {
 	if h.err != nil {
-		return e, h.err
+		return h.err
 	}
 	if bound != nil {
-		if err = bound(h); err != nil {
-			return e, err
+		if err := bound(h); err != nil {
+			return err
 		}
 	}
 	g.ends.Add(1)
@@ -38,7 +48,7 @@ func (g *Grant) end(h *Hold, bound func(h *Hold) error) (e ending, err error) {
 		g.replan()
 	}
 	h.End(lockerr.ErrReleased)
-	return g.ending(), nil
+	return nil
 }
 
 // close ends the grant with all its holds. It reports false if the grant had ended before.
@@ -77,7 +87,7 @@ func (g *Grant) Lost(why error) { g.lostIf(why, func() bool { return true }) }
 func (g *Grant) lostIf(why error, so func() bool) bool {
 	g.mu.Lock()
 	now := g.ended == nil && so()
-	stays := now && why == renew.ErrExpired && (g.untold || g.outlastsLimit())
+	stays := now && why == renew.ErrExpired && g.reach.After(g.Term().EndsBy(time.Now(), g.longest))
 	if now {
 		g.lose(why)
 	}
@@ -90,13 +100,6 @@ func (g *Grant) lostIf(why error, so func() bool) bool {
 		g.forget()
 	}
 	return ended
-}
-
-// outlastsLimit says that the holds end by their limit, and that Redis was asked to keep the lock beyond that, when there
-// was none or another one. The mutex is held.
-func (g *Grant) outlastsLimit() bool {
-	term := g.Term()
-	return term.Final() && g.reach.After(term.Until)
 }
 
 // forget wakes who waits for a grant that has ended without a request.
@@ -143,11 +146,9 @@ func (g *Grant) finish(why error) {
 	g.manager.Ended()
 }
 
-// outlived takes note that a request may have told Redis to keep the lock for longer than this process
-// knows. Redis is told when the grant is lost, or now if it is.
+// outlived tells Redis of a grant that was lost while a request was under way, which may have made the lock longer.
 func (g *Grant) outlived() {
 	g.mu.Lock()
-	g.untold = true
 	lost := errors.Is(g.ended, renew.ErrExpired)
 	g.mu.Unlock()
 	if lost {

@@ -36,7 +36,6 @@ type Grant struct {
 	token      int64     // 0 until a hold asked for one
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
-	untold     bool      // Redis may keep the lock for longer than this process knows of
 	reach      time.Time // up to which Redis was asked for the lock at most, answered or not
 	recall     error     // who asks for it, nil until a renewal has found that
 
@@ -193,9 +192,7 @@ func (g *Grant) extend(asked time.Time, lease time.Duration) {
 func (g *Grant) confirm(asked time.Time, lease time.Duration) {
 	term := g.term()
 	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
-	if !g.manager.engine.Set(&g.Item, term) {
-		g.untold = true // it is about to be lost
-	}
+	g.manager.engine.Set(&g.Item, term)
 	g.protect()
 }
 

@@ -72,7 +72,13 @@ func (e *ending) freeInTwo() bool {
 // it picks the waiters of this process that are to have it next. After a read hold there are none:
 // others may still read, and whoever waits here looks when the release has been answered.
 func (g *Grant) endHold(h *Hold) (e ending, err error) {
-	if e, err = g.end(h, nil); err != nil {
+	g.Expire() // first, so that a late release is not taken for a good one
+	g.mu.Lock()
+	if err = g.end(h, nil); err == nil {
+		e = g.ending()
+	}
+	g.mu.Unlock()
+	if err != nil {
 		return e, err
 	}
 	e.held, e.frees = true, !e.remain && !e.stays

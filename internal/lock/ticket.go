@@ -22,10 +22,9 @@ func (h *Hold) Ticket() (string, error) {
 		return "", &lockerr.ConfigError{Field: "Ticket", Reason: "it is for the hold of a single lock, taken without WithCohort"}
 	}
 	e := h.event(g.ref, EventDetached, time.Now())
-	if _, err := g.end(h, g.bound); err != nil {
+	if err := g.leave(h, g.bound); err != nil {
 		return "", err
 	}
-	g.forget()
 	g.manager.observe(h.parent, e)
 	g.mu.Lock()
 	lease := h.opts.Lease
@@ -105,14 +104,15 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 	if o, here := a.heldHere(); here {
 		return nil, r.notAcquired(ctx, o)
 	}
-	a.reach = time.Now().Add(Forever) // whoever had the ticket may have asked for any lease
 	var request request
 	a.moreRequest(&request, r.read, &opts, t.Owner)
 	result, err := m.send(ctx, m.runner, &request)
-	var moved bool
+	var left time.Duration
 	if err == nil {
-		moved, err = script.ReadMoved(result.Reply)
+		left, err = script.ReadMoved(result.Reply)
 	}
+	moved := left > 0
+	a.asks(time.Now(), left) // whoever had the ticket may have asked for any lease
 	if moved && time.Now().Before(renew.Trust(result.Asked, request.lease)) {
 		if h := a.add(acquisition{ctx, r.read, &opts, result.Asked, request.lease, 0}, t.Token); h != nil {
 			return h, nil
@@ -130,8 +130,8 @@ func (g *Grant) moveBack(to string) bool {
 	done := make(chan bool, 1)
 	g.manager.Go(func() {
 		result, err := g.manager.releases.Run(context.Background(), g.ref.Calls().Move(g.owner, to, g.ref.read, time.Millisecond).Ending())
-		moved, wrong := script.ReadMoved(result.Reply)
-		done <- err == nil && wrong == nil && moved
+		left, wrong := script.ReadMoved(result.Reply)
+		done <- err == nil && wrong == nil && left > 0
 	})
 	return pause.Within(Grace, done)
 }

@@ -41,6 +41,19 @@ func (t Term) Final() bool {
 	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
 }
 
+// EndsBy is when Redis has ended a lease at the latest that is over now, if it was asked for nothing but the term and a
+// span that was confirmed. An answer to the last renewal may be missing. Longest is the longest span.
+func (t Term) EndsBy(now time.Time, longest time.Duration) time.Time {
+	if t.Final() {
+		return t.Until
+	}
+	end := t.trusted().Add(margin(longest))
+	if t.renewed() {
+		end = later(end, now.Add(t.Lease))
+	}
+	return end
+}
+
 // margin is how much earlier than Redis the holder ends its trust. It covers the drift between
 // two clocks over one lease (1 % is far more than that of any working clock) and the rounding
 // of TTLs to milliseconds at both ends.

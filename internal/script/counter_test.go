@@ -181,9 +181,9 @@ var counterTable = []counterRow{
 	{"give back to what Redis does not count", "007 | 1=old", giveBack, "error NOTLOCK", "007 | 1=old", "", ""},
 	{"give back beside a string", "2 | x", giveBack, "error WRONGTYPE", "2 | x", "", ""},
 
-	{"move", "0 | 1=old 2=old", moveOn, "1", "0 | 2=old 3=lease", "", ""},
-	{"move for less, with a TTL", "0ttl | 1=long", moveOn, "1", "0lease | 3=long", "", ""},
-	{"move late what has moved", "0 | 3=old", moveOn, "1", "0 | 3=lease", "", ""},
+	{"move", "0 | 1=old 2=old", moveOn, "n > 0", "0 | 2=old 3=lease", "", ""},
+	{"move for less, with a TTL", "0ttl | 1=long", moveOn, "n > 0", "0lease | 3=long", "", ""},
+	{"move late what has moved", "0 | 3=old", moveOn, "n > 0", "0 | 3=lease", "", ""},
 	{"move what has expired", "0 | 1=dead", moveOn, "0", "0 | 1=dead", "", ""},
 	{"move what is not there", "0 | 2=old", moveOn, "0", "0 | 2=old", "", ""},
 	{"move what is gone", " | 1=old", moveOn, "0", " | 1=old", "", ""},
@@ -347,6 +347,8 @@ func counterReply(call script.Call, r driver.Reply) string {
 		return "{ttl, ''}"
 	case len(r.Array) == 1:
 		return "{n}"
+	case name == "permit_move" && r.Int > 0:
+		return "n > 0"
 	case told && r.Int >= 0:
 		return "n >= 0"
 	case (name == "semaphore_drain" || name == "semaphore_acquire") && r.Int > 0:

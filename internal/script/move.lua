@@ -8,7 +8,7 @@
 -- ARGV[3]  lease in milliseconds
 --
 -- Replies
---   1                the new owner has it, for at least ARGV[3], and the other one has nothing
+--   n > 0            the new owner has it for up to n milliseconds, at least ARGV[3], and the other one has nothing
 --   0                neither of them holds the lock; nothing changed
 --   error WRONGTYPE  the key is no hash; nothing changed
 --
@@ -42,4 +42,4 @@ if here == 0 then
 end
 redis.pcall('UNLINK', note_key(lock, from))
 redis.call('HDEL', lock, from, (string.gsub(from, ':write$', ''))) -- with what a late request let a writer read
-return 1
+return math.max(redis.call('PTTL', lock), tonumber(lease))

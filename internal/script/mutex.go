@@ -164,8 +164,14 @@ func (m Mutex) Move(from, to string, _ bool, lease time.Duration) Call {
 	return moveScript.call(1, m.Lock, from, to, millis(lease))
 }
 
-// ReadMoved reads the reply of Move: whether the new owner has the hold now.
-func ReadMoved(r driver.Reply) (bool, error) { return readFlag(moveScript, r) }
+// ReadMoved reads the reply of Move: for how long the new owner has the hold now, or 0.
+func ReadMoved(r driver.Reply) (time.Duration, error) {
+	n := number(r)
+	if n < 0 {
+		return 0, unexpected(moveScript, r)
+	}
+	return time.Duration(n) * time.Millisecond, nil
+}
 
 // Field is the owner's, in the lock's hash.
 func (m Mutex) Field(owner string, _ bool) string { return owner }

@@ -7,7 +7,7 @@
 -- ARGV[3]  lease in milliseconds
 --
 -- Replies
---   1                the new id has it, for at least ARGV[3], and the other one has nothing
+--   n > 0            the new id has it for n milliseconds, at least ARGV[3], and the other one has nothing
 --   0                neither of them has it, or its lease was over, or the counter is gone; nothing changed
 --   error WRONGTYPE  the permits in use are of another type; nothing changed
 --
@@ -28,8 +28,9 @@ if not score or tonumber(score) <= time or redis.call('EXISTS', counter) == 0 th
 end
 -- This removes nothing. After a write that needs no memory, a full server refuses no other.
 redis.call('ZREM', set, '')
-redis.call('ZADD', set, ms(math.max(time + lease, tonumber(score))), to)
+local over = math.max(time + lease, tonumber(score))
+redis.call('ZADD', set, ms(over), to)
 redis.call('ZREM', set, from)
 redis.pcall('UNLINK', note_key(counter, from))
 keep(counter, set, lease)
-return 1
+return over - time

@@ -28,6 +28,8 @@ func label(call script.Call, r driver.Reply) string {
 		return fmt.Sprint(r.Array[0].Int)
 	case len(r.Array) == 2:
 		return "{ttl, holder}"
+	case name == "move" && r.Int > 0:
+		return "n > 0"
 	case name == "release" && r.Int >= 0:
 		return "n >= 0"
 	}
@@ -62,10 +64,10 @@ func read(call script.Call, r driver.Reply) string {
 			text = "kept"
 		}
 	case "move":
-		var moved bool
+		var moved time.Duration
 		moved, err = script.ReadMoved(r)
 		text = "not held"
-		if moved {
+		if moved > 0 {
 			text = "moved"
 		}
 	case "force":

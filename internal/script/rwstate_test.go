@@ -149,7 +149,7 @@ func rwStatusOf(owner string) rwCall {
 func rwReply(call script.Call, r driver.Reply) string {
 	name := call.Script()
 	switch {
-	case r.Err != nil:
+	case r.Err != nil || name == "move":
 		return label(call, r)
 	case name == "renew":
 		return fmt.Sprint(r.Array[0].Int)

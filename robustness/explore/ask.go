@@ -91,8 +91,8 @@ func read(op op, done *outcome) (answer, string) {
 			said = remains
 		}
 	case opMove, opMoveBack:
-		var moved bool
-		if moved, err = script.ReadMoved(done.reply); !moved {
+		var moved time.Duration
+		if moved, err = script.ReadMoved(done.reply); moved == 0 {
 			said = gone
 		}
 	case opGuard:

@@ -167,6 +167,43 @@ func TestAHoldOfATicketThatEndsByItsLimitLeavesNothing(t *testing.T) {
 	})
 }
 
+// Goal: what Redis was asked for besides is over with the hold, also if that ends before its limit. Method: a ticket that was
+// extended is not renewed; a fixed lease ends after an inner hold whose renewals had no answer.
+func TestAHoldThatEndsBeforeItsLimitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for what, test := range map[string]func(t *testing.T, s *stage.Stage) *redlatch.Hold{
+		"ticket": func(t *testing.T, s *stage.Stage) *redlatch.Hold {
+			tap, heir := s.Tap(), s.Other(redlatch.Config{MaxHold: 70 * time.Minute, LeaseTime: 30 * time.Second})
+			ticket := check.Must(check.Must(s.Client.Mutex("job").Lock(context.Background())).Ticket())
+			check.Is(t, "ExtendTicket", heir.ExtendTicket(context.Background(), ticket, 3*time.Hour), nil)
+			h := check.Must(heir.Attach(context.Background(), ticket))
+			tap.Set(func(commands []driver.Command, _ stage.Sender) []driver.Reply {
+				return stage.FailAll(commands, stage.ErrCut)
+			})
+			time.AfterFunc(30*time.Second, func() { tap.Set(nil) })
+			return h
+		},
+		"renewal": func(t *testing.T, s *stage.Stage) *redlatch.Hold {
+			tap, ctx := s.Tap(), s.Client.WithOwner(context.Background())
+			h := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(30*time.Minute), redlatch.WithMaxHold(70*time.Minute)))
+			check.Is(t, "Extend", h.Extend(context.Background(), time.Second), nil) // the server knows the script
+			inner := check.Must(s.Client.Mutex("job").Lock(ctx))
+			tap.Set(unanswered(0, anHour))
+			time.Sleep(25 * time.Minute)
+			check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+			return h
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{LeaseTime: time.Hour}, func(t *testing.T, s *stage.Stage) {
+				h := test(t, s)
+				<-h.Done()
+				endsWithItsLock(t, h, s.Stranger().Mutex("job"), time.Now())
+			})
+		})
+	}
+}
+
 // Goal: a hold that is not renewed leaves its holder the time to stop that is between its deadline and the end of its key,
 // also if it has a limit, and another hold of its owner has ended, or if it is that of a ticket.
 func TestAHoldWithALimitThatIsNotRenewedHasTimeToStop(t *testing.T) {

@@ -93,6 +93,64 @@ func TestAReentryWithoutAnAnswerEndsWithTheOuterHold(t *testing.T) {
 	})
 }
 
+// Goal: the same if a repetition of the re-entry is refused.
+func TestAReentryWhoseRepetitionIsRefusedEndsWithTheOuterHold(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap, began := s.Tap(), time.Now()
+		ctx := s.Client.WithOwner(context.Background())
+		_ = check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Minute)))
+		asked := 0
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if !anHour(commands[0].Words) {
+				return send(commands...)
+			}
+			if asked++; asked > 1 {
+				return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
+			}
+			send(commands...)
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		if _, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)); err == nil || asked != 2 {
+			t.Fatalf("after %d requests the re-entry is %v", asked, err)
+		}
+		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+		check.Within(t, "the next enters after", time.Since(began), 59*time.Second, 61*time.Second)
+		check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+	})
+}
+
+// Goal: a release that says what is left keeps the lock no longer than that. Method: it arrives behind the end of the outer
+// hold, and asks for the whole lease of that.
+func TestALateReleaseOfAnInnerHoldLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for what, answered := range map[string]bool{"answered": true, "unanswered": false} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
+				outer := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour)))
+				inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
+				check.Is(t, "Unlock", check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute))).Unlock(ctx), nil) // the server knows the script
+				time.Sleep(time.Until(outer.Deadline()) - 200*time.Millisecond)
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					time.Sleep(time.Second)
+					if replies := send(commands...); answered {
+						return replies
+					}
+					return stage.FailAll(commands, stage.ErrCut)
+				})
+				_ = inner.Unlock(ctx)
+				tap.Set(nil)
+				began := time.Now()
+				next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
+				check.Within(t, "the next enters after", time.Since(began), 0, 10*time.Second)
+				check.Is(t, "the outer hold", outer.Err(), redlatch.ErrLost)
+				check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+			})
+		})
+	}
+}
+
 // Goal: no extension behind an Unlock with a minimum time prolongs anything, whenever it is answered.
 func TestAnExtensionFindsNothingThatStaysForItsMinimumTime(t *testing.T) {
 	t.Parallel()

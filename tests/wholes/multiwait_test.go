@@ -222,7 +222,7 @@ func TestMultisInDifferentOrdersDoNotWaitForEverForEachOther(t *testing.T) {
 }
 
 // Goal: a wait that ends is ErrNotAcquired, also shortly after a member was lost. Method: waits that end while the others are
-// released, in the pause behind that, or later.
+// released, in the pause behind that, or later, when a request may have no answer yet.
 func TestAWaitThatEndsBehindALostMemberIsInVain(t *testing.T) {
 	t.Parallel()
 	for wait := 10500 * time.Millisecond; wait < 12*time.Second; wait += 100 * time.Millisecond {
@@ -240,8 +240,7 @@ func TestAWaitThatEndsBehindALostMemberIsInVain(t *testing.T) {
 				s.Memory.Miniredis().Del(order[0]) // the next renewal finds that
 			}()
 			_, err := m.Lock(ctx, redlatch.WithWait(wait))
-			check.Is(t, "after "+wait.String()+" Lock", err, redlatch.ErrNotAcquired)
-			if errors.Is(err, redlatch.ErrLost) {
+			if unknown := errors.Is(err, redlatch.ErrUnknownOutcome); !unknown && !errors.Is(err, redlatch.ErrNotAcquired) || errors.Is(err, redlatch.ErrLost) {
 				t.Errorf("after %v nothing is held, and Lock says: %v", wait, err)
 			}
 			tap.Set(nil)
