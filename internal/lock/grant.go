@@ -47,6 +47,7 @@ type Grant struct {
 	earlier, later  *Grant
 
 	ends      atomic.Int64 // how many holds have been released or detached
+	told      atomic.Int64 // of how many of these ends the latest request tells
 	confirmed atomic.Int64 // how many of these ends Redis knows of
 	looks     atomic.Int64 // how often look was called since it began to ask; 0: nothing is under way
 
@@ -190,6 +191,7 @@ func (g *Grant) extend(asked time.Time, lease time.Duration) {
 // confirm tells the engine. The mutex is held: a grant that ends must not be put into the engine
 // after it has been taken out.
 func (g *Grant) confirm(asked time.Time, lease time.Duration) {
+	g.asks(asked, lease) // which may be the repetition of a request
 	term := g.term()
 	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
 	g.manager.engine.Set(&g.Item, term)

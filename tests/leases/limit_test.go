@@ -105,6 +105,28 @@ func TestALimitJustBeforeTheEndOfAnInnerLeaseEndsTheLock(t *testing.T) {
 	})
 }
 
+// Goal: the same if a repetition took the inner hold, so that its lease began later than it was asked for.
+func TestALimitJustBeforeTheEndOfARepeatedLeaseEndsTheLock(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{CommandTimeout: 20 * time.Second}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		tap := s.Tap()
+		ctx, l, began := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job"), time.Now()
+		outer := check.Must(l.Lock(ctx, redlatch.WithMaxHold(time.Hour+5*time.Second)))
+		lost := false
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if first := !lost && slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }); !first {
+				return send(commands...)
+			}
+			lost = true
+			time.Sleep(15 * time.Second)
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour)))
+		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(time.Hour+5*time.Second))
+	})
+}
+
 // Goal: the same for a re-entry that is no hold, because the end of another one crossed it; and without a limit.
 func TestAReentryThatAnEndCrossesLeavesNothing(t *testing.T) {
 	t.Parallel()

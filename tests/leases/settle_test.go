@@ -3,6 +3,7 @@ package leases_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +147,50 @@ func TestALateReleaseOfAnInnerHoldLeavesNothing(t *testing.T) {
 				check.Within(t, "the next enters after", time.Since(began), 0, 10*time.Second)
 				check.Is(t, "the outer hold", outer.Err(), redlatch.ErrLost)
 				check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
+			})
+		})
+	}
+}
+
+// Goal: two releases whose answers do not come cost no hold. Method: both are carried out, the later one without the owner's
+// request slot. The connection is cut, and the earlier one is repeated first.
+func TestTwoReleasesWithoutAnAnswerCostNoHold(t *testing.T) {
+	t.Parallel()
+	for what, l := range map[string]func(c *redlatch.Client) redlatch.Lock{
+		"mutex": func(c *redlatch.Client) redlatch.Lock { return c.Mutex("job") },
+		"write": func(c *redlatch.Client) redlatch.Lock { return c.RWMutex("job") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{LeaseTime: time.Minute}, func(t *testing.T, s *stage.Stage) {
+				s.Teach(stage.LockKinds[0])
+				s.Teach(stage.LockKinds[2])
+				tap, ctx := s.Tap(), s.Client.WithOwner(context.Background())
+				first, second := check.Must(l(s.Client).Lock(ctx)), check.Must(l(s.Client).Lock(ctx))
+				left := check.Must(s.Client.RWMutex("job2").RLocker().Lock(ctx))
+				if what == "write" {
+					left = check.Must(s.Client.RWMutex("job").RLocker().Lock(ctx))
+				}
+				var asked atomic.Int64
+				cut := time.Now().Add(2 * time.Second)
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					replies := send(commands...)
+					if !time.Now().Before(cut) {
+						return replies
+					}
+					time.Sleep(time.Until(cut) + time.Duration(asked.Add(1))*50*time.Millisecond) // one failure is noticed before the other
+					return stage.FailAll(commands, stage.ErrCut)
+				})
+				released := make(chan error, 1)
+				go func() { released <- first.Unlock(ctx) }()
+				time.Sleep(time.Millisecond)
+				check.Is(t, "Unlock of the later one", second.Unlock(ctx), nil)
+				check.Is(t, "Unlock of the earlier one", <-released, nil)
+				tap.Set(nil)
+				check.Is(t, "what is left", left.Err(), nil)
+				check.Is(t, "Unlock of that", left.Unlock(ctx), nil)
+				if ttl := s.TTL("job"); ttl > 0 || asked.Load() < 2 {
+					t.Errorf("behind the last Unlock the lock stays for %v; requests without an answer: %d", ttl, asked.Load())
+				}
 			})
 		})
 	}
