@@ -130,10 +130,15 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 	}()
 	result, err := g.manager.send(limited, g.manager.runner, &request)
 	if err != nil {
-		g.outlived()
+		if unsure(&result, err) {
+			g.outlived(request.lease)
+		}
 		return nil, r.refusal(ctx, limited, outcome{err: err})
 	}
 	got, err := script.ReadAcquired(result.Reply)
+	if unsure(&result, err) {
+		g.outlived(request.lease)
+	}
 	if err != nil {
 		return nil, Failure("lock", r.Name, err)
 	}
@@ -141,12 +146,12 @@ func (g *Grant) reenter(ctx, limited context.Context, r *Ref, opts *Options) (*H
 		if h := g.add(acquisition{ctx, r.read, opts, result.Asked, request.lease, ends}, got.Token); h != nil {
 			return h, nil
 		}
+		g.outlived(request.lease)
 	}
 	switch over := g.Expire(); {
 	case g.released(): // while the request was under way
 		return nil, nil
 	case over:
-		g.outlived()
 	case !got.Granted && ends == g.ends.Load():
 		g.Lost(errOuterGone)
 	case !g.manager.compensate(g): // which may arrive behind another request

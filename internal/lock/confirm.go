@@ -90,8 +90,8 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer context.AfterFunc(life, cancel)()
 	term := g.plan()
 	result, had, err := g.manager.runner.RunReplicated(limited, g.renewCall(term), opts.Replicas, opts.ReplicaTimeout)
-	if err != nil {
-		g.outlived()
+	if unsure(&result, err) {
+		g.outlived(remaining(term))
 	}
 	switch {
 	case err != nil && ctx.Err() == nil && life.Err() != nil:
@@ -115,17 +115,16 @@ func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err e
 	answer := readRenewed(result, err, []*Grant{g})[0]
 	switch {
 	case answer.Err != nil:
-		g.outlived()
+		if unsure(&result, answer.Err) {
+			g.outlived(remaining(term))
+		}
 		return Failure(verb, g.ref.Name, answer.Err)
 	case !answer.Held:
 		g.Lost(renew.ErrGone)
 	default:
 		g.extend(result.Asked, term.Span(result.Asked))
 	}
-	if err = h.Err(); err != nil {
-		g.outlived()
-	}
-	return err
+	return h.Err()
 }
 
 // Extend makes a hold last for d from now, if that is longer than it lasts anyway. If the hold is renewed, it has

@@ -61,10 +61,10 @@
 //	a grant for a waiter     sent aside by the releasing goroutine, which has learned of the grant
 //	 that has left
 //	WithMaxHold is over      sent aside, if a request has asked for more: for an inner hold, or before there was
-//	                         the limit (reach)
-//	a hold was not renewed   sent aside, if a request has asked for more than its lease, and had no answer (reach), or
-//	                         was under way (outlived). Otherwise the TTL ends by itself, and until then the holder
-//	                         has time to stop
+//	                         the limit (Term.Outlasts)
+//	a hold was not renewed   sent aside, if a request for more than its lease had no answer (Term.Outlasts), or was
+//	                         under way (outlived). Otherwise the TTL ends by itself, and until then the holder has
+//	                         time to stop
 //	Close                    each by itself: one that fails costs the others nothing
 //
 // Work aside is counted (background), and Close waits for it. settled reads every answer. tell says who

@@ -87,7 +87,7 @@ func (g *Grant) Lost(why error) { g.lostIf(why, func() bool { return true }) }
 func (g *Grant) lostIf(why error, so func() bool) bool {
 	g.mu.Lock()
 	now := g.ended == nil && so()
-	stays := now && why == renew.ErrExpired && g.reach.After(g.Term().EndsBy(time.Now(), g.longest))
+	stays := now && why == renew.ErrExpired && g.Term().Outlasts(g.unsure, time.Now())
 	if now {
 		g.lose(why)
 	}
@@ -146,9 +146,17 @@ func (g *Grant) finish(why error) {
 	g.manager.Ended()
 }
 
-// outlived tells Redis of a grant that was lost while a request was under way, which may have made the lock longer.
-func (g *Grant) outlived() {
+// mayLastFor takes note that Redis may keep the lock for a lease from now on. The mutex is held.
+func (g *Grant) mayLastFor(lease time.Duration) {
+	if end := time.Now().Add(lease); end.After(g.unsure) {
+		g.unsure = end
+	}
+}
+
+// outlived is mayLastFor. If the grant has been lost meanwhile, Redis is told.
+func (g *Grant) outlived(lease time.Duration) {
 	g.mu.Lock()
+	g.mayLastFor(lease)
 	lost := errors.Is(g.ended, renew.ErrExpired)
 	g.mu.Unlock()
 	if lost {

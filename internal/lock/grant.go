@@ -36,7 +36,7 @@ type Grant struct {
 	token      int64     // 0 until a hold asked for one
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
-	reach      time.Time // up to which Redis was asked for the lock at most, answered or not
+	unsure     time.Time // up to which Redis may keep the lock by requests of which this process cannot tell
 	recall     error     // who asks for it, nil until a renewal has found that
 
 	longest time.Duration // the longest lease that was asked for
@@ -182,19 +182,24 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 // extend takes note that Redis confirmed a request that left at asked and asked for a lease.
 func (g *Grant) extend(asked time.Time, lease time.Duration) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.ended == nil {
+	held := g.ended == nil
+	if held {
 		g.confirm(asked, lease)
+	}
+	g.mu.Unlock()
+	if !held {
+		g.outlived(lease)
 	}
 }
 
 // confirm tells the engine. The mutex is held: a grant that ends must not be put into the engine
 // after it has been taken out.
 func (g *Grant) confirm(asked time.Time, lease time.Duration) {
-	g.asks(asked, lease) // which may be the repetition of a request
 	term := g.term()
-	term.Asked, term.Trusted = asked, renew.Trust(asked, lease)
-	g.manager.engine.Set(&g.Item, term)
+	term.Asked, term.Trusted, term.Kept = asked, renew.Trust(asked, lease), asked.Add(lease)
+	if !g.manager.engine.Set(&g.Item, term) { // it is about to be lost
+		g.mayLastFor(lease)
+	}
 	g.protect()
 }
 

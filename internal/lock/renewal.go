@@ -10,34 +10,45 @@ import (
 	"github.com/redlatch/redlatch/internal/script"
 )
 
-// renew extends the leases of a batch of grants. The renewal engine calls it. If one server has
-// all of them, one script does, unless the server refuses that: it may refuse one of them. In a
-// cluster each has its own, because the keys of a slot on the move are on two servers.
+// renew extends the leases of a batch of grants. The renewal engine calls it.
 func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
 	renewals, grants := make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
 	for i, one := range batch {
 		grants[i] = one.Item.Subject.(*Grant)
 		renewals[i] = grants[i].renewal(one.Term)
 	}
-	if m.sharded == nil && len(batch) > 1 && !m.alone.Load() {
+	answers := m.renewAll(ctx, renewals, grants)
+	for i, g := range grants {
+		if unsure(&script.Result{}, answers[i].Err) {
+			g.mu.Lock()
+			g.mayLastFor(renewals[i].Lease)
+			g.mu.Unlock()
+		}
+	}
+	m.observeRenewals(batch, answers)
+	return answers
+}
+
+// renewAll asks for renewals. If one server has all of them, one script does, unless the server refuses that: it may refuse
+// one of them. In a cluster each has its own, because the keys of a slot on the move are on two servers.
+func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
+	if m.sharded == nil && len(renewals) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
-		answers := readRenewed(result, err, grants)
+		answers = readRenewed(result, err, grants)
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
-			m.observeRenewals(batch, answers)
 			return answers
 		}
 		m.alone.Store(refused.Code() == "CROSSSLOT") // a proxy before several servers: it will not change its mind
 	}
-	calls := make([]script.Call, len(batch))
+	calls := make([]script.Call, len(renewals))
 	for i := range renewals {
 		calls[i] = script.Renew(renewals[i : i+1])
 	}
-	var answers []renew.Answer
+	answers = nil
 	for i, result := range m.runner.RunEach(ctx, calls...) {
 		answers = append(answers, readRenewed(result, result.Failed(), grants[i:i+1])...)
 	}
-	m.observeRenewals(batch, answers)
 	return answers
 }
 

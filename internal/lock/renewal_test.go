@@ -88,23 +88,3 @@ func TestALostGrantIsNotRenewed(t *testing.T) {
 		_ = m.Close(ctx)
 	})
 }
-
-// A hold with a limit never asks for more than that, whatever time passes between two lines. So its end needs no request.
-func TestAHoldWithALimitAsksForNoMore(t *testing.T) {
-	t.Parallel()
-	d, manager := inProcess(t)
-	defer d.Close()
-	m, ctx := manager(), context.Background()
-	r := m.Mutex("job")
-	h, err := r.Acquire(ctx, &Options{Lease: 60 * time.Millisecond, Wait: Forever, MaxHold: 300 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-h.Done()
-	g := h.grant()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if more := g.reach.Sub(h.until); more > 0 || g.reach.IsZero() {
-		t.Errorf("its requests reach %v beyond the limit", more)
-	}
-}

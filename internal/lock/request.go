@@ -35,7 +35,6 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 		counts.Writes++
 	}
 	lease := opts.firstLease()
-	g.asks(time.Now(), lease)
 	if from != "" {
 		r.is(g.ref.Calls().Move(from, g.owner, read, lease), lease)
 	} else {
@@ -55,7 +54,7 @@ func (g *Grant) renewal(term renew.Term) script.Renewal {
 	if g.ended != nil { // meanwhile
 		term.Lease = time.Millisecond // which makes nothing longer
 	}
-	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, g.remaining(term))
+	r := g.ref.Calls().Renewal(g.owner, g.counts(), g.writeEnded, remaining(term))
 	r.Note, r.Knows = g.noted(), g.recall != nil
 	return r
 }
@@ -66,19 +65,13 @@ func (g *Grant) renewCall(term renew.Term) script.Call {
 }
 
 // remaining is the lease that a request asks for which leaves now. It is never zero, which would
-// free the lock. The mutex is held.
-func (g *Grant) remaining(term renew.Term) time.Duration {
-	now := time.Now()
-	lease := max(term.Span(now), time.Millisecond)
-	g.asks(now, lease)
-	return lease
-}
+// free the lock.
+func remaining(term renew.Term) time.Duration { return max(term.Span(time.Now()), time.Millisecond) }
 
-// asks takes note of the lease that a request asks for which leaves now. The mutex is held.
-func (g *Grant) asks(now time.Time, lease time.Duration) {
-	if end := now.Add(lease); end.After(g.reach) {
-		g.reach = end
-	}
+// unsure says that a request which came to an error may have been carried out.
+func unsure(result *script.Result, err error) bool {
+	_, refused := errors.AsType[*driver.ServerError](err)
+	return err != nil && (!refused || result.Repeated || script.IsUnknown(err))
 }
 
 // is makes it a request of one call that asks for a lease.

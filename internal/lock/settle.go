@@ -37,7 +37,7 @@ func (g *Grant) ending() (e ending) {
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
-		lease := g.remaining(term)
+		lease := remaining(term)
 		e.is(g.ref.Calls().Release(g.owner, g.maxReads, counts, lease), lease)
 	case rest >= time.Millisecond:
 		e.stays = true
@@ -204,6 +204,9 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		e.mu.Lock()
 		e.writeEnded = e.writeEnded || e.counts().Writes == 0 // the next renewal tells Redis
 		e.mu.Unlock()
+		if unsure(result, err) {
+			e.outlived(e.lease)
+		}
 	case !released.Held && e.overtaken(): // the other one says what is left
 	case !released.Held:
 		e.Lost(errGoneAtRelease)

@@ -112,7 +112,7 @@ func (r *Ref) attach(ctx context.Context, t protocol.Ticket) (*Hold, error) {
 		left, err = script.ReadMoved(result.Reply)
 	}
 	moved := left > 0
-	a.asks(time.Now(), left) // whoever had the ticket may have asked for any lease
+	a.unsure = result.Asked.Add(left) // whoever had the ticket may have asked for any lease
 	if moved && time.Now().Before(renew.Trust(result.Asked, request.lease)) {
 		if h := a.add(acquisition{ctx, r.read, &opts, result.Asked, request.lease, 0}, t.Token); h != nil {
 			return h, nil

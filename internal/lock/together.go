@@ -68,7 +68,6 @@ func (m *Manager) callTogether(ctx context.Context, refs []*Ref, opts *Options) 
 	locks, owners := make([]string, len(refs)), make([]string, len(refs))
 	for i, r := range refs {
 		g := m.newGrant(r, nil, attempt{ctx: ctx, opts: opts})
-		g.asks(time.Now(), opts.Lease)
 		attempts[i], owners[i], locks[i] = &g.attempt, g.owner, r.Lock
 	}
 	return attempts, script.AcquireAll(locks, owners, opts.Lease)

@@ -106,16 +106,16 @@ func (e *Engine) Len() int {
 
 // Set watches an item from now on, or sets a new plan for it. A term with Asked is also a
 // confirmation. A term without Asked leaves the trust as it is. If the term is over already, the
-// loop calls Lost. After the watch over an item has ended, Set does nothing.
-func (e *Engine) Set(it *Item, term Term) {
+// loop calls Lost. After the watch over an item has ended, Set does nothing, and reports false.
+func (e *Engine) Set(it *Item, term Term) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if it.ended {
-		return
+		return false
 	}
 	it.confirm(term)
 	if e.stopped {
-		return
+		return true
 	}
 	if now := time.Now(); !term.Asked.IsZero() && it.Term().Over(now) {
 		e.resume(now) // the process was paused before this, or just now
@@ -132,6 +132,7 @@ func (e *Engine) Set(it *Item, term Term) {
 		heap.Fix(&e.items, it.place-1)
 	}
 	e.wakeLoop()
+	return true
 }
 
 // Items returns what is watched now.

@@ -97,7 +97,7 @@ func (e *Engine) take(batch []Renewal, answers []Answer) {
 			e.drop(it)
 			lost = append(lost, it)
 		default:
-			e.extend(it, Trust(answer.Asked, one.Term.Span(answer.Asked)), answer.Asked, now)
+			e.extend(it, answer.Asked, one.Term.Span(answer.Asked), now)
 		}
 	}
 	e.wakeLoop()
@@ -108,7 +108,7 @@ func (e *Engine) take(batch []Renewal, answers []Answer) {
 }
 
 // extend notes that an item was renewed. The mutex is held.
-func (e *Engine) extend(it *Item, trusted, asked, now time.Time) {
+func (e *Engine) extend(it *Item, asked time.Time, span time.Duration, now time.Time) {
 	it.renewing = false
 	term := it.Term()
 	e.counts.Renewals++
@@ -116,7 +116,7 @@ func (e *Engine) extend(it *Item, trusted, asked, now time.Time) {
 		e.counts.Late++
 	}
 	fresh := term
-	fresh.Asked, fresh.Trusted = asked, trusted
+	fresh.Asked, fresh.Trusted, fresh.Kept = asked, Trust(asked, span), asked.Add(span)
 	it.confirm(fresh)
 	if term.Over(now) && !it.Term().Over(now) {
 		e.counts.Rescued++

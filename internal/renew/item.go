@@ -55,6 +55,7 @@ func (it *Item) confirm(term Term) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	term.Trusted = later(term.trusted(), it.term.trusted())
+	term.Kept = later(term.kept(), it.term.kept())
 	term.Asked = later(term.Asked, it.term.Asked)
 	it.term = term
 }

@@ -20,6 +20,9 @@ type Term struct {
 	// Trusted is the latest moment up to which a request was confirmed (Trust). Zero:
 	// the request of Asked asked for the whole Lease.
 	Trusted time.Time
+	// Kept is the latest moment up to which a confirmed request asked Redis to keep the lease. Zero: as
+	// Trusted.
+	Kept time.Time
 }
 
 // Trust is the moment up to which a lease may be trusted after a confirmed request for span that
@@ -41,19 +44,6 @@ func (t Term) Final() bool {
 	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
 }
 
-// EndsBy is when Redis has ended a lease at the latest that is over now, if it was asked for nothing but the term and a
-// span that was confirmed. An answer to the last renewal may be missing. Longest is the longest span.
-func (t Term) EndsBy(now time.Time, longest time.Duration) time.Time {
-	if t.Final() {
-		return t.Until
-	}
-	end := t.trusted().Add(margin(longest))
-	if t.renewed() {
-		end = later(end, now.Add(t.Lease))
-	}
-	return end
-}
-
 // margin is how much earlier than Redis the holder ends its trust. It covers the drift between
 // two clocks over one lease (1 % is far more than that of any working clock) and the rounding
 // of TTLs to milliseconds at both ends.
@@ -72,6 +62,27 @@ func (t Term) trusted() time.Time {
 		return Trust(t.Asked, t.Span(t.Asked))
 	}
 	return t.Trusted
+}
+
+func (t Term) kept() time.Time {
+	if t.Kept.IsZero() {
+		return t.Asked.Add(t.Span(t.Asked))
+	}
+	return t.Kept
+}
+
+// Outlasts says that Redis may keep a lease that is over now for longer than until it ends by itself. Asked is the latest
+// moment up to which a request asked for that of which nobody knows whether it was carried out. A lease ends by itself when
+// what was confirmed ends, but hardly behind Until. If it was renewed, the last renewal may have had no answer.
+func (t Term) Outlasts(asked, now time.Time) bool {
+	end := t.kept()
+	if !t.Until.IsZero() {
+		end = earlier(end, t.Until.Add(margin(t.Span(t.Asked))))
+	}
+	if t.renewed() {
+		end = later(end, now.Add(t.Lease))
+	}
+	return later(asked, t.kept()).After(end)
 }
 
 // Over says whether the deadline has passed, on either clock.

@@ -42,4 +42,8 @@ if here == 0 then
 end
 redis.pcall('UNLINK', note_key(lock, from))
 redis.call('HDEL', lock, from, (string.gsub(from, ':write$', ''))) -- with what a late request let a writer read
-return math.max(redis.call('PTTL', lock), tonumber(lease))
+local left = redis.call('PTTL', lock)
+if KEYS[3] then
+  left = redis.call('PTTL', KEYS[3])
+end
+return math.max(left, tonumber(lease))

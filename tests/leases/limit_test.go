@@ -3,6 +3,7 @@ package leases_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,12 +113,11 @@ func TestALimitJustBeforeTheEndOfARepeatedLeaseEndsTheLock(t *testing.T) {
 		tap := s.Tap()
 		ctx, l, began := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job"), time.Now()
 		outer := check.Must(l.Lock(ctx, redlatch.WithMaxHold(time.Hour+5*time.Second)))
-		lost := false
+		var asked atomic.Int64
 		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			if first := !lost && slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }); !first {
+			if !slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }) || asked.Add(1) > 1 {
 				return send(commands...)
 			}
-			lost = true
 			time.Sleep(15 * time.Second)
 			return stage.FailAll(commands, stage.ErrCut)
 		})
@@ -190,7 +190,8 @@ func TestAHoldOfATicketThatEndsByItsLimitLeavesNothing(t *testing.T) {
 }
 
 // Goal: what Redis was asked for besides is over with the hold, also if that ends before its limit. Method: a ticket that was
-// extended is not renewed; a fixed lease ends after an inner hold whose renewals had no answer.
+// extended is not renewed; a fixed lease ends after an inner hold whose renewals had no answer; an extension that asks for
+// more than the limit has none.
 func TestAHoldThatEndsBeforeItsLimitLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]func(t *testing.T, s *stage.Stage) *redlatch.Hold{
@@ -215,51 +216,21 @@ func TestAHoldThatEndsBeforeItsLimitLeavesNothing(t *testing.T) {
 			check.Is(t, "Unlock", inner.Unlock(ctx), nil)
 			return h
 		},
+		"extension": func(t *testing.T, s *stage.Stage) *redlatch.Hold {
+			tap := s.Tap()
+			h := check.Must(s.Client.Mutex("job").Lock(context.Background(), redlatch.WithLease(time.Minute), redlatch.WithMaxHold(10*time.Hour)))
+			check.Is(t, "Extend", h.Extend(context.Background(), time.Second), nil) // the server knows the script
+			tap.Set(unanswered(0, func([]string) bool { return true }))
+			check.Is(t, "Extend", h.Extend(context.Background(), 1000*time.Hour), redlatch.ErrUnknownOutcome)
+			tap.Set(nil)
+			return h
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{LeaseTime: time.Hour}, func(t *testing.T, s *stage.Stage) {
 				h := test(t, s)
 				<-h.Done()
 				endsWithItsLock(t, h, s.Stranger().Mutex("job"), time.Now())
-			})
-		})
-	}
-}
-
-// Goal: a hold that is not renewed leaves its holder the time to stop that is between its deadline and the end of its key,
-// also if it has a limit, and another hold of its owner has ended, or if it is that of a ticket.
-func TestAHoldWithALimitThatIsNotRenewedHasTimeToStop(t *testing.T) {
-	t.Parallel()
-	for what, take := range map[string]func(t *testing.T, c *redlatch.Client) *redlatch.Hold{
-		"inner": func(t *testing.T, c *redlatch.Client) *redlatch.Hold {
-			ctx := c.WithOwner(context.Background())
-			outer := check.Must(c.Mutex("job").Lock(ctx))
-			check.Is(t, "Unlock", check.Must(c.Mutex("job").Lock(ctx)).Unlock(ctx), nil)
-			return outer
-		},
-		"ticket": func(t *testing.T, c *redlatch.Client) *redlatch.Hold {
-			ticket := check.Must(check.Must(c.Mutex("job").Lock(context.Background())).Ticket())
-			return check.Must(c.Attach(context.Background(), ticket))
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			stage.Story(t, redlatch.Config{LeaseTime: time.Hour, MaxHold: 24 * time.Hour}, func(t *testing.T, s *stage.Stage) {
-				tap := s.Tap()
-				h := take(t, s.Client)
-				ends := time.Now().Add(s.TTL("job"))
-				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply { // renewals alone are refused
-					for _, c := range commands {
-						if anHour(c.Words) {
-							return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
-						}
-					}
-					return send(commands...)
-				})
-				<-h.Done()
-				check.Within(t, "at the deadline the lock has", time.Until(ends), 36*time.Second, 37*time.Second)
-				next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
-				check.Within(t, "the next enters after", time.Since(ends), -time.Second, 6*time.Second)
-				check.Is(t, "Unlock", next.Unlock(context.Background()), nil)
 			})
 		})
 	}

@@ -101,19 +101,19 @@ func TestAReentryWhoseRepetitionIsRefusedEndsWithTheOuterHold(t *testing.T) {
 		tap, began := s.Tap(), time.Now()
 		ctx := s.Client.WithOwner(context.Background())
 		_ = check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Minute)))
-		asked := 0
+		var asked atomic.Int64
 		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 			if !anHour(commands[0].Words) {
 				return send(commands...)
 			}
-			if asked++; asked > 1 {
+			if asked.Add(1) > 1 {
 				return stage.FailAll(commands, &driver.ServerError{Message: "OOM command not allowed"})
 			}
 			send(commands...)
 			return stage.FailAll(commands, stage.ErrCut)
 		})
-		if _, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)); err == nil || asked != 2 {
-			t.Fatalf("after %d requests the re-entry is %v", asked, err)
+		if _, err := s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)); err == nil || asked.Load() != 2 {
+			t.Fatalf("after %d requests the re-entry is %v", asked.Load(), err)
 		}
 		next := check.Must(s.Stranger().Mutex("job").Lock(context.Background()))
 		check.Within(t, "the next enters after", time.Since(began), 59*time.Second, 61*time.Second)
