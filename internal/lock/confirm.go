@@ -72,8 +72,9 @@ func (h *Hold) Renew(ctx context.Context) error {
 func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()
 	term := g.plan()
-	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
-	return h.renewed("lock", term, result, Bare(err))
+	call, lease := g.renewCall(term)
+	result, err := g.manager.runner.Run(ctx, call)
+	return h.renewed("lock", term, lease, result, Bare(err))
 }
 
 // replicate waits until as many replicas as asked for have the hold, and says why it must not be
@@ -89,9 +90,10 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	term := g.plan()
-	result, had, err := g.manager.runner.RunReplicated(limited, g.renewCall(term), opts.Replicas, opts.ReplicaTimeout)
-	if unsure(&result, err) {
-		g.outlived(remaining(term))
+	call, lease := g.renewCall(term)
+	result, had, err := g.manager.runner.RunReplicated(limited, call, opts.Replicas, opts.ReplicaTimeout)
+	if err != nil { // the renewal may have been carried out, and only the replicas not have been asked
+		g.outlived(lease)
 	}
 	switch {
 	case err != nil && ctx.Err() == nil && life.Err() != nil:
@@ -99,7 +101,7 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	case err != nil:
 		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, Bare(err)), ctx)
 	}
-	if err := h.renewed("lock", term, result, nil); err != nil {
+	if err := h.renewed("lock", term, lease, result, nil); err != nil {
 		return err
 	}
 	if had < opts.Replicas {
@@ -110,13 +112,13 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 
 // renewed takes the answer to a renewal by a term that the engine did not send. The error says why the
 // hold has ended, or that there was no answer.
-func (h *Hold) renewed(verb string, term renew.Term, result script.Result, err error) error {
+func (h *Hold) renewed(verb string, term renew.Term, lease time.Duration, result script.Result, err error) error {
 	g := h.grant()
 	answer := readRenewed(result, err, []*Grant{g})[0]
 	switch {
 	case answer.Err != nil:
 		if unsure(&result, answer.Err) {
-			g.outlived(remaining(term))
+			g.outlived(lease)
 		}
 		return Failure(verb, g.ref.Name, answer.Err)
 	case !answer.Held:
@@ -147,8 +149,9 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g.mu.Lock()
 	term := renew.Term{Lease: d, Until: h.until}
 	g.mu.Unlock()
-	result, err := g.manager.runner.Run(ctx, g.renewCall(term))
-	if err = h.renewed("extend", term, result, err); err == nil {
+	call, lease := g.renewCall(term)
+	result, err := g.manager.runner.Run(ctx, call)
+	if err = h.renewed("extend", term, lease, result, err); err == nil {
 		h.change(func(o *Options) {
 			if !o.Fixed {
 				o.Lease = max(o.Lease, d)

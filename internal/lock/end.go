@@ -153,13 +153,13 @@ func (g *Grant) mayLastFor(lease time.Duration) {
 	}
 }
 
-// outlived is mayLastFor. If the grant has been lost meanwhile, Redis is told.
+// outlived is mayLastFor. If the grant has been lost meanwhile, Redis is told, as Lost would.
 func (g *Grant) outlived(lease time.Duration) {
 	g.mu.Lock()
 	g.mayLastFor(lease)
-	lost := errors.Is(g.ended, renew.ErrExpired)
+	stays := errors.Is(g.ended, renew.ErrExpired) && g.Term().Outlasts(g.unsure, time.Now())
 	g.mu.Unlock()
-	if lost {
+	if stays {
 		g.manager.compensate(g)
 	}
 }

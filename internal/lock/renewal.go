@@ -18,13 +18,6 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 		renewals[i] = grants[i].renewal(one.Term)
 	}
 	answers := m.renewAll(ctx, renewals, grants)
-	for i, g := range grants {
-		if unsure(&script.Result{}, answers[i].Err) {
-			g.mu.Lock()
-			g.mayLastFor(renewals[i].Lease)
-			g.mu.Unlock()
-		}
-	}
 	m.observeRenewals(batch, answers)
 	return answers
 }
@@ -34,7 +27,7 @@ func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answ
 func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
 	if m.sharded == nil && len(renewals) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
-		answers = readRenewed(result, err, grants)
+		answers = answered(result, err, renewals, grants)
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
 			return answers
@@ -47,7 +40,20 @@ func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grant
 	}
 	answers = nil
 	for i, result := range m.runner.RunEach(ctx, calls...) {
-		answers = append(answers, readRenewed(result, result.Failed(), grants[i:i+1])...)
+		answers = append(answers, answered(result, result.Failed(), renewals[i:i+1], grants[i:i+1])...)
+	}
+	return answers
+}
+
+// answered is readRenewed, and takes note of what Redis may have been asked for.
+func answered(result script.Result, err error, renewals []script.Renewal, grants []*Grant) []renew.Answer {
+	answers := readRenewed(result, err, grants)
+	for i, g := range grants {
+		if unsure(&result, answers[i].Err) {
+			g.mu.Lock()
+			g.mayLastFor(renewals[i].Lease)
+			g.mu.Unlock()
+		}
 	}
 	return answers
 }
@@ -61,7 +67,8 @@ func (g *Grant) look() {
 	m := g.manager
 	m.Go(func() {
 		for asked := int64(1); ; asked = g.looks.Load() {
-			result, err := m.runner.Run(m.Life.Context, g.renewCall(renew.Term{Lease: time.Millisecond})) // which makes nothing longer
+			call, _ := g.renewCall(renew.Term{Lease: time.Millisecond}) // which makes nothing longer
+			result, err := m.runner.Run(m.Life.Context, call)
 			if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
 				g.Lost(renew.ErrGone)
 			}

@@ -60,8 +60,9 @@ func (g *Grant) renewal(term renew.Term) script.Renewal {
 }
 
 // renewCall renews the lease at once.
-func (g *Grant) renewCall(term renew.Term) script.Call {
-	return script.Renew([]script.Renewal{g.renewal(term)})
+func (g *Grant) renewCall(term renew.Term) (call script.Call, lease time.Duration) {
+	one := g.renewal(term)
+	return script.Renew([]script.Renewal{one}), one.Lease
 }
 
 // remaining is the lease that a request asks for which leaves now. It is never zero, which would
@@ -71,7 +72,7 @@ func remaining(term renew.Term) time.Duration { return max(term.Span(time.Now())
 // unsure says that a request which came to an error may have been carried out.
 func unsure(result *script.Result, err error) bool {
 	_, refused := errors.AsType[*driver.ServerError](err)
-	return err != nil && (!refused || result.Repeated || script.IsUnknown(err))
+	return err != nil && (!refused && !errors.Is(err, driver.ErrNotSent) || result.Repeated || script.IsUnknown(err))
 }
 
 // is makes it a request of one call that asks for a lease.

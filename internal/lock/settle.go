@@ -21,6 +21,7 @@ type ending struct {
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
 	tells  int64               // how many holds had ended
+	made   int64               // of how many of these ends Redis knew by then
 	noted  bool                // the last call removes its note
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
@@ -32,7 +33,7 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 // ending makes the request. Some hold has ended, or was never granted. The mutex is held since then, so that it is the
 // end of no other hold.
 func (g *Grant) ending() (e ending) {
-	e.Grant, e.tells, e.remain, e.sure = g, g.ends.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
+	e.Grant, e.tells, e.made, e.remain, e.sure = g, g.ends.Load(), g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	g.told.Store(e.tells)
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
@@ -173,17 +174,22 @@ func (e *ending) settled(result *script.Result, err error) error {
 		return err
 	case released.Held || !e.held:
 		return nil
-	case e.overtaken():
+	case e.overtaken() && e.wasHeld():
 		return nil
+	case e.overtaken():
+		return e.ref.lockError(lockerr.ErrUnknownOutcome)
 	case !e.remain && result.Repeated && e.sure:
 		return nil // this is what the first request has left behind: the lock was held when that was sent
 	}
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
 
-// overtaken says that a later ending has been made. If this one is refused, its counts may build on what the other one has
-// released. Whether the lock is lost, the answer to the other one says.
-func (e *ending) overtaken() bool { return e.remain && e.tells != e.told.Load() }
+// overtaken says that another ending has been made or confirmed meanwhile. If this one is refused, its counts may build on
+// what the other one has released.
+func (e *ending) overtaken() bool { return e.remain && (e.tells != e.told.Load() || e.wasHeld()) }
+
+// wasHeld says that Redis has confirmed another ending meanwhile. So the lock was held when this one was made.
+func (e *ending) wasHeld() bool { return e.made != e.confirmed.Load() }
 
 // tell tells the waiters of this process, or the grant if holds of it remain.
 func (e *ending) tell(released script.Released, result *script.Result, err error) {
@@ -207,7 +213,9 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		if unsure(result, err) {
 			e.outlived(e.lease)
 		}
-	case !released.Held && e.overtaken(): // the other one says what is left
+	case !released.Held && e.overtaken() && e.wasHeld(): // the other one said what is left
+	case !released.Held && e.overtaken():
+		e.look()
 	case !released.Held:
 		e.Lost(errGoneAtRelease)
 	default:

@@ -184,7 +184,7 @@ func TestTwoReleasesWithoutAnAnswerCostNoHold(t *testing.T) {
 				go func() { released <- first.Unlock(ctx) }()
 				time.Sleep(time.Millisecond)
 				check.Is(t, "Unlock of the later one", second.Unlock(ctx), nil)
-				check.Is(t, "Unlock of the earlier one", <-released, nil)
+				check.Is(t, "Unlock of the earlier one", <-released, redlatch.ErrUnknownOutcome)
 				tap.Set(nil)
 				check.Is(t, "what is left", left.Err(), nil)
 				check.Is(t, "Unlock of that", left.Unlock(ctx), nil)
@@ -194,6 +194,37 @@ func TestTwoReleasesWithoutAnAnswerCostNoHold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Goal: if the lock is gone, nobody is told that it was held, although a later release has no answer. Method: the earlier one of
+// two arrives late.
+func TestTwoReleasesOfALockThatIsGone(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		s.Teach(stage.LockKinds[0])
+		tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
+		var holds []*redlatch.Hold
+		for range 3 {
+			holds = append(holds, check.Must(l.Lock(ctx, redlatch.WithLease(10*time.Hour))))
+		}
+		s.Memory.Miniredis().Del("job")
+		var asked atomic.Int64
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if asked.Add(1) > 1 {
+				return stage.FailAll(commands, stage.ErrCut)
+			}
+			time.Sleep(2 * time.Second)
+			return send(commands...)
+		})
+		released := make(chan error, 1)
+		go func() { released <- holds[0].Unlock(ctx) }()
+		time.Sleep(time.Millisecond)
+		check.Is(t, "Unlock of the later one", holds[1].Unlock(ctx), redlatch.ErrUnknownOutcome)
+		tap.Set(nil)
+		check.Is(t, "Unlock of the earlier one", <-released, redlatch.ErrUnknownOutcome)
+		time.Sleep(time.Minute)
+		check.Is(t, "what is left", holds[2].Err(), redlatch.ErrLost)
+	})
 }
 
 // Goal: no extension behind an Unlock with a minimum time prolongs anything, whenever it is answered.
