@@ -87,8 +87,7 @@
 //	a re-entry is under way  a release waits for it for half of its timeout, and Detach does not. The re-entry
 //	                         is no hold then: its request tells Redis what is left, and asks once more
 //	a release overtakes one  which is refused if its counts build on what the other one released. That is no loss
-//	                         if Redis has confirmed the other one by then. Otherwise it is ErrUnknownOutcome, and
-//	                         Redis is asked for what remains
+//	                         if Redis has confirmed the other one by then
 //	a late grant arrives     to an ended grant no hold is added. Whoever reads the answer releases it
 //	a clock jumps            the deadline passes on either clock. The hold is lost, as above
 //	the manager closes       Close ends what is held. An Unlock that comes later waits for Close

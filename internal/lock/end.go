@@ -15,6 +15,7 @@ func (g *Grant) leave(h *Hold, bound func(h *Hold) error) error {
 	g.mu.Lock()
 	err := g.end(h, bound)
 	over := err == nil && g.ended != nil
+	g.left = g.left || over
 	g.mu.Unlock()
 	if over {
 		g.forget()

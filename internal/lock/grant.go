@@ -36,6 +36,7 @@ type Grant struct {
 	token      int64     // 0 until a hold asked for one
 	writeEnded bool      // the release of the write side was not answered, and read holds remain
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
+	left       bool      // its last hold was detached, so the lock is to stay
 	unsure     time.Time // up to which Redis may keep the lock by requests of which this process cannot tell
 	recall     error     // who asks for it, nil until a renewal has found that
 
@@ -47,7 +48,6 @@ type Grant struct {
 	earlier, later  *Grant
 
 	ends      atomic.Int64 // how many holds have been released or detached
-	told      atomic.Int64 // of how many of these ends the latest request tells
 	confirmed atomic.Int64 // how many of these ends Redis knows of
 	looks     atomic.Int64 // how often look was called since it began to ask; 0: nothing is under way
 

@@ -34,7 +34,6 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 // end of no other hold.
 func (g *Grant) ending() (e ending) {
 	e.Grant, e.tells, e.made, e.remain, e.sure = g, g.ends.Load(), g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
-	g.told.Store(e.tells)
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
@@ -132,7 +131,7 @@ func (m *Manager) settleAside(done chan<- bool, grants ...*Grant) {
 		var all []ending
 		for _, g := range grants {
 			g.mu.Lock()
-			if g.ended != lockerr.ErrReleased {
+			if g.ended != lockerr.ErrReleased && !g.left {
 				all = append(all, g.ending())
 			}
 			g.mu.Unlock()
@@ -174,22 +173,17 @@ func (e *ending) settled(result *script.Result, err error) error {
 		return err
 	case released.Held || !e.held:
 		return nil
-	case e.overtaken() && e.wasHeld():
-		return nil
 	case e.overtaken():
-		return e.ref.lockError(lockerr.ErrUnknownOutcome)
+		return nil
 	case !e.remain && result.Repeated && e.sure:
 		return nil // this is what the first request has left behind: the lock was held when that was sent
 	}
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
 
-// overtaken says that another ending has been made or confirmed meanwhile. If this one is refused, its counts may build on
-// what the other one has released.
-func (e *ending) overtaken() bool { return e.remain && (e.tells != e.told.Load() || e.wasHeld()) }
-
-// wasHeld says that Redis has confirmed another ending meanwhile. So the lock was held when this one was made.
-func (e *ending) wasHeld() bool { return e.made != e.confirmed.Load() }
+// overtaken says that Redis confirmed another ending while this one was under way. So the lock was held when this one was
+// made. If it is refused, its counts may build on what the other one released.
+func (e *ending) overtaken() bool { return e.remain && e.made != e.confirmed.Load() }
 
 // tell tells the waiters of this process, or the grant if holds of it remain.
 func (e *ending) tell(released script.Released, result *script.Result, err error) {
@@ -213,9 +207,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		if unsure(result, err) {
 			e.outlived(e.lease)
 		}
-	case !released.Held && e.overtaken() && e.wasHeld(): // the other one said what is left
-	case !released.Held && e.overtaken():
-		e.look()
+	case !released.Held && e.overtaken(): // the other one said what is left
 	case !released.Held:
 		e.Lost(errGoneAtRelease)
 	default:
