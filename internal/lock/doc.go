@@ -108,7 +108,8 @@
 //
 //	the process dies         the lock ends with the TTL that Redis has: the old one, or d
 //	the reply is lost        the same request is sent again
-//	no reply comes in time   ErrUnknownOutcome. The deadline stays. If it passes, the lock is released
+//	no reply comes in time   ErrUnknownOutcome. The deadline stays. If it passes, the lock is released, unless a
+//	                         renewal would have asked for as much (Term.Outlasts)
 //	the hold is gone         ErrLost, as a renewal finds it
 //	the hold is released     ErrReleased. A request behind the release finds nothing
 //	the deadline passes      ErrLost. What was extended for nobody is released

@@ -220,7 +220,7 @@ func TestAHoldThatEndsBeforeItsLimitLeavesNothing(t *testing.T) {
 			tap := s.Tap()
 			h := check.Must(s.Client.Mutex("job").Lock(context.Background(), redlatch.WithLease(time.Minute), redlatch.WithMaxHold(10*time.Hour)))
 			check.Is(t, "Extend", h.Extend(context.Background(), time.Second), nil) // the server knows the script
-			tap.Set(unanswered(0, func([]string) bool { return true }))
+			tap.Set(unanswered(0, everything))
 			check.Is(t, "Extend", h.Extend(context.Background(), 1000*time.Hour), redlatch.ErrUnknownOutcome)
 			tap.Set(nil)
 			return h

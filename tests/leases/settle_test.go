@@ -24,6 +24,11 @@ func asks(lease string) func(words []string) bool {
 	return func(words []string) bool { return slices.Contains(words, lease) }
 }
 
+// slowly carries out every command a second later.
+var slowly = map[string]stage.Around{"answered": tardy(true, time.Second, everything), "unanswered": unanswered(time.Second, everything)}
+
+func everything([]string) bool { return true }
+
 // unanswered carries out matching commands after a while, and answers none of them.
 func unanswered(delay time.Duration, match func(words []string) bool) stage.Around {
 	return func(commands []driver.Command, send stage.Sender) []driver.Reply {
@@ -45,7 +50,7 @@ func TestCloseWaitsForTheEndOfAHoldByItsLimit(t *testing.T) {
 		outer := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithMaxHold(70*time.Second)))
 		inner := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
 		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
-		tap.Set(tardy(true, time.Second, func([]string) bool { return true }))
+		tap.Set(slowly["answered"])
 		<-outer.Done()
 		check.Is(t, "Close", s.Client.Close(context.Background()), nil)
 		if left := s.TTL("job"); left > 0 {
@@ -125,7 +130,7 @@ func TestAReentryWhoseRepetitionIsRefusedEndsWithTheOuterHold(t *testing.T) {
 // hold, and asks for the whole lease of that.
 func TestALateReleaseOfAnInnerHoldLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for what, answered := range map[string]bool{"answered": true, "unanswered": false} {
+	for what, slow := range slowly {
 		t.Run(what, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
@@ -133,13 +138,7 @@ func TestALateReleaseOfAnInnerHoldLeavesNothing(t *testing.T) {
 				inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
 				check.Is(t, "Unlock", check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute))).Unlock(ctx), nil) // the server knows the script
 				time.Sleep(time.Until(outer.Deadline()) - 200*time.Millisecond)
-				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-					time.Sleep(time.Second)
-					if replies := send(commands...); answered {
-						return replies
-					}
-					return stage.FailAll(commands, stage.ErrCut)
-				})
+				tap.Set(slow)
 				_ = inner.Unlock(ctx)
 				tap.Set(nil)
 				began := time.Now()
@@ -155,7 +154,7 @@ func TestALateReleaseOfAnInnerHoldLeavesNothing(t *testing.T) {
 // Goal: a release whose answer comes after the last hold was detached leaves the lock alone, also if another hold was over by then.
 func TestALateReleaseFreesNoDetachedLock(t *testing.T) {
 	t.Parallel()
-	for what, answered := range map[string]bool{"answered": true, "unanswered": false} {
+	for what, slow := range slowly {
 		t.Run(what, func(t *testing.T) {
 			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
@@ -163,13 +162,7 @@ func TestALateReleaseFreesNoDetachedLock(t *testing.T) {
 				check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour), redlatch.WithMaxHold(20*time.Second)))
 				released := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour)))
 				time.Sleep(25 * time.Second)
-				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-					time.Sleep(time.Second)
-					if replies := send(commands...); answered {
-						return replies
-					}
-					return stage.FailAll(commands, stage.ErrCut)
-				})
+				tap.Set(slow)
 				done := make(chan error, 1)
 				go func() { done <- released.Unlock(ctx) }()
 				synctest.Wait()
