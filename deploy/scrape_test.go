@@ -11,9 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // Goal: Prometheus itself scrapes the metrics, evaluates the rules, and answers each expression of the
@@ -66,12 +69,7 @@ func TestPrometheusScrapesAndEvaluates(t *testing.T) {
 // startPrometheus runs one until the end of the test, and returns its address.
 func startPrometheus(t *testing.T, binary, target string) (address string) {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = free.Addr().String()
-	_ = free.Close()
+	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(redistest.Must(redistest.FreePort())))
 	rules, err := filepath.Abs(rulesFile)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -114,7 +115,7 @@ const testToken = "0123456789abcdefghijklmnopqrstuv"
 func open(t *testing.T, source console.Source, options console.Options) *stage {
 	t.Helper()
 	options.Logger, options.Every = slog.New(slog.DiscardHandler), 100*time.Millisecond
-	s := &stage{T: t, options: options, source: source, address: "127.0.0.1:0"}
+	s := &stage{T: t, options: options, source: source, address: net.JoinHostPort("127.0.0.1", strconv.Itoa(redistest.Must(redistest.FreePort())))}
 	s.serve()
 	t.Cleanup(func() { s.stop() })
 	tab, closeTab := chromedp.NewContext(browser)

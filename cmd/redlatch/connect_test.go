@@ -204,12 +204,7 @@ func TestAWaitThatIsTooShortForAnAnswer(t *testing.T) {
 // certificate alone, and its own is signed by an authority that the system does not know.
 func TestTheFilesOfTLS(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	free.Close()
+	port := strconv.Itoa(redistest.Must(redistest.FreePort()))
 	cert, key := selfSigned(t)
 	stranger, _ := selfSigned(t)
 	server := redistest.Start(t, "--tls-port", port, "--tls-auth-clients", "yes", "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)

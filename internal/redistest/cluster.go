@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +12,6 @@ import (
 )
 
 const (
-	// busOffset is what a server adds to its port for talking to the others.
-	busOffset = 10000
 	// nodeTimeout is how long a server may be silent before the others think it dead.
 	nodeTimeout = time.Second
 	// settleWithin bounds everything that the servers of a cluster have to agree upon.
@@ -52,7 +49,7 @@ func OpenCluster(masters, replicas int) (*Cluster, error) {
 func (c *Cluster) start(servers int) error {
 	for range servers {
 		s := &Server{args: memberArgs}
-		if err := s.start(busPort); err != nil {
+		if err := s.start(FreePort); err != nil {
 			return err
 		}
 		c.Servers = append(c.Servers, s)
@@ -74,26 +71,6 @@ var memberArgs = []string{
 	// without a delay that is meant for many replicas.
 	"--cluster-replica-validity-factor", "0",
 	"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0",
-}
-
-// busPort finds a port whose companion for the cluster's bus is free as well.
-func busPort() (int, error) {
-	for range 100 {
-		port, err := freePort()
-		if err != nil {
-			return 0, err
-		}
-		bus := port + busOffset
-		if bus > 65535 {
-			continue
-		}
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(bus)))
-		if err == nil {
-			listener.Close()
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("no free port with a free port %d above it", busOffset)
 }
 
 // introduce makes every server known to every other. A server forgets a handshake that takes longer than the node timeout,

@@ -9,7 +9,7 @@ func StartOn(t testing.TB, taken *Server) *Server {
 		if tries++; tries == 1 {
 			return taken.port, nil
 		}
-		return freePort()
+		return FreePort()
 	})
 	if err != nil {
 		t.Fatal(err)

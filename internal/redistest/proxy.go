@@ -52,10 +52,7 @@ func NewTLSFront(t testing.TB, upstream string, certificate tls.Certificate) (ad
 
 func proxyAt(t testing.TB, listen func(network, address string) (net.Listener, error), upstream string) *Proxy {
 	t.Helper()
-	listener, err := listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := Must(listen("tcp", local(Must(FreePort()))))
 	p := &Proxy{upstream: upstream, address: listener.Addr().String(), conns: make(map[*proxied]struct{})}
 	p.serve(listener)
 	t.Cleanup(p.stop)

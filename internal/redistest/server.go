@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,13 +53,13 @@ func Start(t testing.TB, args ...string) *Server {
 // Open is Start until Close, for a program.
 func Open(args ...string) (*Server, error) {
 	s := &Server{args: args}
-	return s, s.start(freePort)
+	return s, s.start(FreePort)
 }
 
 // begin runs a server until the end of the test.
 func (s *Server) begin(t testing.TB) *Server {
 	t.Helper()
-	if err := s.start(freePort); err != nil {
+	if err := s.start(FreePort); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
@@ -163,18 +162,8 @@ func (s *Server) awaitReady(p *process) error {
 	}
 }
 
-// freePort asks the kernel for a port that nobody uses.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
-}
-
 // Addr is the server's host:port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return local(s.port) }
 
 // URL is the server's redis:// URL.
 func (s *Server) URL() string { return "redis://" + s.Addr() }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +62,7 @@ func TestOpenReturnsAClientBeforeThereIsAServer(t *testing.T) {
 	}{
 		"a server that starts later": {redistest.Shared(t).Addr(), refused, nil},
 		"a server of the wrong kind": {strings.TrimPrefix(garnet(t), "redis://"), refused, redlatch.ErrUnsupported},
-		"a server that hangs up":     {nobodyAt(t), "if its port is for TLS, the URL begins with rediss://", driver.ErrNoConnection},
+		"a server that hangs up":     {nobody, "if its port is for TLS, the URL begins with rediss://", driver.ErrNoConnection},
 	} {
 		proxy := redistest.NewProxy(t, c.server)
 		proxy.Refuse(t, c.told == refused)
@@ -97,8 +96,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // Goal: the wait ends with its time, or its context, and says why there was no connection.
 func TestOpenEndsWithItsTime(t *testing.T) {
 	t.Parallel()
-	address := nobodyAt(t)
-	for _, url := range []string{"redis://" + address, "redis+cluster://" + address, "redis+sentinel://" + address + "/locks"} {
+	for _, url := range []string{"redis://" + nobody, "redis+cluster://" + nobody, "redis+sentinel://" + nobody + "/locks"} {
 		began := time.Now()
 		_, err := redlatch.Open(t.Context(), url, fixture.Quiet(redlatch.Config{ConnectTimeout: 400 * time.Millisecond}))
 		check.Within(t, url, time.Since(began), 350*time.Millisecond, 3*time.Second)
@@ -116,7 +114,7 @@ func TestOpenEndsWithItsTime(t *testing.T) {
 // moment. Method: contexts that end while the first attempts are under way.
 func TestOpenThatEndsWithAFailureNamesTheContext(t *testing.T) {
 	t.Parallel()
-	url := "redis+cluster://" + nobodyAt(t)
+	url := "redis+cluster://" + nobody
 	for i := range 300 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
 		_, err := redlatch.Open(ctx, url, fixture.Quiet(redlatch.Config{ConnectTimeout: time.Hour}))
@@ -125,16 +123,8 @@ func TestOpenThatEndsWithAFailureNamesTheContext(t *testing.T) {
 	}
 }
 
-// nobodyAt is an address at which nobody listens.
-func nobodyAt(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+// nobody is at this address: a process without privileges cannot listen there, nor is it given for an outgoing connection.
+const nobody = "127.0.0.1:1"
 
 // What another attempt cannot change is reported at once.
 func TestOpenDoesNotWaitForWhatStays(t *testing.T) {
@@ -155,7 +145,7 @@ func TestOpenDoesNotWaitForWhatStays(t *testing.T) {
 			}
 		}
 	}
-	_, err := redlatch.Open(t.Context(), "redis+cluster://"+nobodyAt(t), redlatch.Config{ConnectTimeout: -1})
+	_, err := redlatch.Open(t.Context(), "redis+cluster://"+nobody, redlatch.Config{ConnectTimeout: -1})
 	var config *redlatch.ConfigError
 	if !errors.As(err, &config) || config.Field != "ConnectTimeout" {
 		t.Errorf("Open is %v", err)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,10 +59,8 @@ func TestLockThroughEncryptedSentinels(t *testing.T) {
 	}
 	certificate, key := ca.sign("server")
 	encrypted := func() (address string, args []string) {
-		free := check.Must(net.Listen("tcp", "127.0.0.1:0"))
-		defer free.Close()
-		_, port, _ := net.SplitHostPort(free.Addr().String())
-		return free.Addr().String(), []string{"--tls-port", port, "--tls-auth-clients", "no", "--tls-replication", "yes",
+		port := strconv.Itoa(check.Must(redistest.FreePort()))
+		return net.JoinHostPort("127.0.0.1", port), []string{"--tls-port", port, "--tls-auth-clients", "no", "--tls-replication", "yes",
 			"--tls-cert-file", write("server.pem", certificate), "--tls-key-file", write("server.key", key),
 			"--tls-ca-cert-file", write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.certificate.Raw}))}
 	}

@@ -66,9 +66,7 @@ func TestTLSWithAnOwnAuthorityAndAClientCertificate(t *testing.T) {
 		return path
 	}
 	certificate, key := ca.sign("server")
-	free := check.Must(net.Listen("tcp", "127.0.0.1:0"))
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	_ = free.Close()
+	port := strconv.Itoa(check.Must(redistest.FreePort()))
 	redistest.Start(t, "--tls-port", port, "--tls-auth-clients", "yes",
 		"--tls-cert-file", write("server.pem", certificate), "--tls-key-file", write("server.key", key),
 		"--tls-ca-cert-file", write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.certificate.Raw})))

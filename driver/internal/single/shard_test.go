@@ -16,13 +16,7 @@ import (
 // startNode runs a cluster of one server, which has all slots.
 func startNode(t *testing.T) *redistest.Server {
 	t.Helper()
-	bus, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(bus.Addr().String())
-	bus.Close()
-	server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", port)
+	server := redistest.Start(t, "--cluster-enabled", "yes")
 	server.CLI(t, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
 	redistest.Eventually(t, soon, func() bool {
 		return strings.Contains(server.CLI(t, "CLUSTER", "INFO").(string), "cluster_state:ok")
