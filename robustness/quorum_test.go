@@ -1,8 +1,6 @@
 package robustness
 
 import (
-	"time"
-
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/internal/redistest"
 )
@@ -25,9 +23,7 @@ func independentServers(d *drill) {
 	}
 	d.begin([]level{plain}, d.names(), d.byURL(in.fronts[0].URL()))
 	d.begin([]level{quorum}, d.names(), in.join)
-	// A server that has just been started does not count.
-	voting := d.traffic[1]
-	redistest.Eventually(d, 30*time.Second, func() bool { return len(voting.history.all()) > 0 }, "the quorum grants")
+	d.awaitService(0) // a server that has just been started does not count
 	d.rounds(in.round, d.overlapped)
 	d.end()
 	d.mustOverlap()
