@@ -63,7 +63,7 @@
 //	WithMaxHold is over      sent aside, if a request has asked for more: for an inner hold, or before there was
 //	                         the limit (Term.Outlasts)
 //	a hold was not renewed   sent aside, if a request for more than its lease had no answer (Term.Outlasts), or was
-//	                         under way (outlived). Otherwise the TTL ends by itself, and until then the holder has
+//	                         under way (outlives). Otherwise the TTL ends by itself, and until then the holder has
 //	                         time to stop
 //	Close                    each by itself: one that fails costs the others nothing
 //
@@ -86,8 +86,9 @@
 //	                         request on a connection that has broken is granted to nobody, for its lease
 //	a re-entry is under way  a release waits for it for half of its timeout, and Detach does not. The re-entry
 //	                         is no hold then: its request tells Redis what is left, and asks once more
-//	a release overtakes one  which is refused if its counts build on what the other one released. That is no loss
-//	                         if Redis has confirmed the other one by then
+//	a release overtakes one  the earlier one may be refused, because its counts build on what the later one released.
+//	                         So Redis is asked whether it still has the lock (look). If it has, the holds that are
+//	                         left go on. If no later ending was made, a refusal is a loss
 //	a late grant arrives     to an ended grant no hold is added. Whoever reads the answer releases it
 //	a clock jumps            the deadline passes on either clock. The hold is lost, as above
 //	the manager closes       Close ends what is held. An Unlock that comes later waits for Close
@@ -151,7 +152,7 @@
 //   - one that closes the manager;
 //   - one for the keep-alive while somebody waits for a fair lock, and one for each of its requests;
 //   - one that reports, while there is something to report, for the release timeout at most;
-//   - one for each request aside that tells of an end, or moves a hold back to its ticket.
+//   - one for each request aside that tells of an end, moves a hold back to its ticket, or looks.
 //
 // Nobody waits for the one that takes the context of a hold off its parent (Hold.bind): it runs code of the caller.
 package lock

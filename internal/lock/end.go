@@ -147,20 +147,24 @@ func (g *Grant) finish(why error) {
 	g.manager.Ended()
 }
 
-// mayLastFor takes note that Redis may keep the lock for a lease from now on. The mutex is held.
-func (g *Grant) mayLastFor(lease time.Duration) {
-	if end := time.Now().Add(lease); end.After(g.unsure) {
+// mayLastUntil takes note that Redis may keep the lock until then. The mutex is held.
+func (g *Grant) mayLastUntil(end time.Time) {
+	if end.After(g.unsure) {
 		g.unsure = end
 	}
 }
 
-// outlived is mayLastFor. If the grant has been lost meanwhile, Redis is told, as Lost would.
-func (g *Grant) outlived(lease time.Duration) {
+// outlives is mayLastUntil, and says that the grant has been lost meanwhile and Redis is to be told, as Lost would.
+func (g *Grant) outlives(end time.Time) bool {
 	g.mu.Lock()
-	g.mayLastFor(lease)
-	stays := errors.Is(g.ended, renew.ErrExpired) && g.Term().Outlasts(g.unsure, time.Now())
-	g.mu.Unlock()
-	if stays {
+	defer g.mu.Unlock()
+	g.mayLastUntil(end)
+	return errors.Is(g.ended, renew.ErrExpired) && g.Term().Outlasts(g.unsure, time.Now())
+}
+
+// outlived takes note that Redis may keep the lock for a lease from now on. If it outlives the grant, Redis is told.
+func (g *Grant) outlived(lease time.Duration) {
+	if g.outlives(time.Now().Add(lease)) {
 		g.manager.compensate(g)
 	}
 }

@@ -12,22 +12,22 @@ import (
 
 // renew extends the leases of a batch of grants. The renewal engine calls it.
 func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
-	renewals, grants := make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
+	began, renewals, grants := time.Now(), make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
 	for i, one := range batch {
 		grants[i] = one.Item.Subject.(*Grant)
 		renewals[i] = grants[i].renewal(one.Term)
 	}
-	answers := m.renewAll(ctx, renewals, grants)
+	answers := m.renewAll(ctx, began, renewals, grants)
 	m.observeRenewals(batch, answers)
 	return answers
 }
 
 // renewAll asks for renewals. If one server has all of them, one script does, unless the server refuses that: it may refuse
 // one of them. In a cluster each has its own, because the keys of a slot on the move are on two servers.
-func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
+func (m *Manager) renewAll(ctx context.Context, began time.Time, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
 	if m.sharded == nil && len(renewals) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
-		answers = answered(result, err, renewals, grants)
+		answers = m.answered(result, err, began, renewals, grants)
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
 			return answers
@@ -40,26 +40,37 @@ func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grant
 	}
 	answers = nil
 	for i, result := range m.runner.RunEach(ctx, calls...) {
-		answers = append(answers, answered(result, result.Failed(), renewals[i:i+1], grants[i:i+1])...)
+		answers = append(answers, m.answered(result, result.Failed(), began, renewals[i:i+1], grants[i:i+1])...)
 	}
 	return answers
 }
 
-// answered is readRenewed, and takes note of what Redis may have been asked for.
-func answered(result script.Result, err error, renewals []script.Renewal, grants []*Grant) []renew.Answer {
+// answered is readRenewed, and takes note of what Redis may have been asked for. A renewal that was carried out counts from the
+// moment at which these began, so it does not outlast what the engine takes note of. But the engine takes no answer
+// for a grant that is over.
+func (m *Manager) answered(result script.Result, err error, began time.Time, renewals []script.Renewal, grants []*Grant) []renew.Answer {
 	answers := readRenewed(result, err, grants)
+	var late []*Grant
 	for i, g := range grants {
-		if unsure(&result, answers[i].Err) {
-			g.mu.Lock()
-			g.mayLastFor(renewals[i].Lease)
-			g.mu.Unlock()
+		from := time.Now()
+		switch {
+		case answers[i].Held:
+			from = began
+		case !unsure(&result, answers[i].Err):
+			continue
 		}
+		if g.outlives(from.Add(renewals[i].Lease)) {
+			late = append(late, g)
+		}
+	}
+	if late != nil {
+		m.settleAside(make(chan bool, 1), late...)
 	}
 	return answers
 }
 
 // look asks Redis aside whether it still has a grant, and exchanges what stands beside the lock. Otherwise a renewal
-// does, or nothing before its time is over.
+// does, or nothing before its time is over. It has the time of a release, also while Shutdown waits for the holds.
 func (g *Grant) look() {
 	if g.looks.Add(1) > 1 {
 		return // whoever asks asks once more
@@ -67,10 +78,12 @@ func (g *Grant) look() {
 	m := g.manager
 	m.Go(func() {
 		for asked := int64(1); ; asked = g.looks.Load() {
-			call, _ := g.renewCall(renew.Term{Lease: time.Millisecond}) // which makes nothing longer
-			result, err := m.runner.Run(m.Life.Context, call)
-			if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
-				g.Lost(renew.ErrGone)
+			if g.held() > 0 {
+				call, _ := g.renewCall(renew.Term{Lease: time.Millisecond}) // which makes nothing longer
+				result, err := m.releases.Run(context.Background(), call.Ending())
+				if answer := readRenewed(result, err, []*Grant{g})[0]; answer.Err == nil && !answer.Held {
+					g.Lost(renew.ErrGone)
+				}
 			}
 			if g.looks.CompareAndSwap(asked, 0) {
 				return

@@ -21,7 +21,7 @@ type ending struct {
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
 	tells  int64               // how many holds had ended
-	made   int64               // of how many of these ends Redis knew by then
+	number int64               // it is that one of the endings of its grant
 	noted  bool                // the last call removes its note
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
@@ -33,7 +33,7 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 // ending makes the request. Some hold has ended, or was never granted. The mutex is held since then, so that it is the
 // end of no other hold.
 func (g *Grant) ending() (e ending) {
-	e.Grant, e.tells, e.made, e.remain, e.sure = g, g.ends.Load(), g.confirmed.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
+	e.Grant, e.tells, e.number, e.remain, e.sure = g, g.ends.Load(), g.endings.Add(1), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	switch {
 	case e.remain:
@@ -160,7 +160,8 @@ func (e *ending) settled(result *script.Result, err error) error {
 	if released.PublishDenied {
 		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
-	e.tell(released, result, err)
+	overtaken := e.remain && e.endings.Load() > e.number
+	e.tell(released, result, err, overtaken)
 	for now := e.confirmed.Load(); released.Held && e.tells > now && !e.confirmed.CompareAndSwap(now, e.tells); {
 		now = e.confirmed.Load()
 	}
@@ -171,9 +172,7 @@ func (e *ending) settled(result *script.Result, err error) error {
 			return nil // what is no such lock has nothing of the grant
 		}
 		return err
-	case released.Held || !e.held:
-		return nil
-	case e.overtaken():
+	case released.Held || !e.held || overtaken:
 		return nil
 	case !e.remain && result.Repeated && e.sure:
 		return nil // this is what the first request has left behind: the lock was held when that was sent
@@ -181,12 +180,10 @@ func (e *ending) settled(result *script.Result, err error) error {
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
 
-// overtaken says that Redis confirmed another ending while this one was under way. So the lock was held when this one was
-// made. If it is refused, its counts may build on what the other one released.
-func (e *ending) overtaken() bool { return e.remain && e.made != e.confirmed.Load() }
-
-// tell tells the waiters of this process, or the grant if holds of it remain.
-func (e *ending) tell(released script.Released, result *script.Result, err error) {
+// tell tells the waiters of this process, or the grant if holds of it remain. If there is a later ending, this one may have been
+// overtaken. A refusal does not say then that the lock is gone: the counts may build on what the later one has
+// released.
+func (e *ending) tell(released script.Released, result *script.Result, err error, overtaken bool) {
 	m, queue := e.manager, e.ref.queue
 	switch {
 	case e.frees && released.Held && !released.Freed: // other readers hold it
@@ -202,12 +199,13 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		m.queues.Wake(queue, e.attempt.waiter)
 	case err != nil:
 		e.mu.Lock()
-		e.writeEnded = e.writeEnded || e.counts().Writes == 0 // the next renewal tells Redis
+		e.writeEnded = e.writeEnded || e.ended == nil && e.counts().Writes == 0 // the next renewal tells Redis
 		e.mu.Unlock()
 		if unsure(result, err) {
 			e.outlived(e.lease)
 		}
-	case !released.Held && e.overtaken(): // the other one said what is left
+	case !released.Held && overtaken:
+		e.look()
 	case !released.Held:
 		e.Lost(errGoneAtRelease)
 	default:

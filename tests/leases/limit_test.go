@@ -63,6 +63,38 @@ func TestAHoldThatEndsByItsLimitLeavesNothingOfARenewal(t *testing.T) {
 	})
 }
 
+// Goal: the same if that renewal is still under way when the limit has passed. Method: its answer, or that there is none, is
+// late, as in a process that was paused.
+func TestAHoldThatEndsByItsLimitLeavesNothingOfARenewalUnderWay(t *testing.T) {
+	t.Parallel()
+	for what, cut := range map[string]bool{"answered": false, "unanswered": true} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{LeaseTime: time.Hour}, func(t *testing.T, s *stage.Stage) {
+				tap, began := s.Tap(), time.Now()
+				ctx := s.Client.WithOwner(context.Background())
+				outer := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithMaxHold(20*time.Second)))
+				check.Is(t, "Extend", outer.Extend(ctx, time.Second), nil) // the server knows the script
+				time.Sleep(18 * time.Second)
+				late := tardy(false, 4*time.Second, anHour)
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					replies := late(commands, send)
+					if cut && anHour(commands[0].Words) {
+						return stage.FailAll(commands, stage.ErrCut)
+					}
+					return replies
+				})
+				inner := check.Must(s.Client.Mutex("job").Lock(ctx, redlatch.WithLease(time.Second)))
+				time.Sleep(100 * time.Millisecond)
+				check.Is(t, "Unlock", inner.Unlock(ctx), nil)
+				check.Within(t, "the TTL", s.TTL("job"), 59*time.Minute, time.Hour)
+				<-outer.Done()
+				check.Within(t, "the hold", time.Since(began), 19*time.Second, 20*time.Second)
+				endsWithItsLock(t, outer, s.Stranger().Mutex("job"), began.Add(22*time.Second))
+			})
+		})
+	}
+}
+
 // Goal: the same if the limit comes later than what was asked for, as that of a member when its whole is complete. Method: an
 // outer hold of a member is renewed, and not answered, or has a long lease. It ends while the Multi waits for the other member.
 func TestAMemberThatEndsByItsLimitLeavesNothingOfAnOuterHold(t *testing.T) {

@@ -92,3 +92,22 @@ func TestAHoldThatIsNotRenewedHasTimeToStop(t *testing.T) {
 		})
 	}
 }
+
+// Goal: the same for a hold with a limit, up to which its renewals and an inner release ask for the lock. Method: they have no
+// answer. The client would reach the server again just behind the deadline.
+func TestAHoldWhoseRenewalsHaveNoAnswerHasTimeToStop(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{LeaseTime: 2 * time.Minute}, func(t *testing.T, s *stage.Stage) {
+		tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
+		h := check.Must(l.Lock(ctx, redlatch.WithMaxHold(130*time.Second)))
+		inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
+		time.Sleep(20 * time.Second)
+		tap.Set(stage.Dead)
+		check.Is(t, "the inner Unlock", inner.Unlock(ctx), redlatch.ErrUnknownOutcome)
+		time.Sleep(time.Until(h.Deadline()) + 100*time.Millisecond)
+		tap.Set(nil)
+		time.Sleep(time.Second)
+		check.Is(t, "Err", h.Err(), redlatch.ErrLost)
+		check.Within(t, "the lock has", s.TTL("job"), time.Millisecond, 200*time.Millisecond)
+	})
+}
