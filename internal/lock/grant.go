@@ -49,7 +49,6 @@ type Grant struct {
 
 	ends      atomic.Int64 // how many holds have been released or detached
 	confirmed atomic.Int64 // how many of these ends Redis knows of
-	endings   atomic.Int64 // how many requests have been made that tell Redis of them
 	looks     atomic.Int64 // how often look was called since it began to ask; 0: nothing is under way
 
 	note atomic.Pointer[string] // what its first hold with a note says; nil without one

@@ -54,9 +54,10 @@ func (m *Manager) answered(result script.Result, err error, began time.Time, ren
 	for i, g := range grants {
 		from := time.Now()
 		switch {
+		case unsure(&result, answers[i].Err):
 		case answers[i].Held:
 			from = began
-		case !unsure(&result, answers[i].Err):
+		default:
 			continue
 		}
 		if g.outlives(from.Add(renewals[i].Lease)) {

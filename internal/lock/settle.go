@@ -17,11 +17,11 @@ type ending struct {
 	*Grant
 	request
 	remain bool                // the owner has other holds
+	writes bool                // some of them of the write side
 	stays  bool                // the lock stays for the rest of MinHold
 	held   bool                // its holder wants to know whether it was held until now
 	sure   bool                // its deadline had not passed by then
 	tells  int64               // how many holds had ended
-	number int64               // it is that one of the endings of its grant
 	noted  bool                // the last call removes its note
 	frees  bool                // the wait queue has been told that the lock is about to be free
 	next   []*waitqueue.Waiter // to whom it is handed over: their requests follow in the same write
@@ -33,8 +33,9 @@ func (e *ending) is(call script.Call, lease time.Duration) { e.request.is(call.E
 // ending makes the request. Some hold has ended, or was never granted. The mutex is held since then, so that it is the
 // end of no other hold.
 func (g *Grant) ending() (e ending) {
-	e.Grant, e.tells, e.number, e.remain, e.sure = g, g.ends.Load(), g.endings.Add(1), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
+	e.Grant, e.tells, e.remain, e.sure = g, g.ends.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
+	e.writes = counts.Writes > 0
 	switch {
 	case e.remain:
 		lease := remaining(term)
@@ -160,7 +161,7 @@ func (e *ending) settled(result *script.Result, err error) error {
 	if released.PublishDenied {
 		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
-	overtaken := e.remain && e.endings.Load() > e.number
+	overtaken := e.overtaken()
 	e.tell(released, result, err, overtaken)
 	for now := e.confirmed.Load(); released.Held && e.tells > now && !e.confirmed.CompareAndSwap(now, e.tells); {
 		now = e.confirmed.Load()
@@ -180,9 +181,15 @@ func (e *ending) settled(result *script.Result, err error) error {
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
 
-// tell tells the waiters of this process, or the grant if holds of it remain. If there is a later ending, this one may have been
-// overtaken. A refusal does not say then that the lock is gone: the counts may build on what the later one has
-// released.
+// overtaken says that a refusal is no proof of a loss, because its owner has released since what this ending was to leave: all
+// holds, or all of the write side.
+func (e *ending) overtaken() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.remain && (e.ended == lockerr.ErrReleased && !e.left || e.ended == nil && e.writes && e.counts().Writes == 0)
+}
+
+// tell tells the waiters of this process, or the grant if holds of it remain.
 func (e *ending) tell(released script.Released, result *script.Result, err error, overtaken bool) {
 	m, queue := e.manager, e.ref.queue
 	switch {

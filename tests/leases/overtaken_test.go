@@ -44,6 +44,29 @@ func TestAnAnswerToAnEarlierReleaseHidesNoLoss(t *testing.T) {
 	})
 }
 
+// Goal: a release of a mutex is refused only if the lock is gone, also behind a later one. Method: the later one is refused as well.
+func TestTwoRefusedReleasesAreBothLosses(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
+		one, two, left := holdForAnHour(ctx, l), holdForAnHour(ctx, l), holdForAnHour(ctx, l)
+		s.Memory.Miniredis().FlushAll()
+		var sent atomic.Int64
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			if sent.Add(1) == 1 {
+				time.Sleep(2 * time.Second)
+			}
+			return send(commands...)
+		})
+		done := make(chan error, 1)
+		go func() { done <- one.Unlock(ctx) }()
+		synctest.Wait()
+		check.Is(t, "the later Unlock", two.Unlock(ctx), redlatch.ErrLost)
+		check.Is(t, "the earlier one", <-done, redlatch.ErrLost)
+		check.Is(t, "what is left", left.Err(), redlatch.ErrLost)
+	})
+}
+
 // Goal: a release that is refused because a later one has overtaken it is no loss, unless the lock is gone. Method: the one waits on
 // its way until the other, that of the last write hold, has been carried out, and answered, or not yet. Then the lock is
 // forced, or is not.
