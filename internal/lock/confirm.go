@@ -151,7 +151,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g.mu.Unlock()
 	call, lease := g.renewCall(term)
 	result, err := g.manager.runner.Run(ctx, call)
-	if err = h.renewed("extend", term, lease, result, err); err == nil {
+	if err = h.renewed("extend", renew.Term{Lease: lease}, lease, result, err); err == nil {
 		h.change(func(o *Options) {
 			if !o.Fixed {
 				o.Lease = max(o.Lease, d)

@@ -60,8 +60,8 @@
 //	a cancelled attempt      sent aside. Its caller waits for Grace, and else learns ErrUnknownOutcome
 //	a grant for a waiter     sent aside by the releasing goroutine, which has learned of the grant
 //	 that has left
-//	WithMaxHold is over      sent aside, if a request has asked for more: for an inner hold, or before there was
-//	                         the limit (Term.Outlasts)
+//	WithMaxHold is over      sent aside, if a request has asked for more: for an inner hold, before there was the
+//	                         limit, or by a renewal that was repeated (Term.Outlasts)
 //	a hold was not renewed   sent aside, if a request for more than its lease had no answer (Term.Outlasts), or was
 //	                         under way (outlives). Otherwise the TTL ends by itself, and until then the holder has
 //	                         time to stop

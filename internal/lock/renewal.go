@@ -12,22 +12,22 @@ import (
 
 // renew extends the leases of a batch of grants. The renewal engine calls it.
 func (m *Manager) renew(ctx context.Context, batch []renew.Renewal) []renew.Answer {
-	began, renewals, grants := time.Now(), make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
+	renewals, grants := make([]script.Renewal, len(batch)), make([]*Grant, len(batch))
 	for i, one := range batch {
 		grants[i] = one.Item.Subject.(*Grant)
 		renewals[i] = grants[i].renewal(one.Term)
 	}
-	answers := m.renewAll(ctx, began, renewals, grants)
+	answers := m.renewAll(ctx, renewals, grants)
 	m.observeRenewals(batch, answers)
 	return answers
 }
 
 // renewAll asks for renewals. If one server has all of them, one script does, unless the server refuses that: it may refuse
 // one of them. In a cluster each has its own, because the keys of a slot on the move are on two servers.
-func (m *Manager) renewAll(ctx context.Context, began time.Time, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
+func (m *Manager) renewAll(ctx context.Context, renewals []script.Renewal, grants []*Grant) (answers []renew.Answer) {
 	if m.sharded == nil && len(renewals) > 1 && !m.alone.Load() {
 		result, err := m.runner.Run(ctx, script.Renew(renewals))
-		answers = m.answered(result, err, began, renewals, grants)
+		answers = m.answered(result, err, renewals, grants)
 		var refused *driver.ServerError
 		if !errors.As(answers[0].Err, &refused) {
 			return answers
@@ -40,27 +40,23 @@ func (m *Manager) renewAll(ctx context.Context, began time.Time, renewals []scri
 	}
 	answers = nil
 	for i, result := range m.runner.RunEach(ctx, calls...) {
-		answers = append(answers, m.answered(result, result.Failed(), began, renewals[i:i+1], grants[i:i+1])...)
+		answers = append(answers, m.answered(result, result.Failed(), renewals[i:i+1], grants[i:i+1])...)
 	}
 	return answers
 }
 
-// answered is readRenewed, and takes note of what Redis may have been asked for. A renewal that was carried out counts from the
-// moment at which these began, so it does not outlast what the engine takes note of. But the engine takes no answer
-// for a grant that is over.
-func (m *Manager) answered(result script.Result, err error, began time.Time, renewals []script.Renewal, grants []*Grant) []renew.Answer {
+// answered is readRenewed, and takes note of how long Redis may keep the locks. The engine does not, if there is no answer or the
+// grant is over.
+func (m *Manager) answered(result script.Result, err error, renewals []script.Renewal, grants []*Grant) []renew.Answer {
 	answers := readRenewed(result, err, grants)
 	var late []*Grant
 	for i, g := range grants {
-		from := time.Now()
-		switch {
-		case unsure(&result, answers[i].Err):
-		case answers[i].Held:
-			from = began
-		default:
-			continue
+		answers[i].Lease = renewals[i].Lease
+		from, unknown := answers[i].Asked, unsure(&result, answers[i].Err)
+		if unknown {
+			from = time.Now()
 		}
-		if g.outlives(from.Add(renewals[i].Lease)) {
+		if (unknown || answers[i].Held) && g.outlives(from.Add(answers[i].Lease)) {
 			late = append(late, g)
 		}
 	}

@@ -18,9 +18,10 @@ type Renewal struct {
 
 // Answer is the outcome of one renewal.
 type Answer struct {
-	Err   error     // there was no answer, and the fields below mean nothing
-	Held  bool      // the owner held the lock, and holds it for the whole span now
-	Asked time.Time // before the request left
+	Err   error         // there was no answer, and the fields below mean nothing
+	Held  bool          // the owner held the lock, and holds it for Lease now
+	Asked time.Time     // before the request left
+	Lease time.Duration // that was asked for; a repetition asks for the same
 }
 
 // Renew extends the leases of a batch and returns an answer for each. An error for one lease

@@ -142,8 +142,8 @@ func (s *server) extend(batch []renew.Renewal, asked time.Time) []renew.Answer {
 		case s.refused[one.Item]:
 			answers[i].Err = errDown
 		case !s.gone[one.Item]:
-			answers[i] = renew.Answer{Held: true, Asked: asked}
-			s.raise(one.Item, one.Term.Span(asked))
+			answers[i] = renew.Answer{Held: true, Asked: asked, Lease: one.Term.Span(asked)}
+			s.raise(one.Item, answers[i].Lease)
 		}
 	}
 	return answers

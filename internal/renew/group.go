@@ -97,7 +97,7 @@ func (e *Engine) take(batch []Renewal, answers []Answer) {
 			e.drop(it)
 			lost = append(lost, it)
 		default:
-			e.extend(it, answer.Asked, one.Term.Span(answer.Asked), now)
+			e.extend(it, answer, now)
 		}
 	}
 	e.wakeLoop()
@@ -108,7 +108,7 @@ func (e *Engine) take(batch []Renewal, answers []Answer) {
 }
 
 // extend notes that an item was renewed. The mutex is held.
-func (e *Engine) extend(it *Item, asked time.Time, span time.Duration, now time.Time) {
+func (e *Engine) extend(it *Item, answer Answer, now time.Time) {
 	it.renewing = false
 	term := it.Term()
 	e.counts.Renewals++
@@ -116,7 +116,7 @@ func (e *Engine) extend(it *Item, asked time.Time, span time.Duration, now time.
 		e.counts.Late++
 	}
 	fresh := term
-	fresh.Asked, fresh.Trusted, fresh.Kept = asked, Trust(asked, span), asked.Add(span)
+	fresh.Asked, fresh.Trusted, fresh.Kept = answer.Asked, Trust(answer.Asked, answer.Lease), answer.Asked.Add(answer.Lease)
 	it.confirm(fresh)
 	if term.Over(now) && !it.Term().Over(now) {
 		e.counts.Rescued++

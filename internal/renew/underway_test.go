@@ -23,12 +23,12 @@ func underWay(t *testing.T, answer renew.Answer, then func(t *testing.T, e *rene
 		e := start(t, func(ctx context.Context, _ []renew.Renewal) []renew.Answer {
 			asked := time.Now()
 			if requests++; requests > 1 {
-				return []renew.Answer{{Held: true, Asked: asked}}
+				return []renew.Answer{{Held: true, Asked: asked, Lease: 30 * second}}
 			}
 			if err := pause.For(ctx, second); err != nil {
 				return []renew.Answer{{Err: err}}
 			}
-			answer.Asked = asked
+			answer.Asked, answer.Lease = asked, 30*second
 			return []renew.Answer{answer}
 		})
 		e.Set(&h.Item, term(30*second))
@@ -135,7 +135,7 @@ func TestAConfirmationAfterTheDeadlineIsIgnored(t *testing.T) {
 		e := start(t, func(context.Context, []renew.Renewal) []renew.Answer {
 			asked := time.Now()
 			time.Sleep(25 * second) // ignores its context
-			return []renew.Answer{{Held: true, Asked: asked}}
+			return []renew.Answer{{Held: true, Asked: asked, Lease: 30 * second}}
 		})
 		e.Set(&h.Item, term(30*second))
 		before, deadline := h.Term(), h.Term().Deadline()

@@ -2,6 +2,7 @@ package leases_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -157,6 +158,33 @@ func TestALimitJustBeforeTheEndOfARepeatedLeaseEndsTheLock(t *testing.T) {
 		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
 		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(time.Hour+5*time.Second))
 	})
+}
+
+// Goal: the same if the last renewal or extension before the limit was repeated, so that its lease began later than it was asked for.
+func TestALimitBehindARepeatedRenewalEndsTheLock(t *testing.T) {
+	t.Parallel()
+	for _, extended := range []bool{false, true} {
+		t.Run(fmt.Sprintf("extended %t", extended), func(t *testing.T) {
+			cfg := redlatch.Config{LeaseTime: 30 * time.Minute, CommandTimeout: 5 * time.Minute}
+			stage.EachKind(t, cfg, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+				tap, began := s.Tap(), time.Now()
+				h := check.Must(k.Lock(s.Client, "job").Lock(context.Background(), redlatch.WithMaxHold(35*time.Minute)))
+				var sent atomic.Int64
+				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+					if sent.Add(1) > 1 {
+						return send(commands...)
+					}
+					time.Sleep(4 * time.Minute)
+					return stage.FailAll(commands, stage.ErrCut)
+				})
+				if extended {
+					time.Sleep(6 * time.Minute)
+					check.Is(t, "Extend", h.Extend(context.Background(), 30*time.Minute), nil)
+				}
+				endsWithItsLock(t, h, k.Rival(s.Stranger(), "job"), began.Add(35*time.Minute))
+			})
+		})
+	}
 }
 
 // Goal: the same for a re-entry that is no hold, because the end of another one crossed it; and without a limit.
