@@ -86,9 +86,9 @@
 //	                         request on a connection that has broken is granted to nobody, for its lease
 //	a re-entry is under way  a release waits for it for half of its timeout, and Detach does not. The re-entry
 //	                         is no hold then: its request tells Redis what is left, and asks once more
-//	a release overtakes one  the earlier one is refused if the later one released all holds, or all of the write
-//	                         side. Then Redis is asked whether it still has what is left, if anything is (look). Any
-//	                         other refusal is a loss
+//	a request overtakes it   the release is refused if the later request said that the grant, or its write side, has
+//	                         ended. Then Redis is asked whether it still has what is left, if anything is (look).
+//	                         Any other refusal is a loss
 //	a late grant arrives     to an ended grant no hold is added. Whoever reads the answer releases it
 //	a clock jumps            the deadline passes on either clock. The hold is lost, as above
 //	the manager closes       Close ends what is held. An Unlock that comes later waits for Close

@@ -121,7 +121,7 @@ func (g *Grant) lose(why error) {
 		why = errFixedLease
 	}
 	err := g.ref.lostError(g.ref.noun(), why)
-	event.Err = err
+	event.Err, g.gone = err, g.gone || !errors.Is(why, renew.ErrExpired)
 	m.losses.Add(1) // before anybody can learn of the loss and look at the count
 	g.finish(err)
 	m.reporter.Add(func() {

@@ -34,8 +34,11 @@ type Grant struct {
 	holds      []*Hold   // those that are held, in the order of their acquisition
 	maxReads   int       // the highest count of read holds that Redis may have been told
 	token      int64     // 0 until a hold asked for one
-	writeEnded bool      // the release of the write side was not answered, and read holds remain
+	writeEnded bool      // a release that left only read holds was not answered
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
+	toldEnd    bool      // a request was made which says that it has ended
+	toldReads  bool      // a request was made which says that it has read holds and no other
+	gone       bool      // Redis has said that it has nothing of it
 	left       bool      // its last hold was detached, so the lock is to stay
 	unsure     time.Time // up to which Redis may keep the lock by requests of which this process cannot tell
 	recall     error     // who asks for it, nil until a renewal has found that

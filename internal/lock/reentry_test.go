@@ -101,3 +101,34 @@ func TestAReentryBetweenAnEndAndItsLossLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A release leaves write holds, and is under way. The last of these is detached, and a re-entry tells Redis that there is none. The
+// release is refused then, and the read holds go on.
+func TestAReentryThatEndsTheWriteSideOvertakesARelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, manager := inProcess(t)
+		defer d.Close()
+		m := manager()
+		read, write := m.RWMutex("job")
+		ctx, opts := m.WithOwner(context.Background()), &Options{Lease: time.Hour, Fixed: true, Wait: Forever}
+		var holds [3]*Hold
+		var release ending
+		for i, r := range []Ref{write, read, read} {
+			h, err := r.Acquire(ctx, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if holds[i] = h; i == 1 {
+				g := h.grant()
+				g.mu.Lock()
+				release = g.ending()
+				g.mu.Unlock()
+				holds[0].Detach()
+			}
+		}
+		if err := m.settle(ctx, &release); err != nil || holds[2].Err() != nil {
+			t.Error(err, holds[2].Err())
+		}
+		_ = m.Close(context.Background())
+	})
+}

@@ -34,6 +34,7 @@ func (g *Grant) moreRequest(r *request, read bool, opts *Options, from string) {
 	} else {
 		counts.Writes++
 	}
+	g.toldReads = g.toldReads || counts.Writes == 0
 	lease := opts.firstLease()
 	if from != "" {
 		r.is(g.ref.Calls().Move(from, g.owner, read, lease), lease)

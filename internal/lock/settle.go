@@ -36,6 +36,7 @@ func (g *Grant) ending() (e ending) {
 	e.Grant, e.tells, e.remain, e.sure = g, g.ends.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	e.writes = counts.Writes > 0
+	g.toldEnd, g.toldReads = g.toldEnd || g.ended != nil, g.toldReads || e.remain && !e.writes
 	switch {
 	case e.remain:
 		lease := remaining(term)
@@ -161,7 +162,7 @@ func (e *ending) settled(result *script.Result, err error) error {
 	if released.PublishDenied {
 		e.manager.PublishDenied(e.ref.mutex.Channel)
 	}
-	overtaken := e.overtaken()
+	overtaken := e.overtaken(err == nil && !released.Held && !result.Repeated)
 	e.tell(released, result, err, overtaken)
 	for now := e.confirmed.Load(); released.Held && e.tells > now && !e.confirmed.CompareAndSwap(now, e.tells); {
 		now = e.confirmed.Load()
@@ -181,12 +182,14 @@ func (e *ending) settled(result *script.Result, err error) error {
 	return e.ref.lostError("unlock", errGoneAtRelease)
 }
 
-// overtaken says that a refusal is no proof of a loss, because its owner has released since what this ending was to leave: all
-// holds, or all of the write side.
-func (e *ending) overtaken() bool {
+// overtaken says that a refusal is no proof of a loss: Redis may have carried out a later request first, which said that the grant,
+// or its write side, has ended. It takes note of a refusal that is a proof: then Redis has carried out no later one.
+func (e *ending) overtaken(refused bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.remain && (e.ended == lockerr.ErrReleased && !e.left || e.ended == nil && e.writes && e.counts().Writes == 0)
+	overtaken := e.remain && !e.gone && (e.toldEnd || e.writes && e.toldReads)
+	e.gone = e.gone || refused && !overtaken && (e.remain || e.ended != nil)
+	return overtaken
 }
 
 // tell tells the waiters of this process, or the grant if holds of it remain.
@@ -206,7 +209,7 @@ func (e *ending) tell(released script.Released, result *script.Result, err error
 		m.queues.Wake(queue, e.attempt.waiter)
 	case err != nil:
 		e.mu.Lock()
-		e.writeEnded = e.writeEnded || e.ended == nil && e.counts().Writes == 0 // the next renewal tells Redis
+		e.writeEnded = e.writeEnded || !e.writes // the next renewal tells Redis
 		e.mu.Unlock()
 		if unsure(result, err) {
 			e.outlived(e.lease)

@@ -44,27 +44,36 @@ func TestAnAnswerToAnEarlierReleaseHidesNoLoss(t *testing.T) {
 	})
 }
 
-// Goal: a release of a mutex is refused only if the lock is gone, also behind a later one. Method: the later one is refused as well.
+// Goal: two releases that are refused because the lock is gone are both losses. Method: the later one leaves a write hold, or read
+// holds, or nothing.
 func TestTwoRefusedReleasesAreBothLosses(t *testing.T) {
 	t.Parallel()
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
-		one, two, left := holdForAnHour(ctx, l), holdForAnHour(ctx, l), holdForAnHour(ctx, l)
-		s.Memory.Miniredis().FlushAll()
-		var sent atomic.Int64
-		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			if sent.Add(1) == 1 {
-				time.Sleep(2 * time.Second)
-			}
-			return send(commands...)
+	for what, rest := range map[string]func(l *redlatch.RWMutex) redlatch.Lock{
+		"write":   func(l *redlatch.RWMutex) redlatch.Lock { return l },
+		"read":    func(l *redlatch.RWMutex) redlatch.Lock { return l.RLocker() },
+		"nothing": nil,
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.RWMutex("job")
+				one, two := holdForAnHour(ctx, l), holdForAnHour(ctx, l)
+				left := two
+				if rest != nil {
+					left = holdForAnHour(ctx, rest(l))
+				}
+				s.Memory.Miniredis().FlushAll()
+				tap.Set(lateAtFirst())
+				done := make(chan error, 1)
+				go func() { done <- one.Unlock(ctx) }()
+				synctest.Wait()
+				check.Is(t, "the later Unlock", two.Unlock(ctx), redlatch.ErrLost)
+				check.Is(t, "the earlier one", <-done, redlatch.ErrLost)
+				if left != two {
+					check.Is(t, "what is left", left.Err(), redlatch.ErrLost)
+				}
+			})
 		})
-		done := make(chan error, 1)
-		go func() { done <- one.Unlock(ctx) }()
-		synctest.Wait()
-		check.Is(t, "the later Unlock", two.Unlock(ctx), redlatch.ErrLost)
-		check.Is(t, "the earlier one", <-done, redlatch.ErrLost)
-		check.Is(t, "what is left", left.Err(), redlatch.ErrLost)
-	})
+	}
 }
 
 // Goal: a release that is refused because a later one has overtaken it is no loss, unless the lock is gone. Method: the one waits on
@@ -111,20 +120,86 @@ func TestAnOvertakenReleaseIsALossIfTheLockIsGone(t *testing.T) {
 	}
 }
 
-// Goal: a Detach, which sends nothing, explains no refusal of a release that is under way.
+// Goal: a Detach, which sends nothing, explains no refusal of a release that is under way. Method: it ends the last hold, or the last
+// of the write side.
 func TestADetachOvertakesNoRelease(t *testing.T) {
 	t.Parallel()
-	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
-		tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.Mutex("job")
-		one, two := holdForAnHour(ctx, l), holdForAnHour(ctx, l)
-		s.Memory.Miniredis().FlushAll()
-		tap.Set(tardy(false, time.Second, everything))
-		done := make(chan error, 1)
-		go func() { done <- one.Unlock(ctx) }()
-		synctest.Wait()
-		two.Detach()
-		check.Is(t, "Unlock", <-done, redlatch.ErrLost)
-	})
+	for _, reads := range []bool{false, true} {
+		t.Run(fmt.Sprintf("reads on %t", reads), func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.RWMutex("job")
+				one, two := holdForAnHour(ctx, l), holdForAnHour(ctx, l)
+				var left *redlatch.Hold
+				if reads {
+					left = holdForAnHour(ctx, l.RLocker())
+				}
+				s.Memory.Miniredis().FlushAll()
+				tap.Set(tardy(false, time.Second, everything))
+				done := make(chan error, 1)
+				go func() { done <- one.Unlock(ctx) }()
+				synctest.Wait()
+				two.Detach()
+				check.Is(t, "Unlock", <-done, redlatch.ErrLost)
+				if reads {
+					check.Is(t, "what is left", left.Err(), redlatch.ErrLost)
+				}
+			})
+		})
+	}
+}
+
+// Goal: a release that a later one has overtaken is no loss, also if nothing is left of the owner when it arrives. Method: the later
+// one is that of the write side, and then the last hold is detached; or the outer hold has ended by its limit, which
+// tells Redis.
+func TestAnOvertakenReleaseIsNoLossIfNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	for what, overtake := range map[string]func(t *testing.T, ctx context.Context, l *redlatch.RWMutex, under func(*redlatch.Hold) error) error{
+		"detached": func(t *testing.T, ctx context.Context, l *redlatch.RWMutex, under func(*redlatch.Hold) error) error {
+			write, one, two := holdForAnHour(ctx, l), holdForAnHour(ctx, l.RLocker()), holdForAnHour(ctx, l.RLocker())
+			time.AfterFunc(time.Millisecond, func() {
+				check.Is(t, "the Unlock that overtook it", write.Unlock(ctx), nil)
+				two.Detach()
+			})
+			return under(one)
+		},
+		"limit": func(_ *testing.T, ctx context.Context, l *redlatch.RWMutex, under func(*redlatch.Hold) error) error {
+			check.Must(l.Lock(ctx, redlatch.WithMaxHold(10*time.Second)))
+			inner := holdForAnHour(ctx, l)
+			time.Sleep(9 * time.Second)
+			return under(inner)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+				tap, ctx, l := s.Tap(), s.Client.WithOwner(context.Background()), s.Client.RWMutex("job")
+				overtaken := false // when the last request leaves
+				check.Is(t, "overtaken Unlock", overtake(t, ctx, l, func(h *redlatch.Hold) error {
+					late := lateAtFirst()
+					tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+						return late(commands, func(commands ...driver.Command) []driver.Reply {
+							overtaken = s.Memory.Miniredis().HGet("job", "mode") != "write"
+							return send(commands...)
+						})
+					})
+					return h.Unlock(ctx)
+				}), nil)
+				if !overtaken {
+					t.Error("the write side was there")
+				}
+			})
+		})
+	}
+}
+
+// lateAtFirst has the first request wait on its way until a release of its owner has overtaken it.
+func lateAtFirst() stage.Around {
+	var sent atomic.Int64
+	return func(commands []driver.Command, send stage.Sender) []driver.Reply {
+		if sent.Add(1) == 1 {
+			time.Sleep(2 * time.Second)
+		}
+		return send(commands...)
+	}
 }
 
 // holdForAnHour takes a lock that is not renewed.
