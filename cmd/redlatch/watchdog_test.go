@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -187,12 +188,19 @@ func TestLongIdleConnectionsCostAWatchdogNothing(t *testing.T) {
 	d.start()
 	d.awaitReady(true)
 	address := d.find(`address"?[=:]"?([\d.:]+)`)
-	for range 10_000 {
+	idle := make([]net.Conn, 10_000)
+	for i := range idle {
 		conn, err := net.DialTimeout("tcp", address, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
+		idle[i] = conn
+	}
+	closed := idle[len(idle)-200] // when it has accepted the last ones
+	_ = closed.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := closed.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("it keeps all of them")
 	}
 	if code, _ := d.get("/healthz"); code != 200 {
 		t.Errorf("/healthz says %d", code)
