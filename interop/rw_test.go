@@ -17,7 +17,7 @@ func downgraded(t *testing.T, r rig) {
 		writer, reader peer
 		within         time.Duration
 	}{
-		{r.latch, r.theirs, 250 * time.Millisecond},
+		{r.latch, r.theirs, told},
 		{r.theirs, r.latch, 5500 * time.Millisecond},
 	} {
 		t.Run(c.writer.language()+" downgrades", func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestTheWaitForAServerEnds(t *testing.T) {
 	}{
 		{"redis://127.0.0.1:1", "job", "700ms", exitFailure, 700 * time.Millisecond, 5 * time.Second, "; there was no server for 700ms\n"},
 		{hole.URL(), "job", "700ms", exitFailure, 700 * time.Millisecond, 5 * time.Second, "; there was no server for 700ms\n"},
-		{"redis://127.0.0.1:1", "job", "0", exitFailure, 0, 2 * time.Second, "connection refused\n"},
+		{"redis://127.0.0.1:1", "job", "0", exitFailure, 0, 20 * time.Second, "connection refused\n"},
 		{"redis://:secret@" + guarded.Addr(), "job", "1m", exitFailure, 0, 20 * time.Second, "WRONGPASS"},
 		{"redis://:secret@" + server.Addr(), "job", "1m", exitFailure, 0, 20 * time.Second, "ERR AUTH"},
 		{server.URL() + "/99", "job", "1m", exitFailure, 0, 20 * time.Second, "DB index is out of range"},

@@ -77,7 +77,7 @@ func wantNoSecret(t *testing.T, env, arguments []string, good bool) {
 // The log of a watchdog names its server, and no more.
 func TestTheWatchdogLogsNoPassword(t *testing.T) {
 	t.Parallel()
-	sentinels := redistest.StartSentinels(t)
+	sentinels := redistest.StartSentinels(t).Settle(t)
 	d := startDog(t, "redis+sentinel://"+strings.Join(sentinels.Addrs(), ",")+"/"+sentinels.Name+"?sentinel_username=&sentinel_password=")
 	d.awaitReady(true)
 	redistest.Eventually(t, 5*time.Second, func() bool { return strings.Contains(d.log.String(), "/"+sentinels.Name+" ") }, "the log names the server")

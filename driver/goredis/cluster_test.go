@@ -166,7 +166,7 @@ func TestAMasterIsLost(t *testing.T) {
 			c := redistest.StartCluster(t, 3, 1)
 			victim := c.Servers[0]
 			key, other := c.KeyAt(t, victim), c.KeyAt(t, c.Servers[1])
-			d := open(t, clusterClient(t, redis.ClusterOptions{Addrs: c.Addrs()}), goredis.WithCommandTimeout(time.Second))
+			d := open(t, clusterClient(t, redis.ClusterOptions{Addrs: c.Addrs()}), goredis.WithCommandTimeout(5*time.Second))
 			r := listenAndWait(t, d, key)
 			do(t, d, "GET", key)
 			stop := make(chan struct{})

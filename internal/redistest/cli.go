@@ -53,6 +53,22 @@ func (s *Server) PTTL(t testing.TB, key string) time.Duration {
 	return time.Duration(s.CLI(t, "PTTL", key).(int64)) * time.Millisecond
 }
 
+// MainThread is the time of a processor that the server's main thread has needed, from its INFO. A busy machine does not make
+// it longer.
+func MainThread(t testing.TB, info string) (sum time.Duration) {
+	t.Helper()
+	for line := range strings.Lines(info) {
+		if name, seconds, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.HasSuffix(name, "_main_thread") {
+			part, err := time.ParseDuration(seconds + "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += part
+		}
+	}
+	return sum
+}
+
 // roundTrip sends one command on a new connection.
 func roundTrip(address string, words ...string) (any, error) {
 	conn, err := net.DialTimeout("tcp", address, answerWithin)

@@ -171,13 +171,10 @@ func TestProxyDelaysRequests(t *testing.T) {
 	if took := time.Since(begin); took < delay {
 		t.Errorf("took %v, want %v at least", took, delay)
 	}
+	proxy.Delay(time.Hour)
 	proxy.Delay(0)
-	begin = time.Now()
 	send(t, conn, ping)
 	expect(t, conn, pong)
-	if took := time.Since(begin); took >= delay {
-		t.Errorf("took %v without a delay", took)
-	}
 	proxy.Delay(time.Hour)
 	send(t, conn, ping) // the end of the test must not wait for it
 }

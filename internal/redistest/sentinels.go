@@ -102,11 +102,12 @@ func (s *Sentinels) AwaitFailover(t testing.TB, old *Member) (primary *Member) {
 }
 
 // Settle keeps the sentinels from replacing the primary that they have, however busy the machine is.
-func (s *Sentinels) Settle(t testing.TB) {
+func (s *Sentinels) Settle(t testing.TB) *Sentinels {
 	t.Helper()
 	for _, sentinel := range s.Sentinels {
 		sentinel.must(t, "SENTINEL", "SET", s.Name, "down-after-milliseconds", "600000")
 	}
+	return s
 }
 
 // agreed is the primary of all sentinels that run, nil if they disagree.

@@ -2,7 +2,6 @@ package script_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -62,22 +61,8 @@ func TestLongNoVerbIsHeldUpByWhatOthersWrote(t *testing.T) {
 // not add to it.
 func (s *server) spent(t *testing.T, do func()) time.Duration {
 	t.Helper()
-	before := s.processor(t)
+	processor := func() time.Duration { return redistest.MainThread(t, s.must(t, "INFO", "cpu").Str) }
+	before := processor()
 	do()
-	return s.processor(t) - before
-}
-
-// processor is the time of a processor that the server's main thread has needed.
-func (s *server) processor(t *testing.T) (sum time.Duration) {
-	t.Helper()
-	for line := range strings.Lines(s.must(t, "INFO", "cpu").Str) {
-		if name, seconds, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.HasSuffix(name, "_main_thread") {
-			part, err := time.ParseDuration(seconds + "s")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum += part
-		}
-	}
-	return sum
+	return processor() - before
 }

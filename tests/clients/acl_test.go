@@ -349,7 +349,7 @@ func TestLongTheUsersOfTheDocumentationAreEnoughInACluster(t *testing.T) {
 
 func TestTheUsersOfTheDocumentationAreEnoughBehindSentinel(t *testing.T) {
 	t.Parallel()
-	sentinels := redistest.StartSentinels(t)
+	sentinels := redistest.StartSentinels(t).Settle(t)
 	var servers []*redistest.Server
 	for _, m := range sentinels.Members {
 		servers = append(servers, m.Server)

@@ -49,7 +49,7 @@ func (v *vault) rotate(t *testing.T, password string, servers ...*redistest.Serv
 func TestLongPasswordsAreRotated(t *testing.T) {
 	t.Parallel()
 	single, cluster := redistest.Start(t), redistest.StartCluster(t, 3, 0)
-	watched := redistest.StartSentinels(t)
+	watched := redistest.StartSentinels(t).Settle(t)
 	var members []*redistest.Server
 	for _, m := range watched.Members {
 		members = append(members, m.Server)
@@ -97,7 +97,7 @@ func TestLongPasswordsAreRotated(t *testing.T) {
 func TestLongAddressesAreTranslated(t *testing.T) {
 	t.Parallel()
 	single, cluster := redistest.Start(t), redistest.StartCluster(t, 3, 0)
-	watched := redistest.StartSentinels(t)
+	watched := redistest.StartSentinels(t).Settle(t)
 	ways := map[string]string{
 		"single.invalid:1":  redistest.NewProxy(t, single.Addr()).Addr(),
 		"cluster.invalid:1": redistest.NewProxy(t, cluster.Servers[2].Addr()).Addr(),

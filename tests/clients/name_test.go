@@ -24,7 +24,7 @@ import (
 // the client's id is looked for among the connections of the server that has the lock.
 func TestLongAnOwnerLeadsToAProcessInClientList(t *testing.T) {
 	t.Parallel()
-	single, watched, cluster := redistest.Shared(t), redistest.StartSentinels(t), redistest.StartCluster(t, 3, 0)
+	single, watched, cluster := redistest.Shared(t), redistest.StartSentinels(t).Settle(t), redistest.StartCluster(t, 3, 0)
 	name := redistest.Name(t)
 	for kind, at := range map[string]struct {
 		url    string

@@ -28,7 +28,7 @@ func roundTrip(t *testing.T, url string, cfg redlatch.Config) {
 
 func TestLockThroughSentinels(t *testing.T) {
 	t.Parallel()
-	s := redistest.StartSentinels(t)
+	s := redistest.StartSentinels(t).Settle(t)
 	roundTrip(t, "redis+sentinel://"+strings.Join(s.Addrs(), ",")+"/"+s.Name+"/2", redlatch.Config{})
 
 	proxy := redistest.NewProxy(t, s.Addrs()[0]) // the client begins before its sentinel

@@ -61,7 +61,7 @@ func TestForceUnlockIfRefusesWhatNoOwnerCanBe(t *testing.T) {
 
 func TestForceUnlockFreesAndTellsTheHolder(t *testing.T) {
 	fixture.EachServer(t, func(t *testing.T, url string) {
-		c, name := fixture.Open(t, url, redlatch.Config{LeaseTime: 300 * time.Millisecond}), redistest.Name(t)
+		c, name := fixture.Open(t, url, redlatch.Config{LeaseTime: 3 * time.Second}), redistest.Name(t)
 		m := fixture.Open(t, url, redlatch.Config{}).Mutex(name)
 		if forced := check.Must(m.ForceUnlock(t.Context())); forced {
 			t.Error("a free mutex was forced")

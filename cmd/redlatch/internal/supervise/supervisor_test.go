@@ -40,14 +40,14 @@ func TestACommandGetsTheTimeItWasPromisedToEndInGoodOrder(t *testing.T) {
 
 func TestARenewalInTimeIsNeverNoticed(t *testing.T) {
 	t.Parallel()
-	s := supervise(t, Limits{Lease: 3 * time.Second, KillAfter: 300 * time.Millisecond}, `
+	s := supervise(t, Limits{Lease: 10 * time.Second, KillAfter: 300 * time.Millisecond}, `
 		trap 'echo told >&9' TERM
 		trap 'exit 4' USR1
 		echo ready >&9
 		while :; do sleep 0.05; done`)
 	s.tree.Await("ready")
-	for range 5 {
-		s.tell("deadline 2s") // SIGTERM after 1.4 s
+	for range 8 {
+		s.tell("deadline 5s") // SIGTERM after 3.7 s
 		time.Sleep(600 * time.Millisecond)
 	}
 	s.tell("deadline 1h")
