@@ -155,25 +155,25 @@ func expect(t *testing.T, output string, patterns ...string) {
 var (
 	demoStory = []string{
 		`started w1 pid \d+, w2 pid \d+, w3 pid \d+$`,
-		`w\d acquired the lock, and stays inside for 1\.2 s$`,
-		`w\d renewed its lease: TTL 0\.\d+ s -> 0\.\d+ s$`,
-		`held by w\d; TTL \[#+\.*\] 0\.\d+ s; waiting: w\d`,
+		`w\d acquired the lock, and stays inside for 3\.0 s$`,
+		`w\d renewed its lease: TTL \d\.\d+ s -> \d\.\d+ s$`,
+		`held by w\d; TTL \[#+\.*\] \d\.\d+ s; waiting: w\d`,
 		`w\d released the lock after \d\.\d s$`,
 		`w\d was killed with SIGKILL inside its critical section$`,
-		`the lock is still w\d's, for the 0\.\d+ s that its lease had left$`,
+		`the lock is still w\d's, for the \d\.\d+ s that its lease had left$`,
 		`w4 started, pid \d+, in its place$`,
 		`the lease of w\d expired: w\d acquired the lock, \d\.\d+ s after the kill$`,
 		`increments [1-9]\d`, // some after hand-overs
 	}
 	demoSummary = []string{
-		`^interrupted after \d+\.\d s, 3 processes, lease 800ms, work 5ms$`,
+		`^interrupted after \d+\.\d s, 3 processes, lease 2s, work 5ms$`,
 		`increments +\d+ completed; the killed worker had not written$`,
 		`counter file +\d+: none lost$`,
 		`overlaps +0 in \d+ visits`,
 		`hand-over +p50 \d+\.\d+ ms, p99 \d+\.\d+ ms, max \d+\.\d+ ms in \d+ hand-overs?:`,
 		`renewals seen +[1-9]\d* jumps? of the TTL in Redis$`,
 		`w\d had the lock \d\.\d+ s after the kill of w\d`,
-		`whose lease had 0\.\d+ s left$`,
+		`whose lease had \d\.\d+ s left$`,
 		`^sound: `,
 	}
 )
@@ -191,7 +191,7 @@ func TestDemoTellsTheWholeStory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			flags := append([]string{"--workers", "3", "--for", "60s", "--lease", "800ms", "--work", "5ms"}, c.flags...)
+			flags := append([]string{"--workers", "3", "--for", "60s", "--lease", "2s", "--work", "5ms"}, c.flags...)
 			if c.flags != nil {
 				flags = append(flags, server.URL())
 			}
@@ -280,7 +280,7 @@ func TestDemoReportsWhatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			p := startDemo(t, "--workers", "2", "--for", "60s", "--lease", "500ms", "--redis", server.URL())
+			p := startDemo(t, "--workers", "2", "--for", "60s", "--lease", "2s", "--redis", server.URL())
 			newest := regexp.MustCompile(`w3 started, pid (\d+), in its place`) // of the one that the demo itself kills
 			p.await(newest.String())
 			c.fail(server, redistest.Must(strconv.Atoi(newest.FindStringSubmatch(p.said())[1])))

@@ -134,7 +134,7 @@ func TestTheLockOfAKilledProcessFreesWithItsLease(t *testing.T) {
 	t.Parallel()
 	url, name := redistest.Shared(t).URL(), redistest.Name(t)
 	c := fixture.Open(t, url, redlatch.Config{PollCap: time.Hour})
-	dead := startHolder(t, url, name, 900*time.Millisecond)
+	dead := startHolder(t, url, name, 3*time.Second)
 	dead.signal(t, syscall.SIGKILL)
 	asked := time.Now() // the TTL is that of a moment between this one and the next
 	status := check.Must(c.Mutex(name).Status(t.Context()))

@@ -130,7 +130,7 @@ func TestAQuorumDoesNotWaitForASlowMinority(t *testing.T) {
 func TestLongAQuorumOutlivesAMinorityAndEndsWithAMajority(t *testing.T) {
 	t.Parallel()
 	ctx, name, all := t.Context(), redistest.Name(t), servers(t, 5)
-	const lease = 1500 * time.Millisecond
+	const lease = 3 * time.Second
 	q := openQuorum(t, all, name, impatient(lease))
 	h := check.Must(q.Lock(ctx))
 	redistest.Eventually(t, 5*time.Second, func() bool { return len(h.Members()) == 5 }, "the rest has joined")
