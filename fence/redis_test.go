@@ -260,7 +260,7 @@ func TestRedisSendsTheScriptOnceAndThenItsDigest(t *testing.T) {
 func TestRedisSendsNothingTwice(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), CommandTimeout: time.Second})
+	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), CommandTimeout: time.Minute})
 	must(t, err)
 	defer d.Close()
 	seen := &spy{Driver: d}
