@@ -151,7 +151,8 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g.mu.Unlock()
 	call, lease := g.renewCall(term)
 	result, err := g.manager.runner.Run(ctx, call)
-	if err = h.renewed("extend", renew.Term{Lease: lease}, lease, result, err); err == nil {
+	asked := renew.Term{Lease: lease} // of which a repetition takes nothing off
+	if err = h.renewed("extend", asked, lease, result, err); err == nil {
 		h.change(func(o *Options) {
 			if !o.Fixed {
 				o.Lease = max(o.Lease, d)
