@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // dbServer is a database server of the test's own, on a port of the loopback interface, with its
@@ -96,10 +97,9 @@ func (s *dbServer) run(t *testing.T, program string, args ...string) {
 // launch starts the server as a child, not a daemon, so that its id is known.
 func (s *dbServer) launch(t *testing.T) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var err error
+	s.port, err = redistest.FreePort()
 	must(t, err)
-	s.port = listener.Addr().(*net.TCPAddr).Port
-	must(t, listener.Close())
 	words := s.program.launch(t, s)
 	s.command = exec.Command(words[0], words[1:]...)
 	s.command.Dir, s.command.SysProcAttr = s.dir, dieWithParent(*s.as)

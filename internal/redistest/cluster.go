@@ -49,7 +49,7 @@ func OpenCluster(masters, replicas int) (*Cluster, error) {
 func (c *Cluster) start(servers int) error {
 	for range servers {
 		s := &Server{args: memberArgs}
-		if err := s.start(FreePort); err != nil {
+		if err := s.start(); err != nil {
 			return err
 		}
 		c.Servers = append(c.Servers, s)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 const (
@@ -16,12 +17,29 @@ const (
 	busOffset = 10000
 )
 
-// FreePort finds a port that nobody uses, nor the one with which a server of a cluster would go with it.
+// reserved are the ports that this process has been given.
+var reserved struct {
+	sync.Mutex
+	signs []net.PacketConn
+}
+
+// FreePort finds a port that nobody uses, nor the one with which a server of a cluster would go with it. It belongs to this
+// process until its end: a server may leave it and come back. The sign of that, which other processes see, is that its UDP
+// port is taken. No server here uses UDP.
 func FreePort() (int, error) {
 	for range 100 {
-		if port := lowestPort + rand.IntN(busOffset); isFree(port) && isFree(port+busOffset) {
+		port := lowestPort + rand.IntN(busOffset)
+		sign, err := net.ListenPacket("udp", local(port))
+		if err != nil {
+			continue
+		}
+		if isFree(port) && isFree(port+busOffset) {
+			reserved.Lock()
+			defer reserved.Unlock()
+			reserved.signs = append(reserved.signs, sign)
 			return port, nil
 		}
+		_ = sign.Close()
 	}
 	return 0, errors.New("no port is free")
 }

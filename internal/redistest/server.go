@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -53,38 +52,34 @@ func Start(t testing.TB, args ...string) *Server {
 // Open is Start until Close, for a program.
 func Open(args ...string) (*Server, error) {
 	s := &Server{args: args}
-	return s, s.start(FreePort)
+	return s, s.start()
 }
 
 // begin runs a server until the end of the test.
 func (s *Server) begin(t testing.TB) *Server {
 	t.Helper()
-	if err := s.start(FreePort); err != nil {
+	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
 	return s
 }
 
-// start runs the server for the first time, on a port that choose finds. Nothing is left behind when it fails.
-func (s *Server) start(choose func() (int, error)) error {
+// start runs the server for the first time. Nothing is left behind when it fails.
+func (s *Server) start() error {
 	if _, err := exec.LookPath(Program()); err != nil {
 		return fmt.Errorf("install %[1]s (Debian: apt-get install %[1]s)", Program())
 	}
 	var err error
+	if s.port, err = FreePort(); err != nil {
+		return err
+	}
 	if s.dir, err = os.MkdirTemp("", "redistest-"); err != nil {
 		return err
 	}
-	// Between choosing a free port and using it, another process may take it.
-	for range 5 {
-		if s.port, err = choose(); err != nil {
-			break
-		}
-		if err = s.launch(); err == nil {
-			return nil
-		}
+	if err = s.launch(); err != nil {
+		s.Close()
 	}
-	s.Close()
 	return err
 }
 
@@ -142,14 +137,11 @@ func (p *process) run(started chan<- error) {
 	close(p.exited)
 }
 
-// awaitReady waits until the server answers, whatever it says. Between choosing a free port and using
-// it, the server of another test may take it: that one's answer does not count.
+// awaitReady waits until the server answers, whatever it says.
 func (s *Server) awaitReady(p *process) error {
-	own := fmt.Sprintf("process_id:%d\r\n", p.command.Process.Pid)
 	limit := time.After(startWithin)
 	for {
-		reply, err := roundTrip(s.Addr(), "INFO", "server")
-		if said := fmt.Sprint(reply); err == nil && (strings.Contains(said, own) || !strings.Contains(said, "process_id:")) {
+		if _, err := roundTrip(s.Addr(), "PING"); err == nil {
 			return nil
 		}
 		select {
