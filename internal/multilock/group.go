@@ -66,6 +66,7 @@ func (o order) group(caller, ctx context.Context) *group {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if !g.formed && g.hold.Ended() == nil {
+			g.cancel(context.Cause(ctx)) // which the errors of members may say
 			g.finish(context.Cause(ctx))
 		}
 	})
@@ -274,17 +275,17 @@ func (g *group) count(states ...state) (n int) {
 	return n
 }
 
-// errOver is the cause for the members of an attempt that ends without a hold.
+// errOver is the cause for the members of an attempt that ends without a hold: the error of one says what became of it,
+// and not of another one, whose refusal may have ended the attempt.
 var errOver = errors.New("the attempt is over")
 
 // finish ends the group. The mutex is held.
 func (g *group) finish(why error) {
 	g.hold.End(why)
-	cause := why
-	if !g.formed && why == lockerr.ErrReleased {
-		cause = errOver // the errors of members must not say that a hold was released
+	if g.formed {
+		g.cancel(why)
 	}
-	g.cancel(cause)
+	g.cancel(errOver)
 	for _, m := range g.Set.Members {
 		m.quorums.Delete(g)
 	}

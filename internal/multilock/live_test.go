@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -288,6 +289,23 @@ func TestAVoteThatWasEndedTellsOfNoRelease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Goal: the error of a server that has not answered tells of no refusal by another one. Method: one of two refuses, and the
+// other one answers neither the request nor its release.
+func TestARefusalIsOnlyThatOfItsServer(t *testing.T) {
+	t.Parallel()
+	story(t, 2, func(s *stage) {
+		s.sites[1].take(t, "job", lease)
+		s.sites[0].Spoil(func(ctx context.Context, _ []string, _ func() driver.Reply) driver.Reply {
+			<-ctx.Done()
+			return driver.Reply{Err: ctx.Err()}
+		})
+		h, err := s.lockMajority(s.limited(), lock.Options{Lease: lease})
+		if h != nil || !errors.Is(err, lockerr.ErrUnknownOutcome) || errors.Is(err, lockerr.ErrNotAcquired) || strings.Contains(err.Error(), "%!") {
+			t.Errorf("it is held, or %v", err)
+		}
+	})
 }
 
 // Goal: a server that has granted its lock, and is asked when the vote is decided, has not failed: the quorum goes on

@@ -153,7 +153,7 @@ func (g *group) verdict() error {
 	g.wait(limited, func() bool { return g.count(asked) == 0 })
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var refused, failed, stopped []error
+	var refused, unasked, failed, stopped []error
 	open := 0 // members that may be held
 	for i, e := range g.entries {
 		unknown := e.state == asked || errors.Is(e.why, lockerr.ErrUnknownOutcome)
@@ -165,6 +165,8 @@ func (g *group) verdict() error {
 			stopped = append(stopped, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", m.Ref.Name, m.where(), lockerr.ErrUnknownOutcome))
 		case e.quarantine > 0:
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", m.where(), e.quarantine))
+		case errors.Is(e.why, lockerr.ErrNotAcquired) && e.late: // perhaps before it was asked: then it names no holder
+			unasked = append(unasked, m.at(e.why))
 		case errors.Is(e.why, lockerr.ErrNotAcquired):
 			refused = append(refused, m.at(e.why))
 		case e.why == lockerr.ErrReleased: // it was granted, and released while it was confirmed: no failure
@@ -174,6 +176,7 @@ func (g *group) verdict() error {
 			failed = append(failed, pause.NotOfCaller(m.at(e.why)))
 		}
 	}
+	refused = append(refused, unasked...)
 	all := len(g.entries)
 	switch {
 	case max(len(failed), open) > all-g.need:
