@@ -71,10 +71,9 @@ func (h *Hold) Renew(ctx context.Context) error {
 // renew renews the hold at once.
 func (h *Hold) renew(ctx context.Context) error {
 	g := h.grant()
-	term := g.plan()
-	call, lease := g.renewCall(term)
+	call, lease := g.renewCall(g.plan())
 	result, err := g.manager.runner.Run(ctx, call)
-	return h.renewed("lock", term, lease, result, Bare(err))
+	return h.renewed("lock", lease, result, Bare(err))
 }
 
 // replicate waits until as many replicas as asked for have the hold, and says why it must not be
@@ -89,8 +88,7 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	term := g.plan()
-	call, lease := g.renewCall(term)
+	call, lease := g.renewCall(g.plan())
 	result, had, err := g.manager.runner.RunReplicated(limited, call, opts.Replicas, opts.ReplicaTimeout)
 	if err != nil { // the renewal may have been carried out, and only the replicas not have been asked
 		g.outlived(lease)
@@ -101,7 +99,7 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	case err != nil:
 		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, Bare(err)), ctx)
 	}
-	if err := h.renewed("lock", term, lease, result, nil); err != nil {
+	if err := h.renewed("lock", lease, result, nil); err != nil {
 		return err
 	}
 	if had < opts.Replicas {
@@ -110,9 +108,9 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	return nil
 }
 
-// renewed takes the answer to a renewal by a term that the engine did not send. The error says why the
+// renewed takes the answer to a renewal for a lease that the engine did not send. The error says why the
 // hold has ended, or that there was no answer.
-func (h *Hold) renewed(verb string, term renew.Term, lease time.Duration, result script.Result, err error) error {
+func (h *Hold) renewed(verb string, lease time.Duration, result script.Result, err error) error {
 	g := h.grant()
 	answer := readRenewed(result, err, []*Grant{g})[0]
 	switch {
@@ -124,7 +122,7 @@ func (h *Hold) renewed(verb string, term renew.Term, lease time.Duration, result
 	case !answer.Held:
 		g.Lost(renew.ErrGone)
 	default:
-		g.extend(result.Asked, term.Span(result.Asked))
+		g.extend(result.Asked, lease) // which a repetition asks for, too
 	}
 	return h.Err()
 }
@@ -151,8 +149,7 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	g.mu.Unlock()
 	call, lease := g.renewCall(term)
 	result, err := g.manager.runner.Run(ctx, call)
-	asked := renew.Term{Lease: lease} // of which a repetition takes nothing off
-	if err = h.renewed("extend", asked, lease, result, err); err == nil {
+	if err = h.renewed("extend", lease, result, err); err == nil {
 		h.change(func(o *Options) {
 			if !o.Fixed {
 				o.Lease = max(o.Lease, d)

@@ -187,6 +187,27 @@ func TestALimitBehindARepeatedRenewalEndsTheLock(t *testing.T) {
 	}
 }
 
+// Goal: the same if the confirmation of a member was repeated.
+func TestALimitBehindARepeatedConfirmationEndsTheLock(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{LeaseTime: 30 * time.Minute, CommandTimeout: 5 * time.Minute}, func(t *testing.T, s *stage.Stage) {
+		tap, began := s.Tap(), time.Now()
+		var sent atomic.Int64
+		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+			one := commands[0].Words // both members are asked for in one request, and confirmed by one each
+			if !asks("a")(one) || asks("b")(one) || sent.Add(1) > 1 {
+				return send(commands...)
+			}
+			time.Sleep(4 * time.Minute)
+			return stage.FailAll(commands, stage.ErrCut)
+		})
+		m := check.Must(redlatch.NewMulti(s.Client.Mutex("a"), s.Client.Mutex("b")))
+		h := check.Must(m.Lock(context.Background(), redlatch.WithMaxHold(32*time.Minute)))
+		check.Within(t, "the confirmation", time.Since(began), 4*time.Minute, 4*time.Minute+time.Second)
+		endsWithItsLock(t, h, s.Stranger().Mutex("a"), began.Add(32*time.Minute))
+	})
+}
+
 // Goal: the same for a re-entry that is no hold, because the end of another one crossed it; and without a limit.
 func TestAReentryThatAnEndCrossesLeavesNothing(t *testing.T) {
 	t.Parallel()
