@@ -111,8 +111,8 @@ func (c *Client) Shutdown(ctx context.Context) error { return c.locks.Shutdown(c
 // ended. If ctx ends first, the rest goes on in the background, and a further call
 // waits for it. The client's own timeouts bound every part of it.
 //
-// The error says which holds could not be released. Their locks are free when their
-// leases end.
+// The error says how many holds may not have been released, and names one of them. Their
+// locks are free when their leases end.
 func (c *Client) Close(ctx context.Context) error { return c.locks.Close(ctx) }
 
 // Stats is a snapshot of what a client does. Totals count from its start.

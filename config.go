@@ -36,25 +36,25 @@ type Config struct {
 	// lockWatchdogTimeout. At least 10 ms.
 	LeaseTime time.Duration
 
-	// RenewInterval is the time between two renewals of a hold without a fixed
-	// lease. Default: a third of the lease. At most half of LeaseTime, so that
-	// a failed renewal can be repeated in time.
+	// RenewInterval is the time between two renewals of a hold without a fixed lease. Default: a third of the lease. At
+	// most half of LeaseTime, so that a failed renewal can be repeated in time.
 	RenewInterval time.Duration
 
 	// MaxHold ends each hold after this time, as WithMaxHold does, so that a forgotten Unlock or work that hangs keeps no
-	// lock for ever. An acquisition with WithMaxHold, WithLease or WithCohort ignores it. WithMinHold raises it if it is
-	// shorter. Of the members of a Multi or a Quorum the shortest one counts, and the confirmation costs one more round trip.
-	// It also ends a leadership, after which leader.Run stands again. Default: no limit. At least 10 ms.
+	// lock for ever. An acquisition with WithMaxHold, WithLease or WithCohort ignores it. While an owner has an inner hold
+	// with WithLease, its outer holds have no limit either (WithMaxHold). WithMinHold raises it if it is shorter. Of the
+	// members of a Multi or a Quorum the shortest one counts, and the confirmation costs one more round trip. It also ends
+	// a leadership, after which leader.Run stands again. Default: no limit. At least 10 ms.
 	MaxHold time.Duration
 
-	// FairWait is how long Java peers wait for a waiter for a fair lock before they take it
-	// for dead. It counts from the deadline of the waiter in front. Default: 5m, as
-	// Redisson's fairLockWaitTimeout. Set both to the same value. At least 10 s.
+	// FairWait is how long Java peers wait for a waiter for a fair lock before they take it for dead. It counts from the
+	// deadline of the waiter in front. Default: 5m, as Redisson's fairLockWaitTimeout. Set both to the same value. At
+	// least 10 s.
 	FairWait time.Duration
 
-	// PollCap is the longest time between two requests of a waiter, with or without
-	// messages. Default: 5s. At least 50 ms. The actual pause is up to a fifth shorter, at
-	// random, so that processes do not ask all at once.
+	// PollCap is the longest time between two requests of a waiter, with or without messages. Waiters for a FairMutex ask
+	// up to six times as seldom. For them, the client looks once a second. Default: 5s. At least 50 ms. The actual pause
+	// is up to a fifth shorter, at random, so that processes do not ask all at once.
 	PollCap time.Duration
 
 	// Backoff makes every wait of the client ask Redis again and again, as WithBackoff does for one

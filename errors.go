@@ -6,10 +6,9 @@ import "github.com/redlatch/redlatch/internal/lockerr"
 // whichever method reports it. Errors of the network and of the server are wrapped as
 // they are. They never turn into ErrNotAcquired.
 var (
-	// ErrNotAcquired: the wait ended before the lock was granted, the permits were taken or
-	// the latch was open. Another owner holds the lock, or there was no time to ask. Nothing
-	// is held and no trace is left in Redis. The error also matches the context's error if
-	// that ended the wait.
+	// ErrNotAcquired: the wait ended before the lock was granted, the permits were taken or the latch was open. Another
+	// owner holds the lock, or there was no time to ask. Nothing is held and no trace is left in Redis, except by a Quorum
+	// (Quorum.Lock). The error also matches the context's error if that ended the wait.
 	ErrNotAcquired = lockerr.ErrNotAcquired
 
 	// ErrLost: the hold is gone without having been released. Its lease ended,
@@ -70,9 +69,9 @@ type NotAcquiredError = lockerr.NotAcquiredError
 // the client that asked. Match the error by errors.AsType[*RecalledError].
 type RecalledError = lockerr.RecalledError
 
-// ConfigError says which setting is wrong, and why. No lock was taken, and nothing
-// was sent, except by a Quorum, which may have asked its servers. It has two fields, both
-// strings. Field names the field of Config, the option, the function that made the lock, or the method
-// with a wrong number or time ("Acquire", "Extend"). It may also be "url", "driver", "lock", "owner" or "ticket".
-// Reason is for people. Match the error by errors.AsType[*ConfigError].
+// ConfigError says which setting is wrong, and why. No lock was taken, and nothing was sent, except by a Multi or a
+// Quorum, which may have asked its servers. It has two fields, both strings. Field names the field of Config, the
+// option, the function that made the lock, or the method with a wrong number or time ("Acquire", "Extend"). It may also
+// be a short word such as "url", "lock", "lease" or "ticket". Reason is for people. Match the error by
+// errors.AsType[*ConfigError].
 type ConfigError = lockerr.ConfigError

@@ -81,10 +81,10 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 // is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends
 // nothing, also if the first one failed.
 //
-// Nil from the first call means that nothing of the hold is left. After a lost reply Unlock
-// repeats the request, and may find the lock free. It then takes the lock for released, although
-// somebody may have forced it open a moment before. If Close is about to release the hold, Unlock
-// waits for Close and returns nil. Close reports what could not be released.
+// Nil from the first call means that nothing of the hold is left. The lock may stay for longer with WithMinHold and
+// WithCohort, and on a minority of the servers of a Quorum. After a lost reply Unlock repeats the request, and may find
+// the lock free. It then takes the lock for released, although somebody may have forced it open a moment before. If
+// Close is about to release the hold, Unlock waits for Close and returns nil. Close reports what could not be released.
 //
 // Errors: ErrLost, if the lock was not held any more. Somebody else may have held it
 // meanwhile. After ErrUnknownOutcome, or an error of the network or the server, the lock may
@@ -101,10 +101,10 @@ func (h *Hold) Unlock(ctx context.Context) error { return h.lock().Unlock(ctx) }
 // Deadline moves on only when Redis has confirmed the extension. After an error the hold lasts as
 // long as before.
 //
-// Errors: ErrLost and ErrReleased, if the hold is over. After ErrUnknownOutcome the lock may stay
-// in Redis for up to d if this process dies. The error is a *ConfigError for a hold of a
-// Multi, a Quorum or a cohort. It is one as well if the lock is a member of a Quorum that its owner holds or asks for, and
-// d is longer than Config.RestartDelay. The hold then stays as it is.
+// Errors: ErrLost and ErrReleased, if the hold is over. ErrClosed, and errors of ctx, the network and the server. After
+// ErrUnknownOutcome the lock may stay in Redis for up to d if this process dies. The error is a *ConfigError for a hold
+// of a Multi, a Quorum or a cohort. It is one as well if the lock is a member of a Quorum that its owner holds or is
+// acquiring, and d is longer than Config.RestartDelay. The hold then stays as it is.
 func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 	if err := inRange("Extend", d, minLease, longest); err != nil {
 		return err

@@ -19,7 +19,7 @@ type LockOption struct {
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
 // least 10 ms. Under re-entry all holds of one owner share the lock's one expiry in
-// Redis, so the longest lease among them counts.
+// Redis, so the longest lease among them counts. It begins anew with each Unlock of an inner hold.
 func WithLease(d time.Duration) LockOption { return LockOption{kind: leaseOption, d: d} }
 
 // WithWait gives up after d with ErrNotAcquired. Zero does not wait at all.
@@ -44,7 +44,7 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 //
 // Replicas confirm the grant, not the renewals. If the primary is cut off from its replicas,
 // another owner may get the lock after the first lease, while this hold is still renewed.
-// With WithLease there are no renewals, so the whole lease is confirmed.
+// With WithLease there are no renewals, so the whole lease is confirmed, unless the owner has further holds.
 //
 // Source: the WAIT command of Redis, as Redisson uses it; docs/wire-format.md, "Waiting for
 // replicas".
@@ -52,10 +52,10 @@ func WithReplicas(n int, timeout time.Duration) LockOption {
 	return LockOption{kind: replicasOption, n: n, d: timeout}
 }
 
-// WithMaxHold makes the hold end after d at the latest, with ErrLost. Neither the client nor
-// a watchdog renews it beyond that. At least 10 ms. It ends a little earlier than d, as a
-// lease does. Under re-entry all holds of one owner end together: the latest limit applies.
-// If any hold has no limit, none applies. Config.MaxHold is the limit of acquisitions without this option.
+// WithMaxHold makes the hold end after d at the latest, with ErrLost. Neither the client nor a watchdog renews it
+// beyond that. At least 10 ms. It ends a little earlier than d, as a lease does. Under re-entry all holds of one owner
+// end together: the latest limit applies. If any hold has no limit, none applies. A hold with WithLease alone has none.
+// Config.MaxHold is the limit of acquisitions without this option.
 func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOption, d: d} }
 
 // WithMinHold keeps the lock for at least d after the grant, even if Unlock comes earlier or the
@@ -86,8 +86,8 @@ func WithMinHold(d time.Duration) LockOption { return LockOption{kind: minHoldOp
 // With WithFencing each hold has a token of its own. The cohort takes a block of tokens at once, so
 // there are gaps, and Status.Token may be ahead.
 //
-// An acquisition fails with a *ConfigError if WithCohort is combined with WithLease, WithMaxHold or
-// WithMinHold, with WithFencing for a reader, or with an owner (Client.WithOwner). It also fails for a
+// An acquisition fails with a *ConfigError if WithCohort is combined with WithLease, WithMaxHold,
+// WithMinHold or WithNote, with WithFencing for a reader, or with an owner (Client.WithOwner). It also fails for a
 // FairMutex, a PermitSemaphore, a Multi and a Quorum.
 //
 // Source: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting", PPoPP 2012; docs/cohorts.md.
