@@ -16,7 +16,7 @@ test long check: export GOGC ?= 300
 # Packages built or tested at a time, and the time that one package may take. Most tests wait for servers, processes
 # and leases, so there are more packages at a time than processors.
 PARALLEL   ?= $(shell test "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)" = 1 && echo 2 || echo 4)
-TEST_LIMIT ?= 10m
+TEST_LIMIT ?= 15m
 SOAK_LIMIT ?= 8h
 
 # What one go command tests: the modules of go.work. Those that stand alone have large libraries.
