@@ -41,10 +41,9 @@ type Config struct {
 	RenewInterval time.Duration
 
 	// MaxHold ends each hold after this time, as WithMaxHold does, so that a forgotten Unlock or work that hangs keeps no
-	// lock for ever. An acquisition with WithMaxHold, WithLease or WithCohort ignores it. While an owner has an inner hold
-	// with WithLease, its outer holds have no limit either (WithMaxHold). WithMinHold raises it if it is shorter. Of the
-	// members of a Multi or a Quorum the shortest one counts, and the confirmation costs one more round trip. It also ends
-	// a leadership, after which leader.Run stands again. Default: no limit. At least 10 ms.
+	// lock for ever. An acquisition with WithMaxHold, WithLease or WithCohort ignores it. WithMinHold raises it if it is
+	// shorter. Of the members of a Multi or a Quorum the shortest one counts, and the confirmation costs one more round
+	// trip. It also ends a leadership, after which leader.Run stands again. Default: no limit. At least 10 ms.
 	MaxHold time.Duration
 
 	// FairWait is how long Java peers wait for a waiter for a fair lock before they take it for dead. It counts from the

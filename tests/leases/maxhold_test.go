@@ -139,6 +139,29 @@ func TestTheEndsOfOneOwnersHoldsAreOne(t *testing.T) {
 	})
 }
 
+// Goal: a forgotten hold with a lease has its outer hold renewed up to the later end of the two, and not for ever. Method: the
+// lease ends before the limit, behind it, and behind it by Extend.
+func TestALeaseInsideALimitIsALimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lease, extended, want time.Duration }{
+		{10 * time.Second, 0, 70 * time.Second},
+		{100 * time.Second, 0, 120 * time.Second},
+		{10 * time.Second, 200 * time.Second, 220 * time.Second},
+	} {
+		stage.EachKind(t, redlatch.Config{MaxHold: 70 * time.Second}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+			ctx, l, began := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job"), time.Now()
+			outer := check.Must(l.Lock(ctx))
+			time.Sleep(20 * time.Second)
+			inner := check.Must(l.Lock(ctx, redlatch.WithLease(c.lease)))
+			if c.extended > 0 {
+				check.Is(t, "Extend", inner.Extend(ctx, c.extended), nil)
+			}
+			endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(c.want))
+			check.Is(t, "Err", inner.Err(), redlatch.ErrLost)
+		})
+	}
+}
+
 // Re-entry and a release in between set the lease anew, which must not reach beyond the end.
 func TestNoHoldOfAnOwnerMovesTheEndOfAnother(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
