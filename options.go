@@ -54,8 +54,9 @@ func WithReplicas(n int, timeout time.Duration) LockOption {
 
 // WithMaxHold makes the hold end after d at the latest, with ErrLost. Neither the client nor a watchdog renews it
 // beyond that. At least 10 ms. It ends a little earlier than d, as a lease does. Under re-entry all holds of one owner
-// end together: the latest limit applies. If any hold has no limit, none applies. The limit of a hold with WithLease is
-// the end of that lease. Config.MaxHold is the limit of acquisitions without this option.
+// end together: the latest limit applies. If any hold has no limit, none applies. If only holds with WithLease have
+// none, the lock is not renewed beyond the latest limit of the others. It ends with its lease. Config.MaxHold is the
+// limit of acquisitions without this option.
 func WithMaxHold(d time.Duration) LockOption { return LockOption{kind: maxHoldOption, d: d} }
 
 // WithMinHold keeps the lock for at least d after the grant, even if Unlock comes earlier or the

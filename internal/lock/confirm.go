@@ -153,8 +153,6 @@ func (h *Hold) Extend(ctx context.Context, d time.Duration) error {
 		h.change(func(o *Options) {
 			if !o.Fixed {
 				o.Lease = max(o.Lease, d)
-			} else if end := result.Asked.Add(lease); end.After(h.leased) {
-				h.leased = end
 			}
 		})
 	}

@@ -162,7 +162,7 @@ func (g *Grant) add(a acquisition, token int64) *Hold {
 	if h.backend != nil {
 		h = new(Hold)
 	}
-	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked), leased: a.asked.Add(a.lease), recalls: a.opts.Recalls}
+	*h = Hold{backend: g, parent: a.ctx, read: a.read, forOthers: a.opts.ForOthers, opts: a.opts, since: time.Now(), until: a.opts.Until(a.asked), recalls: a.opts.Recalls}
 	h.Recall(g.recall)
 	if a.opts.Note != "" {
 		g.note.CompareAndSwap(nil, &a.opts.Note)
@@ -222,23 +222,26 @@ func (g *Grant) plan() renew.Term {
 // term is how the lease is renewed: by the longest lease among the holds that are renewed, for
 // as long as there is one. A fixed lease is not made longer by that. It ends with the last of
 // the holds, and not at all if one of them has no end. The mutex is held.
-func (g *Grant) term() renew.Term { return g.termOf(func(*Hold) bool { return true }) }
-
-// termOf is term for some of the holds.
-func (g *Grant) termOf(some func(*Hold) bool) (term renew.Term) {
-	renewed := slices.ContainsFunc(g.holds, func(h *Hold) bool { return some(h) && !h.opts.Fixed })
+func (g *Grant) term() renew.Term {
+	var term renew.Term
 	for _, h := range g.holds {
-		if some(h) {
-			term = g.manager.with(term, h.opts, h.limit(renewed))
-		}
+		term = g.manager.with(term, h.opts, h.until)
 	}
 	return term
 }
 
-// with is a term that serves one more hold, which ends at until.
+// with is a term that serves one more hold, which ends at until. A hold that is not renewed does not have others renewed
+// beyond their own end.
 func (m *Manager) with(term renew.Term, opts *Options, until time.Time) renew.Term {
-	if first := term.Lease == 0; first || !term.Until.IsZero() && (until.IsZero() || until.After(term.Until)) {
-		term.Until = until
+	latest := func(end time.Time, first bool) time.Time {
+		if first || !end.IsZero() && (until.IsZero() || until.After(end)) {
+			return until
+		}
+		return end
+	}
+	term.Until = latest(term.Until, term.Lease == 0)
+	if !opts.Fixed {
+		term.Stop = latest(term.Stop, term.Every == 0)
 	}
 	switch renewed := term.Every > 0; {
 	case opts.Fixed && renewed:

@@ -18,7 +18,6 @@ type Hold struct {
 	token   int64    // 0 if it was taken without; it stays when the grant serves another owner
 	since   time.Time
 	until   time.Time // when it ends at the latest; zero without a limit
-	leased  time.Time // up to when its own lease lasts, if that is fixed
 
 	read      bool        // of the read side of a read-write lock
 	forOthers bool        // Options.ForOthers
@@ -69,15 +68,6 @@ func (h *Hold) ForgoMinHold() {
 		defer g.mu.Unlock()
 		g.minHoldEnd = time.Time{}
 	}
-}
-
-// limit is when the hold is over, whatever others of its grant ask for; zero if they decide. A fixed lease is no limit among
-// its like. Beside holds that are renewed it is one: they would renew it for ever.
-func (h *Hold) limit(renewed bool) time.Time {
-	if renewed && h.opts.Fixed && h.until.IsZero() {
-		return h.leased
-	}
-	return h.until
 }
 
 // grant is the backend of the hold of a single lock.

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 
+	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
 
@@ -28,8 +29,13 @@ func (g *Grant) protect() {
 
 // protectSide leaves out the holds whose end is not known yet: a watchdog would renew the lock beyond that.
 func (g *Grant) protectSide(e script.SessionEntry) {
-	term := g.termOf(func(h *Hold) bool { return h.read == e.Read && !h.opts.Open })
-	e.Field, e.Lock, e.Lease, e.Until = g.ref.Calls().Field(g.owner, e.Read), g.ref.Lock, term.Lease, term.Until
+	var term renew.Term
+	for _, h := range g.holds {
+		if h.read == e.Read && !h.opts.Open {
+			term = g.manager.with(term, h.opts, h.until)
+		}
+	}
+	e.Field, e.Lock, e.Lease, e.Until = g.ref.Calls().Field(g.owner, e.Read), g.ref.Lock, term.Lease, term.Stop
 	if term.Every > 0 {
 		g.manager.session.Enter(e)
 	} else {

@@ -14,6 +14,8 @@ type Term struct {
 	Lease time.Duration
 	// Every is the time from Asked to the renewal; 0 for a lease that is not renewed.
 	Every time.Duration
+	// Stop is a moment from which on the lease is not renewed; zero for none. It lasts until it ends.
+	Stop time.Time
 	// Until is a moment beyond which the lease is neither extended nor trusted; zero for
 	// none. A request close to it asks for a shorter lease.
 	Until time.Time
@@ -98,7 +100,9 @@ func passed(moment, now time.Time) bool {
 }
 
 // renewed says whether the term is to be followed by another.
-func (t Term) renewed() bool { return t.Every > 0 && !t.Final() }
+func (t Term) renewed() bool {
+	return t.Every > 0 && !t.Final() && (t.Stop.IsZero() || t.renewal().Before(t.Stop))
+}
 
 // next is the moment at which something has to be done about the term: renew it,
 // or end it.
@@ -106,9 +110,13 @@ func (t Term) next() time.Time {
 	if !t.renewed() {
 		return t.Deadline()
 	}
-	// The last request may have asked for a shorter lease than a renewal does. Then the renewal
-	// is due before Every has passed, by as much as the trust is shorter.
-	return earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every), t.Deadline())
+	return earlier(t.renewal(), t.Deadline())
+}
+
+// renewal is when a renewal is due. The last request may have asked for a shorter lease than a renewal does. Then it is due
+// before Every has passed, by as much as the trust is shorter.
+func (t Term) renewal() time.Time {
+	return earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every))
 }
 
 func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

@@ -3,6 +3,7 @@ package leases_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,14 +140,14 @@ func TestTheEndsOfOneOwnersHoldsAreOne(t *testing.T) {
 	})
 }
 
-// Goal: a forgotten hold with a lease has its outer hold renewed up to the later end of the two, and not for ever. Method: the
-// lease ends before the limit, behind it, and behind it by Extend.
-func TestALeaseInsideALimitIsALimit(t *testing.T) {
+// Goal: a forgotten hold with a lease does not have its outer hold renewed beyond the limit of that, and lasts as long as it
+// asked for. Method: the lease ends before the limit, behind it, and behind it by Extend.
+func TestALeaseInsideALimitIsNotRenewedBeyondThat(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ lease, extended, want time.Duration }{
-		{10 * time.Second, 0, 70 * time.Second},
-		{100 * time.Second, 0, 120 * time.Second},
-		{10 * time.Second, 200 * time.Second, 220 * time.Second},
+	for _, c := range []struct{ lease, extended, from, to time.Duration }{
+		{10 * time.Second, 0, 70 * time.Second, 100 * time.Second},
+		{100 * time.Second, 0, 118 * time.Second, 120 * time.Second},
+		{10 * time.Second, 200 * time.Second, 217 * time.Second, 220 * time.Second},
 	} {
 		stage.EachKind(t, redlatch.Config{MaxHold: 70 * time.Second}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 			ctx, l, began := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job"), time.Now()
@@ -156,10 +157,34 @@ func TestALeaseInsideALimitIsALimit(t *testing.T) {
 			if c.extended > 0 {
 				check.Is(t, "Extend", inner.Extend(ctx, c.extended), nil)
 			}
-			endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(c.want))
+			next := check.Must(k.Rival(s.Stranger(), "job").Lock(ctx, redlatch.WithWait(time.Hour)))
+			check.Within(t, fmt.Sprintf("%+v: the next one enters after", c), time.Since(began), c.from, c.to+2*time.Second)
+			check.Is(t, "Err", outer.Err(), redlatch.ErrLost)
 			check.Is(t, "Err", inner.Err(), redlatch.ErrLost)
+			check.Is(t, "Unlock", next.Unlock(ctx), nil)
 		})
 	}
+}
+
+// Goal: a limit that comes to a lease, or has passed, ends no hold before its lease. Method: an inner hold with a limit, and the
+// release of another hold behind a limit.
+func TestALimitEndsNoLeaseOfItsOwner(t *testing.T) {
+	t.Parallel()
+	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+		ctx, l := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job")
+		leased := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
+		check.Is(t, "Extend", leased.Extend(ctx, time.Hour), nil)
+		end := leased.Deadline()
+		limited := check.Must(l.Lock(ctx, redlatch.WithMaxHold(10*time.Second)))
+		other := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
+		time.Sleep(20 * time.Second)
+		check.Is(t, "Unlock", other.Unlock(ctx), nil)
+		if !leased.Valid() || !limited.Valid() || leased.Deadline().Before(end) {
+			t.Errorf("%v, %v, until %v, not %v", leased.Err(), limited.Err(), leased.Deadline(), end)
+		}
+		<-leased.Done()
+		check.Within(t, "the end is off by", time.Since(end).Abs(), 0, time.Minute)
+	})
 }
 
 // Re-entry and a release in between set the lease anew, which must not reach beyond the end.
