@@ -192,6 +192,7 @@ func TestTheVerdictOfAVote(t *testing.T) {
 		lost    = entry{state: missing, why: unknown}
 		told    = entry{state: missing, why: unknown, late: true}
 		halted  = entry{state: missing, why: fmt.Errorf("%w: %w", driver.ErrNotSent, context.Canceled), late: true}
+		both    = entry{state: missing, why: fmt.Errorf("%w: %w", unknown, lockerr.ErrNotAcquired), late: true}
 		silent  = entry{state: asked}
 		young   = entry{state: held, quarantine: 7 * time.Second}
 	)
@@ -206,6 +207,7 @@ func TestTheVerdictOfAVote(t *testing.T) {
 		"a majority may hold it":              {[]entry{lost, lost, lost, refused, refused}, lockerr.ErrUnknownOutcome, lockerr.ErrNotAcquired, "could not be asked"},
 		"a minority was told to stop":         {[]entry{told, told, refused, refused, refused}, lockerr.ErrNotAcquired, lockerr.ErrUnknownOutcome, "3 of 5 refused"},
 		"a majority was told to stop":         {[]entry{told, told, told, refused, refused}, lockerr.ErrUnknownOutcome, lockerr.ErrNotAcquired, "could not be asked"},
+		"a refusal was the caller's cause":    {[]entry{both, both, both, refused, refused}, lockerr.ErrUnknownOutcome, driver.ErrNoConnection, "could not be asked"},
 		"a majority has not answered":         {[]entry{silent, silent, silent, refused, refused}, lockerr.ErrUnknownOutcome, lockerr.ErrNotAcquired, "no answer yet"},
 		"dead and silent ones do not add up":  {[]entry{dead, dead, silent, silent, refused}, lockerr.ErrNotAcquired, lockerr.ErrUnknownOutcome, "1 of 5 refused"},
 		"a majority was restarted":            {[]entry{young, young, young, refused, dead}, lockerr.ErrNotAcquired, driver.ErrNoConnection, "a was restarted and counts in 7s"},

@@ -165,13 +165,13 @@ func (g *group) verdict() error {
 			stopped = append(stopped, fmt.Errorf("redlatch: lock %q on %s: %w: no answer yet", m.Ref.Name, m.where(), lockerr.ErrUnknownOutcome))
 		case e.quarantine > 0:
 			refused = append(refused, fmt.Errorf("%s was restarted and counts in %v", m.where(), e.quarantine))
+		case e.late && unknown:
+			stopped = append(stopped, pause.NotOfCaller(m.at(e.why))) // its context is the group's
 		case errors.Is(e.why, lockerr.ErrNotAcquired) && e.late: // perhaps before it was asked: then it names no holder
 			unasked = append(unasked, m.at(e.why))
 		case errors.Is(e.why, lockerr.ErrNotAcquired):
 			refused = append(refused, m.at(e.why))
 		case e.why == lockerr.ErrReleased: // it was granted, and released while it was confirmed: no failure
-		case e.late && unknown:
-			stopped = append(stopped, pause.NotOfCaller(m.at(e.why))) // its context is the group's
 		case e.why != nil:
 			failed = append(failed, pause.NotOfCaller(m.at(e.why)))
 		}
