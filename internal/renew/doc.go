@@ -15,7 +15,7 @@
 //
 // In Redis a lease only grows while it is held. So the trust is the latest moment that any
 // request confirmed, in whatever order the replies are read ([Trust]). It never falls. The plan
-// is whatever was set last: Lease, Every and Until. Until caps the deadline and leaves the trust
+// is whatever was set last: Lease, Every, Stop and Until. Until caps the deadline and leaves the trust
 // alone. An item is due when Every has passed since the last confirmation. It is due earlier if
 // that request asked for a shorter lease than a renewal does.
 //

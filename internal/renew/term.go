@@ -14,7 +14,8 @@ type Term struct {
 	Lease time.Duration
 	// Every is the time from Asked to the renewal; 0 for a lease that is not renewed.
 	Every time.Duration
-	// Stop is a moment from which on the lease is not renewed; zero for none. It lasts until it ends.
+	// Stop is the moment up to which renewals ask, if that is before Until, or there is none. What was asked for beyond
+	// that is trusted. Zero: Until.
 	Stop time.Time
 	// Until is a moment beyond which the lease is neither extended nor trusted; zero for
 	// none. A request close to it asks for a shorter lease.
@@ -33,17 +34,24 @@ type Term struct {
 func Trust(asked time.Time, span time.Duration) time.Time { return asked.Add(span - margin(span)) }
 
 // Span is the time to live that a request at that moment asks for. It is not positive after
-// Until.
+// Stop.
 func (t Term) Span(asked time.Time) time.Duration {
-	if t.Until.IsZero() {
+	if t.stop().IsZero() {
 		return t.Lease
 	}
-	return min(t.Lease, t.Until.Sub(asked))
+	return min(t.Lease, t.stop().Sub(asked))
+}
+
+func (t Term) stop() time.Time {
+	if t.Stop.IsZero() {
+		return t.Until
+	}
+	return t.Stop
 }
 
 // Final says that a renewal would add nothing to the term.
 func (t Term) Final() bool {
-	return !t.Until.IsZero() && !t.trusted().Before(t.Until.Add(-margin(t.Lease)))
+	return !t.stop().IsZero() && !t.trusted().Before(t.stop().Add(-margin(t.Lease)))
 }
 
 // margin is how much earlier than Redis the holder ends its trust. It covers the drift between
@@ -92,7 +100,7 @@ func (t Term) Over(now time.Time) bool { return passed(t.Deadline(), now) }
 
 // MayGoOn says whether a renewal can still move the deadline, also one that has passed.
 func (t Term) MayGoOn(now time.Time) bool {
-	return t.renewed() && (t.Until.IsZero() || !passed(t.Until, now))
+	return t.renewed() && (t.stop().IsZero() || !passed(t.stop(), now))
 }
 
 func passed(moment, now time.Time) bool {
@@ -100,9 +108,7 @@ func passed(moment, now time.Time) bool {
 }
 
 // renewed says whether the term is to be followed by another.
-func (t Term) renewed() bool {
-	return t.Every > 0 && !t.Final() && (t.Stop.IsZero() || t.renewal().Before(t.Stop))
-}
+func (t Term) renewed() bool { return t.Every > 0 && !t.Final() }
 
 // next is the moment at which something has to be done about the term: renew it,
 // or end it.
@@ -110,13 +116,9 @@ func (t Term) next() time.Time {
 	if !t.renewed() {
 		return t.Deadline()
 	}
-	return earlier(t.renewal(), t.Deadline())
-}
-
-// renewal is when a renewal is due. The last request may have asked for a shorter lease than a renewal does. Then it is due
-// before Every has passed, by as much as the trust is shorter.
-func (t Term) renewal() time.Time {
-	return earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every))
+	// The last request may have asked for a shorter lease than a renewal does. Then the renewal
+	// is due before Every has passed, by as much as the trust is shorter.
+	return earlier(t.Asked.Add(t.Every), t.trusted().Add(margin(t.Lease)-t.Lease+t.Every), t.Deadline())
 }
 
 func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

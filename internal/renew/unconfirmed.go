@@ -58,10 +58,10 @@ func (e *Engine) unconfirmedUntil(term Term) time.Time {
 	switch {
 	case !term.renewed() || !term.Asked.Before(e.resumed):
 		return time.Time{}
-	case term.Until.IsZero():
+	case term.stop().IsZero():
 		return end
 	}
-	return earlier(end, term.Until)
+	return earlier(end, term.stop())
 }
 
 // tick is how often the loop wakes at least while there are items. With a guard it wakes more

@@ -31,7 +31,7 @@ var hand = []entry{
 		"a re-entry set the TTL instead of raising it", "TestNoCallShortensALife"},
 	{"internal/renew/term.go", `pause := min(max(left/16, minRetry), maxRetry)`, `pause := left`,
 		"the engine did not try again after an error", "TestRenewalSurvivesEveryOutageShorterThanItsLease"},
-	{"internal/renew/term.go", `return min(t.Lease, t.Until.Sub(asked))`, `return t.Lease`,
+	{"internal/renew/term.go", `return min(t.Lease, t.stop().Sub(asked))`, `return t.Lease`,
 		"the limit was ignored in the renewal", "TestAHoldWithAnEndIsNeverRenewedBeyondIt"},
 	{"internal/lock/event.go", "\tm.reporter.TryAdd(func() {\n", "\tfunc(tell func()) { tell() }(func() {\n",
 		"the goroutine that renews told the observer", "TestAHangingObserverDelaysNoRenewal"},

@@ -145,7 +145,7 @@ func TestTheEndsOfOneOwnersHoldsAreOne(t *testing.T) {
 func TestALeaseInsideALimitIsNotRenewedBeyondThat(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lease, extended, from, to time.Duration }{
-		{10 * time.Second, 0, 70 * time.Second, 100 * time.Second},
+		{10 * time.Second, 0, 69 * time.Second, 70 * time.Second},
 		{100 * time.Second, 0, 118 * time.Second, 120 * time.Second},
 		{10 * time.Second, 200 * time.Second, 217 * time.Second, 220 * time.Second},
 	} {

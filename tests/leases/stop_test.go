@@ -47,7 +47,7 @@ func TestAHoldThatIsNotRenewedHasTimeToStop(t *testing.T) {
 		"inside one with a limit": func(t *testing.T, s *stage.Stage) (*redlatch.Hold, string) {
 			l, ctx := s.Client.Mutex("job"), s.Client.WithOwner(context.Background())
 			outer := check.Must(l.Lock(ctx, redlatch.WithMaxHold(10*time.Minute)))
-			inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute)))
+			inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour)))
 			time.Sleep(time.Second)
 			check.Is(t, "Unlock", outer.Unlock(ctx), nil)
 			return inner, "job"
