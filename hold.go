@@ -75,7 +75,7 @@ func (h *Hold) Context() context.Context { return h.lock().Context() }
 
 // Unlock releases the hold. After the owner's last hold the lock is free: its key is gone and its
 // waiters are woken. WithMinHold keeps the key for longer. While the owner has other holds, Unlock
-// lowers the count by one, and the TTL is at least their full lease.
+// lowers the count by one, and the TTL is at least their full lease, or what is left up to their limit (WithMaxHold).
 //
 // It works with a context that has ended: Config.ReleaseTimeout bounds it instead. The hold
 // is over and no longer renewed, whatever Unlock returns. A second call returns nil and sends

@@ -19,7 +19,7 @@ type LockOption struct {
 
 // WithLease takes the lock for d: the hold is not renewed and ends by itself. At
 // least 10 ms. Under re-entry all holds of one owner share the lock's one expiry in
-// Redis, so the longest lease among them counts. It begins anew with each Unlock of an inner hold.
+// Redis, so the longest lease among them counts. Unlock of an inner hold may make it longer (Hold.Unlock).
 func WithLease(d time.Duration) LockOption { return LockOption{kind: leaseOption, d: d} }
 
 // WithWait gives up after d with ErrNotAcquired. Zero does not wait at all.

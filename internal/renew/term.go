@@ -42,6 +42,7 @@ func (t Term) Span(asked time.Time) time.Duration {
 	return min(t.Lease, t.stop().Sub(asked))
 }
 
+// stop is the moment up to which requests ask; zero for none.
 func (t Term) stop() time.Time {
 	if t.Stop.IsZero() {
 		return t.Until
