@@ -10,6 +10,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -22,7 +23,7 @@ func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise
 	switch {
 	case expired && t.lease > 0:
 		return fmt.Sprintf("its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.config.LeaseTime), true
-	case expired && t.heldToTheEnd(hold):
+	case expired && (*lock.Hold)(hold).Final():
 		return fmt.Sprintf("--max-hold %v was over: the command was stopped before", t.maxHold), true
 	case (expired || outlived) && end.Paused > 0:
 		return fmt.Sprintf("redlatch stood still for %v and did not renew the hold: the command was stopped", end.Paused.Round(100*time.Millisecond)), false
@@ -30,12 +31,6 @@ func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise
 		return "Redis did not confirm the hold in time: the command was stopped before the lease ended", false
 	}
 	return "hold lost: " + t.loss(client) + ": the command was stopped", false
-}
-
-// heldToTheEnd says that the hold was renewed for as long as --max-hold allows.
-func (t *task) heldToTheEnd(hold *redlatch.Hold) bool {
-	end := t.acquired.Add(t.maxHold)
-	return t.maxHold > 0 && !hold.Deadline().Before(end.Add(-t.limits.Lease/20))
 }
 
 // loss says what is known of how Redis came to have no such hold any more.

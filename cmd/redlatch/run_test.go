@@ -49,6 +49,16 @@ func TestLongAServerThatIsLost(t *testing.T) {
 	}
 }
 
+// A slow reply to the request for the lock looks like no missing renewal: a limit that has come is the cause.
+func TestALimitIsTheCauseAlsoOfASlowServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	proxy.Delay(250 * time.Millisecond)
+	r := startRunning(t, server, "--lease-time 3s --max-hold 3s --redis "+proxy.URL()+" job", "sleep 1000")
+	r.end(exitLost, `redlatch: lock "job": --max-hold 3s was over: the command was stopped before`)
+}
+
 func TestAServerThatRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

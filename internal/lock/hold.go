@@ -73,6 +73,9 @@ func (h *Hold) ForgoMinHold() {
 // grant is the backend of the hold of a single lock.
 func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
 
+// Final says that the hold of a single lock lasts until its limit, and that no renewal would add to it.
+func (h *Hold) Final() bool { return h.grant().Term().Final() }
+
 // Ref is what the hold of a single lock holds, nil for any other hold.
 func (h *Hold) Ref() *Ref {
 	if g, single := h.backend.(*Grant); single {
