@@ -19,6 +19,9 @@ PARALLEL   ?= $(shell test "$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)" 
 TEST_LIMIT ?= 15m
 SOAK_LIMIT ?= 8h
 
+# How tests are built: lint runs vet, and the linker takes half as long without debug information.
+QUICK := -vet=off -ldflags=-w
+
 # What one go command tests: the modules of go.work. Those that stand alone have large libraries.
 # The go command begins with the first. What takes longest comes first, so that it is not left over at the end.
 WORK  := ./tests/... ./cmd/redlatch/... ./driver/goredis/... ./robustness/... ./watchdog ./schedule ./... \
@@ -27,7 +30,7 @@ ALONE := bench bucket deploy e2e examples/transfer fence/databases
 
 .PHONY: test
 test: need format ## what everybody runs: every room's tests under the race detector, short random runs, one real server
-	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
+	go test -race $(QUICK) -p $(PARALLEL) -timeout $(TEST_LIMIT) -skip '^Test(Long|Guests)' $(WORK)
 
 .PHONY: check
 check: long interop lint guests e2e others sample sim cross redis8 costs ## what takes minutes and make test leaves out, on more servers and systems
@@ -44,12 +47,12 @@ format:
 
 .PHONY: long
 long: need ## the tests that wait for minutes in real time: failovers, frozen servers, long random runs (TestLong…)
-	go test -race -vet=off -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' ./watchdog ./cmd/redlatch ./tests/product \
+	go test -race $(QUICK) -p $(PARALLEL) -timeout $(TEST_LIMIT) -run '^TestLong' ./watchdog ./cmd/redlatch ./tests/product \
 		$$(grep -rl --include='*_test.go' '^func TestLong' . | xargs -n 1 dirname | sort -ru)
 
 .PHONY: guests
 guests: need ## what a user gets: programs of strangers on packed releases, and our tests with the lowest versions required
-	go test -vet=off -count=1 -v -timeout $(TEST_LIMIT) ./tests/guests
+	go test $(QUICK) -count=1 -v -timeout $(TEST_LIMIT) ./tests/guests
 	scripts/lowest driver/goredis redlatchotel redlatchprom schedule/gocron
 	WITH=$$(sed -n 's|^\t\(.*go-redis/v9\) |\1@|p' bench/go.mod) scripts/lowest driver/goredis # it leaves retries to commands
 
@@ -62,7 +65,7 @@ others: ## the modules that stand alone: benchmarks, SQL on PostgreSQL and Maria
 	scripts/need go gcc redis-server initdb mariadbd prometheus curl
 	@for module in $(filter-out e2e,$(ALONE)); do \
 		echo "test $$module"; \
-		(cd "$$module" && GOWORK=off go test -vet=off -timeout $(TEST_LIMIT) ./...) || exit 1; \
+		(cd "$$module" && GOWORK=off go test $(QUICK) -timeout $(TEST_LIMIT) ./...) || exit 1; \
 	done
 
 # Pinned in a module of its own, so that no other module requires it.
@@ -169,7 +172,7 @@ REDLATCH_SEED  ?= 1000
 
 .PHONY: sim
 sim: ## explore the scripts and simulate the library for 10,000 hours: make sim REDLATCH_HOURS=9000000 REDLATCH_SIM=8h
-	go test -vet=off -run Interleaving ./robustness/explore # the race detector makes it go three moves less deep
+	go test $(QUICK) -run Interleaving ./robustness/explore # the race detector makes it go three moves less deep
 	REDLATCH_HOURS=$(REDLATCH_HOURS) REDLATCH_SIM=$(REDLATCH_SIM) REDLATCH_SEED=$(REDLATCH_SEED) \
 		go test -count=1 -v -run TestNoPromiseBreaksWhateverGoesWrong -timeout $(SOAK_LIMIT) ./robustness/sim
 
@@ -192,7 +195,7 @@ servers: ## run tests on other servers: Redis 8.2, Valkey 9.1 and 8.1, and versi
 .PHONY: redis8
 redis8: ## run a driver, the scripts and the locks on Redis 8.2, in a minute
 	scripts/need go gcc python3
-	server=$$(scripts/server redis-8.2) && REDLATCH_SERVER=$$server go test -race -vet=off -count=1 -timeout $(TEST_LIMIT) \
+	server=$$(scripts/server redis-8.2) && REDLATCH_SERVER=$$server go test -race $(QUICK) -count=1 -timeout $(TEST_LIMIT) \
 		-skip '^TestLong|TLS|Encrypted' ./driver/rueidis ./internal/script ./tests/locks
 
 .PHONY: e2e
@@ -205,4 +208,4 @@ interop: ## contend with clients that others wrote, which needs a JDK, Maven, No
 	scripts/need go gcc redis-server javac java mvn node npm
 	interop/java/build
 	interop/node/build
-	go test -vet=off -race -tags interop -count=1 -parallel 8 -timeout $(TEST_LIMIT) ./interop
+	go test $(QUICK) -race -tags interop -count=1 -parallel 8 -timeout $(TEST_LIMIT) ./interop

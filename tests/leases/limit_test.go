@@ -128,10 +128,10 @@ func TestAMemberThatEndsByItsLimitLeavesNothingOfAnOuterHold(t *testing.T) {
 func TestALimitJustBeforeTheEndOfAnInnerLeaseEndsTheLock(t *testing.T) {
 	t.Parallel()
 	stage.EachKind(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
-		const most = time.Hour - 34*time.Second
+		const most = 10*time.Minute - 6*time.Second
 		ctx, began := s.Client.WithOwner(context.Background()), time.Now()
 		outer := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithMaxHold(most)))
-		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		inner := check.Must(k.Lock(s.Client, "job").Lock(ctx, redlatch.WithLease(10*time.Minute)))
 		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
 		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(most))
 	})
@@ -140,21 +140,21 @@ func TestALimitJustBeforeTheEndOfAnInnerLeaseEndsTheLock(t *testing.T) {
 // Goal: the same if a repetition took the inner hold, so that its lease began later than it was asked for.
 func TestALimitJustBeforeTheEndOfARepeatedLeaseEndsTheLock(t *testing.T) {
 	t.Parallel()
-	stage.EachKind(t, redlatch.Config{CommandTimeout: 20 * time.Second}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
+	stage.EachKind(t, redlatch.Config{CommandTimeout: 8 * time.Second}, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 		tap := s.Tap()
 		ctx, l, began := s.Client.WithOwner(context.Background()), k.Lock(s.Client, "job"), time.Now()
-		outer := check.Must(l.Lock(ctx, redlatch.WithMaxHold(time.Hour+5*time.Second)))
+		outer := check.Must(l.Lock(ctx, redlatch.WithMaxHold(20*time.Minute+2*time.Second)))
 		var asked atomic.Int64
 		tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
-			if !slices.ContainsFunc(commands, func(c driver.Command) bool { return anHour(c.Words) }) || asked.Add(1) > 1 {
+			if !slices.ContainsFunc(commands, func(c driver.Command) bool { return asks("1200000")(c.Words) }) || asked.Add(1) > 1 {
 				return send(commands...)
 			}
-			time.Sleep(15 * time.Second)
+			time.Sleep(6 * time.Second)
 			return stage.FailAll(commands, stage.ErrCut)
 		})
-		inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour)))
+		inner := check.Must(l.Lock(ctx, redlatch.WithLease(20*time.Minute)))
 		check.Is(t, "Unlock", inner.Unlock(ctx), nil)
-		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(time.Hour+5*time.Second))
+		endsWithItsLock(t, outer, k.Rival(s.Stranger(), "job"), began.Add(20*time.Minute+2*time.Second))
 	})
 }
 
@@ -163,23 +163,23 @@ func TestALimitBehindARepeatedRenewalEndsTheLock(t *testing.T) {
 	t.Parallel()
 	for _, extended := range []bool{false, true} {
 		t.Run(fmt.Sprintf("extended %t", extended), func(t *testing.T) {
-			cfg := redlatch.Config{LeaseTime: 30 * time.Minute, CommandTimeout: 5 * time.Minute}
+			cfg := redlatch.Config{LeaseTime: 10 * time.Minute, CommandTimeout: 100 * time.Second}
 			stage.EachKind(t, cfg, func(t *testing.T, s *stage.Stage, k stage.Kind) {
 				tap, began := s.Tap(), time.Now()
-				h := check.Must(k.Lock(s.Client, "job").Lock(context.Background(), redlatch.WithMaxHold(35*time.Minute)))
+				h := check.Must(k.Lock(s.Client, "job").Lock(context.Background(), redlatch.WithMaxHold(700*time.Second)))
 				var sent atomic.Int64
 				tap.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
 					if sent.Add(1) > 1 {
 						return send(commands...)
 					}
-					time.Sleep(4 * time.Minute)
+					time.Sleep(80 * time.Second)
 					return stage.FailAll(commands, stage.ErrCut)
 				})
 				if extended {
-					time.Sleep(6 * time.Minute)
-					check.Is(t, "Extend", h.Extend(context.Background(), 30*time.Minute), nil)
+					time.Sleep(2 * time.Minute)
+					check.Is(t, "Extend", h.Extend(context.Background(), 10*time.Minute), nil)
 				}
-				endsWithItsLock(t, h, k.Rival(s.Stranger(), "job"), began.Add(35*time.Minute))
+				endsWithItsLock(t, h, k.Rival(s.Stranger(), "job"), began.Add(700*time.Second))
 			})
 		})
 	}

@@ -30,7 +30,7 @@ func TestAHoldWhoseTimeIsOverIsLostWhoeverLooksFirst(t *testing.T) {
 						lost.Add(1)
 					}
 				})
-				const rounds = 200
+				const rounds = 60
 				tell(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 					for i := range rounds {
 						c := s.Other(redlatch.Config{Observer: observer, Protect: who != "nobody"})
