@@ -81,18 +81,14 @@ func (h *Hold) renew(ctx context.Context) error {
 //
 // It renews the hold and asks for the replicas at once on one connection: a replica that has the
 // renewal has everything that the server did before, the grant included. So it does not matter
-// which connection took the hold, and repeating it changes nothing. It asks for a little more than
-// was asked for before: what changes nothing is not replicated, and WAIT, from Redis 7.2 on, waits
-// for what its own connection has written.
+// which connection took the hold, and repeating it changes nothing.
 func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	g := h.grant()
 	life := g.manager.Life.Context
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	known := g.Term()
-	more := max(remaining(g.plan()), known.Kept.Sub(known.Asked)) + 2*time.Millisecond
-	call, lease := g.renewCall(renew.Term{Lease: more})
+	call, lease := g.renewCall(g.plan())
 	result, had, err := g.manager.runner.RunReplicated(limited, call, opts.Replicas, opts.ReplicaTimeout)
 	if err != nil { // the renewal may have been carried out, and only the replicas not have been asked
 		g.outlived(lease)

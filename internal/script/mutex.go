@@ -18,8 +18,12 @@ var (
 	renewScript   = load("renew", "shape", "note")
 	moveScript    = load("move", "shape", "note")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
+	rewriteScript = load("rewrite")
 	statusScript  = load("status", "shape", "note", "exclusive", "last")
 )
+
+// Rewrite writes when a key ends, as it is.
+func Rewrite(key string) Call { return rewriteScript.call(1, key) }
 
 // Mutex builds the calls for one mutex.
 type Mutex struct {

@@ -2,6 +2,7 @@ package locks_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,5 +41,40 @@ func TestAReplicaThatHangsConfirmsNothing(t *testing.T) {
 			}
 			check.Is(t, "Close", c.Close(context.Background()), nil)
 		}
+	}
+}
+
+// Goal: the same for each of many holds that are asked for at once: re-entries of a reader beside one with a longer lease,
+// permits of a semaphore that has no end, and of one that has.
+func TestAReplicaThatHangsConfirmsNoneOfMany(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartReplicas(t, 1)
+	servers.Replicas[0].Freeze()
+	name := redistest.Name(t)
+	other := fixture.Open(t, servers.Primary.URL(), redlatch.Config{})
+	check.Must(other.RWMutex(name).RLocker().Lock(t.Context(), redlatch.WithLease(time.Hour)))
+	check.Must(other.PermitSemaphore(name+":permits").TrySetPermits(t.Context(), 1000))
+	check.Must(other.PermitSemaphore(name+":mortal").TrySetPermits(t.Context(), 1000))
+	servers.Primary.CLI(t, "EXPIRE", name+":mortal", "3600")
+	for i := range 30 {
+		c := fixture.Open(t, servers.Primary.URL(), redlatch.Config{}) // other connections, which have written nothing yet
+		ctx := c.WithOwner(t.Context())
+		lock := []func(context.Context, ...redlatch.LockOption) (*redlatch.Hold, error){
+			c.RWMutex(name).RLocker().Lock, c.PermitSemaphore(name + ":permits").Acquire, c.PermitSemaphore(name + ":mortal").Acquire,
+		}[i%3]
+		outer := check.Must(lock(ctx))
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				err := check.ErrOf(lock(ctx, redlatch.WithReplicas(1, 10*time.Millisecond), redlatch.WithMaxHold(20*time.Second)))
+				check.Is(t, []string{"reader", "permit", "mortal permit"}[i%3], err, redlatch.ErrNotReplicated)
+			})
+		}
+		all.Wait()
+		check.Is(t, "Unlock", outer.Unlock(ctx), nil)
+		check.Is(t, "Close", c.Close(context.Background()), nil)
+	}
+	if left := servers.Primary.CLI(t, "TTL", name+":permits"); left != int64(-1) {
+		t.Errorf("the semaphore ends after %v", left)
 	}
 }
