@@ -39,6 +39,13 @@ func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
 	}
 }
 
+// Goal: no time takes no timer.
+func TestAPauseOfNoTime(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { _ = pause.For(t.Context(), 0) }); n > 0 {
+		t.Errorf("it takes %v allocations", n)
+	}
+}
+
 // Goal: the pauses double from the first to the last, each is up to half shorter, at random, and Reset
 // begins anew. Method: 50 backoffs, side by side.
 func TestPausesGrowWithinTheirBounds(t *testing.T) {
