@@ -88,7 +88,7 @@ func (t Term) kept() time.Time {
 func (t Term) Outlasts(asked, now time.Time) bool {
 	end := t.kept()
 	if !t.Until.IsZero() {
-		end = earlier(end, t.Until.Add(margin(t.Span(t.Asked))))
+		end = earlier(end, t.Until.Add(margin(min(t.Lease, t.Until.Sub(t.Asked)))))
 	}
 	if t.renewed() {
 		end = later(end, now.Add(t.Lease))

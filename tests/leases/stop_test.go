@@ -52,6 +52,14 @@ func TestAHoldThatIsNotRenewedHasTimeToStop(t *testing.T) {
 			check.Is(t, "Unlock", outer.Unlock(ctx), nil)
 			return inner, "job"
 		},
+		"inside one whose limit has passed": func(t *testing.T, s *stage.Stage) (*redlatch.Hold, string) {
+			l, ctx := s.Client.Mutex("job"), s.Client.WithOwner(context.Background())
+			check.Must(l.Lock(ctx, redlatch.WithMaxHold(2*time.Minute)))
+			inner := check.Must(l.Lock(ctx, redlatch.WithLease(time.Hour), redlatch.WithMaxHold(time.Hour)))
+			time.Sleep(50 * time.Minute)
+			check.Is(t, "Unlock", check.Must(l.Lock(ctx, redlatch.WithLease(time.Minute))).Unlock(ctx), nil)
+			return inner, "job"
+		},
 		"whose inner hold had the same limit": func(t *testing.T, s *stage.Stage) (*redlatch.Hold, string) {
 			l, ctx := s.Client.Mutex("job"), s.Client.WithOwner(context.Background())
 			outer := check.Must(l.Lock(ctx))
