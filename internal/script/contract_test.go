@@ -172,7 +172,7 @@ func oneOfEach(key string) []script.Call {
 		semaphore(key).Acquire(request(key), 1), semaphore(key).Cancel(request(key), 0), semaphore(key).Add(1, request(key)),
 		semaphore(key).Drain(request(key)), semaphore(key).Set(1, request(key)), script.NewLatch(key, protocol.Plain).CountDown(request(key)),
 		permits(key).Acquire(permit1, script.Counts{Writes: 1}, second, true), permits(key).Release(permit1, 0, script.Counts{}, second),
-		script.Renew([]script.Renewal{permits(key).Renewal(permit1, script.Counts{}, false, second)}), permits(key).Read(), script.InspectCounter(key, 9, false), script.Ran(key, time.Unix(1, 0), 7), script.Rewrite(key),
+		script.Renew([]script.Renewal{permits(key).Renewal(permit1, script.Counts{}, false, second)}), permits(key).Read(), script.InspectCounter(key, 9, false), script.Ran(key, time.Unix(1, 0), 7),
 		script.SessionKeep(key, "p", second), script.SessionRemove(key, "p"), script.Inspect(key, 10, false), renewed(script.SessionEntry{Field: "c:1", Lock: key, Lease: second}),
 	}
 }

@@ -18,12 +18,8 @@ var (
 	renewScript   = load("renew", "shape", "note")
 	moveScript    = load("move", "shape", "note")
 	forceScript   = load("force", "shape", "exclusive", "force", "announce")
-	rewriteScript = load("rewrite")
 	statusScript  = load("status", "shape", "note", "exclusive", "last")
 )
-
-// Rewrite writes when a key ends, as it is.
-func Rewrite(key string) Call { return rewriteScript.call(1, key) }
 
 // Mutex builds the calls for one mutex.
 type Mutex struct {
@@ -195,6 +191,19 @@ func Renew(batch []Renewal) Call {
 		words = append(words, one.Field, one.Write, flag(one.Over), millis(one.Lease), strconv.Itoa(len(one.Holds)), one.Note, flag(one.Knows))
 	}
 	return renewScript.call(keys, words...)
+}
+
+// writing are the renewals that write in any case.
+var writing = map[*source]*source{
+	renewScript:       load("renew", "shape", "rewrite", "note"),
+	permitRenewScript: load("permit_renew", "shape", "note", "permit", "permit_rewrite"),
+}
+
+// Writing makes a renewal one that writes in any case, for replicas to confirm.
+func (c Call) Writing() Call {
+	c.script = writing[c.script]
+	c.command.Words[1] = c.script.read().digest
+	return c
 }
 
 // errRefused is the error of a renewal that Redis carried out only in part.

@@ -23,6 +23,7 @@ func TestWithoutMemoryNothingIsConfirmedThatIsNotThere(t *testing.T) {
 			return call(key).WithTokens(protocol.TokenKey(key), script.Tokens{Clock: true})
 		}
 	}
+	confirmed := func(call rwCall) rwCall { return func(key string) script.Call { return call(key).Writing() } }
 	for _, c := range []struct {
 		what, given string
 		call        rwCall
@@ -39,6 +40,7 @@ func TestWithoutMemoryNothingIsConfirmedThatIsNotThere(t *testing.T) {
 		{"write beside the dead", "read B=1 old", rwAcquire("A", 1, 0), "1", "write A:write=1 lease"},
 
 		{"renew reading", "read A=2 old / A1old A2old", rwRenew("A", 0, 2), "1", "read A=2 lease / A1lease A2lease"},
+		{"renew reading, for replicas to confirm", "read A=2 long / A1old A2old", confirmed(rwRenew("A", 0, 2)), "1", "read A=2 long / A1lease A2lease"},
 		{"renew reading whose keys are gone", "read A=2 old / A2old", rwRenew("A", 0, 2), "1", "read A=2 lease / A1lease A2lease"},
 		{"renew reading for less", "read A=2 long / A2old", rwRenew("A", 0, 2), "1", "read A=2 long / A1lease A2lease"},
 		{"renew when the end of writing was lost", "write A:write=1 A=1 long / A1old", rwRenew("A", 0, 1), "1", "read A=1 long / A1long"},

@@ -43,6 +43,9 @@ func TestACallForLessTakesNothingFromATTL(t *testing.T) {
 		"a reader once more":    {rw, read, acquire(rw, reads)},
 		"a reader once less":    {rw, reads, release(rw, read)},
 		"a reader renewed":      {rw, read, renewal(rw, read)},
+		"a reader whom replicas confirm": {rw, read, func() script.Call {
+			return script.Renew([]script.Renewal{rw.Renewal(me, read, false, ms)}).Writing()
+		}},
 		"several at once": {mutex, one, func() script.Call {
 			return script.AcquireAll([]string{key}, []string{me}, ms)
 		}},

@@ -185,31 +185,29 @@ func (r *Runner) RunEach(ctx context.Context, calls ...Call) []Result {
 // repeat it.
 const maxEach = 10_000
 
-// RunReplicated sends a call. It waits on the same connection until that many replicas have what the
-// server has by then, or the timeout has passed, and returns how many have it. Like Run it
+// RunReplicated sends a call that writes. It waits on the same connection until that many
+// replicas have the write, or the timeout has passed, and returns how many have it. Like Run it
 // repeats an unanswered call, for at most the timeout and the bound of the runner together, and
 // no longer than ctx.
 func (r *Runner) RunReplicated(ctx context.Context, call Call, replicas int, timeout time.Duration) (Result, int, error) {
-	key := call.command.Key
-	rewrite := Rewrite(key).Sourced() // the call may have changed nothing
-	wait := Call{command: driver.Command{Words: []string{"WAIT", strconv.Itoa(replicas), millis(timeout)}, Key: key}}
+	wait := Call{command: driver.Command{Words: []string{"WAIT", strconv.Itoa(replicas), millis(timeout)}, Key: call.command.Key}}
 	patient := Runner{driver: dedicated{r.driver}, bound: r.bound + timeout}
-	results, err := patient.RunAll(ctx, call, rewrite, wait)
-	had := results[2].Reply
+	results, err := patient.RunAll(ctx, call, wait)
+	had := results[1].Reply
 	if err == nil {
 		err = had.Err // a server that does not know WAIT refuses it
 	}
 	return results[0], int(had.Int), err
 }
 
-// dedicated is a driver that sends calls and a WAIT on a dedicated connection. If WAIT is not
-// answered, the calls count as unanswered, too: a WAIT on another connection would not cover them.
+// dedicated is a driver that sends a call and a WAIT on a dedicated connection. If WAIT is not
+// answered, the call counts as unanswered, too: a WAIT on another connection would not cover it.
 type dedicated struct{ driver.Driver }
 
 func (d dedicated) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
 	replies := d.DedicatedPipeline(ctx, commands...)
-	if why := replies[len(replies)-1].Err; !answered(why) && answered(replies[0].Err) {
-		replies[0].Err = why
+	if answered(replies[0].Err) && !answered(replies[1].Err) {
+		replies[0].Err = replies[1].Err
 	}
 	return replies
 }

@@ -155,6 +155,21 @@ func slotsMove(t *testing.T, move func(cluster *redistest.Cluster, name string, 
 	}
 }
 
+// Goal: replicas confirm a hold while the slot of its lock moves.
+func TestReplicasConfirmAHoldWhoseSlotMoves(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 2, 1)
+	c := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{CommandTimeout: time.Second})
+	name := redistest.Name(t)
+	cluster.MoveSlot(t, name, otherMaster(t, cluster, cluster.Master(t, name)), func() {
+		h, err := c.Mutex(name).Lock(t.Context(), redlatch.WithReplicas(1, 5*time.Second))
+		check.Is(t, "Lock", err, nil)
+		if h != nil {
+			check.Is(t, "Unlock", h.Unlock(t.Context()), nil)
+		}
+	})
+}
+
 func otherMaster(t *testing.T, cluster *redistest.Cluster, than *redistest.Server) *redistest.Server {
 	t.Helper()
 	for i := range 1000 {
