@@ -199,8 +199,7 @@ func TestRedisLeavesAloneWhatIsNoToken(t *testing.T) {
 		for _, text := range []string{"", "0", "-5", "07", "1.5", "x"} {
 			ask(t, guard, "SET", beside, text)
 			err := guard.Set(t.Context(), 1<<40, key, "v")
-			var refused *driver.ServerError
-			if !errors.As(err, &refused) || refused.Code() != "NOTTOKEN" {
+			if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "NOTTOKEN" {
 				t.Errorf("beside the key is %q: %v, want NOTTOKEN", text, err)
 			}
 		}

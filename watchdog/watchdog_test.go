@@ -284,8 +284,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"driver":         {},
 	} {
 		_, err := watchdog.New(nil, cfg)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != field {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != field {
 			t.Errorf("a wrong %s is reported as %v", field, err)
 		}
 	}

@@ -117,8 +117,7 @@ func runLine(t *testing.T, line, dir string, env []string) ([]byte, *os.ProcessS
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir, cmd.Env = dir, env
 	output, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		t.Fatal(err)
 	}
 	return output, cmd.ProcessState

@@ -33,8 +33,7 @@ func askWith(t *testing.T, env []string, arguments ...string) (said string, code
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	err := command.Run()
-	var ended *exec.ExitError
-	if err != nil && !errors.As(err, &ended) || ctx.Err() != nil {
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok || ctx.Err() != nil {
 		t.Fatalf("redlatch %q: %v, %v", arguments, err, ctx.Err())
 	}
 	return out.String(), shellCode(command.ProcessState)

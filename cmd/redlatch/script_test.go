@@ -78,8 +78,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	err = ts.Exec(args[1], args[2:]...)
 	got := 0
-	var ended *exec.ExitError
-	if errors.As(err, &ended) {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		got, err = shellCode(ended.ProcessState), nil
 	}
 	if err != nil || got != code {

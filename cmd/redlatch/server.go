@@ -108,8 +108,7 @@ func failed(err error) error {
 	if known, is := errors.AsType[*exitError](err); is {
 		return known
 	}
-	var config *redlatch.ConfigError
-	if errors.As(err, &config) || errors.Is(err, redlatch.ErrInvalidName) {
+	if _, ok := errors.AsType[*redlatch.ConfigError](err); ok || errors.Is(err, redlatch.ErrInvalidName) {
 		return &exitError{exitUsage, err}
 	}
 	return &exitError{exitFailure, err}

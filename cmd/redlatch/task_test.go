@@ -26,8 +26,7 @@ func TestTheLockIsLeftToAProcessThatCannotBeKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = task.conclude(client, hold, supervise.End{Left: []int{12, 34}}, nil)
-	var exit *exitError
-	if !errors.As(err, &exit) || exit.code != exitLost || !strings.Contains(err.Error(), "[12 34]") {
+	if exit, ok := errors.AsType[*exitError](err); !ok || exit.code != exitLost || !strings.Contains(err.Error(), "[12 34]") {
 		t.Errorf("%v", err)
 	}
 	closeClient(client)

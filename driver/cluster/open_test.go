@@ -101,8 +101,7 @@ func TestOpenNamesTheImpossibleOption(t *testing.T) {
 		{"CommandTimeout", cluster.Options{Addresses: some, Connect: connect, CommandTimeout: -1}},
 	} {
 		d, err := cluster.Open(t.Context(), c.options)
-		var wrong *driver.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != c.option {
+		if wrong, ok := errors.AsType[*driver.OptionError](err); !ok || wrong.Option != c.option {
 			t.Errorf("%v: error %v, want an OptionError for %s", c.options.Addresses, err, c.option)
 		}
 		if err == nil {

@@ -69,8 +69,7 @@ func errorRepliesAreServerErrors(t *testing.T, d driver.Driver) {
 	check := func(c driver.Command, code string) {
 		t.Helper()
 		reply := d.Do(t.Context(), c)
-		var refused *driver.ServerError
-		if !errors.As(reply.Err, &refused) || refused.Code() != code {
+		if refused, ok := errors.AsType[*driver.ServerError](reply.Err); !ok || refused.Code() != code {
 			t.Errorf("%q = %+v, want a server error %s", c.Words, reply, code)
 		}
 		if errors.Is(reply.Err, driver.ErrNotSent) {

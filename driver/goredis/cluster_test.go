@@ -146,8 +146,7 @@ func TestASlotMovesUnderCommands(t *testing.T) {
 	callers.Wait()
 	for _, key := range keys {
 		if err := counted.failed[key]; err != nil {
-			var refused *driver.ServerError
-			if !errors.As(err, &refused) || refused.Code() != "TRYAGAIN" {
+			if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "TRYAGAIN" {
 				t.Errorf("an increment of %s failed: %v", key, err)
 			}
 		}

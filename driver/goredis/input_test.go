@@ -53,8 +53,7 @@ func TestNewRefusesClientsThatCannotWork(t *testing.T) {
 			continue
 		}
 		d, err := goredis.Open(t.Context(), c.client)
-		var wrong *driver.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != "client" || !strings.Contains(wrong.Reason, c.want) {
+		if wrong, ok := errors.AsType[*driver.OptionError](err); !ok || wrong.Option != "client" || !strings.Contains(wrong.Reason, c.want) {
 			t.Errorf("%s: error %v, want an OptionError that says %q", c.name, err, c.want)
 		}
 		if err == nil {
@@ -86,8 +85,7 @@ func TestNewNeedsAServer(t *testing.T) {
 				t.Errorf("%s, %s: error %v after %v", name, kind, err, took)
 			}
 			wantNoContextError(t, err)
-			var refused *driver.ServerError
-			if name == "locked" && (!errors.As(err, &refused) || refused.Code() != "NOAUTH") {
+			if refused, ok := errors.AsType[*driver.ServerError](err); name == "locked" && (!ok || refused.Code() != "NOAUTH") {
 				t.Errorf("%s, %s: error %v, want NOAUTH", name, kind, err)
 			}
 		}

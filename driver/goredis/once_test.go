@@ -80,8 +80,7 @@ func TestARefusalIsNotRepeated(t *testing.T) {
 		for _, refusal := range refusals {
 			key := redistest.Name(t) + name + refusal
 			err := send(t.Context(), driver.Command{Words: []string{"EVAL", script, "1", key, refusal + " as it says"}, Key: key}).Err
-			var refused *driver.ServerError
-			if !errors.As(err, &refused) || !strings.HasPrefix(refused.Message, refusal) {
+			if refused, ok := errors.AsType[*driver.ServerError](err); !ok || !strings.HasPrefix(refused.Message, refusal) {
 				t.Errorf("%s: %v, want %s", name, err, refusal)
 			}
 			if got := do(t, d, "GET", key).Str; got != "1" {

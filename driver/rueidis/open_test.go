@@ -17,8 +17,7 @@ func TestOpenNamesTheImpossibleOption(t *testing.T) {
 		"CommandTimeout": {Address: "127.0.0.1:1", CommandTimeout: -time.Second},
 	} {
 		d, err := rueidis.Open(t.Context(), options)
-		var wrong *driver.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != option {
+		if wrong, ok := errors.AsType[*driver.OptionError](err); !ok || wrong.Option != option {
 			t.Errorf("%+v: error %v, want an OptionError for %s", options, err, option)
 		}
 		if err == nil {

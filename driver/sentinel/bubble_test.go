@@ -289,8 +289,7 @@ func TestLogsInEverywhere(t *testing.T) {
 			if err == nil {
 				d.Close()
 			}
-			var refused *driver.ServerError
-			if !errors.As(err, &refused) || strings.Contains(err.Error(), "secret") {
+			if _, ok := errors.AsType[*driver.ServerError](err); !ok || strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %v, want the server's refusal and no password", err)
 			}
 		}

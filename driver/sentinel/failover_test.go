@@ -191,8 +191,7 @@ func TestOpenNamesTheImpossibleOption(t *testing.T) {
 		{"CommandTimeout", sentinel.Options{Sentinels: some, Master: "locks", Node: rueidis.Options{CommandTimeout: -1}}},
 	} {
 		d, err := sentinel.Open(t.Context(), c.options)
-		var wrong *driver.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != c.option {
+		if wrong, ok := errors.AsType[*driver.OptionError](err); !ok || wrong.Option != c.option {
 			t.Errorf("%+v: error %v, want an OptionError for %s", c.options, err, c.option)
 		}
 		if err == nil {

@@ -21,8 +21,7 @@ func FuzzURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url string) {
 		check := func(url string) {
 			_, err := connect.Parse(url)
-			var wrong *lockerr.ConfigError
-			if err != nil && (!errors.As(err, &wrong) || wrong.Field != "url") {
+			if wrong, ok := errors.AsType[*lockerr.ConfigError](err); err != nil && (!ok || wrong.Field != "url") {
 				t.Errorf("%q: error %v, want a ConfigError for the url", url, err)
 			}
 			if err != nil && strings.Contains(err.Error(), "c0rrecth0rse") && !strings.Contains(url, "c0rrecth0rse://") {

@@ -16,8 +16,7 @@ func TestMemoryNeedsAnImport(t *testing.T) {
 	for _, url := range []string{"memory://", "memory://name", "MEMORY://name"} {
 		_, err := connect.Parse(url)
 		want := `memory:// needs the embedded server: import _ "github.com/redlatch/redlatch/driver/memory"`
-		var wrong *lockerr.ConfigError
-		if !errors.As(err, &wrong) || wrong.Field != "url" || wrong.Reason != want {
+		if wrong, ok := errors.AsType[*lockerr.ConfigError](err); !ok || wrong.Field != "url" || wrong.Reason != want {
 			t.Errorf("Parse(%q) is %v, want a ConfigError for the url: %s", url, err, want)
 		}
 	}

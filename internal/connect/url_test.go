@@ -128,8 +128,7 @@ func TestWrongURLsTellNoSecrets(t *testing.T) {
 		"inside://name?secret":                            "could follow",
 	} {
 		_, err := connect.Parse(url)
-		var config *lockerr.ConfigError
-		if !errors.As(err, &config) || config.Field != "url" || !strings.Contains(config.Reason, want) {
+		if config, ok := errors.AsType[*lockerr.ConfigError](err); !ok || config.Field != "url" || !strings.Contains(config.Reason, want) {
 			t.Errorf("Parse(%q) is %v, want a ConfigError for the url with %q", url, err, want)
 		}
 		if err != nil && strings.Contains(strings.ReplaceAll(err.Error(), "sentinel_password=…", ""), "secret") {

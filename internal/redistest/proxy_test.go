@@ -44,8 +44,7 @@ func expectEnd(t *testing.T, conn net.Conn) {
 	if len(got) > 0 || errors.Is(err, syscall.ETIMEDOUT) {
 		t.Fatalf("read %q, %v, want the end", got, err)
 	}
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
 		t.Fatal("the connection has not ended")
 	}
 }

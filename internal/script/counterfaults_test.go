@@ -141,8 +141,7 @@ func TestAReplicaConfirmsNoPermit(t *testing.T) {
 		if call.Script() == "semaphore_drain" && err == nil && result.Reply.Int == 3 {
 			continue // it was answered before
 		}
-		var refused *driver.ServerError
-		if !errors.As(err, &refused) || refused.Code() != "READONLY" {
+		if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "READONLY" {
 			t.Errorf("%s answers %+v, %v", call.Script(), result.Reply, err)
 		}
 	}

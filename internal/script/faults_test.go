@@ -124,9 +124,8 @@ func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
 		return refused
 	}, "the server is busy")
 	_, err := script.NewRunner(s, 300*time.Millisecond).Run(t.Context(), take)
-	var unknown *script.UnknownError
-	var server *driver.ServerError
-	if errors.As(err, &unknown) || !errors.As(err, &server) || server.Code() != "BUSY" {
+	server, ok := errors.AsType[*driver.ServerError](err)
+	if _, unknown := errors.AsType[*script.UnknownError](err); unknown || !ok || server.Code() != "BUSY" {
 		t.Errorf("the error is %v, want BUSY and nothing unknown", err)
 	}
 	redis.CLI(t, "SCRIPT", "KILL")
@@ -166,9 +165,8 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {
 		_, err := script.NewRunner(s, 200*time.Millisecond).Run(t.Context(), call)
-		var unknown *script.UnknownError
-		var server *driver.ServerError
-		if errors.As(err, &unknown) || !errors.As(err, &server) || server.Code() != "READONLY" {
+		server, ok := errors.AsType[*driver.ServerError](err)
+		if _, unknown := errors.AsType[*script.UnknownError](err); unknown || !ok || server.Code() != "READONLY" {
 			t.Errorf("%s: the error is %v, want READONLY", call.Script(), err)
 		}
 	}

@@ -143,8 +143,7 @@ func readCounters(t *testing.T, r driver.Reply) {
 		t.Errorf("of %v it makes %d, %+v, %d, %d", r, taken, added, left, drained)
 	}
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7} {
-		var refused *driver.ServerError
-		if r.Err != nil && !errors.As(err, &refused) {
+		if _, ok := errors.AsType[*driver.ServerError](err); r.Err != nil && !ok {
 			t.Errorf("reader %d of counters makes %v of an error", i+1, err)
 		}
 	}
@@ -166,8 +165,7 @@ func readOthers(t *testing.T, r driver.Reply) {
 	}
 	if r.Err != nil {
 		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
-			var refused *driver.ServerError
-			if !errors.As(err, &refused) {
+			if _, ok := errors.AsType[*driver.ServerError](err); !ok {
 				t.Errorf("reader %d makes %v of an error", i+1, err)
 			}
 		}

@@ -65,8 +65,7 @@ func TestACallThatGoesAsideMakesNoOutcomeUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{answers: []answer{{lost, notSent(errCut)}}}
 		_, err := script.NewRunner(f, second).RunAll(t.Context(), noted.Piggybacked(), take)
-		var unknown *script.UnknownError
-		if err == nil || errors.As(err, &unknown) {
+		if _, ok := errors.AsType[*script.UnknownError](err); err == nil || ok {
 			t.Errorf("the error is %v, want one that says that nothing happened", err)
 		}
 	})

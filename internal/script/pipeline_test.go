@@ -26,8 +26,7 @@ func TestSeveralCallsGoInOneWriteAndInOrder(t *testing.T) {
 				t.Errorf("call %d: %+v", i, results[i])
 			}
 		}
-		var refused *driver.ServerError
-		if results[0].Reply.Int != 1 || results[2].Reply.Int != 3 || !errors.As(results[1].Reply.Err, &refused) {
+		if _, ok := errors.AsType[*driver.ServerError](results[1].Reply.Err); results[0].Reply.Int != 1 || results[2].Reply.Int != 3 || !ok {
 			t.Errorf("the replies are mixed up: %+v", results)
 		}
 	})
@@ -134,8 +133,7 @@ func described(results []script.Result) string {
 		if i > 0 {
 			text += ", "
 		}
-		var refused *driver.ServerError
-		if errors.As(r.Reply.Err, &refused) {
+		if refused, ok := errors.AsType[*driver.ServerError](r.Reply.Err); ok {
 			text += refused.Code()
 		} else {
 			text += fmt.Sprint(r.Reply.Int)
@@ -165,8 +163,7 @@ func TestTheErrorOfSeveralCallsSpeaksForThoseThatAreNotAnswered(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fake{answers: c.answers}
 			results, err := script.NewRunner(f, second).RunAll(t.Context(), free, take)
-			var unknown *script.UnknownError
-			if err == nil || errors.As(err, &unknown) != c.unknown {
+			if _, ok := errors.AsType[*script.UnknownError](err); err == nil || ok != c.unknown {
 				t.Errorf("%s: the error is %v, an UnknownError: %v", c.what, err, !c.unknown)
 			}
 			got := ""

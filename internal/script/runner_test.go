@@ -205,8 +205,7 @@ func TestRepeatingEndsWithinTheBound(t *testing.T) {
 				f := &fake{answers: c.answers}
 				_, err := once(t, f, alone, take)
 				took := sinceStart()
-				var unknown *script.UnknownError
-				if errors.As(err, &unknown) != c.unknown {
+				if _, ok := errors.AsType[*script.UnknownError](err); ok != c.unknown {
 					t.Errorf("%s: %v, which is an UnknownError: %v", c.what, err, !c.unknown)
 				}
 				var server *driver.ServerError
@@ -233,8 +232,7 @@ func TestRunBlocksForAtMostTheBoundThoughTheFirstRequestHangs(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fake{answers: []answer{hung}, timeout: 3 * second}
 			_, err := once(t, f, alone, take)
-			var unknown *script.UnknownError
-			if !errors.As(err, &unknown) {
+			if _, ok := errors.AsType[*script.UnknownError](err); !ok {
 				t.Errorf("the error is %v, want an UnknownError", err)
 			}
 			if took := sinceStart(); took > second {
@@ -269,8 +267,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 			}
 			f := &fake{answers: c.answers}
 			_, err := script.NewRunner(f, second).Run(ctx, take)
-			var unknown *script.UnknownError
-			if err == nil || errors.As(err, &unknown) != c.unknown {
+			if _, ok := errors.AsType[*script.UnknownError](err); err == nil || ok != c.unknown {
 				t.Errorf("%s: the error is %v, an UnknownError: %v", c.what, err, !c.unknown)
 			}
 			if took := sinceStart(); took != c.end {

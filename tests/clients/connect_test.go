@@ -196,8 +196,7 @@ func TestAClusterBehindAPlainURLIsExplained(t *testing.T) {
 	}
 	defer client.Close(context.Background())
 	_, err = client.Mutex(c.KeyAt(t, c.Servers[1])).TryLock(t.Context())
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) || refused.Code() != "MOVED" || !strings.Contains(err.Error(), "redis+cluster://") {
+	if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "MOVED" || !strings.Contains(err.Error(), "redis+cluster://") {
 		t.Errorf("error %v, want MOVED and the right form of the URL", err)
 	}
 }
@@ -218,8 +217,7 @@ func TestSettingsThatDoNotSuitTheURLAreRefused(t *testing.T) {
 		{"redis://127.0.0.1:1?db=3", "url", redlatch.Config{}},
 	} {
 		_, err := redlatch.Open(t.Context(), c.url, c.cfg)
-		var wrong *redlatch.ConfigError
-		if !errors.As(err, &wrong) || wrong.Field != c.field || strings.Contains(err.Error(), "secret") {
+		if wrong, ok := errors.AsType[*redlatch.ConfigError](err); !ok || wrong.Field != c.field || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v, want a ConfigError for %s", c.url, err, c.field)
 		}
 		if c.field == "url" && !strings.Contains(err.Error(), "redis://host:port/3") {

@@ -146,8 +146,7 @@ func TestOpenDoesNotWaitForWhatStays(t *testing.T) {
 		}
 	}
 	_, err := redlatch.Open(t.Context(), "redis+cluster://"+nobody, redlatch.Config{ConnectTimeout: -1})
-	var config *redlatch.ConfigError
-	if !errors.As(err, &config) || config.Field != "ConnectTimeout" {
+	if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "ConnectTimeout" {
 		t.Errorf("Open is %v", err)
 	}
 }

@@ -139,8 +139,7 @@ func TestAPrefixThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"{app}:", "{", "app}", "a{}", "a\n", "\xff", strings.Repeat("x", 1025)} {
 		_, err := redlatch.Open(t.Context(), "memory://", redlatch.Config{Prefix: prefix})
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "Prefix" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "Prefix" {
 			t.Errorf("%q: Open is %v, want a ConfigError for Prefix", prefix, err)
 		}
 	}

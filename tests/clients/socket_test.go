@@ -51,8 +51,7 @@ func TestErrorsOfAUnixSocketNameThePath(t *testing.T) {
 		t.Errorf("without a socket the error is %v", err)
 	}
 	_, err = redlatch.Open(t.Context(), "unix://"+missing, redlatch.Config{AddressMap: func(address string) string { return address }})
-	var wrong *redlatch.ConfigError
-	if !errors.As(err, &wrong) || wrong.Field != "AddressMap" {
+	if wrong, ok := errors.AsType[*redlatch.ConfigError](err); !ok || wrong.Field != "AddressMap" {
 		t.Errorf("with AddressMap the error is %v", err)
 	}
 }

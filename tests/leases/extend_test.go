@@ -212,8 +212,7 @@ func TestExtendIsRefusedWhereItMakesNoSense(t *testing.T) {
 		}
 		before := d.asked.Load()
 		err := h.Extend(t.Context(), longer)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "Extend" || !h.Valid() || d.asked.Load() != before {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "Extend" || !h.Valid() || d.asked.Load() != before {
 			t.Errorf("%s: Extend is %v, the hold %v, %d requests", what, err, h.Err(), d.asked.Load()-before)
 		}
 		if text := err.Error(); strings.Contains(text, "\n") {

@@ -208,8 +208,7 @@ func TestNoHoldOfAnOwnerMovesTheEndOfAnother(t *testing.T) {
 func TestAnEndMustBeAsLongAsALease(t *testing.T) {
 	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
 		_, err := s.Client.Mutex("job").Lock(t.Context(), redlatch.WithMaxHold(time.Millisecond))
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "WithMaxHold" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "WithMaxHold" {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -218,8 +217,7 @@ func TestAnEndMustBeAsLongAsALease(t *testing.T) {
 func TestOnlyALeaseThatAWatchdogCanSaveMayBeProtected(t *testing.T) {
 	t.Parallel()
 	_, err := redlatch.Open(t.Context(), "memory://", redlatch.Config{Protect: true, LeaseTime: 999 * time.Millisecond})
-	var config *redlatch.ConfigError
-	if !errors.As(err, &config) || config.Field != "LeaseTime" {
+	if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "LeaseTime" {
 		t.Errorf("the error is %v", err)
 	}
 }

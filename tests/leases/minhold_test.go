@@ -167,8 +167,7 @@ func TestWithMinHoldIsRefusedWhereItMakesNoSense(t *testing.T) {
 		"short": func() (*redlatch.Hold, error) { return c.Mutex("a").Lock(t.Context(), redlatch.WithMinHold(1)) },
 	} {
 		h, err := take()
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "WithMinHold" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "WithMinHold" {
 			t.Errorf("%s: the hold is %v, the error %v", what, h, err)
 		}
 	}

@@ -70,8 +70,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"WithReplicas": redlatch.WithReplicas(1, 0),
 	} {
 		_, err := c.Mutex("job").Lock(t.Context(), opt)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != field {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != field {
 			t.Errorf("Lock is %v, want a ConfigError for %s", err, field)
 		}
 	}
@@ -92,8 +91,7 @@ func TestOptionsAndSettingsThatCannotWork(t *testing.T) {
 		"Observer of several": {Observer: redlatch.Observers(nil, (*struct{ redlatch.Observer })(nil))},
 	} {
 		_, err := redlatch.Open(t.Context(), "memory://", cfg)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != strings.Fields(field)[0] {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != strings.Fields(field)[0] {
 			t.Errorf("Open is %v, want a ConfigError for %s", err, field)
 		}
 	}
@@ -106,8 +104,7 @@ func TestURLsWithATypo(t *testing.T) {
 		"redis://host?db=1", "redis://user:secret@host:port/0", "memory://a/b", "memory://user:secret@a", "redis://[::1",
 	} {
 		_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "url" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "url" {
 			t.Errorf("Open(%q) is %v, want a ConfigError for the url", url, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
@@ -121,8 +118,7 @@ func TestAWrongPassword(t *testing.T) {
 	for _, url := range []string{"redis://:secret@" + server.Addr(), "redis://nobody:secret@" + server.Addr(), server.URL()} {
 		began := time.Now()
 		_, err := redlatch.Open(t.Context(), url, redlatch.Config{})
-		var refused *driver.ServerError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), server.Addr()) || strings.Contains(err.Error(), "secret") {
+		if _, ok := errors.AsType[*driver.ServerError](err); !ok || !strings.Contains(err.Error(), server.Addr()) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("Open is %v, want the server's error, the address and no password", err)
 		}
 		check.Within(t, "Open", time.Since(began), 0, time.Second+fixture.Slack)
@@ -190,8 +186,7 @@ func TestABackoffThatCannotWork(t *testing.T) {
 		{Backoff: redlatch.Backoff{Max: time.Second}, Protect: true},
 	} {
 		_, err := redlatch.Open(t.Context(), "memory://", cfg)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "Backoff" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "Backoff" {
 			t.Errorf("Open with %+v is %v, want a ConfigError for Backoff", cfg.Backoff, err)
 		}
 	}
@@ -201,8 +196,7 @@ func TestABackoffThatCannotWork(t *testing.T) {
 		redlatch.WithBackoff(time.Second, time.Millisecond),
 	} {
 		_, err := c.Mutex("job").Lock(t.Context(), opt)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "WithBackoff" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "WithBackoff" {
 			t.Errorf("Lock is %v, want a ConfigError for WithBackoff", err)
 		}
 	}

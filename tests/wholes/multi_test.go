@@ -204,16 +204,14 @@ func TestMultisThatCannotBe(t *testing.T) {
 		"a clash with an inside": {c.Mutex("a"), check.Must(redlatch.NewMulti(c.Mutex("a")))},
 	} {
 		_, err := redlatch.NewMulti(locks...)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "NewMulti" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "NewMulti" {
 			t.Errorf("%s: %v, want a ConfigError for NewMulti", what, err)
 		}
 	}
 	_, err := redlatch.NewMulti(c.Mutex("a"), c.Mutex(""))
 	check.Is(t, "a member without a name", err, redlatch.ErrInvalidName)
 	_, err = check.Must(redlatch.NewMulti(c.Mutex("a"), c.Mutex("b"))).Lock(ctx, redlatch.WithLease(1))
-	var config *redlatch.ConfigError
-	if !errors.As(err, &config) {
+	if _, ok := errors.AsType[*redlatch.ConfigError](err); !ok {
 		t.Errorf("a lease of 1 ns: %v", err)
 	}
 	many, began := make([]string, 20_000), time.Now()

@@ -37,8 +37,7 @@ func TestAMemberThatIsRefusedAtTheEndIsNamed(t *testing.T) {
 			return stage.FailAll(commands, &driver.ServerError{Message: "ERR out of order"})
 		})
 		_, err := check.Must(redlatch.NewMulti(all[0].Client.Mutex("a{x}"), all[1].Client.Mutex("b{x}"))).Lock(limited)
-		var refused *driver.ServerError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), `lock "b{x}"`) {
+		if _, ok := errors.AsType[*driver.ServerError](err); !ok || !strings.Contains(err.Error(), `lock "b{x}"`) {
 			t.Errorf("Lock is %v, want a ServerError that names the member", err)
 		}
 	})

@@ -81,15 +81,13 @@ func TestQuorumsThatCannotBe(t *testing.T) {
 		"one server twice": {a.Mutex("x"), b.Mutex("x"), same.Mutex("x")},
 	} {
 		_, err := redlatch.NewQuorum(locks...)
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || config.Field != "NewQuorum" {
+		if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "NewQuorum" {
 			t.Errorf("%s: %v, want a ConfigError for NewQuorum", what, err)
 		}
 	}
 	q := check.Must(redlatch.NewQuorum(a.Mutex("x"), b.RWMutex("x")))
 	_, err := q.Lock(ctx, redlatch.WithLease(time.Hour))
-	var config *redlatch.ConfigError
-	if !errors.As(err, &config) || config.Field != "WithLease" {
+	if config, ok := errors.AsType[*redlatch.ConfigError](err); !ok || config.Field != "WithLease" {
 		t.Errorf("a lease beyond the restart delay: %v", err)
 	}
 	if err := check.Must(q.Lock(ctx)).Unlock(ctx); err != nil {

@@ -35,8 +35,7 @@ func TestALeaseBeyondMaxHoldDoesNotReachAQuorum(t *testing.T) {
 			check.Is(t, "Unlock", brief.Unlock(ctx), nil)
 		}
 		h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(owner)
-		var refused *redlatch.ConfigError
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*redlatch.ConfigError](err); ok {
 			return
 		}
 		check.Is(t, "Lock", err, nil)

@@ -199,8 +199,7 @@ func TestNoMemberOutlastsTheRestartDelayByALateAnswer(t *testing.T) {
 					time.Sleep(2 * time.Second)
 					h, err := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...)).Lock(owner)
 					time.Sleep(5 * time.Second)
-					var refused *redlatch.ConfigError
-					if err == nil && time.Until(h.Deadline()) > 30*time.Second || err != nil && !errors.As(err, &refused) {
+					if _, ok := errors.AsType[*redlatch.ConfigError](err); err == nil && time.Until(h.Deadline()) > 30*time.Second || err != nil && !ok {
 						t.Errorf("%v until %v", err, time.Until(h.Deadline()))
 					}
 				})
@@ -303,8 +302,7 @@ func TestOneServerUnderTwoNamesIsNoMajority(t *testing.T) {
 			_ = h.Unlock(ctx)
 			_, err = q.Lock(ctx)
 		}
-		var config *redlatch.ConfigError
-		if !errors.As(err, &config) || !strings.Contains(err.Error(), "one server") {
+		if _, ok := errors.AsType[*redlatch.ConfigError](err); !ok || !strings.Contains(err.Error(), "one server") {
 			t.Errorf("Lock is %v, want a ConfigError", err)
 		}
 		synctest.Wait()

@@ -31,8 +31,7 @@ func TestOpenReportsTheServersRefusal(t *testing.T) {
 	} {
 		c.options.Address = server.Addr()
 		_, err := single.Open(t.Context(), c.options)
-		var refused *driver.ServerError
-		if !errors.As(err, &refused) || refused.Code() != c.code {
+		if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != c.code {
 			t.Errorf("%s: %v, want a server error %s", c.name, err, c.code)
 			continue
 		}
@@ -72,8 +71,7 @@ func TestOpenReportsARefusedConnection(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()
 	_, err := single.Open(t.Context(), single.Options{Address: "127.0.0.1:1"})
-	var network *net.OpError
-	if !errors.As(err, &network) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if _, ok := errors.AsType[*net.OpError](err); !ok || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("error %v", err)
 	}
 	wantTook(t, begin, 0, "a refused Open")

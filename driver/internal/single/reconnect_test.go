@@ -125,8 +125,7 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	server.Restart(t)
 
 	late, err := single.Open(t.Context(), single.Options{Address: server.Addr()})
-	var refused *driver.ServerError
-	if !errors.As(err, &refused) || refused.Code() != "LOADING" {
+	if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "LOADING" {
 		t.Errorf("error %v, want LOADING", err)
 		if err == nil {
 			late.Close()

@@ -51,8 +51,7 @@ func Passes(t *testing.T, pass Pass, tokens ...int64) {
 // WantStale wants a refusal that tells of both tokens.
 func WantStale(t *testing.T, err error, token, last int64) {
 	t.Helper()
-	var stale *fence.StaleError
-	if !errors.Is(err, fence.ErrStale) || !errors.As(err, &stale) {
+	if stale, ok := errors.AsType[*fence.StaleError](err); !errors.Is(err, fence.ErrStale) || !ok {
 		t.Errorf("token %d after %d: %v, want ErrStale", token, last, err)
 	} else if stale.Token != token || stale.Last != last {
 		t.Errorf("token %d after %d: the error tells of %d after %d", token, last, stale.Token, stale.Last)
