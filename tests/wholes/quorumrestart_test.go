@@ -24,11 +24,7 @@ import (
 // hold is what a forgetful server could have forgotten.
 func TestAnOwnerReentersWithOneServerYoungAndOneDead(t *testing.T) {
 	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
-		all := stage.Posts(t, 3, redlatch.Config{})
-		for i, p := range all {
-			p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
-			ctx = p.Client.WithOwner(ctx)
-		}
+		all, ctx := aged(t, ctx)
 		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
 		outer := check.Must(q.Lock(ctx))
 		synctest.Wait()
@@ -116,16 +112,7 @@ func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			stage.Bubble(t, func(t *testing.T, ctx context.Context) {
-				all, owner := stage.Posts(t, 3, redlatch.Config{}), ctx
-				var rivals []*stage.Tap
-				var locks []redlatch.Lock
-				for i, p := range all {
-					owner = p.Client.WithOwner(owner)
-					p.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
-					tap := &stage.Tap{Driver: p.Memory}
-					tap.Set(stage.Aged(fmt.Sprint("run", i), stage.Seconds(1000)))
-					rivals, locks = append(rivals, tap), append(locks, p.On(t, tap, redlatch.Config{}).Mutex("job"))
-				}
+				all, owner := aged(t, ctx)
 				var refused *redlatch.ConfigError
 				for _, p := range all {
 					if longer.before != nil {
@@ -145,21 +132,7 @@ func TestNoMemberOutlastsTheRestartDelay(t *testing.T) {
 						t.Errorf("%d: %v", i, err)
 					}
 				}
-				for _, p := range all {
-					p.Set(stage.Dead)
-				}
-				for i := range 2 {
-					all[i].Memory.Miniredis().FlushAll()
-					began := time.Now()
-					rivals[i].Set(stage.Aged(fmt.Sprint("again", i), func() time.Duration { return time.Since(began) }))
-					time.Sleep(31 * time.Second)
-				}
-				other := check.Must(check.Must(redlatch.NewQuorum(locks...)).Lock(ctx, redlatch.WithWait(time.Minute)))
-				if h.Valid() {
-					t.Errorf("there are two holders, the first one until %v", time.Until(h.Deadline()))
-				}
-				_ = other.Unlock(ctx)
-				_ = h.Unlock(ctx)
+				takenOver(t, ctx, all, h)
 			})
 		})
 	}
