@@ -3,6 +3,7 @@ package watchdog_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -53,11 +54,7 @@ func (d *divided) Pipeline(ctx context.Context, commands ...driver.Command) []dr
 
 func (d *divided) ask(ctx context.Context, server int, part []driver.Command) []driver.Reply {
 	if server == 1 && d.down.Load() {
-		failed := make([]driver.Reply, len(part))
-		for i := range failed {
-			failed[i].Err = errDown
-		}
-		return failed
+		return slices.Repeat([]driver.Reply{{Err: errDown}}, len(part))
 	}
 	if server == 1 {
 		d.odd.Add(int64(len(part)))

@@ -123,15 +123,11 @@ func (f *fake) DedicatedPipeline(ctx context.Context, commands ...driver.Command
 var errCut = errors.New("connection cut")
 
 func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
-	replies := make([]driver.Reply, len(commands))
 	trip, arrived := context.WithTimeout(ctx, get(f.all, f.address, func(f *fake) time.Duration { return f.trip }))
 	defer arrived()
 	<-trip.Done()
 	if ctx.Err() != nil {
-		for i := range replies {
-			replies[i].Err = ctx.Err()
-		}
-		return replies
+		return slices.Repeat([]driver.Reply{{Err: ctx.Err()}}, len(commands))
 	}
 	if get(f.all, f.address, func(f *fake) bool { return f.hanging }) {
 		err := error(nil)
@@ -143,13 +139,11 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 		case <-time.After(get(f.all, f.address, func(f *fake) time.Duration { return f.hang })):
 			err = errors.New("no answer")
 		}
-		for i := range replies {
-			replies[i].Err = err
-		}
-		return replies
+		return slices.Repeat([]driver.Reply{{Err: err}}, len(commands))
 	}
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
+	replies := make([]driver.Reply, len(commands))
 	for i, command := range commands {
 		replies[i] = f.reply(command.Words)
 	}

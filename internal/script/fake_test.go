@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,11 +90,7 @@ func (f *fake) hang(ctx context.Context) driver.Reply {
 }
 
 func all(commands []driver.Command, reply driver.Reply) []driver.Reply {
-	replies := make([]driver.Reply, len(commands))
-	for i := range replies {
-		replies[i] = reply
-	}
-	return replies
+	return slices.Repeat([]driver.Reply{reply}, len(commands))
 }
 
 var errCut = errors.New("connection reset")

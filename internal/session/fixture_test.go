@@ -234,9 +234,7 @@ func (d *flaky) Pipeline(ctx context.Context, commands ...driver.Command) []driv
 		}
 	}
 	if request || reply {
-		for i := range replies {
-			replies[i] = driver.Reply{Err: errCut}
-		}
+		replies = slices.Repeat([]driver.Reply{{Err: errCut}}, len(commands))
 	}
 	return replies
 }

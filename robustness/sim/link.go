@@ -58,11 +58,7 @@ func (c *call) fail(err error) {
 }
 
 func (c *call) failed(err error) []driver.Reply {
-	replies := make([]driver.Reply, len(c.commands))
-	for i := range replies {
-		replies[i].Err = err
-	}
-	return replies
+	return slices.Repeat([]driver.Reply{{Err: err}}, len(c.commands))
 }
 
 // timedOut are the replies to a call whose time is up.

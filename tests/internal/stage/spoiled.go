@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -77,9 +78,5 @@ func Dice(seed uint64) func(n int) int {
 
 // FailAll are the replies to commands that all came to one error.
 func FailAll(commands []driver.Command, err error) []driver.Reply {
-	replies := make([]driver.Reply, len(commands))
-	for i := range replies {
-		replies[i].Err = err
-	}
-	return replies
+	return slices.Repeat([]driver.Reply{{Err: err}}, len(commands))
 }
