@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,18 +47,17 @@ func TestAStreamLeavesNoDeadlineBehind(t *testing.T) {
 	t.Parallel()
 	c := must1(New(newSource(), Options{}))
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		c.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/events", nil))
-	}()
+	})
 	for joined := 0; joined == 0; time.Sleep(time.Millisecond) {
 		c.feed.mu.Lock()
 		joined = len(c.feed.viewers)
 		c.feed.mu.Unlock()
 	}
 	c.Close()
-	<-ended
+	ended.Wait()
 	if n := len(w.write); n > 0 && !w.write[n-1].IsZero() {
 		t.Errorf("the deadline is %v", w.write[n-1])
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,14 +36,13 @@ func TestReportedWaitsHaveEachWaiterOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting, stop := context.WithCancel(under.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		_, _ = lock.Lock(waiting) // nobody lets it in
-	}()
+	})
 	t.Cleanup(func() {
 		stop()
-		<-ended
+		ended.Wait()
 		_ = client.Close(context.WithoutCancel(ctx))
 	})
 

@@ -192,18 +192,15 @@ func TestGaugesAddUpClients(t *testing.T) {
 		must(s.client.Mutex("a").Lock(s.ctx))
 		time.Sleep(7 * time.Second)
 		hold := must(other.Mutex("b").Lock(s.ctx))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			must(s.client.Mutex("b").Lock(s.ctx))
-		}()
+		var done sync.WaitGroup
+		done.Go(func() { must(s.client.Mutex("b").Lock(s.ctx)) })
 		synctest.Wait()
 		s.want(t, `redlatch_holds 2`, `redlatch_waiters 1`, `redlatch_subscriptions 1`, `redlatch_watchdogs 0`, `redlatch_protected_holds 0`,
 			`redlatch_oldest_hold_seconds{kind="mutex"} 7`, `redlatch_oldest_hold_seconds{kind="fair"} 0`)
 		if err := hold.Unlock(s.ctx); err != nil {
 			t.Error(err)
 		}
-		<-done
+		done.Wait()
 	})
 }
 

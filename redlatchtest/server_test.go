@@ -143,12 +143,9 @@ func (f *fakeTest) Fatalf(format string, args ...any) {
 // failureOf runs what should fail a test, and returns the words.
 func failureOf(t *testing.T, call func(t testing.TB)) string {
 	fake := &fakeTest{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		call(fake)
-	}()
-	<-done
+	var done sync.WaitGroup
+	done.Go(func() { call(fake) })
+	done.Wait()
 	return fake.failure
 }
 

@@ -219,14 +219,11 @@ func TestWaitsThatMissedEachOtherAreNotCertain(t *testing.T) {
 		frequent := s.client("frequent")                                            // each 500ms
 		x, y := s.lock(s.ctx, rare.Mutex("x")), s.lock(s.ctx, frequent.Mutex("y"))
 		givenUp, giveUp := context.WithCancel(x.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = rare.Mutex("y").Lock(givenUp)
-		}()
+		var ended sync.WaitGroup
+		ended.Go(func() { _, _ = rare.Mutex("y").Lock(givenUp) })
 		s.edges(1)
 		giveUp()
-		<-ended
+		ended.Wait()
 		s.wait(y.Context(), frequent.Mutex("x"))
 		s.wantCycles(s.edges(2), "possible: exclusive x exclusive y")
 		s.wantCycles(s.edges(1))

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +20,8 @@ func TestWhoGivesUpWithoutAReplyWakesNobody(t *testing.T) {
 	stage.Story(t, redlatch.Config{PollCap: time.Hour, LeaseTime: 3 * time.Hour}, func(t *testing.T, s *stage.Stage) {
 		held := check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithLease(2*time.Hour)))
 		ctx, cancel := context.WithCancel(s.Limited())
-		over := make(chan struct{})
-		go func() {
-			defer close(over)
-			_, _ = s.Client.Mutex("job").Lock(ctx)
-		}()
+		var over sync.WaitGroup
+		over.Go(func() { _, _ = s.Client.Mutex("job").Lock(ctx) })
 		time.Sleep(time.Second)
 		net := &stage.Tap{Driver: s.Memory}
 		net.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
@@ -43,7 +41,7 @@ func TestWhoGivesUpWithoutAReplyWakesNobody(t *testing.T) {
 			t.Errorf("one who waits asked %d times, although nobody released the lock", n)
 		}
 		cancel()
-		<-over
+		over.Wait()
 		_ = held.Unlock(s.Limited())
 	})
 }

@@ -33,11 +33,8 @@ func TestAQuorumInFrontDoesNotPutOffThoseWhoPoll(t *testing.T) {
 		check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
 		ctx, cancel := context.WithTimeout(s.Limited(), 30*time.Minute)
 		defer cancel()
-		gone := make(chan struct{})
-		go func() {
-			defer close(gone)
-			_, _ = check.Must(redlatch.NewQuorum(c.Mutex("job"))).Lock(ctx)
-		}()
+		var gone sync.WaitGroup
+		gone.Go(func() { _, _ = check.Must(redlatch.NewQuorum(c.Mutex("job"))).Lock(ctx) })
 		time.Sleep(time.Second)
 		done := make(chan time.Time, 1)
 		go func() {
@@ -50,7 +47,7 @@ func TestAQuorumInFrontDoesNotPutOffThoseWhoPoll(t *testing.T) {
 		s.Memory.Miniredis().Del("job")
 		check.Within(t, "wait after the release", (<-done).Sub(freed), 0, time.Second)
 		cancel()
-		<-gone
+		gone.Wait()
 	})
 }
 

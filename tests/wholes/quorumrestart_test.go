@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,17 +77,14 @@ func TestAnAttemptOfTheSameOwnerDoesNotVouchForYoungServers(t *testing.T) {
 			p.Slow(time.Second)
 		}
 		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, _ = q.TryLock(ctx)
-		}()
+		var done sync.WaitGroup
+		done.Go(func() { _, _ = q.TryLock(ctx) })
 		time.Sleep(100 * time.Millisecond)
 		if h, err := q.TryLock(ctx); err == nil {
 			t.Errorf("a second holder; the first is valid: %v", other.Valid())
 			_ = h.Unlock(ctx)
 		}
-		<-done
+		done.Wait()
 		_ = other.Unlock(ctx)
 	})
 }

@@ -3,6 +3,7 @@ package demo
 import (
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -38,14 +39,13 @@ func serveConsole(client *redlatch.Client, title string) (address string, end fu
 		return "", nil, err
 	}
 	server := serve.New(page, 64)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		_ = server.Serve(listener) // it ends with the demonstration
-	}()
+	})
 	return "http://" + listener.Addr().String() + "/", func() {
 		page.Close()
 		serve.Shutdown(server)
-		<-ended
+		ended.Wait()
 	}, nil
 }
