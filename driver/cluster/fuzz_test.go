@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 )
 
 func FuzzRedirection(f *testing.F) {
@@ -41,7 +42,7 @@ func FuzzSlots(f *testing.F) {
 		if json.Unmarshal([]byte(text), &value) != nil {
 			return
 		}
-		spans, err := parseSlots(replyOf(value), "host:1")
+		spans, err := parseSlots(drivercheck.ReplyOf(value), "host:1")
 		if (err == nil) != (len(spans) > 0) {
 			t.Errorf("%s: %v and %v", text, spans, err)
 		}
@@ -51,22 +52,6 @@ func FuzzSlots(f *testing.F) {
 			}
 		}
 	})
-}
-
-func replyOf(value any) driver.Reply {
-	switch v := value.(type) {
-	case float64:
-		return driver.Reply{Int: int64(v)}
-	case string:
-		return driver.Reply{Str: v}
-	case []any:
-		var reply driver.Reply
-		for _, element := range v {
-			reply.Array = append(reply.Array, replyOf(element))
-		}
-		return reply
-	}
-	return driver.Reply{IsNil: true}
 }
 
 const nodesText = "07c37d 127.0.0.1:30004@31004,hostname4 slave e7d1ee 0 1426238317239 4 connected\n" +

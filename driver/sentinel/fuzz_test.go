@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/driver/internal/drivercheck"
 )
 
 // FuzzAnswer reads the three replies of a sentinel, which are written as JSON.
@@ -22,7 +23,7 @@ func FuzzAnswer(f *testing.F) {
 		if json.Unmarshal([]byte(text), &values) != nil || len(values) != 3 {
 			return
 		}
-		a := readAnswer([]driver.Reply{replyOf(values[0]), replyOf(values[1]), replyOf(values[2])}, "self:1")
+		a := readAnswer([]driver.Reply{drivercheck.ReplyOf(values[0]), drivercheck.ReplyOf(values[1]), drivercheck.ReplyOf(values[2])}, "self:1")
 		if a.err != nil {
 			return
 		}
@@ -35,20 +36,4 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%s: epoch %d", text, a.epoch)
 		}
 	})
-}
-
-func replyOf(value any) driver.Reply {
-	switch v := value.(type) {
-	case float64:
-		return driver.Reply{Int: int64(v)}
-	case string:
-		return driver.Reply{Str: v}
-	case []any:
-		var reply driver.Reply
-		for _, element := range v {
-			reply.Array = append(reply.Array, replyOf(element))
-		}
-		return reply
-	}
-	return driver.Reply{IsNil: true}
 }

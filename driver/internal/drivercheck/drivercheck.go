@@ -1,4 +1,4 @@
-// Package drivercheck has what the tests of several drivers share, on real servers.
+// Package drivercheck has what the tests of several drivers share.
 package drivercheck
 
 import (
@@ -88,4 +88,21 @@ func Listen(t testing.TB, d driver.Driver, events driver.Events) driver.Listener
 	}
 	t.Cleanup(l.Close)
 	return l
+}
+
+// ReplyOf is the reply that a JSON value stands for: a number, a text, or an array of them.
+func ReplyOf(value any) driver.Reply {
+	switch v := value.(type) {
+	case float64:
+		return driver.Reply{Int: int64(v)}
+	case string:
+		return driver.Reply{Str: v}
+	case []any:
+		var reply driver.Reply
+		for _, element := range v {
+			reply.Array = append(reply.Array, ReplyOf(element))
+		}
+		return reply
+	}
+	return driver.Reply{IsNil: true}
 }
