@@ -37,12 +37,18 @@ func TestWithoutMemoryPermitsAreKeptAndReturned(t *testing.T) {
 		s.putCounter(t, "job", c.given)
 		s.must(t, "SCRIPT", "LOAD", c.call("job").Source())
 		s.must(t, "CONFIG", "SET", "maxmemory", "1")
-		if got := counterReply(c.call("job"), s.run(t, c.call("job"))); got != c.reply {
-			t.Errorf("%s: the reply is %s, want %s", c.what, got, c.reply)
-		}
-		if got := s.counter(t, "job"); got != c.then {
-			t.Errorf("%s: it left %q, want %q", c.what, got, c.then)
-		}
+		wantLeft(t, c.what, counterReply(c.call("job"), s.run(t, c.call("job"))), c.reply, s.counter(t, "job"), c.then)
+	}
+}
+
+// wantLeft checks a reply, and what a script left in Redis.
+func wantLeft(t *testing.T, what, reply, wantReply, left, want string) {
+	t.Helper()
+	if reply != wantReply {
+		t.Errorf("%s: the reply is %s, want %s", what, reply, wantReply)
+	}
+	if left != want {
+		t.Errorf("%s: it left %q, want %q", what, left, want)
 	}
 }
 
@@ -60,12 +66,7 @@ func TestPermitsAreReturnedWhereNobodyMayBeTold(t *testing.T) {
 		{"open", "1", countDown, "n >= 0", " 7:0", "", ""},
 	} {
 		s.putCounter(t, "job", c.given)
-		if got := counterReply(c.call("job"), s.run(t, c.call("job"))); got != c.reply {
-			t.Errorf("%s: the reply is %s, want %s", c.what, got, c.reply)
-		}
-		if got := s.counter(t, "job"); got != c.then {
-			t.Errorf("%s: it left %q, want %q", c.what, got, c.then)
-		}
+		wantLeft(t, c.what, counterReply(c.call("job"), s.run(t, c.call("job"))), c.reply, s.counter(t, "job"), c.then)
 	}
 }
 

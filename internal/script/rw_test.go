@@ -195,11 +195,6 @@ func TestAReleaseOfAReadWriteLockThatMayNotPublishStillFrees(t *testing.T) {
 		{"force", "read A=1 old / A1old", rwForce(""), "1", "", "", ""},
 	} {
 		s.putRW(t, "job", r.given)
-		if got := rwReply(r.call("job"), s.run(t, r.call("job"))); got != r.reply {
-			t.Errorf("%s: the reply is %s, want %s", r.what, got, r.reply)
-		}
-		if got := s.rw(t, "job"); got != r.then {
-			t.Errorf("%s: it left %q, want %q", r.what, got, r.then)
-		}
+		wantLeft(t, r.what, rwReply(r.call("job"), s.run(t, r.call("job"))), r.reply, s.rw(t, "job"), r.then)
 	}
 }
