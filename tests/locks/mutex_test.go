@@ -22,7 +22,7 @@ func TestWhatAMutexLeavesInRedis(t *testing.T) {
 		ctx = c.WithOwner(ctx)
 
 		outer := check.Must(m.Lock(ctx, redlatch.WithLease(20*time.Second)))
-		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=1"; got != want {
+		if got, want := fixture.Fields(t, d, name), outer.Owner()+"=1"; got != want {
 			t.Errorf("after Lock the hash is %q, want %q", got, want)
 		}
 		if !strings.HasPrefix(outer.Owner(), c.ID()+":") {
@@ -31,7 +31,7 @@ func TestWhatAMutexLeavesInRedis(t *testing.T) {
 		check.Within(t, "TTL after Lock", fixture.PTTL(t, d, name), 19*time.Second, 20*time.Second)
 
 		inner := check.Must(m.Lock(ctx))
-		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=2"; got != want {
+		if got, want := fixture.Fields(t, d, name), outer.Owner()+"=2"; got != want {
 			t.Errorf("after re-entry the hash is %q, want %q", got, want)
 		}
 		check.Within(t, "TTL after re-entry", fixture.PTTL(t, d, name), 29*time.Second, 30*time.Second)
@@ -39,7 +39,7 @@ func TestWhatAMutexLeavesInRedis(t *testing.T) {
 		if err := inner.Unlock(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := fixture.Hash(t, d, name), outer.Owner()+"=1"; got != want {
+		if got, want := fixture.Fields(t, d, name), outer.Owner()+"=1"; got != want {
 			t.Errorf("after the inner Unlock the hash is %q, want %q", got, want)
 		}
 		check.Within(t, "TTL after the inner Unlock, which never falls", fixture.PTTL(t, d, name), 29*time.Second, 30*time.Second)
