@@ -127,10 +127,8 @@ func coverage() *atomic.Bool {
 
 // stay keeps a hold for a time, and longer while it is in doubt.
 func (c *crowd) stay(ctx context.Context, hold *redlatch.Hold, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	case <-hold.Done():
 	}

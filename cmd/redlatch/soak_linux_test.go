@@ -83,10 +83,8 @@ func (tm *turmoil) again(number int, longest time.Duration, do func(dice *rand.R
 
 // rest waits for a while, and reports whether it is not enough yet.
 func (tm *turmoil) rest(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-tm.over:
 		return false

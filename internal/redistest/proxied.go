@@ -154,10 +154,8 @@ func (c *proxied) carryReplies() {
 func (c *proxied) pass(isRequest bool) bool {
 	hole, delay := c.proxy.obstacles()
 	if isRequest && delay > 0 {
-		timer := time.NewTimer(delay)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(delay):
 		case <-c.gone:
 			return false
 		}

@@ -259,10 +259,8 @@ func (s *supervisor) attend(until time.Time, lost <-chan struct{}) {
 	if s.ended || s.stopping {
 		tick = shortTick
 	}
-	timer := time.NewTimer(min(time.Until(until), tick))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(min(time.Until(until), tick)):
 		s.lendOnDemand()
 	case <-lost:
 	case <-s.children:
