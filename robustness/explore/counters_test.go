@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/script"
 	"github.com/redlatch/redlatch/robustness/internal/mutation"
 )
@@ -50,20 +49,7 @@ func TestEveryInterleavingOfCountersKeepsThePromises(t *testing.T) {
 	for _, one := range counted {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
-			if underRace || testing.Short() {
-				depth -= 2
-				bound.Depth = depth
-			} else if times := redistest.Stretch(1); times > 1 {
-				bound.Depth, bound.States = 1000, 500_000*times
-			}
-			r := exploringCounter(t, one.name, bound, func(*counters) {})
-			if t.Log(r); r.Violation != nil {
-				t.Fatal(r.Violation)
-			}
-			if r.Depth < depth && !r.Whole {
-				t.Errorf("depth %d was not completed", depth)
-			}
+			inTheDepth(t, one.depth, 2, func(bound Bound) Result { return exploringCounter(t, one.name, bound, func(*counters) {}) })
 		})
 	}
 }

@@ -18,21 +18,27 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	for _, one := range worlds {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			depth, bound := one.depth, Bound{Depth: one.depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
-			if underRace || testing.Short() {
-				depth -= 3
-				bound.Depth = depth
-			} else if times := redistest.Stretch(1); times > 1 {
-				bound.Depth, bound.States = 1000, 500_000*times
-			}
-			r := exploring(t, one.name, bound)
-			if t.Log(r); r.Violation != nil {
-				t.Fatal(r.Violation)
-			}
-			if r.Depth < depth && !r.Whole {
-				t.Errorf("depth %d was not completed", depth)
-			}
+			inTheDepth(t, one.depth, 3, func(bound Bound) Result { return exploring(t, one.name, bound) })
 		})
+	}
+}
+
+// inTheDepth searches to a depth, and so many moves less under the race detector.
+func inTheDepth(t *testing.T, depth, less int, search func(Bound) Result) {
+	t.Helper()
+	bound := Bound{Depth: depth, States: 20_000_000, Until: time.Now().Add(time.Hour)}
+	if underRace || testing.Short() {
+		depth -= less
+		bound.Depth = depth
+	} else if times := redistest.Stretch(1); times > 1 {
+		bound.Depth, bound.States = 1000, 500_000*times
+	}
+	r := search(bound)
+	if t.Log(r); r.Violation != nil {
+		t.Fatal(r.Violation)
+	}
+	if r.Depth < depth && !r.Whole {
+		t.Errorf("depth %d was not completed", depth)
 	}
 }
 

@@ -153,7 +153,7 @@ var numbers = []number{
 	{"docs/simulation.md", `at most a (quarter) of the command timeout`, "robustness/sim/*.go", `For <= p\.timeout\(\)/(\d)`},
 	{"docs/how-we-know.md", `purpose, at (\d+) random places`, "Makefile", `MUTANTS \?= -sample (\d+)`},
 	{"docs/how-we-know.md", `tries (\d+) of them at random`, "Makefile", `-hand -sample (\d+)`},
-	{"docs/how-we-know.md", `goes (\d) moves less deep`, "robustness/explore/explore_test.go", `depth -= (\d)`},
+	{"docs/how-we-know.md", `goes (\d) moves less deep`, "robustness/explore/explore_test.go", `inTheDepth\(t, one\.depth, (\d)`},
 	{"docs/how-we-know.md", `soak. locks for (1 hour)`, "Makefile", `REDLATCH_SOAK:-(\w+)`},
 	{"docs/how-we-know.md", `more than (\d)0 % larger`, "robustness/soak/*.go", `early\*1\.(\d)`},
 	{"docs/how-we-know.md", `Actors of up to (three) processes`, "tests/product/world_test.go", `procs +\[(\d)\]`},
