@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -219,12 +220,7 @@ func (h *holder) awaitSaid(line string) {
 
 // said tells whether a line that begins like this was said.
 func (h *holder) said(begin string) bool {
-	for _, line := range h.tree.Said() {
-		if strings.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.tree.Said(), func(line string) bool { return strings.HasPrefix(line, begin) })
 }
 
 // stop stops the process, and returns when it stands still.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -210,11 +211,7 @@ func (p *process) enter(h hold) {
 func (p *process) leave(pick int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var numbers []int
-	for number := range p.waiting {
-		numbers = append(numbers, number)
-	}
-	slices.Sort(numbers)
+	numbers := slices.Sorted(maps.Keys(p.waiting))
 	if len(numbers) > 0 {
 		number := numbers[pick%len(numbers)]
 		p.waiting[number]()

@@ -80,17 +80,9 @@ func (l *lock) counts(field, count string) bool {
 
 // names says that an owner is named anywhere in the keys.
 func (k *keys) names(owner string) bool {
-	for _, it := range k.items {
-		if strings.Contains(it.Name, owner+":") {
-			return true
-		}
-		for _, word := range it.Words {
-			if strings.HasPrefix(word, owner) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.items, func(it item) bool {
+		return strings.Contains(it.Name, owner+":") || slices.ContainsFunc(it.Words, func(word string) bool { return strings.HasPrefix(word, owner) })
+	})
 }
 
 // names says that an owner is named in a request.

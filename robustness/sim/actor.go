@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlatch/redlatch"
@@ -128,10 +129,7 @@ func (a *actor) act(o *op) {
 		}
 	}
 	if o.Leave == unlock {
-		for i := len(all) - 1; i >= 0; i-- {
-			a.leave(all[i], o, o.Keep/time.Duration(len(all)))
-		}
-		return
+		slices.Reverse(all)
 	}
 	for _, b := range all {
 		a.leave(b, o, o.Keep/time.Duration(len(all)))

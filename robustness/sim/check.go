@@ -67,12 +67,9 @@ func (w *World) uncover(p *process) {
 
 // mine says that an outer hold has the token.
 func (w *World) mine(b *belief, token int64) bool {
-	for _, other := range w.beliefs {
-		if other != b && other.actor == b.actor && other.lock.Name == b.lock.Name && other.hold.Token() == token {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.beliefs, func(other *belief) bool {
+		return other != b && other.actor == b.actor && other.lock.Name == b.lock.Name && other.hold.Token() == token
+	})
 }
 
 // refused notes an attempt that failed.

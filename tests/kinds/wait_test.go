@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -52,12 +53,9 @@ func TestAWaitEndsAfterItsTimeAndLeavesNothing(t *testing.T) {
 
 // names says whether an error names a holder. Nobody knows who has a permit.
 func names(err error, h scene.Taken) bool {
-	for _, one := range append(h.Members(), h.Hold) {
-		if one.Owner() != "" && strings.Contains(err.Error(), one.Owner()) {
-			return true
-		}
-	}
-	return !h.HasOwner()
+	return !h.HasOwner() || slices.ContainsFunc(append(h.Members(), h.Hold), func(one *redlatch.Hold) bool {
+		return one.Owner() != "" && strings.Contains(err.Error(), one.Owner())
+	})
 }
 
 var errPatience = errors.New("no more patience")
