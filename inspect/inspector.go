@@ -31,7 +31,8 @@ func New(d driver.Driver, cfg Config) (*Inspector, error) {
 	if err := lockerr.Missing("driver", d); err != nil {
 		return nil, err
 	}
-	return &Inspector{config: cfg, driver: d, pace: newPace(cfg.Rate)}, nil
+	return &Inspector{config: cfg, driver: d, pace: newPace(cfg.Rate),
+		refusals: refusals{all: make(map[string]error)}, processes: processes{absent: make(map[string]bool)}}, nil
 }
 
 // Notices returns what the Inspector could not read, because the user lacks a right or the server does

@@ -59,19 +59,12 @@ func (p *processes) outdated(clients []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isNew := slices.ContainsFunc(clients, func(client string) bool { return p.now[client] == nil && !p.absent[client] })
-	switch age := time.Since(p.listed); {
-	case p.listed.IsZero() || age >= listAgain:
-		return true
-	default:
-		return isNew && age >= listSoon
-	}
+	age := time.Since(p.listed)
+	return age >= listAgain || isNew && age >= listSoon
 }
 
 // note remembers who is not in the list.
 func (p *processes) note(clients []string) {
-	if p.absent == nil {
-		p.absent = make(map[string]bool)
-	}
 	for _, client := range clients {
 		if p.now[client] == nil && len(p.absent) < maxKnown {
 			p.absent[client] = true

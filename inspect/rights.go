@@ -80,9 +80,6 @@ func (r *refusals) note(c driver.Command, err error) {
 	command, key := forbidden(err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all == nil {
-		r.all = make(map[string]error)
-	}
 	switch {
 	case len(r.all) == maxRefusals:
 	case key || command && strings.Contains(missingRight(err, ""), "|"):
