@@ -60,20 +60,20 @@ func (t Table) Row(key ...any) Row {
 // ErrNoRow, or the database's, wrapped. After an error of the database, the row may have been
 // written, unless db is a transaction. Then repeat the call only if repeating set does no harm.
 func (r Row) Update(ctx context.Context, db DB, token int64, set string, args ...any) error {
-	err := check(token)
-	if err == nil {
-		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, set+", ", args)
-	}
-	return r.failure(err)
+	return r.pass(ctx, db, token, set+", ", args)
 }
 
 // Pass stores the token in the row, if no newer token has written it, and changes nothing else.
 // Older holders are refused from then on, even before the new one writes: see Lock. It blocks,
 // fails and ends as Update does. It is safe to repeat the call.
 func (r Row) Pass(ctx context.Context, db DB, token int64) error {
+	return r.pass(ctx, db, token, "", nil)
+}
+
+func (r Row) pass(ctx context.Context, db DB, token int64, set string, args []any) error {
 	err := check(token)
 	if err == nil {
-		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, "", nil)
+		err = r.write(ctx, db, guard{column: r.table.Token, passes: "<=", now: token, next: token}, set, args)
 	}
 	return r.failure(err)
 }
