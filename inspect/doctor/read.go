@@ -149,10 +149,7 @@ func (p *server) readSessions(ctx context.Context) {
 	replies := p.ask(ctx, []string{"ZCARD", protocol.Sessions},
 		[]string{"ZCOUNT", protocol.Watchdogs, strconv.FormatInt(now, 10), "+inf"})
 	p.sessions, p.alive = replies[0].Int, replies[1].Int
-	p.sessionsErr = replies[0].Err
-	if p.sessionsErr == nil {
-		p.sessionsErr = replies[1].Err
-	}
+	p.sessionsErr = cmp.Or(replies[0].Err, replies[1].Err)
 }
 
 // number is a field of INFO or a setting, -1 if it is not told.

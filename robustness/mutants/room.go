@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -79,12 +80,7 @@ func distinct(all []mutant) (once []mutant) {
 			once = append(once, m)
 		}
 	}
-	slices.SortStableFunc(once, func(a, b mutant) int {
-		if a.file != b.file {
-			return strings.Compare(a.file, b.file)
-		}
-		return a.from - b.from
-	})
+	slices.SortStableFunc(once, func(a, b mutant) int { return cmp.Or(strings.Compare(a.file, b.file), a.from-b.from) })
 	return once
 }
 
