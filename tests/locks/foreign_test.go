@@ -27,7 +27,7 @@ func strangeOwners() []string {
 func occupy(s *stage.Stage, k stage.Kind, owner string) {
 	const lease = 20 * time.Second
 	m := s.Memory.Miniredis()
-	switch k.Of {
+	switch k.Name {
 	case "mutex", "fair":
 		m.HSet("job", owner, "1")
 	case "read":
@@ -69,7 +69,7 @@ func TestStatusNamesAHolderOfAnyName(t *testing.T) {
 				occupy(s, k, owner)
 				var status redlatch.Status
 				var err error
-				switch k.Of {
+				switch k.Name {
 				case "mutex":
 					status, err = s.Client.Mutex("job").Status(s.Limited())
 				case "fair":

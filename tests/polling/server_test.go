@@ -61,7 +61,7 @@ func passOn(t *testing.T, clients []*redlatch.Client, k stage.Kind) {
 	for i := range 3 * len(clients) {
 		wg.Go(func() {
 			l, mine := k.Rival(clients[i/3], "job"), &writers
-			if k.Of == "read" && i%3 > 0 {
+			if k.Name == "read" && i%3 > 0 {
 				l, mine = k.Lock(clients[i/3], "job"), &readers
 			}
 			for range 3 {

@@ -14,16 +14,15 @@ import (
 
 // Kind is one way to hold such a lock, and the way that excludes it.
 type Kind struct {
-	Name        string // for reports
-	Of          string // the kind as Redis knows it
+	Name        string // the kind as Redis knows it
 	Lock, Rival func(c *redlatch.Client, name string) redlatch.Lock
 }
 
 var LockKinds = []Kind{
-	{"mutex", "mutex", MutexOf, MutexOf},
-	{"fair", "fair", FairOf, FairOf},
-	{"write", "write", WriteOf, WriteOf},
-	{"read", "read", ReadOf, WriteOf},
+	{"mutex", MutexOf, MutexOf},
+	{"fair", FairOf, FairOf},
+	{"write", WriteOf, WriteOf},
+	{"read", ReadOf, WriteOf},
 }
 
 // InCohort is a lock that is taken by a cohort.
