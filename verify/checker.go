@@ -100,8 +100,6 @@ type place struct {
 	token int64
 }
 
-func (h *hold) place() place { return place{h.owner, h.token} }
-
 // end takes note of the end of a hold.
 func (h *hold) end(l Line) {
 	h.to, h.how = later(h.to, l.At), l.Event

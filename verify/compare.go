@@ -15,7 +15,7 @@ func (h *hold) excludes(other *hold) bool {
 
 // passed says that somebody else may have the lock of a hold by now, with its token: its owner has made a ticket. The end
 // of the hold may be missing.
-func (r *lockRecord) passed(h *hold) bool { return h.how == "" || r.detached[h.place()] }
+func (r *lockRecord) passed(h *hold) bool { return h.how == "" || r.detached[place{h.owner, h.token}] }
 
 // passedOn is the order of two holds with one token. If both went on, it is not known.
 func (r *lockRecord) passedOn(a, b *hold) (first, heir *hold, sure bool) {

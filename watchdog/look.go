@@ -114,6 +114,12 @@ func (w *Watchdog) share(alive []string) {
 	}
 }
 
+// serves says whether the watchdog id is the one among alive that serves a client. A watchdog always
+// counts itself alive.
+func serves(id string, alive []string, client string) bool {
+	return protocol.Serving(slices.Concat([]string{id}, alive), client) == id
+}
+
 // fewNew is how many new clients are visited without asking first whether they have a session.
 const fewNew = 100
 

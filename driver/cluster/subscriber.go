@@ -87,17 +87,15 @@ func (s *subscriber) request(sub *subscription) {
 		sub.pending = true
 		s.pending = append(s.pending, sub)
 	}
-	s.notify()
+	signal.Send(s.changed)
 }
 
 // remove takes a channel from the subscriber. The listener's mutex is held.
 func (s *subscriber) remove(name string) {
 	delete(s.subscriptions, name)
 	s.leaving[name] = struct{}{}
-	s.notify()
+	signal.Send(s.changed)
 }
-
-func (s *subscriber) notify() { signal.Send(s.changed) }
 
 // run keeps the connection, with a growing pause after each that broke.
 func (s *subscriber) run() {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/redlatch/redlatch/driver"
 )
 
 // Which server it is, and what its scripts are worth.
@@ -84,19 +86,17 @@ func cluster(p *server, _ Config) []Check {
 	return slices.Concat(slots(p), coverage(p), clusterReplicas(p))
 }
 
-const allSlots = 16384
-
 func slots(p *server) []Check {
 	c := Check{Code: "cluster-slots", Why: "locks in slots that no server has cannot be taken or released"}
 	switch assigned, ok := number(p.cluster, "cluster_slots_assigned"), number(p.cluster, "cluster_slots_ok"); {
 	case assigned < 0:
 		return c.unknown("CLUSTER INFO", "")
-	case assigned < allSlots || ok < allSlots || p.cluster["cluster_state"] != "ok":
+	case assigned < driver.Slots || ok < driver.Slots || p.cluster["cluster_state"] != "ok":
 		c.Mend = "redis-cli --cluster fix HOST:PORT"
 		if ok < assigned {
 			c.Mend = "start the masters that have failed; or CLUSTER FAILOVER TAKEOVER on a replica of each"
 		}
-		return c.found(Danger, fmt.Sprintf("its state is %s; %d of %d slots have a server, %d of them one that answers", p.cluster["cluster_state"], assigned, allSlots, ok))
+		return c.found(Danger, fmt.Sprintf("its state is %s; %d of %d slots have a server, %d of them one that answers", p.cluster["cluster_state"], assigned, driver.Slots, ok))
 	}
 	return c.fine("each slot has a server that answers")
 }

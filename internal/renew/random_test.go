@@ -197,8 +197,8 @@ func (w *world) checkItem(i int, h *subject, watched bool) {
 		w.complain("item %d is watched after it was lost", i)
 	case watched && !now.Before(term.Deadline()):
 		w.complain("item %d is watched %v after its deadline", i, now.Sub(term.Deadline()))
-	case watched && !w.server.isGone(&h.Item) && !w.server.until(&h.Item).After(now):
-		w.complain("item %d trusts a lease that ended in Redis at %v", i, w.server.until(&h.Item).Sub(w.began))
+	case watched && !w.server.isGone(&h.Item) && !w.server.expires(&h.Item).After(now):
+		w.complain("item %d trusts a lease that ended in Redis at %v", i, w.server.expires(&h.Item).Sub(w.began))
 	case !watched && len(losses) != 1:
 		w.complain("item %d is not watched, and Lost was called %d times", i, len(losses))
 	}
@@ -223,10 +223,4 @@ func (s *server) isGone(it *renew.Item) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gone[it]
-}
-
-func (s *server) until(it *renew.Item) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.expiry[it]
 }

@@ -208,11 +208,7 @@ func (h holder) plus(read bool, n int8) holder {
 }
 
 func (h holder) minus(read bool, n int8) (less holder, possible bool) {
-	if read {
-		h.reads -= n
-	} else {
-		h.writes -= n
-	}
+	h = h.plus(read, -n)
 	h.lessReads, h.lessWrites = min(h.lessReads, h.reads), min(h.lessWrites, h.writes)
 	return h, h.reads >= 0 && h.writes >= 0
 }
