@@ -88,11 +88,15 @@ func (g *group) Deadline() time.Time {
 	return g.end
 }
 
-// Lease is the shortest one of a member, or the longest time of the whole if that is shorter.
+// Lease is the shortest one of a member, or the longest time of the whole if that is shorter. Each
+// member has a fixed lease of the whole (Confirm), whatever it was taken with.
 func (g *group) Lease() time.Duration {
 	lease := g.whole.Lease
 	if g.whole.MaxHold > 0 {
 		lease = min(lease, g.whole.MaxHold)
+	}
+	if g.whole.Fixed {
+		return lease
 	}
 	for _, options := range g.each {
 		lease = min(lease, options.Lease)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -152,6 +153,43 @@ func TestTheLeaseOfAGroup(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A member is taken with the lease of its client at most. A group that is held has the lease that its members have then.
+func TestTheLeaseOfAGroupIsThatOfItsMembers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		whole lock.Options
+		want  time.Duration
+	}{
+		{lock.Options{Lease: lease}, lease},
+		{lock.Options{Lease: time.Second, Fixed: true}, time.Second},
+		{lock.Options{Lease: 5 * time.Minute, Fixed: true}, 5 * time.Minute},
+		{lock.Options{Lease: 5 * time.Minute, Fixed: true, MaxHold: time.Minute}, time.Minute},
+		{lock.Options{Lease: lease, MaxHold: time.Second}, time.Second},
+	} {
+		for kind, take := range map[string]func(context.Context, Set, []lock.Options) (*lock.Hold, error){"Multi": LockAll, "Quorum": LockMajority} {
+			story(t, 3, func(s *stage) {
+				for _, at := range s.sites {
+					at.Restart.Delay = time.Hour // the longest lease of a Quorum
+				}
+				h, err := take(s.limited(), s.set(), same(c.whole, 3))
+				if err != nil {
+					s.Fatal(kind, err)
+				}
+				defer h.Unlock(s.limited())
+				synctest.Wait() // a Quorum has not waited for its last member
+				if got := h.Lease(); got != c.want {
+					t.Errorf("%s of %+v: %v, want %v", kind, c.whole, got, c.want)
+				}
+				for _, m := range h.Members() {
+					if got := m.Lease(); got != c.want {
+						t.Errorf("a member of a %s of %+v: %v, want %v", kind, c.whole, got, c.want)
+					}
+				}
+			})
+		}
+	}
 }
 
 // When the lease and the limit of the whole begin, the earlier one of the two is its end.
