@@ -46,13 +46,18 @@ func (m Member) before(other Member) int {
 // sameKey says that two members have one key in Redis, whatever their modes: they would wait for
 // each other.
 func (m Member) sameKey(other Member) bool {
-	return m.sameServer(other) && m.Database == other.Database && m.Ref.Lock == other.Ref.Lock
+	return m.Ref.Lock == other.Ref.Lock && (m.sameDriver(other) || m.sameServer(other) && m.Database == other.Database)
 }
 
 // sameServer says that two members are known to be on one server.
 func (m Member) sameServer(other Member) bool {
-	return m.Server == other.Server || m.Address != "" && m.Address == other.Address ||
-		reflect.ValueOf(m.Driver).Comparable() && m.Driver == other.Driver
+	return m.sameDriver(other) || m.Address != "" && m.Address == other.Address
+}
+
+// sameDriver says that two members are known to be in one database of one server: a driver reaches no other. A client
+// that New made knows neither address nor database.
+func (m Member) sameDriver(other Member) bool {
+	return m.Server == other.Server || reflect.ValueOf(m.Driver).Comparable() && m.Driver == other.Driver
 }
 
 // together says that one script can take both members.

@@ -88,6 +88,7 @@ func TestWhatTwoMembersShare(t *testing.T) {
 		"one name of one client":       {at(server, 1, "x"), at(server, 1, "x"), true, true, true},
 		"two clients, one address":     {at(server, 1, "x"), at(&Server{Address: "a:1", Driver: two}, 1, "x"), true, true, false},
 		"two clients, one driver":      {at(server, 1, "x"), at(&Server{Address: "b:1", Driver: one}, 1, "x"), true, true, false},
+		"one driver, a known database": {at(server, 1, "x"), at(&Server{Driver: one, Database: 1}, 1, "x"), true, true, false},
 		"two databases of one address": {at(server, 1, "x"), at(&Server{Address: "a:1", Database: 1, Driver: two}, 1, "x"), true, false, false},
 		"two servers":                  {at(server, 1, "x"), at(&Server{Address: "b:1", Driver: two}, 1, "x"), false, false, false},
 		"two servers without names":    {at(&Server{Driver: one}, 1, "x"), at(&Server{Driver: two}, 1, "x"), false, false, false},
