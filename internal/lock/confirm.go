@@ -89,7 +89,8 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	call, lease := g.renewCall(g.plan())
-	result, had, err := g.manager.runner.RunReplicated(limited, call.Writing(), opts.Replicas, opts.ReplicaTimeout)
+	within := opts.replicaTime()
+	result, had, err := g.manager.runner.RunReplicated(limited, call.Writing(), opts.Replicas, within)
 	if err != nil { // the renewal may have been carried out, and only the replicas not have been asked
 		g.outlived(lease)
 	}
@@ -99,13 +100,11 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	case err != nil:
 		return lockerr.WithCause(fmt.Errorf("redlatch: lock %q: %w: %w", g.ref.Name, lockerr.ErrNotReplicated, Bare(err)), ctx)
 	}
-	if err := h.renewed("lock", lease, result, nil); err != nil {
-		return err
-	}
+	err = h.renewed("lock", lease, result, nil)
 	if had < opts.Replicas {
-		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", g.ref.Name, lockerr.ErrNotReplicated, had, opts.Replicas, opts.ReplicaTimeout)
+		return fmt.Errorf("redlatch: lock %q: %w: %d of %d replicas had it within %v", g.ref.Name, lockerr.ErrNotReplicated, had, opts.Replicas, within)
 	}
-	return nil
+	return err
 }
 
 // renewed takes the answer to a renewal for a lease that the engine did not send. The error says why the

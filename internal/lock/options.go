@@ -40,6 +40,19 @@ type Backoff = waitqueue.Backoff
 // Forever is a wait that only its context bounds.
 const Forever time.Duration = math.MaxInt64
 
+// replicaTime is for how long replicas may take. One that ends by itself would be over before they have confirmed it: a quarter
+// of its time is left for the requests.
+func (o *Options) replicaTime() time.Duration {
+	most := o.ReplicaTimeout
+	if o.Fixed {
+		most = min(most, o.Lease/4*3)
+	}
+	if o.MaxHold > 0 {
+		most = min(most, o.MaxHold/4*3)
+	}
+	return most
+}
+
 // Until is when a hold that was asked for at a moment ends at the latest; zero without a limit.
 func (o *Options) Until(asked time.Time) time.Time {
 	if o.MaxHold == 0 {

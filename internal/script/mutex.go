@@ -199,11 +199,11 @@ var writing = map[*source]*source{
 	permitRenewScript: load("permit_renew", "shape", "note", "permit", "permit_rewrite"),
 }
 
-// Writing makes a renewal one that writes in any case, for replicas to confirm.
+// Writing is a renewal that writes in any case, for replicas to confirm. It has its source: a server that does not know
+// the script would wait for the replicas before it says so.
 func (c Call) Writing() Call {
 	c.script = writing[c.script]
-	c.command.Words[1] = c.script.read().digest
-	return c
+	return c.Sourced()
 }
 
 // errRefused is the error of a renewal that Redis carried out only in part.
