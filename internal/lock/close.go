@@ -22,7 +22,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		m.early.Do(func() {
 			if n := m.held(); n > 0 {
-				m.earlyErr = fmt.Errorf("redlatch: shutdown: locks and permits that were still held: %d: %w", n, context.Cause(ctx))
+				m.earlyErr = lockerr.WithCause(fmt.Errorf("redlatch: shutdown: locks and permits that were still held: %d", n), ctx)
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	case <-m.Closed: // also if ctx has ended as well
 		return m.closeErr
 	default:
-		return fmt.Errorf("redlatch: close: still under way: %w", context.Cause(ctx))
+		return lockerr.WithCause(errors.New("redlatch: close: still under way"), ctx)
 	}
 }
 

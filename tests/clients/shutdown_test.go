@@ -2,11 +2,13 @@ package clients_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/fixture"
@@ -33,6 +35,24 @@ func TestShutdownReleasesWhatIsHeldWhenItsTimeIsOver(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// A context may end with a cause. The error then matches both, as that of Lock does.
+func TestTheErrorOfAnEndMatchesTheContextAndItsCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("the machine goes down")
+	for what, end := range map[string]func(*redlatch.Client, context.Context) error{"Shutdown": (*redlatch.Client).Shutdown, "Close": (*redlatch.Client).Close} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			check.Must(s.Client.Mutex("job").Lock(t.Context()))
+			s.Driver.Set(func(commands []driver.Command, send stage.Sender) []driver.Reply {
+				time.Sleep(2 * time.Second) // the release
+				return send(commands...)
+			})
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, cause)
+			defer cancel()
+			check.Is(t, what, end(s.Client, ctx), cause, context.DeadlineExceeded)
+		})
+	}
 }
 
 // However a hold ends, Shutdown need not wait for it any more.
