@@ -37,7 +37,7 @@ func newBase(c *cohort, hold *lock.Hold, opts *lock.Options) *base {
 		linger: min(max(hold.Trip(), shortestLinger), longestLinger),
 		fenced: opts.Fenced, first: hold.Token() - opts.Tokens + 1, block: opts.Tokens,
 	}
-	if confirmed := hold.Deadline(); opts.Replicas > 0 && confirmed.Before(b.until) {
+	if confirmed := hold.Confirmed(); opts.Replicas > 0 && confirmed.Before(b.until) {
 		b.until = confirmed // replicas confirm the grant, not the renewals
 	}
 	return b

@@ -107,6 +107,10 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	return err
 }
 
+// Confirmed is up to when replicas have the hold of a single lock that they confirmed, whatever was renewed meanwhile: they were
+// asked behind a request for its lease that left after the grant.
+func (h *Hold) Confirmed() time.Time { return renew.Trust(h.since, h.Lease()) }
+
 // renewed takes the answer to a renewal for a lease that the engine did not send. The error says why the
 // hold has ended, or that there was no answer.
 func (h *Hold) renewed(verb string, lease time.Duration, result script.Result, err error) error {

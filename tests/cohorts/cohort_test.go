@@ -232,3 +232,26 @@ func TestACohortTellsOfADeadlock(t *testing.T) {
 		}
 	})
 }
+
+// Goal: the lock is passed on for no longer than the lease that replicas confirmed, although the hold is renewed while they are
+// waited for. Method: the replica needs longer than a renewal takes to come.
+func TestACohortPassesOnWhatReplicasConfirmed(t *testing.T) {
+	stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+		ctx, began := s.Limited(), time.Now()
+		m := s.On(stage.Lagging{Driver: s.Driver, Lag: 12 * time.Second}, redlatch.Config{LeaseTime: 30 * time.Second}).Mutex("job")
+		lock := func() *redlatch.Hold {
+			return check.Must(m.Lock(ctx, redlatch.WithCohort(time.Minute), redlatch.WithReplicas(1, time.Minute)))
+		}
+		h, passed := lock(), time.Duration(0)
+		for first := h.Owner(); h.Owner() == first; {
+			passed = time.Since(began)
+			next := make(chan *redlatch.Hold)
+			go func() { next <- lock() }()
+			time.Sleep(500 * time.Millisecond)
+			_ = h.Unlock(ctx)
+			h = <-next
+		}
+		check.Within(t, "the time up to the last turn", passed, 29*time.Second, 30*time.Second)
+		_ = h.Unlock(ctx)
+	})
+}
