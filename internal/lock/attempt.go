@@ -148,7 +148,12 @@ func (a *attempt) heldHere() (outcome, bool) {
 		return outcome{}, false
 	}
 	other.look()
-	return outcome{holder: other.owner, note: other.noted(), ttl: max(time.Until(other.Deadline()), 0)}, true
+	return other.seen(), true
+}
+
+// seen is what a refusal says of a grant of this process. Its deadline may have passed.
+func (g *Grant) seen() outcome {
+	return outcome{holder: g.owner, note: g.noted(), ttl: max(time.Until(g.Deadline()), 0)}
 }
 
 // queues says that a request which is not granted leaves a waiter in the queue in Redis.

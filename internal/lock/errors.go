@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/internal/lockerr"
@@ -72,7 +71,7 @@ func (r *Ref) notAcquired(ctx context.Context, o outcome) error {
 func (r *Ref) NotAcquired(ctx context.Context, because *Hold) error {
 	var o outcome
 	if because != nil {
-		o.holder, o.note, o.ttl = because.Owner(), because.grant().noted(), time.Until(because.Deadline())
+		o = because.grant().seen()
 	}
 	return r.notAcquired(ctx, o)
 }
