@@ -234,10 +234,7 @@ func TestViewersLearnWhatCannotBeRead(t *testing.T) {
 // Goal: a server that cannot stream says so, rather than nothing.
 func TestAServerThatCannotStreamIsNamed(t *testing.T) {
 	t.Parallel()
-	c, err := New(newSource(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must1(New(newSource(), Options{}))
 	defer c.Close()
 	recorder := httptest.NewRecorder()
 	c.ServeHTTP(struct{ http.ResponseWriter }{recorder}, httptest.NewRequest("GET", "http://localhost/events", nil))

@@ -299,9 +299,7 @@ func TestViewersThatVanishLeaveNothing(t *testing.T) {
 	for range 40 {
 		for range 50 {
 			w := s.watch()
-			if _, err := w.lines.ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
+			must1(w.lines.ReadString('\n'))
 			w.leave()
 		}
 	}

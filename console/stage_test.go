@@ -88,10 +88,7 @@ const testToken = "0123456789abcdefghijklmnopqrstuv"
 func serve(t *testing.T, s Source, o Options) *stage {
 	t.Helper()
 	o.Logger = slog.New(slog.DiscardHandler)
-	c, err := New(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must1(New(s, o))
 	server := httptest.NewServer(http.StripPrefix("/some/where", c))
 	t.Cleanup(func() { c.Close(); server.Close(); http.DefaultClient.CloseIdleConnections() })
 	return &stage{t, c, server.URL + "/some/where"}
@@ -100,38 +97,26 @@ func serve(t *testing.T, s Source, o Options) *stage {
 // ask sends a request with headers "Name: value", and returns the status and the answer.
 func (s *stage) ask(method, path, body string, headers ...string) (int, string, http.Header) {
 	s.Helper()
-	r, err := http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := must1(http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(body)))
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		if r.Header.Set(name, value); name == "Host" {
 			r.Host = value
 		}
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	answer := must1(http.DefaultClient.Do(r))
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusOK && path == "/events" {
 		return answer.StatusCode, "", answer.Header // it does not end by itself
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	text := must1(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(text), answer.Header
 }
 
 // askWithin sends a request as a viewer that vanishes when ctx ends, and returns the error.
 func (s *stage) askWithin(ctx context.Context, method, path, body, header string) error {
 	s.Helper()
-	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.Fatal(err)
-	}
+	r := must1(http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body)))
 	name, value, _ := strings.Cut(header, ": ")
 	r.Header.Set(name, value)
 	answer, err := http.DefaultClient.Do(r)
@@ -153,10 +138,7 @@ func (s *stage) watch() *watcher {
 	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
 	s.Cleanup(cancel)
 	r, _ := http.NewRequestWithContext(ctx, "GET", s.url+"/events", nil)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.Fatal(err)
-	}
+	answer := must1(http.DefaultClient.Do(r))
 	s.Cleanup(func() { answer.Body.Close() })
 	return &watcher{s.T, bufio.NewReader(answer.Body), func() { cancel(); answer.Body.Close() }}
 }
@@ -229,10 +211,7 @@ func held(name, owner string, ttl time.Duration) inspect.Lock {
 // open opens a client on a server of its own.
 func open(t *testing.T) *redlatch.Client {
 	t.Helper()
-	c, err := redlatch.Open(t.Context(), "memory://", redlatch.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must1(redlatch.Open(t.Context(), "memory://", redlatch.Config{Logger: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }

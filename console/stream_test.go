@@ -74,10 +74,7 @@ func TestWhoComesLaterLearnsWhatIsHidden(t *testing.T) {
 	s.watch().begin(maxRows)
 	w := s.watch()
 	for {
-		line, err := w.lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must1(w.lines.ReadString('\n'))
 		if strings.Contains(line, `"hidden":5`) {
 			return
 		}

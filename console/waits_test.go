@@ -27,9 +27,7 @@ func TestReportedWaitsHaveEachWaiterOnce(t *testing.T) {
 	}
 	lock := client.RWMutex("catalog")
 	for range 2 {
-		if _, err := lock.RLock(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must1(lock.RLock(ctx))
 	}
 	under, err := client.Mutex("outer").Lock(ctx)
 	if err != nil {
@@ -85,10 +83,7 @@ func TestWaitsThatMayNotBeReadAreNone(t *testing.T) {
 	server.CLI(t, "ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "-@all", "+ping", "+hello", "+client|setname")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	client, err := redlatch.Open(ctx, "redis://blind:secret@"+server.Addr(), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must1(redlatch.Open(ctx, "redis://blind:secret@"+server.Addr(), redlatch.Config{}))
 	t.Cleanup(func() { _ = client.Close(context.WithoutCancel(ctx)) })
 	if waits, err := ReportedWaits(client.Driver())(ctx); len(waits) != 0 || err != nil {
 		t.Errorf("got %v, %v", waits, err)
@@ -105,9 +100,7 @@ func TestWaitsAreReadAtARate(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
 	server.CLI(t, "EVAL", "for i = 1, 1000 do redis.call('ZADD', 'redlatch:sessions', 9e15, string.format('%08d-0000-4000-8000-000000000000', i)) end", "0")
 	began := time.Now()
-	if _, err := ReportedWaits(client.Driver())(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must1(ReportedWaits(client.Driver())(t.Context()))
 	if took := time.Since(began); took < 1500*time.Millisecond {
 		t.Errorf("the waits of 1000 clients took %v", took)
 	}

@@ -43,21 +43,14 @@ func eachServer(t *testing.T, test func(t *testing.T, c *redlatch.Client, p stri
 func open(t testing.TB, url string, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := redlatch.Open(context.Background(), url, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := redistest.Must(redlatch.Open(context.Background(), url, cfg))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }
 
 func inspector(t testing.TB, d driver.Driver, cfg inspect.Config) *inspect.Inspector {
 	t.Helper()
-	i, err := inspect.New(d, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return i
+	return redistest.Must(inspect.New(d, cfg))
 }
 
 // do sends a command whose first argument is its key. It has to succeed.
@@ -120,10 +113,7 @@ func must[T any](t testing.TB, v T, err error) T {
 // connectTo connects to one server until the end of the test.
 func connectTo(t testing.TB, s *redistest.Server) *rueidis.Driver {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()}))
 	t.Cleanup(d.Close)
 	return d
 }

@@ -142,9 +142,7 @@ func TestOrphanedTimeoutKeys(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, c *redlatch.Client, p string) {
 		for _, name := range []string{p + "held", "{" + p + "tagged}"} {
-			if _, err := c.RWMutex(name).RLock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			redistest.Must(c.RWMutex(name).RLock(t.Context()))
 		}
 		for _, key := range []string{
 			"{" + p + "gone}:" + java(1, 1) + ":rwlock_timeout:1", "{" + p + "gone}:" + java(1, 1) + ":rwlock_timeout:2",

@@ -27,9 +27,7 @@ func TestMissingRights(t *testing.T) {
 	s := redistest.Shared(t)
 	c := open(t, s.URL(), redlatch.Config{})
 	p := redistest.Name(t) + ":"
-	if _, err := c.Mutex(p + "a").Lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	redistest.Must(c.Mutex(p + "a").Lock(t.Context()))
 	walked(t, inspector(t, c.Driver(), fast), p+"*") // from here on the server has the scripts: -eval is enough
 	for right, want := range map[string]struct{ notice, failure string }{
 		"-client|list":     {notice: "The processes of owners are unknown: this user lacks the right +client|list"},

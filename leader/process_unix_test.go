@@ -85,10 +85,7 @@ func startProcess(t *testing.T, url string) *process {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), candidateEnv+"="+url)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := redistest.Must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

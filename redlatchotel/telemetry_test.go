@@ -44,19 +44,13 @@ func story(t *testing.T, o redlatchotel.Options, tell func(t *testing.T, s *stag
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Hour)
 		t.Cleanup(cancel)
-		d, err := memory.Open(ctx, memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(memory.Open(ctx, memory.Options{}))
 		t.Cleanup(d.Close)
 		s := &stage{ctx: ctx, driver: d, exporter: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader()}
 		tracing := sdk.NewTracerProvider(sdk.WithSyncer(s.exporter))
 		s.tracer = tracing.Tracer("test")
 		o.TracerProvider, o.MeterProvider = tracing, metric.NewMeterProvider(metric.WithReader(s.reader))
-		telemetry, err := redlatchotel.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		telemetry := must(redlatchotel.New(o))
 		s.client = s.open(t, redlatch.Config{Observer: telemetry})
 		telemetry.Watch(s.client)
 		tell(t, s)
@@ -67,10 +61,7 @@ func story(t *testing.T, o redlatchotel.Options, tell func(t *testing.T, s *stag
 func (s *stage) open(t *testing.T, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := redlatch.New(s.driver, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(redlatch.New(s.driver, cfg))
 	t.Cleanup(func() {
 		if err := c.Close(s.ctx); err != nil {
 			t.Error(err)

@@ -35,10 +35,7 @@ func story(t *testing.T, o redlatchprom.Options, tell func(t *testing.T, s *stag
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Hour)
 		t.Cleanup(cancel)
-		d, err := memory.Open(ctx, memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(memory.Open(ctx, memory.Options{}))
 		t.Cleanup(d.Close)
 		s := &stage{ctx: ctx, driver: d, metrics: redlatchprom.New(o)}
 		s.client = s.open(t, redlatch.Config{Observer: s.metrics})
@@ -51,10 +48,7 @@ func story(t *testing.T, o redlatchprom.Options, tell func(t *testing.T, s *stag
 func (s *stage) open(t *testing.T, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	c, err := redlatch.New(s.driver, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(redlatch.New(s.driver, cfg))
 	t.Cleanup(func() {
 		if err := c.Close(s.ctx); err != nil {
 			t.Error(err)

@@ -40,11 +40,7 @@ func lock(t *testing.T, l redlatch.Lock, opts ...redlatch.LockOption) *redlatch.
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	hold, err := l.Lock(ctx, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hold
+	return redistest.Must(l.Lock(ctx, opts...))
 }
 
 // awaitLost waits until a hold is lost.

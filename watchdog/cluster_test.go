@@ -18,15 +18,12 @@ import (
 // connectCluster connects to a cluster until the end of the test.
 func connectCluster(t *testing.T, c *redistest.Cluster) *cluster.Driver {
 	t.Helper()
-	d, err := cluster.Open(context.Background(), cluster.Options{
+	d := redistest.Must(cluster.Open(context.Background(), cluster.Options{
 		Addresses: c.Addrs(),
 		Connect: func(ctx context.Context, address string) (driver.Driver, error) {
 			return rueidis.Open(ctx, rueidis.Options{Address: address})
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(d.Close)
 	return d
 }

@@ -227,10 +227,7 @@ func usage(t testing.TB, server *redistest.Server) (calls float64) {
 // Goal: the user of Redis that the documentation proposes may do all that a watchdog does.
 func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := redistest.Must(os.ReadFile("../docs/acl.md"))
 	server := redistest.Start(t)
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER watchdog .*$`).FindAllString(string(text), -1) {
 		if said := server.CLI(t, strings.Fields(line)...); said != "OK" {

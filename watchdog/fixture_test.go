@@ -26,10 +26,7 @@ func connect(t testing.TB, address string) *rueidis.Driver {
 
 func connectAs(t testing.TB, address, user, password string) *rueidis.Driver {
 	t.Helper()
-	d, err := rueidis.Open(context.Background(), rueidis.Options{Address: address, Username: user, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(context.Background(), rueidis.Options{Address: address, Username: user, Password: password}))
 	t.Cleanup(d.Close)
 	return d
 }
@@ -50,10 +47,7 @@ func run(t testing.TB, d driver.Driver, cfg watchdog.Config) dog {
 func runWith(t testing.TB, d driver.Driver, cfg watchdog.Config, log *slog.Logger) dog {
 	t.Helper()
 	cfg.Logger = log
-	w, err := watchdog.New(d, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := redistest.Must(watchdog.New(d, cfg))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -141,10 +135,7 @@ func (c *client) die() { c.pulse.Close() }
 // send sends calls, which must be answered without an error.
 func (c *client) send(calls ...script.Call) []script.Result {
 	c.t.Helper()
-	results, err := c.runner.RunAll(context.Background(), calls...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	results := redistest.Must(c.runner.RunAll(context.Background(), calls...))
 	for _, r := range results {
 		if r.Reply.Err != nil {
 			c.t.Fatal(r.Reply.Err)
@@ -174,10 +165,7 @@ func (c *client) note(entries ...script.SessionEntry) {
 // noted are the entries of the session.
 func (c *client) noted() []script.SessionEntry {
 	c.t.Helper()
-	page, err := script.ReadSession(c.send(script.SessionRead(c.id, "0"))[0].Reply)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	page := redistest.Must(script.ReadSession(c.send(script.SessionRead(c.id, "0"))[0].Reply))
 	return page.Entries
 }
 

@@ -257,10 +257,7 @@ func TestAVisitRenewsABoundedNumberOfKeys(t *testing.T) {
 // for locks of another prefix.
 func users(t *testing.T, server *redistest.Server, user, as string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := redistest.Must(os.ReadFile("../docs/acl.md"))
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER `+user+` .*$`).FindAllString(string(text), -1) {
 		if user != as {
 			line = strings.ReplaceAll(line, user, as)

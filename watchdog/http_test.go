@@ -22,10 +22,7 @@ func TestHealthAndReadinessTellApartWhoLivesAndWhoCanWork(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := connect(t, server.Addr())
-	idle, err := watchdog.New(d, watchdog.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	idle := redistest.Must(watchdog.New(d, watchdog.Config{}))
 	if code, body := get(idle, "/readyz"); code != 503 || !strings.Contains(body, "no look") {
 		t.Errorf("before the first look /readyz says %d %q", code, body)
 	}

@@ -70,10 +70,7 @@ func TestWhatIsReadFromRedisIsQuotedInTheLog(t *testing.T) {
 // Goal: what a user of the metrics is told to alert on can be alerted on from the start.
 func TestTheAgeOfTheLastLookGrowsFromTheStart(t *testing.T) {
 	t.Parallel()
-	idle, err := watchdog.New(connect(t, redistest.Shared(t).Addr()), watchdog.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	idle := redistest.Must(watchdog.New(connect(t, redistest.Shared(t).Addr()), watchdog.Config{}))
 	age := func() string {
 		_, body := get(idle, "/metrics")
 		_, after, _ := strings.Cut(body, "\nredlatch_watchdog_last_look_age_seconds ")

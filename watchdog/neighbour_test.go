@@ -31,10 +31,7 @@ const neighbourPulse = "PULSE"
 func newNeighbour(t testing.TB, server *redistest.Server, d driver.Driver, id string, record ...string) *neighbour {
 	t.Helper()
 	n := &neighbour{t, server, id}
-	pulse, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pulse := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	t.Cleanup(pulse.Close)
 	if err := pulse.Subscribe(t.Context(), "redlatch:pulse:{"+id+"}", "redlatch:pulse:{"+id+"}:"+neighbourPulse); err != nil {
 		t.Fatal(err)

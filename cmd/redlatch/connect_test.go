@@ -179,10 +179,7 @@ func TestLongTheWaitForTheServerCounts(t *testing.T) {
 func TestAWaitThatIsTooShortForAnAnswer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redistest.Must(redlatch.Open(t.Context(), server.URL(), redlatch.Config{}))
 	defer client.Close(t.Context())
 	for i := range 100 {
 		p := &patience{limited: true, limit: time.Second, began: time.Now().Add(time.Duration(i)*time.Microsecond - time.Second)}
@@ -240,22 +237,13 @@ func TestTheFilesOfTLS(t *testing.T) {
 // selfSigned writes a certificate that signs itself, and its key.
 func selfSigned(t *testing.T) (certificate, key string) {
 	t.Helper()
-	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := redistest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "redlatch"}, NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &own.PublicKey, own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := redistest.Must(x509.CreateCertificate(rand.Reader, template, template, &own.PublicKey, own))
+	private := redistest.Must(x509.MarshalECPrivateKey(own))
 	write := func(name, kind string, der []byte) string {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {

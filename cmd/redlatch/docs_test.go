@@ -55,14 +55,8 @@ func TestTheOutputsOfTheDocumentationAreReal(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	dir, env := shell(t, server)
-	client, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{Name: "order@host:4711"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	hold, err := client.Mutex("order:1001").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redistest.Must(redlatch.Open(t.Context(), server.URL(), redlatch.Config{Name: "order@host:4711"}))
+	hold := redistest.Must(client.Mutex("order:1001").Lock(t.Context()))
 	shown := outputs(t, "../../docs/getting-started.md")
 	if len(shown) != 1 {
 		t.Fatalf("the page shows %d outputs", len(shown))
@@ -129,10 +123,7 @@ type shownCommand struct{ text, output string }
 // outputs finds the commands of a page with an output below them.
 func outputs(t *testing.T, file string) (all []shownCommand) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := redistest.Must(os.ReadFile(file))
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
 		for part := range strings.SplitSeq("\n"+block[1], "\n$ ") {
 			if command, output, _ := strings.Cut(part, "\n"); command != "" && strings.TrimSpace(output) != "" {
@@ -163,10 +154,7 @@ type snippet struct {
 // snippets finds the lines that begin in that way, and at least so many of them.
 func snippets(t *testing.T, file, begin string, least int) []snippet {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := redistest.Must(os.ReadFile(file))
 	var all []snippet
 	for _, line := range regexp.MustCompile(`(?m)^`+begin+`.*?(?:\s+# (\d+))?$`).FindAllStringSubmatch(string(text), -1) {
 		code, _ := strconv.Atoi(line[1])

@@ -252,9 +252,7 @@ func (h *holder) resume() {
 // order tells it to do something.
 func (h *holder) order(what string) {
 	h.t.Helper()
-	if _, err := h.stdin.Write([]byte(what + "\n")); err != nil {
-		h.t.Fatal(err)
-	}
+	redistest.Must(h.stdin.Write([]byte(what + "\n")))
 }
 
 // release lets it give back the lock and end, and returns what the release said.

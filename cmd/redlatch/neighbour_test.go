@@ -163,10 +163,7 @@ func spent(t *testing.T, server *redistest.Server) (total time.Duration) {
 	for line := range strings.Lines(server.CLI(t, "INFO", "cpu").(string)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if name == "used_cpu_user" || name == "used_cpu_sys" {
-			d, err := time.ParseDuration(value + "s")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := redistest.Must(time.ParseDuration(value + "s"))
 			total += d
 		}
 	}

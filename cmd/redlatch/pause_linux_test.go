@@ -38,10 +38,7 @@ type rival struct {
 // startRival starts one, which gives up at the end of the test.
 func startRival(t *testing.T, url, lock string) *rival {
 	t.Helper()
-	client, err := redlatch.Open(t.Context(), url, redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redistest.Must(redlatch.Open(t.Context(), url, redlatch.Config{}))
 	t.Cleanup(func() { client.Close(context.Background()) })
 	r := &rival{client: client, entered: make(chan struct{})}
 	ctx := t.Context()

@@ -55,10 +55,7 @@ func TestScripts(t *testing.T) {
 // default.
 func commandEnv(t testing.TB, server *redistest.Server) []string {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := redistest.Must(os.Executable())
 	bin := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(bin, "redlatch")); err != nil {
 		t.Fatal(err)

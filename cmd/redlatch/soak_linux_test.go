@@ -100,10 +100,7 @@ func (tm *turmoil) run(d time.Duration) {
 // verdict is what the journal tells.
 func (tm *turmoil) verdict() verdict {
 	tm.t.Helper()
-	text, err := os.ReadFile(tm.journal)
-	if err != nil {
-		tm.t.Fatal(err)
-	}
+	text := redistest.Must(os.ReadFile(tm.journal))
 	return judge(string(text))
 }
 

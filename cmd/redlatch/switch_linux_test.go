@@ -45,16 +45,9 @@ func (r *running) awaitUnruly() (holder, swtch int) {
 // parentOf is the parent of a process.
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stat := redistest.Must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))
 	fields := strings.Fields(string(stat[strings.LastIndex(string(stat), ")")+1:]))
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parent
+	return redistest.Must(strconv.Atoi(fields[1]))
 }
 
 // attack is something that happens to a run.
@@ -247,10 +240,7 @@ func TestEverythingIsFrozenAtOnce(t *testing.T) {
 	r := newRunning(t, server, "--lease-time 3s job", unruly)
 	f := proctest.NewFreezer(t, "cgroup2")
 	r.command.Args[2] = `read go; ` + r.command.Args[2]
-	stdin, err := r.command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := redistest.Must(r.command.StdinPipe())
 	r.start()
 	f.Add(r.command.Process.Pid) // before it has children
 	fmt.Fprintln(stdin, "go")

@@ -140,10 +140,7 @@ func TestTheServerIsTheFlagsOrTheEnvironmentsOrTheDefault(t *testing.T) {
 
 // Goal: the attempts to connect do not repeat which server nobody has named.
 func TestTheDefaultServerIsToldOnce(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := redistest.Must(os.Create(filepath.Join(t.TempDir(), "stderr")))
 	defer file.Close()
 	stderr := os.Stderr
 	os.Stderr = file

@@ -46,10 +46,7 @@ func startPiped(t *testing.T, url string) *piped {
 
 func (p *piped) open(how int) *os.File {
 	p.t.Helper()
-	file, err := os.OpenFile(p.path, how, 0)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	file := redistest.Must(os.OpenFile(p.path, how, 0))
 	p.t.Cleanup(func() { file.Close() })
 	return file
 }
@@ -92,10 +89,7 @@ func TestAWatchdogDoesNotNeedAReaderOfItsLog(t *testing.T) {
 // it. Method: a server that answers everything with an error of 300 kB.
 func TestWhatAServerAnswersAtFirstIsShortInTheLog(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

@@ -57,10 +57,7 @@ func startDog(t *testing.T, url string, flags ...string) *dog {
 // newDog prepares one.
 func newDog(t *testing.T, url string, flags ...string) *dog {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := redistest.Must(os.Executable())
 	d := &dog{t: t, exited: make(chan struct{})}
 	d.command = exec.Command(self, append([]string{"watchdog", "--redis", url, "--listen", "127.0.0.1:0"}, flags...)...)
 	d.command.Env = append(os.Environ(), asCommand+"=1", "GORACE=atexit_sleep_ms=0")
@@ -109,15 +106,9 @@ func (d *dog) find(pattern string) string {
 func (d *dog) get(path string) (code int, body string) {
 	d.t.Helper()
 	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Get("http://" + d.find(`address"?[=:]"?([\d.:]+)`) + path)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	answer := redistest.Must(client.Get("http://" + d.find(`address"?[=:]"?([\d.:]+)`) + path))
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	text := redistest.Must(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(text)
 }
 
@@ -190,10 +181,7 @@ func TestLongIdleConnectionsCostAWatchdogNothing(t *testing.T) {
 	address := d.find(`address"?[=:]"?([\d.:]+)`)
 	idle := make([]net.Conn, 10_000)
 	for i := range idle {
-		conn, err := net.DialTimeout("tcp", address, 20*time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := redistest.Must(net.DialTimeout("tcp", address, 20*time.Second))
 		defer conn.Close()
 		idle[i] = conn
 	}

@@ -60,10 +60,7 @@ func TestServersOfAClosedDriver(t *testing.T) {
 	t.Parallel()
 	c := redistest.SharedCluster(t)
 	d := open(t, c.Addrs()...)
-	servers, err := d.Servers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	servers := redistest.Must(d.Servers(t.Context()))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Servers(over); !errors.Is(err, context.Canceled) || !errors.Is(err, driver.ErrNotSent) {

@@ -30,10 +30,7 @@ func migrate(t *testing.T, from, to *redistest.Server, key string) {
 // migrating to.
 func shardPublish(t *testing.T, s *redistest.Server, channel, payload string) {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()}))
 	defer d.Close()
 	replies := d.Pipeline(t.Context(),
 		driver.Command{Words: []string{"ASKING"}}, driver.Command{Words: []string{"SPUBLISH", channel, payload}})

@@ -51,10 +51,7 @@ func TestAClientThatIsClosedEndsItsDrivers(t *testing.T) {
 	t.Parallel()
 	client := dial(t, &redis.Options{Addr: redistest.Shared(t).Addr()})
 	d := open(t, client)
-	l, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	under := make(chan error, 1)
 	go func() { under <- d.Do(t.Context(), command("BLPOP", redistest.Name(t), "5")).Err }()
 	redistest.Eventually(t, soon, func() bool { return client.PoolStats().IdleConns == 0 }, "the call is under way")
@@ -103,14 +100,11 @@ func TestCloseAnswersTheCallsThatWait(t *testing.T) {
 	t.Parallel()
 	release, dials := make(chan struct{}), make(chan struct{}, 100)
 	t.Cleanup(func() { close(release) })
-	d, err := goredis.New(dial(t, &redis.Options{Addr: "name:1", Dialer: func(context.Context, string, string) (net.Conn, error) {
+	d := redistest.Must(goredis.New(dial(t, &redis.Options{Addr: "name:1", Dialer: func(context.Context, string, string) (net.Conn, error) {
 		dials <- struct{}{}
 		<-release
 		return nil, errors.New("too late")
-	}}), goredis.WithCommandTimeout(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}), goredis.WithCommandTimeout(time.Hour)))
 	answers := make(chan error, 10)
 	for range cap(answers) {
 		go func() { answers <- d.Do(context.Background(), command("PING")).Err }()

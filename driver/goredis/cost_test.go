@@ -17,10 +17,7 @@ func TestCostsOfAPair(t *testing.T) {
 	if drivercheck.RaceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
-	c, err := redlatch.New(open(t, dial(t, &redis.Options{Addr: redistest.Start(t).Addr()})), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := redistest.Must(redlatch.New(open(t, dial(t, &redis.Options{Addr: redistest.Start(t).Addr()})), redlatch.Config{}))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	m := c.Mutex("order:1001")
 	got := testing.AllocsPerRun(1000, func() {

@@ -26,15 +26,9 @@ func TestAPoolOfTwoServersGrantsNothingTwice(t *testing.T) {
 	former, next := redistest.Start(t), redistest.Start(t)
 	dialer, to := drivercheck.Movable(former)
 	client := dial(t, &redis.Options{Addr: "name:1", Dialer: dialer})
-	c, err := redlatch.New(open(t, client), redlatch.Config{LeaseTime: 10 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := redistest.Must(redlatch.New(open(t, client), redlatch.Config{LeaseTime: 10 * time.Second}))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	held, err := c.Mutex("job").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := redistest.Must(c.Mutex("job").Lock(t.Context()))
 	to.Store(next)
 	var all sync.WaitGroup
 	for range 50 {
@@ -78,17 +72,11 @@ func TestNobodyWaitsForADialer(t *testing.T) {
 				return net.Dial(network, address)
 			}
 		} else {
-			silent, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			silent := redistest.Must(net.Listen("tcp", "127.0.0.1:0"))
 			t.Cleanup(func() { silent.Close() })
 			options.Addr = silent.Addr().String()
 		}
-		d, err := goredis.New(dial(t, options), goredis.WithCommandTimeout(own))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := redistest.Must(goredis.New(dial(t, options), goredis.WithCommandTimeout(own)))
 		began := time.Now()
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), own)
@@ -152,10 +140,7 @@ func TestNewConnectsLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.Kill()
-	d, err := goredis.New(dial(t, &redis.Options{Addr: server.Addr()}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(goredis.New(dial(t, &redis.Options{Addr: server.Addr()})))
 	t.Cleanup(d.Close)
 	if err := d.Do(t.Context(), command("PING")).Err; !errors.Is(err, driver.ErrNoConnection) {
 		t.Errorf("error %v, want ErrNoConnection", err)

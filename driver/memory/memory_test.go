@@ -29,10 +29,7 @@ func TestPassesTheSuite(t *testing.T) {
 
 func open(t *testing.T, options memory.Options) *memory.Driver {
 	t.Helper()
-	d, err := memory.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(memory.Open(t.Context(), options))
 	t.Cleanup(d.Close)
 	return d
 }
@@ -129,13 +126,10 @@ func TestMessagesArriveInABubble(t *testing.T) {
 			defer mu.Unlock()
 			got = append(got, line)
 		}
-		listener, err := d.Listen(t.Context(), driver.Events{
+		listener := redistest.Must(d.Listen(t.Context(), driver.Events{
 			Subscribed: func(channel string) { add("+" + channel) },
 			Message:    func(channel, payload string) { add(channel + " " + payload) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		defer listener.Close()
 		if err := listener.Subscribe(t.Context(), "a", "b"); err != nil {
 			t.Fatal(err)
@@ -177,10 +171,7 @@ func TestCallsAreBoundedByTheBubblesClock(t *testing.T) {
 func TestTheSchemeIsRegistered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		registered, err := driver.Registered("memory")(t.Context(), t.Name(), time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		registered := redistest.Must(driver.Registered("memory")(t.Context(), t.Name(), time.Minute))
 		defer registered.Close()
 		do(t, open(t, memory.Options{Name: t.Name()}), "SET", "key", "value")
 		if got := do(t, registered, "GET", "key").Str; got != "value" {
@@ -196,20 +187,11 @@ func TestTheSchemeIsRegistered(t *testing.T) {
 
 func TestServeIsReachedByTCP(t *testing.T) {
 	t.Parallel()
-	server, err := memory.Serve("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := redistest.Must(memory.Serve("127.0.0.1:0"))
 	defer server.Close()
-	a, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()}))
 	defer a.Close()
-	b, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()}))
 	defer b.Close()
 	do(t, a, "SET", "key", "value")
 	if got := do(t, b, "GET", "key").Str; got != "value" {

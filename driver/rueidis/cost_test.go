@@ -25,13 +25,10 @@ func hotPath(t testing.TB, server *redistest.Server) driver.Command {
 
 // raw is rueidis itself, with one connection as the driver has.
 func raw(t testing.TB, server *redistest.Server) redis.Client {
-	client, err := redis.NewClient(redis.ClientOption{
+	client := redistest.Must(redis.NewClient(redis.ClientOption{
 		InitAddress: []string{server.Addr()}, ForceSingleClient: true, DisableRetry: true,
 		DisableCache: true, AlwaysRESP2: true, PipelineMultiplex: -1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(client.Close)
 	return client
 }
@@ -150,10 +147,7 @@ func BenchmarkPair(b *testing.B) {
 var callers atomic.Int64
 
 func client(t testing.TB) *redlatch.Client {
-	c, err := redlatch.Open(context.Background(), redistest.Start(t).URL(), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := redistest.Must(redlatch.Open(context.Background(), redistest.Start(t).URL(), redlatch.Config{}))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }

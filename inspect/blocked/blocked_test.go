@@ -38,10 +38,7 @@ func eachServer(t *testing.T, play func(s *stage)) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			d, err := memory.Open(context.WithoutCancel(t.Context()), memory.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := redistest.Must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
 			defer d.Close()
 			on(t, d, play)
 		})
@@ -54,10 +51,7 @@ func eachServer(t *testing.T, play func(s *stage)) {
 
 func connect(t *testing.T, address string) driver.Driver {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: address}))
 	t.Cleanup(d.Close)
 	return d
 }
@@ -89,10 +83,7 @@ func (s *stage) client(name string) *redlatch.Client {
 func (s *stage) with(cfg redlatch.Config) *redlatch.Client {
 	s.Helper()
 	cfg.LeaseTime, cfg.Logger = cmp.Or(cfg.LeaseTime, lease), slog.New(slog.DiscardHandler)
-	c, err := redlatch.New(s.driver, cfg)
-	if err != nil {
-		s.Fatal(err)
-	}
+	c := redistest.Must(redlatch.New(s.driver, cfg))
 	s.clients = append(s.clients, c)
 	return c
 }
@@ -100,11 +91,7 @@ func (s *stage) with(cfg redlatch.Config) *redlatch.Client {
 // lock takes a lock that is free.
 func (s *stage) lock(ctx context.Context, l redlatch.Lock) *redlatch.Hold {
 	s.Helper()
-	h, err := l.TryLock(ctx)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return h
+	return redistest.Must(l.TryLock(ctx))
 }
 
 // wait waits for a lock, until the waits end, and releases it.
@@ -121,11 +108,7 @@ func (s *stage) wait(ctx context.Context, l redlatch.Lock) {
 
 func (s *stage) read(locks ...string) blocked.Graph {
 	s.Helper()
-	g, err := blocked.Read(context.Background(), s.driver, blocked.Options{Locks: locks})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return g
+	return redistest.Must(blocked.Read(context.Background(), s.driver, blocked.Options{Locks: locks}))
 }
 
 // edges reads the graph until it has n edges.

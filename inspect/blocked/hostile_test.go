@@ -191,10 +191,7 @@ func TestAWatchdogDoesNotReadWaits(t *testing.T) {
 	s := &stage{T: t, driver: connect(t, redistest.Start(t).Addr())}
 	s.ctx, s.giveUp = context.WithCancel(context.Background())
 	defer s.end()
-	w, err := watchdog.New(s.driver, watchdog.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := redistest.Must(watchdog.New(s.driver, watchdog.Config{}))
 	s.waiting.Go(func() { _ = w.Run(s.ctx) })
 	a, b := s.client("a"), s.client("b")
 	s.lock(context.Background(), a.Mutex("x"))
@@ -220,10 +217,7 @@ func TestAServerThatRefusesIsAnError(t *testing.T) {
 		{"+@all resetkeys ~x ~redlatch:sessions ~redlatch:session:*:waits", "holds of a client"},
 	} {
 		server.CLI(t, strings.Fields("ACL SETUSER limited reset on >password ~* &* "+c.rights)...)
-		client, err := redlatch.Open(t.Context(), strings.Replace(server.URL(), "://", "://limited:password@", 1), redlatch.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := redistest.Must(redlatch.Open(t.Context(), strings.Replace(server.URL(), "://", "://limited:password@", 1), redlatch.Config{}))
 		d := connect(t, server.Addr())
 		d.Do(t.Context(), driverCommand("HSET", "x", other+":1", "1"))
 		d.Do(t.Context(), driverCommand("HSET", protocol.WaitsKey(liar), liar+":1 x", "exclusive 1000"))

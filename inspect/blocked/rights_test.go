@@ -23,18 +23,12 @@ import (
 // Goal: with the user of docs/acl.md, waits are told and read, and the server refuses nothing.
 func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := redistest.Must(os.ReadFile("../../docs/acl.md"))
 	server := redistest.Start(t)
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER orders .*$`).FindAllString(string(page), -1) {
 		server.CLI(t, strings.Fields(line)...)
 	}
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), Username: "orders", Password: "password"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), Username: "orders", Password: "password"}))
 	defer d.Close()
 	s := &stage{T: t, driver: d}
 	s.ctx, s.giveUp = context.WithCancel(context.Background())
@@ -55,10 +49,7 @@ func TestTheUserOfTheDocumentationIsEnough(t *testing.T) {
 // Goal: the inspector of docs/acl.md sees who waits, too.
 func TestTheInspectorOfTheDocumentationIsEnough(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := redistest.Must(os.ReadFile("../../docs/acl.md"))
 	server := redistest.Start(t)
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER inspector .*$`).FindAllString(string(page), -1) {
 		server.CLI(t, strings.Fields(line)...)
@@ -68,10 +59,7 @@ func TestTheInspectorOfTheDocumentationIsEnough(t *testing.T) {
 	server.CLI(t, "HSET", "redlatch:session:{"+a+"}:waits", a+":2 y", "exclusive 1000", a+":3 z", "write 1000")
 	server.CLI(t, "HSET", "y", b+":1", "1")
 	server.CLI(t, "HSET", "z", "mode", "read", b+":1", "1")
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), Username: "inspector", Password: "password"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), Username: "inspector", Password: "password"}))
 	defer d.Close()
 	if graph, err := blocked.Read(t.Context(), d, blocked.Options{Locks: []string{"x"}}); err != nil || len(graph.Edges) != 2 {
 		t.Errorf("%+v, %v", graph, err)
@@ -83,11 +71,7 @@ func TestTheProcessesAreNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	open := func(name string) *redlatch.Client {
-		c, err := redlatch.Open(t.Context(), server.URL(), redlatch.Config{Name: name, Protect: true, LeaseTime: lease, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return redistest.Must(redlatch.Open(t.Context(), server.URL(), redlatch.Config{Name: name, Protect: true, LeaseTime: lease, Logger: slog.New(slog.DiscardHandler)}))
 	}
 	s := &stage{T: t, driver: connect(t, server.Addr())}
 	s.ctx, s.giveUp = context.WithCancel(context.Background())
@@ -139,10 +123,7 @@ func TestAClusterOfWhichAServerIsAway(t *testing.T) {
 func TestTheRateIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, err := memory.Open(context.WithoutCancel(t.Context()), memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := redistest.Must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
 		defer d.Close()
 		s := &stage{T: t, driver: d}
 		for n := range 50 { // two commands each
@@ -162,11 +143,7 @@ func TestWaitsInACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.SharedCluster(t)
 	open := func() *redlatch.Client {
-		c, err := redlatch.Open(t.Context(), "redis+cluster://"+strings.Join(cluster.Addrs(), ","), redlatch.Config{Protect: true, LeaseTime: lease, CommandTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return redistest.Must(redlatch.Open(t.Context(), "redis+cluster://"+strings.Join(cluster.Addrs(), ","), redlatch.Config{Protect: true, LeaseTime: lease, CommandTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)}))
 	}
 	a, b := open(), open()
 	s := &stage{T: t, driver: a.Driver(), clients: []*redlatch.Client{a, b}}

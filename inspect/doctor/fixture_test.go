@@ -17,10 +17,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 func connect(t testing.TB, o rueidis.Options) driver.Driver {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), o))
 	t.Cleanup(d.Close)
 	return d
 }

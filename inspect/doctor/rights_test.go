@@ -34,10 +34,7 @@ func userWith(t *testing.T, server *redistest.Server, rights string) {
 // aclLines are the lines for an application in docs/acl.md.
 func aclLines(t *testing.T) (lines []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := redistest.Must(os.ReadFile("../../docs/acl.md"))
 	lines = regexp.MustCompile(`(?m)^ACL SETUSER orders .*$`).FindAllString(string(page), -1)
 	if len(lines) < 5 {
 		t.Fatal("docs/acl.md has the lines", lines)

@@ -88,9 +88,7 @@ func TestSlowCommands(t *testing.T) {
 	server := redistest.Start(t)
 	server.CLI(t, "CONFIG", "SET", "latency-monitor-threshold", "50")
 	const busy = "local t = redis.call('TIME') local from = t[1] * 1000 + t[2] / 1000 repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 > from + 150"
-	if _, err := server.Try("EVAL", busy, "0"); err != nil {
-		t.Fatal(err)
-	}
+	redistest.Must(server.Try("EVAL", busy, "0"))
 	for lease, severity := range map[time.Duration]doctor.Severity{
 		100 * time.Millisecond: doctor.Danger, 2 * time.Second: doctor.Warning, 30 * time.Second: doctor.Warning, time.Hour: doctor.OK,
 	} {
@@ -125,14 +123,10 @@ func TestWatchdogs(t *testing.T) {
 		want(t, examine(t, doctor.Config{}, server.Addr()), "watchdogs", severity, words)
 	}
 	seen(doctor.OK, "no client is protected")
-	if _, err := runner.Run(t.Context(), script.SessionHeartbeat("c", time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	redistest.Must(runner.Run(t.Context(), script.SessionHeartbeat("c", time.Minute)))
 	seen(doctor.Warning, "redlatch watchdog")
 	for i, severity := range []doctor.Severity{doctor.Note, doctor.OK} {
-		if _, err := runner.Run(t.Context(), script.WatchdogHeartbeat(fmt.Sprint(i), 10*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		redistest.Must(runner.Run(t.Context(), script.WatchdogHeartbeat(fmt.Sprint(i), 10*time.Second)))
 		seen(severity, "")
 	}
 	server.CLI(t, "SET", protocol.Watchdogs, "text")

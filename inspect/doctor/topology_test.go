@@ -68,15 +68,12 @@ func frozenReplica(t *testing.T, r *redistest.Replicas) {
 
 func clusterTarget(t *testing.T, c *redistest.Cluster) doctor.Target {
 	t.Helper()
-	d, err := cluster.Open(t.Context(), cluster.Options{
+	d := redistest.Must(cluster.Open(t.Context(), cluster.Options{
 		Addresses: c.Addrs(),
 		Connect: func(ctx context.Context, address string) (driver.Driver, error) {
 			return rueidis.Open(ctx, rueidis.Options{Address: address})
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(d.Close)
 	return doctor.Target{Name: "cluster", Driver: d}
 }

@@ -20,9 +20,7 @@ import (
 // send writes requests in one go.
 func send(t *testing.T, conn net.Conn, requests ...string) {
 	t.Helper()
-	if _, err := io.WriteString(conn, strings.Join(requests, "")); err != nil {
-		t.Fatal(err)
-	}
+	redistest.Must(io.WriteString(conn, strings.Join(requests, "")))
 }
 
 // expect reads exactly these bytes.

@@ -202,10 +202,7 @@ func TestEventually(t *testing.T) {
 // dial makes one connection that ends with the test.
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := redistest.Must(net.Dial("tcp", address))
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }

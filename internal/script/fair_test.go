@@ -58,10 +58,7 @@ func (c *crowd) grant(times int) {
 		calls = append(calls, c.fair.Release(c.holder, 0, script.Counts{}, old), c.fair.Acquire(next, script.Counts{Writes: 1}, old, true), c.fair.Acquire(last, script.Counts{Writes: 1}, old, true))
 		c.holder, c.queue = next, append(c.queue[1:], last)
 	}
-	results, err := script.NewRunner(c.conn, time.Minute).RunAll(c.t.Context(), calls...)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	results := redistest.Must(script.NewRunner(c.conn, time.Minute).RunAll(c.t.Context(), calls...))
 	for i := 1; i < len(results); i += 3 {
 		if got, err := script.ReadAcquired(results[i].Reply); err != nil || !got.Granted {
 			c.t.Fatalf("who is next is told %+v, %v", got, err)

@@ -37,10 +37,7 @@ func TestAServerThatForgetsItsScriptsIsTaughtThemAgain(t *testing.T) {
 		wantGranted(t, result, err, false)
 
 		s.must(t, "SCRIPT", "FLUSH")
-		results, err := runner.RunAll(t.Context(), release(me, 0)(key), script.Mutex{Lock: key}.Acquire(other, script.Counts{Writes: 1}, lease, false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := redistest.Must(runner.RunAll(t.Context(), release(me, 0)(key), script.Mutex{Lock: key}.Acquire(other, script.Counts{Writes: 1}, lease, false)))
 		released, err := script.ReadReleased(results[0].Reply)
 		if err != nil || !released.Held || results[0].Repeated {
 			t.Errorf("released as %+v, %v, repeated %v", released, err, results[0].Repeated)
@@ -59,10 +56,7 @@ func TestAReleaseThatTheServerForgotStillComesBeforeTheRequestBehindIt(t *testin
 	runner := script.NewRunner(s, 3*second)
 	s.must(t, "SCRIPT", "LOAD", acquire(me, 1)("k").Source())
 	s.put(t, "k", held(me, 1, old))
-	results, err := runner.RunAll(t.Context(), release(me, 0)("k"), script.Mutex{Lock: "k"}.Acquire(other, script.Counts{Writes: 1}, lease, false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := redistest.Must(runner.RunAll(t.Context(), release(me, 0)("k"), script.Mutex{Lock: "k"}.Acquire(other, script.Counts{Writes: 1}, lease, false)))
 	if released, _ := script.ReadReleased(results[0].Reply); !released.Held {
 		t.Errorf("released as %+v", released)
 	}
@@ -189,10 +183,7 @@ func TestAServerThatStartsAnewIsRiddenOut(t *testing.T) {
 		t.Fatal("a request to a server that is gone did not come back")
 	}
 	redis.Restart(t)
-	results, err := wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := redistest.Must(wait())
 	if got, err := script.ReadAcquired(results[0].Reply); err != nil || !got.Granted {
 		t.Errorf("acquired as %+v, %v", got, err)
 	}

@@ -89,10 +89,7 @@ func (m model) fields(lock int) string {
 
 func TestRandomCallsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	d, err := memory.Open(t.Context(), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(memory.Open(t.Context(), memory.Options{}))
 	t.Cleanup(d.Close)
 	embedded.Quicken(d.Miniredis())
 	for name, d := range map[string]driver.Driver{"redis": connect(t, redistest.Shared(t).Addr()), "memory": d} {

@@ -23,10 +23,7 @@ func onEachServer(t *testing.T, test func(t *testing.T, s *server)) {
 	})
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		d, err := memory.Open(t.Context(), memory.Options{CommandTimeout: patience})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := redistest.Must(memory.Open(t.Context(), memory.Options{CommandTimeout: patience}))
 		t.Cleanup(d.Close)
 		test(t, &server{Driver: d})
 	})
@@ -46,10 +43,7 @@ func connect(t *testing.T, address string) *server {
 
 func connectWith(t *testing.T, options rueidis.Options) *server {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), options))
 	t.Cleanup(d.Close)
 	return &server{Driver: d}
 }

@@ -20,11 +20,7 @@ func TestABeatTellsWhenTheNextIsDueAndHearsOfWatchdogs(t *testing.T) {
 		client, watchdog := redistest.Name(t), rand.Text()
 		heartbeat := func() script.Heartbeat {
 			t.Helper()
-			found, err := script.ReadHeartbeat(s.run(t, script.SessionHeartbeat(client, lease)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return found
+			return redistest.Must(script.ReadHeartbeat(s.run(t, script.SessionHeartbeat(client, lease))))
 		}
 		first := heartbeat()
 		if !first.Joined || !s.near(t, first.Now) {

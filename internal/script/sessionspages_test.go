@@ -23,11 +23,7 @@ func (s *server) invent(t *testing.T, parts, each int) {
 // page reads a page.
 func (s *server) page(t *testing.T, from script.Cursor, limit int) script.StalledPage {
 	t.Helper()
-	page, err := script.ReadStalled(s.run(t, script.SessionsStalled(from, limit)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return page
+	return redistest.Must(script.ReadStalled(s.run(t, script.SessionsStalled(from, limit))))
 }
 
 // Goal: a page costs the same wherever it begins. Method: the first of 800,000 names, and the last, each

@@ -80,10 +80,7 @@ func TestABatchIsRenewedEachForItsOwnerWithItsOwnLease(t *testing.T) {
 				s.put(t, key, state{"=x", old})
 			}
 		}
-		kept, err := script.ReadRenewed(s.run(t, script.Renew(batch)), len(batch))
-		if err != nil {
-			t.Fatal(err)
-		}
+		kept := redistest.Must(script.ReadRenewed(s.run(t, script.Renew(batch)), len(batch)))
 		for i, one := range batch {
 			want := []state{held(me, 1, one.Lease), held(other, 1, old), {"=x", old}, {ttl: missing}}[i%4]
 			if got := s.state(t, one.Lock); !got.is(want) || kept[i].Held != (i%4 == 0) {

@@ -16,11 +16,7 @@ import (
 // token acquires the lock and returns what came of it.
 func (s *server) token(t *testing.T, key, owner string, count int, clock bool) script.Acquired {
 	t.Helper()
-	got, err := script.ReadAcquired(s.run(t, acquire(owner, count)(key).WithTokens(protocol.TokenKey(key), script.Tokens{Clock: clock})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return got
+	return redistest.Must(script.ReadAcquired(s.run(t, acquire(owner, count)(key).WithTokens(protocol.TokenKey(key), script.Tokens{Clock: clock}))))
 }
 
 func TestTokensCountEveryGrantAndNothingElse(t *testing.T) {

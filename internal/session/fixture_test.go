@@ -50,10 +50,7 @@ func bubble(t *testing.T, play func(t *testing.T, s *stage)) {
 }
 
 func bubbled(t *testing.T, play func(s *stage)) {
-	m, err := memory.Open(context.WithoutCancel(t.Context()), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := redistest.Must(memory.Open(context.WithoutCancel(t.Context()), memory.Options{}))
 	defer m.Close()
 	s := newStage(t, m)
 	s.memory = m
@@ -64,10 +61,7 @@ func bubbled(t *testing.T, play func(s *stage)) {
 // on plays on a real server, in real time.
 func on(t *testing.T, server *redistest.Server) *stage {
 	t.Helper()
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), CommandTimeout: second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), CommandTimeout: second}))
 	t.Cleanup(d.Close)
 	s := newStage(t, d)
 	t.Cleanup(s.end)
@@ -121,9 +115,7 @@ func (s *stage) named() string {
 // watchdog makes one count as alive for a while, ten seconds at most.
 func (s *stage) watchdog(alive time.Duration) {
 	s.Helper()
-	if _, err := s.runner.Run(context.Background(), script.WatchdogHeartbeat("w", alive)); err != nil {
-		s.Fatal(err)
-	}
+	redistest.Must(s.runner.Run(context.Background(), script.WatchdogHeartbeat("w", alive)))
 }
 
 // inRedis are the keys of which the session in Redis speaks, in order.

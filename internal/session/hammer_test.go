@@ -17,10 +17,7 @@ import (
 // Goal: whatever is lost, in the end Redis says what the registry says. Method: goroutines of the processor's own order.
 func TestLongTheSessionAgreesWithTheRegistryAfterRandomLossesInParallel(t *testing.T) {
 	t.Parallel()
-	m, err := memory.Open(t.Context(), memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := redistest.Must(memory.Open(t.Context(), memory.Options{}))
 	t.Cleanup(m.Close)
 	s := newStage(t, m)
 	s.memory = m

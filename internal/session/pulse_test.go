@@ -152,9 +152,7 @@ func TestAClientWithoutAPulseSaysThatItIsNotProtected(t *testing.T) {
 func TestAnEmptySessionStaysWhileItsClientComesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.Ready(t.Context())
-		if _, err := s.runner.Run(t.Context(), script.SessionKeep(s.client, s.named(), 0)); err != nil {
-			t.Fatal(err)
-		}
+		redistest.Must(s.runner.Run(t.Context(), script.SessionKeep(s.client, s.named(), 0)))
 		s.enter("a")
 		s.wantInRedis("after a watchdog and the client", "c:1 a")
 		if s.named() != s.Pulse() {

@@ -29,10 +29,7 @@ import (
 // aclLines are the lines for one user in docs/acl.md.
 func aclLines(t *testing.T, user string) (lines [][]string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/acl.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("../../docs/acl.md"))
 	for _, line := range regexp.MustCompile(`(?m)^ACL SETUSER `+user+` .*$`).FindAllString(string(text), -1) {
 		lines = append(lines, strings.Fields(line))
 	}
@@ -224,10 +221,7 @@ func useNotes(t *testing.T, url string, may bool) {
 func keepThroughAPause(t *testing.T, url, watchdogURL string) {
 	t.Helper()
 	d := fixture.Open(t, watchdogURL, redlatch.Config{CommandTimeout: 10 * time.Second}).Driver()
-	w, err := watchdog.New(d, watchdog.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := check.Must(watchdog.New(d, watchdog.Config{Logger: slog.New(slog.DiscardHandler)}))
 	ctx, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.Run(ctx) })

@@ -66,10 +66,7 @@ func TestLongPasswordsAreRotated(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var v vault
 			v.rotate(t, "first", c.servers...)
-			client, err := redlatch.Open(t.Context(), c.url, redlatch.Config{Credentials: v.credentials})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := redistest.Must(redlatch.Open(t.Context(), c.url, redlatch.Config{Credentials: v.credentials}))
 			defer client.Close(context.Background())
 			for _, password := range []string{"second", "third"} {
 				for range 10 { // on all servers of the cluster
@@ -190,12 +187,9 @@ func TestFailuresToConnectAreExplained(t *testing.T) {
 func TestAClusterBehindAPlainURLIsExplained(t *testing.T) {
 	t.Parallel()
 	c := redistest.SharedCluster(t)
-	client, err := redlatch.Open(t.Context(), c.Servers[0].URL(), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redistest.Must(redlatch.Open(t.Context(), c.Servers[0].URL(), redlatch.Config{}))
 	defer client.Close(context.Background())
-	_, err = client.Mutex(c.KeyAt(t, c.Servers[1])).TryLock(t.Context())
+	_, err := client.Mutex(c.KeyAt(t, c.Servers[1])).TryLock(t.Context())
 	if refused, ok := errors.AsType[*driver.ServerError](err); !ok || refused.Code() != "MOVED" || !strings.Contains(err.Error(), "redis+cluster://") {
 		t.Errorf("error %v, want MOVED and the right form of the URL", err)
 	}

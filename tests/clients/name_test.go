@@ -74,10 +74,7 @@ func (d *listing) Do(ctx context.Context, command driver.Command) driver.Reply {
 func stranger(t *testing.T, server *redistest.Server, lock, name string) (owner string) {
 	t.Helper()
 	const id = "00000000-0000-4000-8000-0000000000aa"
-	d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), ClientName: protocol.ConnectionName(id, name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr(), ClientName: protocol.ConnectionName(id, name)}))
 	t.Cleanup(d.Close)
 	fixture.Do(t, d, "HSET", lock, id+":7", "1")
 	fixture.Do(t, d, "PEXPIRE", lock, "60000")

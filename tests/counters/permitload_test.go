@@ -24,10 +24,7 @@ func TestLongTenThousandWaitersForAHundredPermits(t *testing.T) {
 		server := redistest.Start(t)
 		var users []*redlatch.Client
 		for range clients {
-			d, err := rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := check.Must(rueidis.Open(t.Context(), rueidis.Options{Address: server.Addr()}))
 			t.Cleanup(d.Close)
 			patient := fixture.Quiet(redlatch.Config{CommandTimeout: time.Minute, ReleaseTimeout: time.Minute})
 			c, err := redlatch.New(&stage.Tap{Driver: d}, patient)

@@ -253,10 +253,7 @@ func TestAKeepAliveAheadOfTheClockIsNoLife(t *testing.T) {
 		_, _ = m.Push("redisson_lock_queue:{job}", dead+":1")
 		_, _ = m.ZAdd("redisson_lock_timeout:{job}", ahead, dead+":1")
 		_, _ = m.ZAdd("redlatch:fair:{job}", ahead, dead)
-		h, err := s.Client.FairMutex("job").Lock(s.Limited(), redlatch.WithWait(25*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := check.Must(s.Client.FairMutex("job").Lock(s.Limited(), redlatch.WithWait(25*time.Second)))
 		_ = h.Unlock(s.Limited())
 	})
 }

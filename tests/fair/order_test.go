@@ -132,10 +132,7 @@ func TestAFairWaiterThatGivesUpLeavesNoTrace(t *testing.T) {
 // score is a deadline in a sorted set.
 func score(t *testing.T, d driver.Driver, set, member string) time.Duration {
 	t.Helper()
-	ms, err := strconv.ParseFloat(fixture.Do(t, d, "ZSCORE", set, member).Str, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ms := check.Must(strconv.ParseFloat(fixture.Do(t, d, "ZSCORE", set, member).Str, 64))
 	return time.Duration(ms) * time.Millisecond
 }
 

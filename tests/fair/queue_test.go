@@ -95,10 +95,7 @@ func TestFairDeadlinesDoNotDriftInTwoHundredFailedAttempts(t *testing.T) {
 		for range 200 {
 			_, err := m.Lock(t.Context(), redlatch.WithWait(300*time.Millisecond))
 			check.Is(t, "Lock", err, redlatch.ErrNotAcquired)
-			scores, err := s.Memory.Miniredis().SortedSet(deadlines)
-			if err != nil {
-				t.Fatal(err)
-			}
+			scores := check.Must(s.Memory.Miniredis().SortedSet(deadlines))
 			for owner, at := range scores {
 				left := time.Duration(int64(at)-time.Now().UnixMilli()) * time.Millisecond
 				check.Within(t, "time left to "+owner, left, time.Minute, 30*time.Second+2*5*time.Minute)

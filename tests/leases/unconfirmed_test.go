@@ -123,10 +123,7 @@ func TestALostReplyToTheReleaseOfAHoldInDoubtIsALoss(t *testing.T) {
 
 func TestReenteringAHoldInDoubtSettlesIt(t *testing.T) {
 	unconfirmed(t, func(t *testing.T, s *stage.Stage, ctx context.Context, h *redlatch.Hold, resume func()) {
-		inner, err := s.Client.Mutex("job").Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inner := check.Must(s.Client.Mutex("job").Lock(ctx))
 		if !h.Valid() || !inner.Valid() {
 			t.Errorf("valid are %v and %v", h.Valid(), inner.Valid())
 		}

@@ -84,10 +84,7 @@ type process struct {
 // fakeServers are servers in a bubble: one, if no Quorum needs more.
 func (s setting) fakeServers(t *testing.T) (all []server) {
 	for i := 0; i == 0 || i < serverCount && slices.Contains(s.Whats, quorum); i++ {
-		m, err := memory.Open(context.Background(), memory.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := check.Must(memory.Open(context.Background(), memory.Options{}))
 		t.Cleanup(m.Close)
 		embedded.Quicken(m.Miniredis())
 		all = append(all, server{Driver: m})
@@ -99,10 +96,7 @@ func (s setting) fakeServers(t *testing.T) (all []server) {
 func realServers(t *testing.T) (all []server) {
 	for range serverCount {
 		s := redistest.Start(t)
-		d, err := rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Must(rueidis.Open(t.Context(), rueidis.Options{Address: s.Addr()}))
 		t.Cleanup(d.Close)
 		all = append(all, server{d, s})
 	}

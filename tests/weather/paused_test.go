@@ -100,10 +100,7 @@ func runWatchdog(t *testing.T, address string, cfg watchdog.Config) {
 func runWatchdogOn(t *testing.T, d driver.Driver, cfg watchdog.Config) {
 	t.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	w, err := watchdog.New(d, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := check.Must(watchdog.New(d, cfg))
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

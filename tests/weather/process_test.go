@@ -94,10 +94,7 @@ func startHolder(t *testing.T, url, name string, lease time.Duration) *holder {
 func startProcess(t *testing.T, variable, url, name string, lease time.Duration) *holder {
 	t.Helper()
 	cmd := fixture.Child(t, fmt.Sprintf("%s=%s %s %s", variable, url, name, lease))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

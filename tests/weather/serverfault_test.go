@@ -21,10 +21,7 @@ func TestAServerThatRestartsEmptyUnderHoldersAndWaiters(t *testing.T) {
 	server := redistest.Start(t)
 	cfg := redlatch.Config{LeaseTime: 3 * time.Second}
 	c, other := fixture.Open(t, server.URL(), cfg), fixture.Open(t, server.URL(), cfg)
-	h, err := c.Mutex("job").Lock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := check.Must(c.Mutex("job").Lock(t.Context()))
 	got := make(chan error, 1)
 	go func() {
 		next, err := other.Mutex("job").Lock(t.Context())

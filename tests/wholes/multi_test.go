@@ -22,10 +22,7 @@ func TestAMultiHoldsAllOfItsMembersOrNone(t *testing.T) {
 		a, b, c := id+"a", id+"b", id+"c"
 		client, other := fixture.Open(t, url, redlatch.Config{}), fixture.Open(t, url, redlatch.Config{})
 		m := check.Must(redlatch.NewMulti(fixture.Mutexes(client, c, a, b)...))
-		h, err := m.Lock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := check.Must(m.Lock(ctx))
 		if got := fixture.Locked(t, other, a, b, c); len(got) != 3 {
 			t.Errorf("of three members only %v are locked", got)
 		}

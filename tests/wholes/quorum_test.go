@@ -51,10 +51,7 @@ func openQuorum(t *testing.T, all []*redistest.Server, name string, cfg redlatch
 // openLoosely is open for servers that may be dead when the client closes.
 func openLoosely(t *testing.T, url string, cfg redlatch.Config) *redlatch.Client {
 	t.Helper()
-	c, err := redlatch.Open(t.Context(), url, fixture.Quiet(cfg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Must(redlatch.Open(t.Context(), url, fixture.Quiet(cfg)))
 	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }

@@ -111,10 +111,7 @@ func TestAFixedLeaseComesTogetherOnFarServers(t *testing.T) {
 		for _, p := range all {
 			p.Slow(200 * time.Millisecond)
 		}
-		h, err := m.Lock(ctx, redlatch.WithLease(time.Second), redlatch.WithWait(10*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h = check.Must(m.Lock(ctx, redlatch.WithLease(time.Second), redlatch.WithWait(10*time.Second)))
 		check.Within(t, "what is left of the lease", time.Until(h.Deadline()), 700*time.Millisecond, 800*time.Millisecond)
 		_ = h.Unlock(ctx)
 	})

@@ -22,10 +22,7 @@ func TestTwoConnections(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	d := open(t, single.Options{Address: server.Addr()})
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	var callers sync.WaitGroup
 	for range 50 {
 		callers.Go(func() {
@@ -71,10 +68,7 @@ func TestEncryptedConnections(t *testing.T) {
 	authorities.AddCert(certified.Certificate())
 	d := open(t, single.Options{Address: front, TLS: &tls.Config{RootCAs: authorities}})
 	do(t, d, "PING")
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	listener.Close()
 
 	if d, err := single.Open(t.Context(), single.Options{Address: front, TLS: &tls.Config{}}); err == nil {
@@ -88,10 +82,7 @@ func TestEncryptedConnections(t *testing.T) {
 func TestAServerThatHangsUpIsExplained(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]bool{"": true, "\x15\x03\x01\x00\x02\x02\x46": true, "-ERR no\r\n": false, "!": false} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := redistest.Must(net.Listen("tcp", "127.0.0.1:0"))
 		go func() {
 			for {
 				conn, err := listener.Accept()
@@ -103,7 +94,7 @@ func TestAServerThatHangsUpIsExplained(t *testing.T) {
 				conn.Close()
 			}
 		}()
-		_, err = single.Open(t.Context(), single.Options{Address: listener.Addr().String()})
+		_, err := single.Open(t.Context(), single.Options{Address: listener.Addr().String()})
 		if errors.Is(err, single.ErrHungUp) != want || err == nil {
 			t.Errorf("after %q: error %v", words, err)
 		}

@@ -21,10 +21,7 @@ import (
 // openPrimary connects until the end of the test.
 func openPrimary(t *testing.T, options single.Options, resolve func(context.Context) (string, error)) *single.Driver {
 	t.Helper()
-	d, err := single.OpenPrimary(t.Context(), options, resolve)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := redistest.Must(single.OpenPrimary(t.Context(), options, resolve))
 	t.Cleanup(d.Close)
 	return d
 }
@@ -67,10 +64,7 @@ func TestDropMovesEveryConnection(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	d := openPrimary(t, single.Options{Address: "the-right-one"}, p.resolve)
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	dedicated(t, d, "PING") // and is idle
 	failed := make(chan error, 2)
 	go func() { failed <- d.DedicatedPipeline(context.Background(), command("BLPOP", "list", "0"))[0].Err }()

@@ -28,10 +28,7 @@ func TestLongListenerEndsWithItsConnection(t *testing.T) {
 		{"killed", server.Kill, true},
 	} {
 		d := open(t, single.Options{Address: server.Addr(), CommandTimeout: timeout})
-		listener, err := d.Listen(t.Context(), driver.Events{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 		if c.subscribe {
 			if err := listener.Subscribe(t.Context(), "channel"); err != nil {
 				t.Fatal(err)
@@ -52,10 +49,7 @@ func TestLongListenerEndsWithItsConnection(t *testing.T) {
 func TestSubscribingWithAContextThatIsOverSendsNothing(t *testing.T) {
 	t.Parallel()
 	d := open(t, single.Options{Address: redistest.Shared(t).Addr()})
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, ask := range []func(context.Context, ...string) error{listener.Subscribe, listener.Unsubscribe} {
@@ -70,12 +64,9 @@ func TestRefusedSubscriptionIsAServerError(t *testing.T) {
 	server := redistest.Start(t)
 	server.CLI(t, "ACL", "SETUSER", "deaf", "on", ">secret", "~*", "resetchannels", "+@all")
 	d := open(t, single.Options{Address: server.Addr(), Username: "deaf", Password: "secret"})
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	var refused *driver.ServerError
-	err = listener.Subscribe(t.Context(), "a", "b", "c")
+	err := listener.Subscribe(t.Context(), "a", "b", "c")
 	if !errors.As(err, &refused) || refused.Code() != "NOPERM" {
 		t.Errorf("error %v, want NOPERM", err)
 	}
@@ -122,9 +113,7 @@ func TestListenersComeBackAfterLinks(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d, n := openInBubble(t, 3*time.Second)
 			link, back := *n.conn.Load(), make([]time.Time, len(kinds))
-			if _, err := d.Listen(t.Context(), driver.Events{}); err != nil {
-				t.Fatal(err)
-			}
+			redistest.Must(d.Listen(t.Context(), driver.Events{}))
 			link.Close()
 			n.fail(errDown)
 			synctest.Wait()

@@ -23,10 +23,7 @@ func TestAListenerFollowsTheCommandsToAnotherServer(t *testing.T) {
 	d := open(t, single.Options{Address: "name:1", Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", address.Load().(string))
 	}})
-	l, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	if err := l.Subscribe(t.Context(), "channel"); err != nil {
 		t.Fatal(err)
 	}

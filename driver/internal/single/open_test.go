@@ -60,10 +60,7 @@ func TestLogsInAsAUser(t *testing.T) {
 	if got := do(t, d, "ACL", "WHOAMI").Str; got != "locker" {
 		t.Errorf("logged in as %q", got)
 	}
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	listener.Close()
 }
 

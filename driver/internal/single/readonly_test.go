@@ -28,10 +28,7 @@ func TestADemotedServerIsLeft(t *testing.T) {
 	old, successor := redistest.Start(t), redistest.Start(t)
 	front := redistest.NewProxy(t, old.Addr())
 	d := open(t, single.Options{Address: front.Addr()})
-	listener, err := d.Listen(t.Context(), driver.Events{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := redistest.Must(d.Listen(t.Context(), driver.Events{}))
 	dedicated(t, d, "INCR", "dedicated") // and is idle
 	ctx, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup

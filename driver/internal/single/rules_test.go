@@ -54,10 +54,7 @@ func TestNobodyWaitsForForeignCode(t *testing.T) {
 			if name == "Credentials" {
 				options.Credentials = func(context.Context, string) (string, string, error) { hold(); return "", "", nil }
 			}
-			d, err := single.Open(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := redistest.Must(single.Open(t.Context(), options))
 			held.Store(true)
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()

@@ -28,14 +28,11 @@ func startNode(t *testing.T) *redistest.Server {
 func listenToShard(t *testing.T, d driver.Driver) (driver.ShardListener, <-chan string) {
 	t.Helper()
 	lines := make(chan string, 100)
-	l, err := d.Listen(t.Context(), driver.Events{
+	l := redistest.Must(d.Listen(t.Context(), driver.Events{
 		Subscribed: func(channel string) { lines <- "+" + channel },
 		Evicted:    func(channel string) { lines <- "-" + channel },
 		Message:    func(channel, payload string) { lines <- channel + " " + payload },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return l.(driver.ShardListener), lines
 }
 

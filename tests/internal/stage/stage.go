@@ -37,10 +37,7 @@ func (s *Stage) Other(cfg redlatch.Config) *redlatch.Client {
 // On returns a client on a driver to the same server.
 func (s *Stage) On(d driver.Driver, cfg redlatch.Config) *redlatch.Client {
 	s.Helper()
-	c, err := redlatch.New(d, fixture.Quiet(cfg))
-	if err != nil {
-		s.Fatal(err)
-	}
+	c := check.Must(redlatch.New(d, fixture.Quiet(cfg)))
 	s.Others = append(s.Others, c)
 	return c
 }
@@ -56,10 +53,7 @@ func Story(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage))
 
 func Perform(t *testing.T, cfg redlatch.Config, tell func(t *testing.T, s *Stage)) {
 	ctx := context.WithoutCancel(t.Context())
-	m, err := memory.Open(ctx, memory.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Must(memory.Open(ctx, memory.Options{}))
 	embedded.Quicken(m.Miniredis())
 	s := &Stage{T: t, Driver: &Tap{Driver: m}, Memory: m}
 	s.Client = s.Other(cfg)

@@ -27,10 +27,7 @@ func atShell(t *testing.T, limits Limits, script string) (*supervised, *proctest
 	if err := os.WriteFile(file, []byte(`exec 9>"$TREE"; `+script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bash := redistest.Must(exec.LookPath("bash"))
 	s.command.Path, s.command.Args = bash, []string{"bash", "--norc", "--noprofile", "-i"}
 	s.command.Env = append(s.command.Env, "S="+self, "PS1=ready> ", "TERM=dumb", "HISTFILE=")
 	terminal := proctest.StartAtTerminal(t, s.command)
@@ -256,9 +253,6 @@ func holderOf(t *testing.T, leader int) int { return parentOf(t, parentOf(t, lea
 
 func parentOf(t *testing.T, pid int) int {
 	t.Helper()
-	p, err := readProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := redistest.Must(readProcess(pid))
 	return p.parent
 }

@@ -78,10 +78,7 @@ func TestChildrenThatWereThereBeforeAreLeftAlone(t *testing.T) {
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: 200 * time.Millisecond}, proctest.Stubborn,
 		"sh", "-c", `sh -c 'exec sleep 1000' & echo $! >stranger; exec "$0" "$@"`)
 	s.tree.AwaitStubborn()
-	stranger, err := strconv.Atoi(strings.TrimSpace(readFile(t, s.command.Dir+"/stranger")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := redistest.Must(strconv.Atoi(strings.TrimSpace(readFile(t, s.command.Dir+"/stranger"))))
 	defer syscall.Kill(stranger, syscall.SIGKILL)
 	s.tell("lost")
 	s.tree.AwaitGone(10 * time.Second)
@@ -101,10 +98,7 @@ func TestOrphansAreReapedWhileTheCommandRuns(t *testing.T) {
 	s.tree.Await("spawned")
 	parent := parentOf(t, s.tree.Pid("leader"))
 	redistest.Eventually(t, 5*time.Second, func() bool {
-		all, err := readProcesses()
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := redistest.Must(readProcesses())
 		n := 0
 		for _, p := range all {
 			if p.parent == parent {
@@ -177,10 +171,7 @@ func TestASignalReachesNobodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { bystander.Process.Kill(); bystander.Wait() }()
-	p, err := readProcess(bystander.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := redistest.Must(readProcess(bystander.Process.Pid))
 	earlier := p
 	earlier.started--
 	earlier.signal(0, []syscall.Signal{syscall.SIGKILL})
@@ -193,9 +184,5 @@ func TestASignalReachesNobodyElse(t *testing.T) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(redistest.Must(os.ReadFile(path)))
 }
