@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlatch/redlatch/driver"
 	"github.com/redlatch/redlatch/driver/cluster"
+	"github.com/redlatch/redlatch/driver/internal/call"
 )
 
 // fakes is a cluster whose servers say what they are told to, in a bubble of fake time.
@@ -127,7 +128,7 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 	defer arrived()
 	<-trip.Done()
 	if ctx.Err() != nil {
-		return slices.Repeat([]driver.Reply{{Err: ctx.Err()}}, len(commands))
+		return call.FailAll(len(commands), ctx.Err())
 	}
 	if get(f.all, f.address, func(f *fake) bool { return f.hanging }) {
 		err := error(nil)
@@ -139,7 +140,7 @@ func (f *fake) Pipeline(ctx context.Context, commands ...driver.Command) []drive
 		case <-time.After(get(f.all, f.address, func(f *fake) time.Duration { return f.hang })):
 			err = errors.New("no answer")
 		}
-		return slices.Repeat([]driver.Reply{{Err: err}}, len(commands))
+		return call.FailAll(len(commands), err)
 	}
 	f.all.mu.Lock()
 	defer f.all.mu.Unlock()
