@@ -36,7 +36,7 @@ type Grant struct {
 	token      int64     // 0 until a hold asked for one
 	writeEnded bool      // a release that left only read holds was not answered
 	minHoldEnd time.Time // the lock is not to be free before; zero: no limit
-	toldEnd    bool      // a request was made which says that it has ended
+	toldEnd    int       // how many requests were made which say that it has ended
 	toldReads  bool      // a request was made which says that it has read holds and no other
 	gone       bool      // Redis has said that it has nothing of it
 	left       bool      // its last hold was detached, so the lock is to stay

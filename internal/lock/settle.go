@@ -36,7 +36,9 @@ func (g *Grant) ending() (e ending) {
 	e.Grant, e.tells, e.remain, e.sure = g, g.ends.Load(), len(g.holds) > 0, g.manager.session == nil || !g.Term().Over(time.Now())
 	term, counts, rest := g.term(), g.counts(), time.Until(g.minHoldEnd)
 	e.writes = counts.Writes > 0
-	g.toldEnd, g.toldReads = g.toldEnd || g.ended != nil, g.toldReads || e.remain && !e.writes
+	if g.toldReads = g.toldReads || e.remain && !e.writes; g.ended != nil {
+		g.toldEnd++
+	}
 	switch {
 	case e.remain:
 		lease := remaining(term)
@@ -183,12 +185,13 @@ func (e *ending) settled(result *script.Result, err error) error {
 }
 
 // overtaken says that a refusal is no proof of a loss: Redis may have carried out a later request first, which said that the grant,
-// or its write side, has ended. It takes note of a refusal that is a proof: then Redis has carried out no later one.
+// or its write side, has ended. It takes note of a refusal that is a proof: then Redis has carried out no other request that
+// said so.
 func (e *ending) overtaken(refused bool) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	overtaken := e.remain && !e.gone && (e.toldEnd || e.writes && e.toldReads)
-	e.gone = e.gone || refused && !overtaken && (e.remain || e.ended != nil)
+	overtaken := e.remain && !e.gone && (e.toldEnd > 0 || e.writes && e.toldReads)
+	e.gone = e.gone || refused && !overtaken && (e.remain || e.toldEnd == 1)
 	return overtaken
 }
 
