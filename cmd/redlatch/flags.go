@@ -136,7 +136,7 @@ func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 }
 
 // rivals are flags of which a command line has one at most.
-var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits", "ticket"}, {"ticket", "fencing"}, {"ticket", "note"}, {"ticket", "max-hold"}, {"ticket", "at-least"}, {"ticket", "reentrant"}, {"ticket", "backoff"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
+var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits", "ticket"}, {"ticket", "fencing"}, {"ticket", "note"}, {"ticket", "lease"}, {"ticket", "max-hold"}, {"ticket", "at-least"}, {"ticket", "reentrant"}, {"ticket", "backoff"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
 
 // rivalOf returns another flag that is on, or "".
 func rivalOf(flags *pflag.FlagSet, name string) string {

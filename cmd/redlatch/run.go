@@ -203,8 +203,6 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 // words are the name of the lock, which may be that of a ticket, and the words of the command.
 func (f *runFlags) words(cmd *cobra.Command, args []string) (name string, command []string, err error) {
 	switch dash := cmd.ArgsLenAtDash(); {
-	case f.ticket.given != "" && cmd.Flags().Changed("lease"):
-		return "", nil, exit(exitUsage, "--ticket and --lease exclude each other")
 	case f.ticket.given != "" && (dash != 0 || len(args) == 0):
 		return "", nil, exit(exitUsage, "with --ticket, or %s, there is no NAME: redlatch run [flags] -- COMMAND", ticketVariable)
 	case f.ticket.given != "":

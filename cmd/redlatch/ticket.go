@@ -186,6 +186,7 @@ never makes the time shorter. The ticket stays good.` + ticketHelp,
 	s.register(cmd)
 	ticket.register(cmd)
 	durationVar(cmd.Flags(), &lease, "lease", "", 0, "for how long the lock stays, from now on (default: as acquire was told)")
+	_ = cmd.Flags().SetAnnotation("lease", goesWith+"ticket", nil)
 	return cmd
 }
 
