@@ -105,11 +105,11 @@ func (p *patience) again(ctx context.Context, failure error) bool {
 	return true
 }
 
-// permanent says that another attempt to connect would fail as well: the command line is wrong,
-// or one side does not accept the other.
+// permanent says that another attempt would fail as well: the command line is wrong, a ticket is over, or one side
+// does not accept the other.
 func permanent(err error) bool {
 	var exit *exitError
-	return errors.As(err, &exit) && exit.code == exitUsage || connect.Permanent(err)
+	return errors.As(err, &exit) && exit.code != exitFailure || connect.Permanent(err)
 }
 
 // untilTold is after how much of a wait a user at a terminal is told who holds the lock.
