@@ -116,6 +116,7 @@ func readEnvironment(cmd *cobra.Command, args []string) (wrong error) {
 		if err := flags.Set(f.Name, text); err != nil {
 			wrong = cmp.Or(wrong, wrongValue(f, variable(f.Name)+"="+text))
 		}
+		_ = flags.SetAnnotation(f.Name, ofVariable, nil)
 	})
 	return cmp.Or(wrong, check(flags, variable))
 }
@@ -160,6 +161,19 @@ func together(flags *pflag.FlagSet, name, other string) bool {
 	}
 	_, does := f.Annotations[goesWith+other]
 	return does
+}
+
+// ofVariable annotates a flag that its variable has set.
+const ofVariable = "of its variable"
+
+// typed are the flags that the command line has set, and not to false.
+func typed(flags *pflag.FlagSet) (names []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if _, ofVariable := f.Annotations[ofVariable]; isOn(f) && !ofVariable {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // isOn says that a flag was set, and not to false.

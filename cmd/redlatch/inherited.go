@@ -44,9 +44,16 @@ func readInherited() (inheritedHolds, error) {
 	return h, nil
 }
 
+// outerHold is the hold of a lock under which this process runs already, as Redis knows it.
+type outerHold struct {
+	inheritedHold
+	deadline time.Time
+	reads    bool // only: others may read as well
+}
+
 // find returns the hold under which this process runs already, or nil. Redis has the
 // last word: what the environment tells may be long over.
-func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name string) (*inheritedHold, time.Time, error) {
+func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name string) (*outerHold, error) {
 	for _, one := range h {
 		if one.Lock != name {
 			continue
@@ -54,13 +61,36 @@ func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name 
 		asked := time.Now()
 		status, err := readStatusOf(ctx, client, name, one.Owner)
 		if err != nil {
-			return nil, time.Time{}, failed(err)
+			return nil, failed(err)
 		}
 		if h := holderIn(status, one.Owner); h != nil {
-			return &one, asked.Add(trusted(h.TTL)), nil
+			return &outerHold{one, asked.Add(trusted(h.TTL)), status.Mode != redlatch.ModeExclusive && !h.Write}, nil
 		}
 	}
-	return nil, time.Time{}, nil
+	return nil, nil
+}
+
+// ofHold are the flags of run that say what its hold is like, and when the command is stopped.
+var ofHold = []string{"name", "note", "lease", "lease-time", "max-hold", "at-least", "kill-after", "protect"}
+
+// refuse refuses a demand of the command line that the outer hold does not meet. Nothing is waited for under that hold,
+// so it meets all demands on the wait.
+func (o *outerHold) refuse(demanded []string) error {
+	for _, flag := range demanded {
+		lacks := ""
+		switch {
+		case o.reads && (flag == "exclusive" || flag == "fair"):
+			lacks = "which reads only"
+		case o.Token == 0 && flag == "fencing":
+			lacks = "which has no token"
+		case slices.Contains(ofHold, flag):
+			lacks = "under which this command runs"
+		default:
+			continue
+		}
+		return exit(exitUsage, "--%s: lock %q is held by %s, %s, and --reentrant changes nothing of its hold", flag, o.Lock, protocol.Show(o.Owner), lacks)
+	}
+	return nil
 }
 
 // all reports that this process runs under all permits of a semaphore, as Redis knows them.
@@ -122,7 +152,7 @@ func (h inheritedHolds) environment(hold inheritedHold, deadline time.Time) []st
 }
 
 // errNested is what a command gets that asks for the lock it runs under.
-func errNested(hold *inheritedHold) error {
+func errNested(hold *outerHold) error {
 	return exit(exitFailure, "lock %q is held by %s, under which this command runs: waiting would never end; --reentrant runs it under that hold",
 		hold.Lock, protocol.Show(hold.Owner))
 }

@@ -190,7 +190,7 @@ func (f runFlags) task(cmd *cobra.Command, args []string) (*task, error) {
 		return nil, err
 	}
 	t := &task{
-		runFlags: f, name: name, inherited: inherited,
+		runFlags: f, name: name, demanded: typed(cmd.Flags()), inherited: inherited,
 		command: supervise.Command{Path: path, Args: words},
 		limits:  supervise.Limits{Lease: span, KillAfter: f.killAfter, Protect: f.config.Protect},
 	}

@@ -16,6 +16,7 @@ import (
 type task struct {
 	runFlags
 	name      string
+	demanded  []string // the flags of the command line
 	inherited inheritedHolds
 	command   supervise.Command
 	limits    supervise.Limits
@@ -71,13 +72,13 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 	if err != nil {
 		return nil, nil, err
 	}
-	outer, deadline, err := t.outer(ctx, client)
+	outer, err := t.outer(ctx, client)
 	switch {
 	case err != nil:
 		return client, nil, err
 	case outer != nil && t.reentrant:
 		closeClient(client)
-		return nil, nil, t.runUnder(*outer, deadline)
+		return nil, nil, t.runUnder(outer)
 	case outer != nil:
 		return client, nil, errNested(outer)
 	}
@@ -96,20 +97,23 @@ func (t *task) acquire(ctx context.Context) (*redlatch.Client, *redlatch.Hold, e
 
 // outer is the hold of this lock under which this process runs already, or nil. Each command takes a permit of its
 // own. The error is that of a wait that would not end.
-func (t *task) outer(ctx context.Context, client *redlatch.Client) (*inheritedHold, time.Time, error) {
+func (t *task) outer(ctx context.Context, client *redlatch.Client) (*outerHold, error) {
 	if t.kind.ticket != "" {
-		return nil, time.Time{}, nil
+		return nil, nil
 	}
 	if t.kind.permits > 0 {
-		return nil, time.Time{}, t.inherited.all(ctx, client, t.name, &t.kind)
+		return nil, t.inherited.all(ctx, client, t.name, &t.kind)
 	}
 	return t.inherited.find(ctx, client, t.name)
 }
 
 // runUnder becomes the command, under an inherited hold. The redlatch that has the hold
 // supervises this process, and so the command.
-func (t *task) runUnder(outer inheritedHold, deadline time.Time) error {
-	t.command.Env = t.environment(outer, deadline)
+func (t *task) runUnder(outer *outerHold) error {
+	if err := outer.refuse(t.demanded); err != nil {
+		return err
+	}
+	t.command.Env = t.environment(outer.inheritedHold, outer.deadline)
 	return cannotRun(t.command.Args[0], supervise.Replace(t.command))
 }
 
