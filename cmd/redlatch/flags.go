@@ -169,7 +169,7 @@ const ofVariable = "of its variable"
 // typed are the flags that the command line has set, and not to false.
 func typed(flags *pflag.FlagSet) (names []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if _, ofVariable := f.Annotations[ofVariable]; isOn(f) && !ofVariable {
+		if _, set := f.Annotations[ofVariable]; isOn(f) && !set {
 			names = append(names, f.Name)
 		}
 	})

@@ -163,6 +163,20 @@ func TestUnlockDoesNotAskAboutReadersThatItCannotShow(t *testing.T) {
 	}
 }
 
+// Goal: --force with -w takes the lock only from those that it has asked, also if it can ask nobody.
+func TestUnlockTakesNothingFromReadersThatItCannotAsk(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	readers(t, server, "job", many)
+	code, output := called(t, server, "unlock", "--force", "--yes", "-w", "10s", "job")
+	if code != exitHeld || !strings.Contains(output, "nobody was asked for it: they are more than can be named") || server.CLI(t, "HLEN", "job") != int64(many+1) {
+		t.Errorf("exit code %d: %s", code, output)
+	}
+	if code, output := called(t, server, "unlock", "--force", "--yes", "job"); code != 0 || server.CLI(t, "EXISTS", "job") != int64(0) {
+		t.Errorf("without -w: exit code %d: %s", code, output)
+	}
+}
+
 // Goal: a reader that a later list does not name has not given the lock back.
 func TestUnlockWaitsForEachReaderThatItHasAsked(t *testing.T) {
 	t.Parallel()

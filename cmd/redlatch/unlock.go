@@ -139,7 +139,7 @@ func (u *unlocking) run(ctx context.Context) (err error) {
 		return failed(err)
 	case still == "":
 		return u.returned()
-	case !u.force && (u.yes || !hasUser()):
+	case !u.force && (u.yes || !hasUser()), u.yes && u.owner == "" && u.asked == nil:
 		return u.left(u.seen, "%s", still)
 	}
 	tell(fmt.Errorf("lock %q %s", u.name, still))
@@ -250,7 +250,7 @@ func (u *unlocking) lock() forceable {
 }
 
 // whole says that the lock is to be freed, whoever holds it by now.
-func (u *unlocking) whole() bool { return u.yes && u.owner == "" && u.asked == nil }
+func (u *unlocking) whole() bool { return u.yes && u.owner == "" && !u.asks }
 
 // take frees the lock, or takes it from those owners that were asked, or that --if-owner or the terminal has named, and
 // from no other: each script compares. It returns from how many owners.
@@ -262,7 +262,7 @@ func (u *unlocking) take(ctx context.Context) (from int, err error) {
 	}
 	done := make(map[string]bool) // a writer may read as well
 	for _, h := range u.seen.Holders {
-		if done[h.Owner] || u.yes && u.asked != nil && !u.wasAsked(h.Owner) {
+		if done[h.Owner] || u.yes && u.owner == "" && !u.wasAsked(h.Owner) {
 			continue
 		}
 		done[h.Owner] = true
