@@ -17,6 +17,7 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	switch {
 	case len(end.Left) > 0:
 		// They may still work under the lock. They keep it until its lease ends.
+		t.raise(hold)
 		hold.Detach()
 		return exit(exitLost, "%s: processes %v could not be killed; it is left to them until its lease ends", t.kind.of(t.name), end.Left)
 	case end.Why != "" && end.Why != supervise.SwitchDied:
@@ -25,9 +26,7 @@ func (t *task) conclude(client *redlatch.Client, hold *redlatch.Hold, end superv
 	if end.LeftBehind > 0 && !t.quiet {
 		tell(fmt.Errorf("%s: the command left processes behind, which were stopped: %d", t.kind.of(t.name), end.LeftBehind))
 	}
-	if end.Why == "" {
-		t.stay(hold, signals)
-	}
+	t.stay(hold, signals)
 	err := hold.Unlock(context.Background())
 	switch {
 	case end.Why == supervise.SwitchDied:

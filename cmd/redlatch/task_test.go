@@ -71,6 +71,31 @@ func TestALostLockDoesNotStay(t *testing.T) {
 	}
 }
 
+// Goal: a lock stays for the time of --at-least also behind a command whose switch was killed, or of which processes are
+// left. Method: that time is longer than the lease, and what is left of it is in Redis when redlatch ends.
+func TestALockThatIsToStayStaysHoweverTheCommandEnded(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]supervise.End{"switch killed": {Why: supervise.SwitchDied}, "left": {Left: []int{12}}} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			task := &task{name: "job"}
+			task.server.flag, task.atLeast, task.config.LeaseTime = server.URL(), time.Minute, 5*time.Second
+			client, hold, err := task.acquire(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := task.conclude(client, hold, end, nil); err == nil {
+				t.Error("it ended well")
+			}
+			closeClient(client)
+			if left := server.PTTL(t, "job"); left < task.atLeast-10*time.Second {
+				t.Errorf("the lock has %v left", left)
+			}
+		})
+	}
+}
+
 // A server that was restarted has lost the lock, and one that was a replica may have. Of one that does
 // not say how long it runs nothing is known.
 func TestHowALockWasLost(t *testing.T) {
