@@ -70,10 +70,7 @@ func TestPrometheusScrapesAndEvaluates(t *testing.T) {
 func startPrometheus(t *testing.T, binary, target string) (address string) {
 	t.Helper()
 	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(redistest.Must(redistest.FreePort())))
-	rules, err := filepath.Abs(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := redistest.Must(filepath.Abs(rulesFile))
 	dir := t.TempDir()
 	config := fmt.Sprintf(`global: {scrape_interval: 200ms, evaluation_interval: 200ms}
 rule_files: [%q]

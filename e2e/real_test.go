@@ -16,14 +16,8 @@ func TestOnARealServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client := clientWith(t, server.URL(), redlatch.Config{Name: "worker-7", LeaseTime: 3 * time.Second})
-	inspector, err := inspect.New(client.Driver(), inspect.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	hold, err := client.Mutex("orders:1").TryLock(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	inspector := redistest.Must(inspect.New(client.Driver(), inspect.Config{}))
+	hold := redistest.Must(client.Mutex("orders:1").TryLock(t.Context()))
 	s := open(t, inspector, console.Options{Unlock: client, Token: testToken})
 	s.until(`%s?.querySelector(".who").textContent === "worker-7"`, line("orders:1"))
 	s.run(`window.ends = 0; location.hash = "#/lock/" + document.querySelector(".line").id.slice(4)`)
@@ -35,9 +29,7 @@ func TestOnARealServer(t *testing.T) {
 	server.Kill()
 	s.until(`document.querySelector("#state").dataset.state === "trouble" && document.querySelector("#banner").checkVisibility()`)
 	server.Restart(t)
-	if _, err := client.Mutex("orders:2").Lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	redistest.Must(client.Mutex("orders:2").Lock(t.Context()))
 	s.run(`location.hash = "#/"`)
 	s.until(`document.querySelector("#state").dataset.state === "live" && %s`, line("orders:2"))
 	s.clean()

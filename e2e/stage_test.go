@@ -149,10 +149,7 @@ func (s *stage) serve() {
 // listen serves the console that there is.
 func (s *stage) listen() {
 	s.Helper()
-	listener, err := net.Listen("tcp", s.address)
-	if err != nil {
-		s.Fatal(err)
-	}
+	listener := redistest.Must(net.Listen("tcp", s.address))
 	s.address = listener.Addr().String()
 	mux := http.NewServeMux()
 	mux.Handle("/admin/locks/", http.StripPrefix("/admin/locks", s.console))
@@ -236,9 +233,7 @@ func (s *stage) run(expression string, args ...any) {
 // call sends the tab a command of the protocol.
 func call[P, R any](s *stage, command cdp.Command[P, R], params P) {
 	s.Helper()
-	if _, err := chromedp.Call(s.tab, command, params); err != nil {
-		s.Fatal(err)
-	}
+	redistest.Must(chromedp.Call(s.tab, command, params))
 }
 
 // keys presses keys, wherever the focus is. The text of a key goes with the press, as from a keyboard: a page

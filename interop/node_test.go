@@ -69,10 +69,7 @@ func entersWithoutAMessage(t *testing.T, r rig) {
 // it, for the name begins with a UUID.
 func showsNode(t *testing.T, r rig) {
 	node := newClient(t, r.theirs, settings{watchdog: 30 * time.Second})
-	client, err := redlatch.Open(t.Context(), redistest.Shared(t).URL(), redlatch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redistest.Must(redlatch.Open(t.Context(), redistest.Shared(t).URL(), redlatch.Config{}))
 	t.Cleanup(func() { _ = client.Close(context.WithoutCancel(t.Context())) })
 	name := redistest.Name(t)
 	m := client.Mutex(name)
@@ -81,10 +78,7 @@ func showsNode(t *testing.T, r rig) {
 	if parts := strings.Split(owner, ":"); len(parts) != 2 || len(parts[0]) != 36 || len(parts[1]) != 36 {
 		t.Fatalf("the owner %q is not two UUIDs", owner)
 	}
-	status, err := m.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := redistest.Must(m.Status(t.Context()))
 	if len(status.Holders) != 1 || status.Mode != "exclusive" {
 		t.Fatalf("Status is %+v, want one exclusive holder", status)
 	}

@@ -124,15 +124,9 @@ func startLatches(t testing.TB) *process {
 func startProcess(t testing.TB, tongue string, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{tongue: tongue, cmd: cmd, exited: make(chan struct{}), pending: make(map[int64]chan answer)}
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := redistest.Must(cmd.StdinPipe())
 	p.input = input
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	output := redistest.Must(cmd.StdoutPipe())
 	cmd.Stderr = &p.stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

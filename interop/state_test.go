@@ -177,10 +177,7 @@ func content(t *testing.T, kind, key string) string {
 		words := server.CLI(t, "ZRANGE", key, "0", "-1", "WITHSCORES").([]any)
 		var pairs []string
 		for i := 0; i < len(words); i += 2 {
-			ms, err := strconv.ParseFloat(words[i+1].(string), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ms := redistest.Must(strconv.ParseFloat(words[i+1].(string), 64))
 			pairs = append(pairs, fmt.Sprintf("%s in %s", words[i], tens(time.Until(time.UnixMilli(int64(ms))))))
 		}
 		return strings.Join(pairs, " ")

@@ -202,10 +202,7 @@ func begin(t *testing.T, k kind, random *rand.Rand) *field {
 		f.clients, f.wires = append(f.clients, clients), append(f.wires, wires)
 	}
 	if k.pool != nil {
-		c, err := redlatch.Open(t.Context(), f.servers[0].URL(), redlatch.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := redistest.Must(redlatch.Open(t.Context(), f.servers[0].URL(), redlatch.Config{}))
 		t.Cleanup(func() { _ = c.Close(context.Background()) })
 		f.observer = c
 	}

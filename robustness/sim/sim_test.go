@@ -88,10 +88,7 @@ func report(t *testing.T, plan Plan) {
 	t.Helper()
 	t.Log("a plan fails, and is shortened now")
 	smaller, r := Shrink(t, plan, 300)
-	text, err := json.Marshal(smaller)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := redistest.Must(json.Marshal(smaller))
 	t.Errorf("%s: %v\nThe end of the story:\n%s\nTo keep it out, put this into testdata/NAME.json:\n%s",
 		plan.Theme, r, strings.Join(r.Story[max(0, len(r.Story)-150):], "\n"), text)
 }

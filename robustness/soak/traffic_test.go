@@ -85,10 +85,7 @@ func open(t *testing.T, url string, protect bool) *redlatch.Client {
 func (tr *traffic) watch(t *testing.T, ctx context.Context) {
 	for i := range tr.servers {
 		c := open(t, tr.servers[i].URL(), false)
-		w, err := watchdog.New(c.Driver(), watchdog.Config{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := redistest.Must(watchdog.New(c.Driver(), watchdog.Config{Logger: slog.New(slog.DiscardHandler)}))
 		tr.work.Go(func() { _ = w.Run(ctx) })
 	}
 }
