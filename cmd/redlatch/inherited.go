@@ -70,11 +70,10 @@ func (h inheritedHolds) find(ctx context.Context, client *redlatch.Client, name 
 	return nil, nil
 }
 
-// ofHold are the flags of run that say what its hold is like, and when the command is stopped.
-var ofHold = []string{"name", "note", "lease", "lease-time", "max-hold", "at-least", "kill-after", "protect"}
+// ofHold are the flags of run that promise how long its lock is held, or that it outlasts a pause.
+var ofHold = []string{"lease", "max-hold", "at-least", "protect"}
 
-// refuse refuses a demand of the command line that the outer hold does not meet. Nothing is waited for under that hold,
-// so it meets all demands on the wait.
+// refuse refuses a demand of the command line on which the command may rely, and which the outer hold does not meet.
 func (o *outerHold) refuse(demanded []string) error {
 	for _, flag := range demanded {
 		lacks := ""
