@@ -10,7 +10,6 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
 	"github.com/redlatch/redlatch/driver"
-	"github.com/redlatch/redlatch/internal/lock"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -23,7 +22,7 @@ func (t *task) cause(client *redlatch.Client, hold *redlatch.Hold, end supervise
 	switch {
 	case expired && t.lease > 0:
 		return fmt.Sprintf("its lease of %v was over: the command was stopped before; a longer --lease, or none, gives it more time", t.config.LeaseTime), true
-	case expired && (*lock.Hold)(hold).Final():
+	case (expired || outlived) && end.AtLimit:
 		return fmt.Sprintf("--max-hold %v was over: the command was stopped before", t.maxHold), true
 	case (expired || outlived) && end.Paused > 0:
 		return fmt.Sprintf("redlatch stood still for %v and did not renew the hold: the command was stopped", end.Paused.Round(100*time.Millisecond)), false

@@ -199,6 +199,23 @@ func TestLongAProtectedRunThatIsStoppedForTooLongIsKilledInItsSleep(t *testing.T
 	r.end(exitLost, `lock "job": redlatch stood still for`, "it is held by ")
 }
 
+// Goal: a pause across --max-hold, in which the watchdog keeps the lock to that limit, does not hide the limit.
+func TestAProtectedRunThatSleepsAcrossItsLimitIsToldOfTheLimit(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	startDog(t, server.URL()).awaitReady(true)
+	r := startRunning(t, server, protectFlags+"--max-hold 5s job", beating)
+	r.tree.Await("apart")
+	kill(r.command.Process.Pid, syscall.SIGSTOP)
+	began := time.Now()
+	redistest.Eventually(t, 10*time.Second, func() bool { return server.CLI(t, "EXISTS", "job") == int64(0) }, "the lock is free")
+	if kept := time.Since(began); kept < protectedLease+time.Second {
+		t.Errorf("the watchdog has kept the lock for %v", kept)
+	}
+	kill(r.command.Process.Pid, syscall.SIGCONT)
+	r.end(exitLost, `lock "job": --max-hold 5s was over: the command was stopped before`)
+}
+
 // A protected run that is awake and cut off has the time that --kill-after promises.
 func TestAProtectedRunThatIsCutOffEndsInGoodOrder(t *testing.T) {
 	t.Parallel()

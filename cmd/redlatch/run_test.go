@@ -59,6 +59,19 @@ func TestALimitIsTheCauseAlsoOfASlowServer(t *testing.T) {
 	r.end(exitLost, `redlatch: lock "job": --max-hold 3s was over: the command was stopped before`)
 }
 
+// Goal: a limit is not the cause if Redis confirms the hold up to it only after the command was told to end. Method: the
+// server goes on when that happens, and a renewal is due before SIGKILL.
+func TestAConfirmationThatComesTooLateIsTold(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	r := startRunning(t, server, "--lease-time 4s --kill-after 1500ms --max-hold 6s job", `trap 'echo told >&9' TERM; echo leader $$ >&9; while :; do sleep 0.05; done`)
+	r.tree.Await("leader")
+	server.Freeze()
+	r.tree.Await("told")
+	server.Thaw()
+	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
+}
+
 func TestAServerThatRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

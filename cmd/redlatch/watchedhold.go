@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/supervise"
+	"github.com/redlatch/redlatch/internal/lock"
 )
 
 // watch returns the hold for the supervisor, and a function that ends the watch. A renewal
@@ -45,6 +46,9 @@ type growingHold struct {
 	*redlatch.Hold
 	task *task
 }
+
+// Limit is the time of --max-hold.
+func (g growingHold) Limit() time.Time { return (*lock.Hold)(g.Hold).Limit() }
 
 func (g growingHold) Extend(ctx context.Context, lease time.Duration) error {
 	err := g.Hold.Extend(ctx, lease)

@@ -73,8 +73,8 @@ func (h *Hold) ForgoMinHold() {
 // grant is the backend of the hold of a single lock.
 func (h *Hold) grant() *Grant { return h.backend.(*Grant) }
 
-// Final says that the hold of a single lock lasts until its limit, and that no renewal would add to it.
-func (h *Hold) Final() bool { return h.grant().Term().Final() }
+// Limit is the moment beyond which the hold of a single lock is not renewed, zero if there is none.
+func (h *Hold) Limit() time.Time { return h.grant().Term().Until }
 
 // Ref is what the hold of a single lock holds, nil for any other hold.
 func (h *Hold) Ref() *Ref {

@@ -30,6 +30,12 @@ type Extender interface {
 	Extend(ctx context.Context, lease time.Duration) error
 }
 
+// Limited is a Hold that is not renewed beyond a moment.
+type Limited interface {
+	// Limit is that moment, zero if there is none.
+	Limit() time.Time
+}
+
 // Limits say how long things take.
 type Limits struct {
 	Lease     time.Duration // of the hold
@@ -55,6 +61,8 @@ type End struct {
 	// Paused is for how long this process had been standing still since the deadline last
 	// moved on before the command was stopped. It is 0 if that was too short to be the reason.
 	Paused time.Duration
+	// AtLimit says that a Limited hold had come to its limit when the command was stopped.
+	AtLimit bool
 	// LeftBehind is how many processes the command had left behind in its group that
 	// had to be stopped.
 	LeftBehind int

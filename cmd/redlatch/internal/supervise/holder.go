@@ -35,7 +35,7 @@ type holder struct {
 	lost     <-chan struct{}    // closed when the hold is lost; nil once the switch was told
 	stopping Reason             // that the switch was told
 	giveUp   time.Time          // when it should have stopped the tree, if it was told that it is lost
-	answered bool               // it has said that it is stopping the tree
+	since    int64              // when it began to stop the tree, as it has said; 0 if it has not
 
 	looked    int64         // at the clock
 	paused    time.Duration // for how long this process stood still, since the deadline moved on
@@ -75,7 +75,9 @@ func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, er
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if why := due(hold, newSchedule(limits.Lease, limits.KillAfter)); why != "" {
-		return End{Why: why}, nil // too late to begin
+		end := End{Why: why} // too late to begin
+		end.AtLimit = atLimit(hold, newSchedule(limits.Lease, limits.KillAfter), bootTime())
+		return end, nil
 	}
 	startThreads()
 	h, err := launch(c, hold, limits)
@@ -125,8 +127,7 @@ func (h *holder) keep(path string, signals <-chan os.Signal) (End, error) {
 			case r.Errno != 0:
 				return End{}, &os.PathError{Op: "start", Path: path, Err: r.Errno}
 			case r.End != nil:
-				r.End.Paused = h.pausedFor()
-				return *r.End, nil
+				return h.explain(*r.End), nil
 			case r.Leader != 0:
 				h.tree.leader = r.Leader
 			case r.Walk != 0:
@@ -183,7 +184,7 @@ func (h *holder) untilNext() time.Duration {
 // has not even begun gets less time.
 func (h *holder) limit() time.Time {
 	deadline := h.hold.Deadline()
-	if h.answered {
+	if h.since != 0 {
 		return h.times.last(deadline)
 	}
 	return h.times.late(deadline)
@@ -205,7 +206,7 @@ func (h *holder) follow() {
 	moved := !deadline.Equal(h.sent)
 	if (moved || lease != h.sentLease) && h.tell(order{Deadline: instantOf(deadline), Lease: lease}) {
 		h.sent, h.sentLease = deadline, lease
-		if moved && !h.answered {
+		if moved && h.since == 0 {
 			h.earlier, h.paused, h.moved = h.paused, 0, bootTime()
 		}
 	}
@@ -217,18 +218,19 @@ func (h *holder) follow() {
 // hear takes note that the switch is stopping the tree since a moment. A deadline that has moved on
 // later, when this process woke up, does not explain why.
 func (h *holder) hear(since int64) {
-	h.answered = true
+	h.since = since
 	if since < h.moved {
 		h.paused = h.earlier
 	}
 }
 
-// pausedFor is for how long this process stood still, if that explains the end.
-func (h *holder) pausedFor() time.Duration {
-	if h.paused < h.times.slack() {
-		return 0
+// explain adds to an end what this process knows: whether the limit explains it, or for how long this process stood still.
+func (h *holder) explain(end End) End {
+	end.AtLimit = atLimit(h.hold, h.times, cmp.Or(h.since, bootTime()))
+	if h.paused >= h.times.slack() {
+		end.Paused = h.paused
 	}
-	return h.paused
+	return end
 }
 
 // isCutOff says that the deadline is near although this process is awake. The switch of a
@@ -267,15 +269,15 @@ func (h *holder) overdue() bool {
 // stop stops the tree without the help of the switch, which is killed first: what it has
 // adopted becomes ours. What the switch had still to say about the end stands.
 func (h *holder) stop(why Reason) End {
+	h.since = cmp.Or(h.since, bootTime())
 	end := End{Code: 128 + int(unix.SIGKILL), Signal: unix.SIGKILL, Why: why}
 	unix.Kill(h.pid, unix.SIGKILL)
 	hurry()
 	reap := func() { h.tree.reap(0, func(int, unix.WaitStatus) {}) }
 	end.Left = slices.DeleteFunc(h.tree.kill(anywhere, reap), func(pid int) bool { return pid == h.pid })
 	end, _ = h.lastWord(end)
-	end.Paused = h.pausedFor()
 	h.terminal.recover(h.tree.leader)
-	return end
+	return h.explain(end)
 }
 
 // lastWord waits for the end of the switch. It returns the end that the switch has still reported, or

@@ -25,3 +25,14 @@ func (i instant) time() time.Time {
 	now := time.Now()
 	return now.Add(time.Duration(min(i.Boot-bootTime(), i.Wall-now.UnixNano())))
 }
+
+// atLimit says that a hold whose command was stopped since a moment, on the clock of bootTime, had come to its limit: one
+// that was confirmed up to the limit would have been stopped by then. Deadlines lie a little before the limit.
+func atLimit(hold Hold, times schedule, since int64) bool {
+	limited, is := hold.(Limited)
+	if !is || limited.Limit().IsZero() {
+		return false
+	}
+	stop := times.term(limited.Limit()).Add(-times.pause())
+	return passed(stop, time.Now().Add(time.Duration(since-bootTime())))
+}

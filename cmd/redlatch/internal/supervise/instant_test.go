@@ -79,3 +79,25 @@ func TestALongerLeaseIsToldAfterItsDeadlineToo(t *testing.T) {
 		t.Errorf("the switch was told leases of %v", told)
 	}
 }
+
+// limitedHold has a limit, and a deadline that a renewal moves.
+type limitedHold struct {
+	toldHold
+	limit time.Time
+}
+
+func (h *limitedHold) Limit() time.Time { return h.limit }
+
+// Goal: the limit explains only an end that comes when it is near, whatever was confirmed later.
+func TestALimitExplainsOnlyAnEndThatComesWithIt(t *testing.T) {
+	t.Parallel()
+	times, now := newSchedule(4*time.Second, time.Second), bootTime()
+	for left, want := range map[time.Duration]bool{-time.Minute: true, time.Second: true, 3 * time.Second: false, time.Minute: false} {
+		if got := atLimit(&limitedHold{limit: time.Now().Add(left)}, times, now); got != want {
+			t.Errorf("%v before the limit: %v", left, got)
+		}
+	}
+	if atLimit(&limitedHold{}, times, now) || atLimit(&toldHold{}, times, now) {
+		t.Error("a hold without a limit has come to it")
+	}
+}

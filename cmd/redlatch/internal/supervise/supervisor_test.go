@@ -104,14 +104,15 @@ func TestAHoldThatIsOverBeforeTheStartStartsNothing(t *testing.T) {
 
 func TestOnlyAPauseThatIsLongEnoughIsTold(t *testing.T) {
 	t.Parallel()
-	k := &holder{times: newSchedule(2*time.Second, 400*time.Millisecond)}
+	k := &holder{hold: &toldHold{}, times: newSchedule(2*time.Second, 400*time.Millisecond)}
 	for _, paused := range []time.Duration{0, 300 * time.Millisecond, time.Second} {
 		want := paused
 		if paused < 700*time.Millisecond {
 			want = 0
 		}
-		if k.paused = paused; k.pausedFor() != want {
-			t.Errorf("of a pause of %v it tells %v", paused, k.pausedFor())
+		k.paused = paused
+		if end := k.explain(End{}); end.Paused != want {
+			t.Errorf("of a pause of %v it tells %v", paused, end.Paused)
 		}
 	}
 }
