@@ -103,20 +103,18 @@ func readEnvironment(cmd *cobra.Command, args []string) (wrong error) {
 		}
 	}
 	flags := cmd.Flags()
-	typed := pflag.NewFlagSet("", pflag.ContinueOnError) // the flags of the command line
-	flags.Visit(typed.AddFlag)
-	if err := check(typed, func(flag string) string { return "--" + flag }); err != nil {
+	if err := check(flags, func(flag string) string { return "--" + flag }); err != nil {
 		return err
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		text := os.Getenv(variable(f.Name))
-		if text == "" || f.Changed || !hasVariable(f) || rivalOf(typed, f.Name) != "" {
+		if text == "" || f.Changed || !hasVariable(f) || rivalOf(flags, f.Name, isTyped) != "" {
 			return
 		}
 		if err := flags.Set(f.Name, text); err != nil {
 			wrong = cmp.Or(wrong, wrongValue(f, variable(f.Name)+"="+text))
 		}
-		_ = flags.SetAnnotation(f.Name, ofVariable, nil)
+		_ = flags.SetAnnotation(f.Name, ofVariable, []string{})
 	})
 	return cmp.Or(wrong, check(flags, variable))
 }
@@ -125,7 +123,7 @@ func readEnvironment(cmd *cobra.Command, args []string) (wrong error) {
 // not set. Without that flag another server may be used, or another login.
 func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if rival := rivalOf(flags, f.Name); rival != "" && isOn(f) {
+		if rival := rivalOf(flags, f.Name, isOn); rival != "" && isOn(f) {
 			wrong = cmp.Or(wrong, exit(exitUsage, "%s and %s exclude each other", show(f.Name), show(rival)))
 		}
 		empty, can := map[string]string{"string": "", "stringSlice": "[]"}[f.Value.Type()]
@@ -139,11 +137,11 @@ func check(flags *pflag.FlagSet, show func(flag string) string) (wrong error) {
 // rivals are flags of which a command line has one at most.
 var rivals = [][]string{{"redis", "redis-file"}, {"shared", "exclusive", "fair", "permits", "ticket"}, {"ticket", "fencing"}, {"ticket", "note"}, {"ticket", "lease"}, {"ticket", "max-hold"}, {"ticket", "at-least"}, {"ticket", "reentrant"}, {"ticket", "backoff"}, {"permits", "fencing"}, {"permits", "protect"}, {"permits", "lease"}, {"permits", "at-least"}, {"permits", "reentrant"}, {"nonblock", "wait"}, {"lease", "lease-time"}, {"lease", "max-hold"}, {"lease", "protect"}, {"backoff", "protect"}}
 
-// rivalOf returns another flag that is on, or "".
-func rivalOf(flags *pflag.FlagSet, name string) string {
+// rivalOf returns another flag of which that is so, or "".
+func rivalOf(flags *pflag.FlagSet, name string, so func(*pflag.Flag) bool) string {
 	for _, group := range rivals {
 		for _, other := range group {
-			if other != name && slices.Contains(group, name) && isOn(flags.Lookup(other)) && !together(flags, name, other) && !together(flags, other, name) {
+			if other != name && slices.Contains(group, name) && so(flags.Lookup(other)) && !together(flags, name, other) && !together(flags, other, name) {
 				return other
 			}
 		}
@@ -169,12 +167,15 @@ const ofVariable = "of its variable"
 // typed are the flags that the command line has set, and not to false.
 func typed(flags *pflag.FlagSet) (names []string) {
 	flags.Visit(func(f *pflag.Flag) {
-		if _, set := f.Annotations[ofVariable]; isOn(f) && !set {
+		if isTyped(f) {
 			names = append(names, f.Name)
 		}
 	})
 	return names
 }
+
+// isTyped says that the command line has set a flag, and not to false.
+func isTyped(f *pflag.Flag) bool { return isOn(f) && f.Annotations[ofVariable] == nil }
 
 // isOn says that a flag was set, and not to false.
 func isOn(f *pflag.Flag) bool { return f != nil && f.Changed && f.Value.String() != "false" }
