@@ -33,6 +33,6 @@ func atLimit(hold Hold, times schedule, since int64) bool {
 	if !is || limited.Limit().IsZero() {
 		return false
 	}
-	stop := times.term(limited.Limit()).Add(-times.pause())
+	stop := times.term(limited.Limit()).Add(-times.lease/50 - 5*time.Millisecond)
 	return passed(stop, time.Now().Add(time.Duration(since-bootTime())))
 }

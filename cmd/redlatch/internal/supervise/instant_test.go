@@ -92,7 +92,7 @@ func (h *limitedHold) Limit() time.Time { return h.limit }
 func TestALimitExplainsOnlyAnEndThatComesWithIt(t *testing.T) {
 	t.Parallel()
 	times, now := newSchedule(4*time.Second, time.Second), bootTime()
-	for left, want := range map[time.Duration]bool{-time.Minute: true, time.Second: true, 3 * time.Second: false, time.Minute: false} {
+	for left, want := range map[time.Duration]bool{-time.Minute: true, 1440 * time.Millisecond: true, 1600 * time.Millisecond: false, time.Minute: false} {
 		if got := atLimit(&limitedHold{limit: time.Now().Add(left)}, times, now); got != want {
 			t.Errorf("%v before the limit: %v", left, got)
 		}
