@@ -40,8 +40,8 @@ func WithFencing() LockOption { return LockOption{kind: fencingOption} }
 // them, and use a fencing token.
 //
 // It costs one more round trip, on a connection of its own. It waits for up to timeout
-// beyond the wait for the lock itself. If the hold has WithLease or a longest time (WithMaxHold), it
-// waits for three quarters of that at most. Under re-entry each hold needs its own confirmation.
+// beyond the wait for the lock itself, but for three quarters of the lease at most (or of WithMaxHold):
+// replicas confirm no more than that. Under re-entry each hold needs its own confirmation.
 //
 // Replicas confirm the grant, not the renewals. If the primary is cut off from its replicas,
 // another owner may get the lock after the first lease, while this hold is still renewed.

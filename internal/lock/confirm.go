@@ -89,7 +89,7 @@ func (h *Hold) replicate(ctx context.Context, opts *Options) error {
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
 	call, lease := g.renewCall(g.plan())
-	within := opts.replicaTime()
+	within := opts.replicaTime(max(h.Trip(), 0))
 	result, had, err := g.manager.runner.RunReplicated(limited, call.Writing(), opts.Replicas, within)
 	if err != nil { // the renewal may have been carried out, and only the replicas not have been asked
 		g.outlived(lease)

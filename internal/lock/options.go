@@ -40,17 +40,14 @@ type Backoff = waitqueue.Backoff
 // Forever is a wait that only its context bounds.
 const Forever time.Duration = math.MaxInt64
 
-// replicaTime is for how long replicas may take. One that ends by itself would be over before they have confirmed it: a quarter
-// of its time is left for the requests.
-func (o *Options) replicaTime() time.Duration {
-	most := o.ReplicaTimeout
-	if o.Fixed {
-		most = min(most, o.Lease/4*3)
-	}
+// replicaTime is for how long replicas may take, if a request takes a trip. What they confirm is one lease: behind it their
+// confirmation is worth nothing, and a hold that ends by itself is over.
+func (o *Options) replicaTime(trip time.Duration) time.Duration {
+	lease := o.Lease
 	if o.MaxHold > 0 {
-		most = min(most, o.MaxHold/4*3)
+		lease = min(lease, o.MaxHold)
 	}
-	return most
+	return max(min(o.ReplicaTimeout, lease/4*3-2*trip), time.Millisecond)
 }
 
 // Until is when a hold that was asked for at a moment ends at the latest; zero without a limit.

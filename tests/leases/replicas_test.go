@@ -50,6 +50,33 @@ func TestReplicasAreNotWaitedForBeyondTheHold(t *testing.T) {
 	}
 }
 
+// Goal: the same if the server is far away, and a replica that has the hold by the end of its time confirms it.
+func TestAFarServerLeavesReplicasTime(t *testing.T) {
+	t.Parallel()
+	for lag, want := range map[time.Duration]error{400 * time.Millisecond: nil, time.Hour: redlatch.ErrNotReplicated} {
+		stage.Story(t, redlatch.Config{}, func(t *testing.T, s *stage.Stage) {
+			c := s.On(stage.Lagging{Driver: s.Driver, Lag: lag, Trip: 130 * time.Millisecond}, redlatch.Config{})
+			h, err := c.Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Second), redlatch.WithReplicas(1, time.Minute))
+			check.Is(t, "Lock", err, want)
+			if n := c.Stats().Losses; n != 0 || errors.Is(err, redlatch.ErrLost) {
+				t.Errorf("%d losses: %v", n, err)
+			}
+			if h != nil {
+				check.Is(t, "Unlock", h.Unlock(s.Limited()), nil)
+			}
+		})
+	}
+}
+
+// Goal: what replicas confirm is a lease. When they have it too late, it may be over there, although the hold is renewed.
+func TestReplicasConfirmNoLeaseThatIsOver(t *testing.T) {
+	t.Parallel()
+	stage.Story(t, redlatch.Config{LeaseTime: 30 * time.Second}, func(t *testing.T, s *stage.Stage) {
+		c := s.On(stage.Lagging{Driver: s.Driver, Lag: 40 * time.Second}, redlatch.Config{LeaseTime: 30 * time.Second})
+		check.Is(t, "Lock", check.ErrOf(c.Mutex("job").Lock(s.Limited(), redlatch.WithReplicas(1, time.Minute))), redlatch.ErrNotReplicated)
+	})
+}
+
 // A server that does not know the scripts, such as one that was restarted, keeps nobody waiting for replicas twice.
 func TestReplicasAreWaitedForOnce(t *testing.T) {
 	t.Parallel()
