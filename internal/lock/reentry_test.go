@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/renew"
 	"github.com/redlatch/redlatch/internal/script"
 )
@@ -40,14 +41,7 @@ func TestARefusedReentryTakesNothingFromATicket(t *testing.T) {
 				defer d.Close()
 				m := manager()
 				ctx, r, opts := m.WithOwner(context.Background()), m.Mutex("job"), &Options{Lease: 30 * time.Second, Wait: Forever}
-				outer, err := r.Acquire(ctx, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				inner, err := r.Acquire(ctx, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				outer, inner := redistest.Must(r.Acquire(ctx, opts)), redistest.Must(r.Acquire(ctx, opts))
 				g := outer.grant()
 				add := confirmedReentry(t, ctx, g, opts)
 				if err := inner.Unlock(ctx); err != nil { // meanwhile

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch/internal/lockerr"
+	"github.com/redlatch/redlatch/internal/redistest"
 	"github.com/redlatch/redlatch/internal/renew"
 )
 
@@ -58,14 +59,7 @@ func TestARefusalBehindAReleaseProvesNoLoss(t *testing.T) {
 				m := manager()
 				ctx, r := m.WithOwner(context.Background()), m.Mutex("job")
 				opts := &Options{Lease: 30 * time.Second, Wait: Forever}
-				outer, err := r.Acquire(ctx, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				inner, err := r.Acquire(ctx, opts)
-				if err != nil {
-					t.Fatal(err)
-				}
+				outer, inner := redistest.Must(r.Acquire(ctx, opts)), redistest.Must(r.Acquire(ctx, opts))
 				g := outer.grant()
 				late, err := g.endHold(inner)
 				if err != nil {

@@ -74,10 +74,9 @@ func (h *holder) close() {
 func Run(c Command, hold Hold, limits Limits, signals <-chan os.Signal) (End, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if why := due(hold, newSchedule(limits.Lease, limits.KillAfter)); why != "" {
-		end := End{Why: why} // too late to begin
-		end.AtLimit = atLimit(hold, newSchedule(limits.Lease, limits.KillAfter), bootTime())
-		return end, nil
+	times := newSchedule(limits.Lease, limits.KillAfter)
+	if why := due(hold, times); why != "" {
+		return End{Why: why, AtLimit: atLimit(hold, times, bootTime())}, nil // too late to begin
 	}
 	startThreads()
 	h, err := launch(c, hold, limits)
