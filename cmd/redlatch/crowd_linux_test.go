@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,12 +39,13 @@ type crowdTask struct {
 	Others  []string // locks that it holds for a moment
 }
 
-// The journal's lines are a verb, a lock, and who: "PID:N".
+// The journal's lines are a verb, a lock, and who: "PID:N.M" for the M-th visit of the N-th visitor.
 const (
-	enters = "enters" // after the lock was granted
-	leaves = "leaves" // before it is released
-	loses  = "loses"  // in the place of leaves: the hold was lost
-	dies   = "dies"   // written by the parent, with "-" for the lock and the process for who
+	enters   = "enters"   // after the lock was granted
+	leaves   = "leaves"   // before it is released
+	loses    = "loses"    // in the place of leaves: the hold was lost
+	forfeits = "forfeits" // in the place of loses: no watchdog could know of the hold when the process was paused
+	dies     = "dies"     // written by the parent, with "-" for the lock and the process for who
 )
 
 // crowd is such a process.
@@ -97,8 +99,9 @@ func (c *crowd) lockOf(name string) redlatch.Lock {
 
 // visit holds a lock again and again, for up to a time.
 func (c *crowd) visit(ctx context.Context, name string, n int, longest time.Duration) {
-	lock, who := c.lockOf(name), fmt.Sprintf("%d:%d", os.Getpid(), n)
-	for ctx.Err() == nil {
+	lock := c.lockOf(name)
+	for m := 0; ctx.Err() == nil; m++ {
+		who := fmt.Sprintf("%d:%d.%d", os.Getpid(), n, m)
 		hold, err := lock.Lock(ctx)
 		if err != nil {
 			time.Sleep(20 * time.Millisecond) // the server is away
@@ -107,11 +110,14 @@ func (c *crowd) visit(ctx context.Context, name string, n int, longest time.Dura
 		c.note(enters, name, who)
 		covered := coverage()
 		c.stay(ctx, hold, rand.N(longest))
-		verb := leaves
-		if errors.Is(hold.Err(), redlatch.ErrLost) && covered.Load() {
-			verb = loses
+		switch lost := errors.Is(hold.Err(), redlatch.ErrLost); {
+		case lost && covered.Load():
+			c.note(loses, name, who)
+		case lost:
+			c.note(forfeits, name, who)
+		default:
+			c.note(leaves, name, who)
 		}
-		c.note(verb, name, who)
 		_ = hold.Unlock(context.Background())
 		time.Sleep(rand.N(c.task.Lease / 10))
 	}
@@ -142,14 +148,16 @@ func (c *crowd) note(verb, lock, who string) { fmt.Fprintf(c.journal, "%s %s %s\
 // verdict is what a journal tells.
 type verdict struct {
 	visits, lost, overlaps int
-	story                  []string // of the first overlap
+	story                  []string // of an overlap
 }
 
-// judge reads a journal. Whoever enters while another one is inside overlaps with it.
+// judge reads a journal. Whoever enters while another one is inside overlaps with it, unless
+// the other one has forfeited its hold.
 func judge(journal string) verdict {
 	var v verdict
-	inside := map[string]string{} // who is, by lock
-	past := map[string][]string{} // what has happened, by lock
+	inside := map[string]string{}     // who is, by lock
+	past := map[string][]string{}     // what has happened, by lock
+	overlaps := map[string][]string{} // the story of each, by lock and who was inside first
 	for line := range strings.Lines(journal) {
 		line = strings.TrimSpace(line)
 		words := strings.Fields(line)
@@ -162,18 +170,18 @@ func judge(journal string) verdict {
 		case enters:
 			v.visits++
 			if other, taken := inside[lock]; taken {
-				v.overlaps++
-				if v.story == nil {
-					v.story = append(past[lock], "while "+other+" is inside")
-				}
+				overlaps[lock+" "+other] = append(slices.Clone(past[lock]), "while "+other+" is inside")
 			}
 			inside[lock] = who
-		case loses, leaves:
+		case leaves, loses, forfeits:
 			if inside[lock] == who {
 				delete(inside, lock)
 			}
-			if verb == loses {
+			switch verb {
+			case loses:
 				v.lost++
+			case forfeits:
+				delete(overlaps, lock+" "+who)
 			}
 		case dies:
 			for lock, other := range inside {
@@ -182,6 +190,10 @@ func judge(journal string) verdict {
 				}
 			}
 		}
+	}
+	v.overlaps = len(overlaps)
+	for _, v.story = range overlaps {
+		break
 	}
 	return v
 }
@@ -263,6 +275,9 @@ func TestTheJournalIsReadAsItWasWritten(t *testing.T) {
 		"after a death":      {"enters a 1:1\ndies - 1\nenters a 2:1\n", verdict{visits: 2}},
 		"another death":      {"enters a 11:1\ndies - 1\nenters a 2:1\n", verdict{visits: 2, overlaps: 1}},
 		"two inside":         {"enters a 1:1\nenters a 2:1\nleaves a 1:1\n", verdict{visits: 2, overlaps: 1}},
+		"after a forfeit":    {"enters a 1:1.0\nenters a 2:1.0\nforfeits a 1:1.0\n", verdict{visits: 2}},
+		"another forfeit":    {"enters a 1:1.0\nenters a 2:1.0\nleaves a 1:1.0\nenters a 1:1.1\nforfeits a 1:1.1\n", verdict{visits: 3, overlaps: 2}},
+		"a forfeit alone":    {"enters a 1:1.0\nforfeits a 1:1.0\nenters a 2:1.0\n", verdict{visits: 2}},
 		"half a line":        {"enters a 1:1\nleav", verdict{visits: 1}},
 	} {
 		got := judge(c.journal)
