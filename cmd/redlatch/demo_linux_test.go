@@ -61,7 +61,7 @@ func TestLongDemoPauseShowsBothHalves(t *testing.T) {
 	p := startDemo(t, "--pause", "--lease", "1500ms", "--redis", server.URL())
 	expect(t, p.end(0),
 		`both holders: SIGSTOP, pid \d+ and \d+$`,
-		`without a watchdog: the rival enters, \S+ s after SIGSTOP$`,
+		`without a watchdog: the rival enters, \S+ m?s after SIGSTOP$`,
 		`without a watchdog: the holder learns ErrLost, \S+ ms after SIGCONT$`,
 		`with a watchdog: the holder still holds the lock, \S+ ms after SIGCONT$`,
 		`with a watchdog: the rival enters, \S+ ms after release$`,
