@@ -2,7 +2,6 @@ package robustness
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -32,15 +31,7 @@ const tail = lease + time.Second
 // serveWithin bounds the wait for service. It is long, for a busy machine needs most of it to start the servers.
 const serveWithin = time.Minute
 
-// TestMain has short drills run all at once, since they wait more than they work. Long
-// ones run as the command line says: one after another, for the sake of their numbers.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	if os.Getenv(lengthEnv) == "" {
-		flag.Set("test.parallel", "8")
-	}
-	redistest.Main(m)
-}
+func TestMain(m *testing.M) { redistest.Main(m) }
 
 func TestLongDrills(t *testing.T) {
 	length, seed, report := drillLength(t), drillSeed(t), &report{}
@@ -110,17 +101,20 @@ type drill struct {
 	firstFault time.Duration // when the first fault came
 }
 
-// begin starts the traffic: two clients for each level, made by join.
+// begin starts the traffic: two clients for each level, made by join. All connect before it, since that takes long beside traffic.
 func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) client) {
 	d.Helper()
 	if d.clock.start.IsZero() {
 		d.clock.start = time.Now()
 	}
+	var clients [][]client
 	for _, l := range levels {
+		clients = append(clients, []client{join(l.config()), join(l.config())})
+	}
+	for i, l := range levels {
 		d.seed++
-		clients := []client{join(l.config()), join(l.config())}
 		c := newTraffic(l, d.clock, keys)
-		c.start(clients, d.seed)
+		c.start(clients[i], d.seed)
 		d.Cleanup(c.end) // before the clients are closed, also when the drill breaks off
 		d.traffic = append(d.traffic, c)
 	}
