@@ -224,9 +224,10 @@ func TestAProtectedRunThatIsCutOffEndsInGoodOrder(t *testing.T) {
 	proxy := redistest.NewProxy(t, server.Addr())
 	r := startRunning(t, server, protectFlags+"--redis "+proxy.URL()+" job", beating)
 	r.tree.Await("apart")
-	expiry := awaitRenewal(t, server, "job")
+	renewed := awaitRenewal(t, server, "job")
 	proxy.Blackhole(true)
+	end := renewed.latestIfLost(time.Now(), protectedLease)
 	r.tree.Await("told")
-	r.goneBefore(expiry)
+	r.goneBefore(end)
 	r.end(exitLost, `lock "job": Redis did not confirm the hold in time`)
 }

@@ -91,39 +91,61 @@ func (r *running) end(code int, texts ...string) {
 	}
 }
 
-// awaitRenewal waits until a lock has just been renewed, and returns the moment before
-// which it does not end in Redis.
-func awaitRenewal(t *testing.T, server *redistest.Server, lock string) (expiry time.Time) {
-	t.Helper()
-	last := time.Hour
-	redistest.Eventually(t, 10*time.Second, func() bool {
-		asked := time.Now()
-		left := server.PTTL(t, lock)
-		renewed := left > last
-		last, expiry = left, asked.Add(left)
-		return renewed
-	}, "the lock is renewed")
-	return expiry
-}
-
-// goneBefore checks that the script and all that it started was gone in time.
-func (r *running) goneBefore(expiry time.Time) {
-	r.t.Helper()
-	if gone := r.tree.AwaitGone(20 * time.Second); !gone.Before(expiry) {
-		r.t.Errorf("all were gone %v after the lease had ended in Redis", gone.Sub(expiry))
-	}
-}
-
 // look is one look at a lock in Redis.
 type look struct {
-	asked time.Time
-	left  time.Duration
+	asked, answered time.Time
+	left            time.Duration
+}
+
+func newLook(t *testing.T, server *redistest.Server, lock string) look {
+	asked := time.Now()
+	left := server.PTTL(t, lock)
+	return look{asked, time.Now(), left}
+}
+
+// earliest is the moment before which the lock does not end in Redis.
+func (l look) earliest() time.Time { return l.asked.Add(l.left) }
+
+// latest is the moment by which it has ended, unless it is renewed.
+func (l look) latest() time.Time { return l.answered.Add(l.left) }
+
+// latestIfLost is latest if the server was lost before a moment. A renewal is due a third of the lease after the last. So if
+// that moment is later than a quarter, there may have been one more.
+func (l look) latestIfLost(by time.Time, lease time.Duration) time.Time {
+	if last := l.earliest().Add(-lease); by.Before(last.Add(lease / 4)) {
+		return l.latest()
+	}
+	return by.Add(lease)
+}
+
+// awaitRenewal waits until a lock has just been renewed.
+func awaitRenewal(t *testing.T, server *redistest.Server, lock string) (renewed look) {
+	t.Helper()
+	renewed.left = time.Hour
+	redistest.Eventually(t, 10*time.Second, func() bool {
+		last := renewed.left
+		renewed = newLook(t, server, lock)
+		return renewed.left > last
+	}, "the lock is renewed")
+	return renewed
+}
+
+// goneBefore checks that the script and all that it started was gone before a lock ended.
+func (r *running) goneBefore(end time.Time) {
+	r.t.Helper()
+	r.tree.AwaitGone(20 * time.Second)
+	if last := r.tree.Last; !last.Before(end) {
+		r.t.Errorf("somebody was there %v after the lease had ended in Redis", last.Sub(end))
+	}
 }
 
 // watched looks at a lock all the time, until the function returned is called. It returns what
 // was seen.
 func watched(t *testing.T, server *redistest.Server, lock string) (stop func() []look) {
-	looks := []look{{time.Now(), server.PTTL(t, lock)}}
+	looks := []look{newLook(t, server, lock)}
+	if looks[0].left <= 0 {
+		t.Fatal("the lock is not held")
+	}
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -133,20 +155,27 @@ func watched(t *testing.T, server *redistest.Server, lock string) (stop func() [
 				return
 			case <-time.After(20 * time.Millisecond):
 			}
-			asked := time.Now()
-			looks = append(looks, look{asked, server.PTTL(t, lock)})
+			looks = append(looks, newLook(t, server, lock))
 		}
 	}()
-	return func() []look { close(over); <-ended; return looks }
+	return func() []look {
+		close(over)
+		<-ended
+		return append(looks, newLook(t, server, lock))
+	}
 }
 
-// margin is how long before the end of the lock a moment was.
-func margin(looks []look, gone time.Time) time.Duration {
-	margin := -time.Hour
+// margin is the longest time that may have been between a moment and the end of the lock. Nobody else takes the lock, so each
+// look that finds it shows that it was held until then.
+func margin(looks []look, moment time.Time) time.Duration {
+	var end time.Time
 	for _, one := range looks {
-		if one.left > 0 && one.asked.Before(gone) {
-			margin = one.asked.Add(one.left).Sub(gone)
+		switch {
+		case one.left > 0:
+			end = one.latest()
+		case one.answered.Before(moment): // it had ended by then
+			return one.answered.Sub(moment)
 		}
 	}
-	return margin
+	return end.Sub(moment)
 }

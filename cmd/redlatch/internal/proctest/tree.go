@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/redlatch/redlatch/internal/redistest"
 )
 
@@ -22,10 +24,12 @@ import (
 type Tree struct {
 	t    testing.TB
 	Path string        // of the pipe, which a shell script opens with exec 9>"$TREE"
-	Gone chan struct{} // closed when the last is gone; then At is set
-	At   time.Time
+	Gone chan struct{} // closed when the last is gone; then the next two are set
+	Last time.Time     // when somebody was there for certain; zero if nobody was ever seen
+	At   time.Time     // when all were gone for certain
 
 	mu    sync.Mutex
+	pipe  *os.File // nil until the first has opened it
 	lines []string
 	news  chan struct{} // closed and made anew with each line
 }
@@ -60,6 +64,14 @@ func (tree *Tree) read() {
 		return
 	}
 	defer pipe.Close()
+	tree.mu.Lock()
+	tree.pipe = pipe
+	tree.mu.Unlock()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		tree.watch()
+	}()
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		tree.mu.Lock()
 		tree.lines = append(tree.lines, lines.Text())
@@ -67,7 +79,35 @@ func (tree *Tree) read() {
 		tree.news = make(chan struct{})
 		tree.mu.Unlock()
 	}
+	<-watched
 	tree.At = time.Now()
+}
+
+// watch asks every 5 ms whether somebody is there. On a busy machine the end of the pipe is read late.
+func (tree *Tree) watch() {
+	for now := time.Now(); tree.IsThere(); now = time.Now() {
+		tree.Last = now
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// IsThere asks the kernel whether somebody has the pipe open. It says no until a process has opened it.
+func (tree *Tree) IsThere() (there bool) {
+	tree.mu.Lock()
+	defer tree.mu.Unlock()
+	if tree.pipe == nil {
+		return false
+	}
+	raw, err := tree.pipe.SyscallConn()
+	if err != nil {
+		return false
+	}
+	raw.Control(func(fd uintptr) { // does nothing once the pipe is closed
+		asked := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		_, _ = unix.Poll(asked, 0) // if a signal interrupts it, there are no events
+		there = asked[0].Revents&unix.POLLHUP == 0
+	})
+	return there
 }
 
 // Said is what they have said so far.
@@ -111,15 +151,14 @@ func (tree *Tree) Pid(word string) int {
 	return pid
 }
 
-// AwaitGone waits until all are gone, and returns when that was.
-func (tree *Tree) AwaitGone(within time.Duration) time.Time {
+// AwaitGone waits until all are gone.
+func (tree *Tree) AwaitGone(within time.Duration) {
 	tree.t.Helper()
 	select {
 	case <-tree.Gone:
 	case <-time.After(redistest.Patience(within)):
 		tree.t.Fatalf("somebody is still there after %v; they said %q", within, tree.Said())
 	}
-	return tree.At
 }
 
 // released waits for the end of the pipe. If nobody ever came, the reader still waits for the

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/redlatch/redlatch/cmd/redlatch/internal/proctest"
+	"github.com/redlatch/redlatch/internal/redistest"
 )
 
 // Run reaps every child of its process, so each test has it in a process of its own: the
@@ -215,6 +216,22 @@ func (s *supervised) tell(order string) time.Time {
 		s.t.Fatal(err)
 	}
 	return now
+}
+
+// deadline waits until the supervisor was told a deadline, and returns the last.
+func (s *supervised) deadline() time.Time {
+	s.t.Helper()
+	var text []byte
+	redistest.Eventually(s.t, 10*time.Second, func() (told bool) {
+		var err error
+		text, err = os.ReadFile(filepath.Join(s.command.Dir, deadlineFile))
+		return err == nil
+	}, "a deadline is written down")
+	nanos, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return time.Unix(0, nanos)
 }
 
 // end waits for the end and returns what was reported.

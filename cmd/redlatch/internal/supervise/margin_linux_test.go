@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,20 +32,6 @@ func (s *supervised) renewed(lease time.Duration, enough func() bool) {
 	}
 }
 
-// deadline is the last one of the hold.
-func (s *supervised) deadline() time.Time {
-	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.command.Dir, deadlineFile))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	nanos, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return time.Unix(0, nanos)
-}
-
 // after is enough when a time has passed.
 func after(d time.Duration) func() bool {
 	limit := time.Now().Add(d)
@@ -64,20 +49,20 @@ func (s *supervised) awaitReady(lease time.Duration) {
 	}
 }
 
-// marginOf is how long before the deadline a tree of so many is gone if the hold is not renewed.
+// marginOf is the time from the last look that found somebody of a tree of so many to the deadline, if the hold is not renewed.
 func marginOf(t *testing.T, n int, lease time.Duration, protect bool) time.Duration {
 	t.Helper()
 	s := supervise(t, Limits{Lease: lease, KillAfter: KillAfter(lease), Protect: protect}, crowdOf(n))
 	s.awaitReady(lease)
 	s.renewed(lease, after(lease+time.Second))
-	gone := s.tree.AwaitGone(maxLease + 20*time.Second)
-	return s.deadline().Sub(gone)
+	s.tree.AwaitGone(maxLease + 20*time.Second)
+	return s.deadline().Sub(s.tree.Last)
 }
 
 func TestLongALargeTreeIsGoneBeforeTheDeadline(t *testing.T) {
 	for _, c := range []crowd{{1000, 2 * time.Second}, {5000, time.Second}} {
 		if margin := marginOf(t, c.n, c.lease, false); margin <= 0 {
-			t.Errorf("a lease of %v: %d processes were gone %v after the deadline", c.lease, c.n, -margin)
+			t.Errorf("a lease of %v: somebody of %d processes was there %v after the deadline", c.lease, c.n, -margin)
 		}
 	}
 }
@@ -168,8 +153,8 @@ func (c crowd) round(t *testing.T, protect, loaded bool) (margin time.Duration, 
 		s.awaitReady(c.lease)
 		s.renewed(c.lease, after(time.Second+rand.N(min(c.lease, 4*time.Second))))
 		if !protect {
-			gone := s.tree.AwaitGone(maxLease + 20*time.Second)
-			margin = s.deadline().Sub(gone)
+			s.tree.AwaitGone(maxLease + 20*time.Second)
+			margin = s.deadline().Sub(s.tree.At)
 			return
 		}
 		s.command.Process.Signal(unix.SIGSTOP)
