@@ -50,9 +50,18 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	<-any.Done()
 	looks.Wait()
 	if split {
-		_ = pause.For(limited, random.Below(l.backoff.Next()+1)) // the first to vote again has its way
+		_ = pause.For(limited, l.apart(limited)) // the first to vote again has its way
 	}
 	return limited.Err() == nil
+}
+
+// apart is a pause at random. It leaves most of the time that the wait has left for one more vote.
+func (l *lookout) apart(limited context.Context) time.Duration {
+	d := random.Below(l.backoff.Next() + 1)
+	if end, ends := limited.Deadline(); ends {
+		d = min(d, time.Until(end)/4)
+	}
+	return d
 }
 
 // join joins the queues of the members that refused, and leaves those of members that did not. A member

@@ -62,6 +62,26 @@ func TestTheNextWaiterForAQuorumAsksBeforeItsWaitEnds(t *testing.T) {
 	})
 }
 
+// Goal: a wait ends with the lock if it was free a moment before, also after votes that were split. Method: one of three servers
+// grants it each time.
+func TestTheLastVoteComesInTimeAfterSplitVotes(t *testing.T) {
+	for range 10 { // the pause after a split vote is at random
+		stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+			all := stage.Posts(t, 3, redlatch.Config{RestartDelay: -1, PollCap: time.Hour})
+			for _, p := range all[:2] {
+				check.Must(p.Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+				time.AfterFunc(29700*time.Millisecond, func() { p.Memory.Miniredis().Del("job") })
+			}
+			q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
+			h, err := q.Lock(ctx, redlatch.WithBackoff(500*time.Millisecond, 20*time.Second), redlatch.WithWait(30*time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = h.Unlock(ctx)
+		})
+	}
+}
+
 // Goal: after a grant the pauses of the process begin anew. Method: a lock that a stranger has for minutes, then this process,
 // and then a stranger for 200 ms. Nobody announces its release.
 func TestPausesBeginAnewAfterAGrant(t *testing.T) {
