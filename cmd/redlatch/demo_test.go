@@ -116,11 +116,12 @@ func pidsIn(output string) []int {
 	return slices.Compact(pids)
 }
 
-// awaitGone waits until all of so many processes are gone.
-func awaitGone(t *testing.T, pids []int, count int, within time.Duration) {
+// awaitGone waits until all processes are gone. There are at least so many: the demo starts others in the place of those that
+// it kills.
+func awaitGone(t *testing.T, pids []int, least int, within time.Duration) {
 	t.Helper()
-	if len(pids) != count {
-		t.Fatalf("%d processes, want %d", len(pids), count)
+	if len(pids) < least {
+		t.Fatalf("%d processes, want %d", len(pids), least)
 	}
 	for _, pid := range pids {
 		redistest.Eventually(t, within, func() bool { return !alive(pid) }, "process "+strconv.Itoa(pid)+" is gone")
@@ -237,7 +238,7 @@ func TestDemoEndsWithASignalAndTheSummarySoFar(t *testing.T) {
 			p.Process.Signal(number)
 			sent := time.Now()
 			output := p.end(0)
-			if took := time.Since(sent); took > 5*time.Second || len(pidsIn(output)) != 3 {
+			if took := time.Since(sent); took > 5*time.Second || len(pidsIn(output)) < 3 {
 				t.Errorf("it took %v:\n%s", took, output)
 			}
 			expect(t, output, `^interrupted after`, `overlaps +0 in`, `^sound: `)
