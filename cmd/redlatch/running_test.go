@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -139,8 +140,7 @@ func (r *running) goneBefore(end time.Time) {
 	}
 }
 
-// watched looks at a lock all the time, until the function returned is called. It returns what
-// was seen.
+// watched looks at a lock all the time, until the function returned is called or the test ends. It returns what was seen.
 func watched(t *testing.T, server *redistest.Server, lock string) (stop func() []look) {
 	looks := []look{newLook(t, server, lock)}
 	if looks[0].left <= 0 {
@@ -158,11 +158,13 @@ func watched(t *testing.T, server *redistest.Server, lock string) (stop func() [
 			looks = append(looks, newLook(t, server, lock))
 		}
 	}()
-	return func() []look {
+	stop = sync.OnceValue(func() []look {
 		close(over)
 		<-ended
 		return append(looks, newLook(t, server, lock))
-	}
+	})
+	t.Cleanup(func() { stop() })
+	return stop
 }
 
 // margin is the longest time that may have been between a moment and the end of the lock. Nobody else takes the lock, so each
