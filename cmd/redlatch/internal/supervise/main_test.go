@@ -102,8 +102,9 @@ func (h *toldHold) Extend(_ context.Context, lease time.Duration) error {
 // move moves the deadline, and writes it down for the test. The mutex is held.
 func (h *toldHold) move(d time.Duration) {
 	h.deadline = time.Now().Add(d)
-	os.WriteFile(deadlineFile+".new", strconv.AppendInt(nil, h.deadline.UnixNano(), 10), 0o600)
-	os.Rename(deadlineFile+".new", deadlineFile) // the test may stop this process at any moment
+	text := strconv.AppendInt(nil, h.deadline.UnixNano(), 10)
+	redistest.Must(0, os.WriteFile(deadlineFile+".new", text, 0o600))
+	redistest.Must(0, os.Rename(deadlineFile+".new", deadlineFile)) // the test may stop this process at any moment
 }
 
 func (h *toldHold) obey(orders *os.File) {
@@ -222,7 +223,7 @@ func (s *supervised) tell(order string) time.Time {
 func (s *supervised) deadline() time.Time {
 	s.t.Helper()
 	var text []byte
-	redistest.Eventually(s.t, 10*time.Second, func() (told bool) {
+	redistest.Eventually(s.t, 10*time.Second, func() bool {
 		var err error
 		text, err = os.ReadFile(filepath.Join(s.command.Dir, deadlineFile))
 		return err == nil

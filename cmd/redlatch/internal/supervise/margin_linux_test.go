@@ -49,10 +49,10 @@ func (s *supervised) awaitReady(lease time.Duration) {
 	}
 }
 
-// marginOf is the time from the last look that found somebody of a tree of so many to the deadline, if the hold is not renewed.
-func marginOf(t *testing.T, n int, lease time.Duration, protect bool) time.Duration {
+// marginOf is the time between the end of a tree of so many and the deadline, if the hold is not renewed.
+func marginOf(t *testing.T, n int, lease time.Duration) time.Duration {
 	t.Helper()
-	s := supervise(t, Limits{Lease: lease, KillAfter: KillAfter(lease), Protect: protect}, crowdOf(n))
+	s := supervise(t, Limits{Lease: lease, KillAfter: KillAfter(lease)}, crowdOf(n))
 	s.awaitReady(lease)
 	s.renewed(lease, after(lease+time.Second))
 	s.tree.AwaitGone(maxLease + 20*time.Second)
@@ -61,7 +61,7 @@ func marginOf(t *testing.T, n int, lease time.Duration, protect bool) time.Durat
 
 func TestLongALargeTreeIsGoneBeforeTheDeadline(t *testing.T) {
 	for _, c := range []crowd{{1000, 2 * time.Second}, {5000, time.Second}} {
-		if margin := marginOf(t, c.n, c.lease, false); margin <= 0 {
+		if margin := marginOf(t, c.n, c.lease); margin <= 0 {
 			t.Errorf("a lease of %v: somebody of %d processes was there %v after the deadline", c.lease, c.n, -margin)
 		}
 	}

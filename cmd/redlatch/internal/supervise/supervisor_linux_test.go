@@ -30,11 +30,11 @@ func TestAKilledSupervisorsCommandIsTold(t *testing.T) {
 	s.tree.AwaitGone(5 * time.Second)
 }
 
-// Goal: on a busy machine the switch is not late: each of its threads comes before others. Its command does not.
+// Goal: on a busy machine each thread of the switch comes before others of its session and control group. Its command does not.
 func TestTheSwitchComesBeforeItsCommand(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root may come before others")
+	if refused := redistest.Must(exec.Command("nice", "-n", "-20", "true").CombinedOutput()); len(refused) > 0 {
+		t.Skip("nobody may come before others here")
 	}
 	s := supervise(t, Limits{Lease: 30 * time.Second, KillAfter: time.Second}, `
 		echo leader $$ >&9; echo nice $(nice) >&9
