@@ -101,7 +101,7 @@ type drill struct {
 	firstFault time.Duration // when the first fault came
 }
 
-// begin starts the traffic: two clients for each level, made by join. All connect before it, since that takes long beside traffic.
+// begin starts the traffic: two clients for each level, made by join. All of one call connect before their traffic, since that takes long beside it.
 func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) client) {
 	d.Helper()
 	if d.clock.start.IsZero() {
