@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/redlatch/redlatch"
 	"github.com/redlatch/redlatch/inspect"
 	"github.com/redlatch/redlatch/internal/redistest"
+	"github.com/redlatch/redlatch/internal/signal"
 )
 
 var quiet = redlatch.Config{Logger: slog.New(slog.DiscardHandler)}
@@ -98,16 +100,30 @@ func TestARepeatedUnlockIsAnsweredAsTheFirst(t *testing.T) {
 // Goal: a viewer that vanishes does not interrupt what Redis has begun.
 func TestAViewerThatVanishesStopsNoUnlock(t *testing.T) {
 	t.Parallel()
-	_, proxy, client := behindProxy(t)
+	server, proxy, client := behindProxy(t)
 	hold := must1(client.Mutex("a").TryLock(t.Context()))
 	s := serve(t, newSource(held("a", hold.Owner(), time.Minute)), Options{Unlock: client, Token: testToken})
 	s.watch().begin(1)
-	proxy.Delay(300 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	sent := make(chan struct{}, 1)
+	proxy.DropRequests(1, func(request []byte) bool {
+		if bytes.Contains(request, []byte(hold.Owner())) {
+			signal.Send(sent)
+		}
+		return false
+	})
+	server.Freeze()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if s.askWithin(ctx, "POST", "/unlock", unlockBody("a", hold.Owner()), rightToken) == nil {
-		t.Fatal("it was too fast")
+	answered := make(chan error, 1)
+	go func() {
+		answered <- s.askWithin(ctx, "POST", "/unlock", unlockBody("a", hold.Owner()), rightToken)
+	}()
+	<-sent
+	cancel()
+	if <-answered == nil {
+		t.Fatal("a frozen server has answered")
 	}
+	server.Thaw()
 	redistest.Eventually(t, 5*time.Second, func() bool {
 		s.console.feed.mu.Lock()
 		defer s.console.feed.mu.Unlock()

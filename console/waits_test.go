@@ -21,7 +21,7 @@ func TestReportedWaitsHaveEachWaiterOnce(t *testing.T) {
 	server := redistest.Start(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	client, err := redlatch.Open(ctx, server.URL(), redlatch.Config{Protect: true, LeaseTime: time.Second, Name: "writer"})
+	client, err := redlatch.Open(ctx, server.URL(), redlatch.Config{Protect: true, LeaseTime: 4 * time.Second, Name: "writer"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestReportedWaitsHaveEachWaiterOnce(t *testing.T) {
 
 	read := ReportedWaits(client.Driver())
 	var waits []Wait
-	redistest.Eventually(t, 10*time.Second, func() bool {
+	redistest.Eventually(t, 15*time.Second, func() bool {
 		waits, err = read(ctx)
 		return err != nil || len(waits) > 0
 	}, "the wait is reported")

@@ -76,6 +76,7 @@ func TestADeadClientsLocksEndWithTheirLeasesAndItsSessionIsRemoved(t *testing.T)
 		t.Errorf("%d renewals after the death", n-renewals+1)
 	}
 	eventually(t, func() bool { return len(left(t, server)) == 0 }, "nothing is left")
+	eventually(t, func() bool { return w.Stats().Dead > 0 }, "the session is counted")
 	if s := w.Stats(); s.Dead != 1 || s.LetGo != 0 {
 		t.Errorf("counted were %+v", s)
 	}

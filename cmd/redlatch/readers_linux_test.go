@@ -182,7 +182,7 @@ func TestUnlockWaitsForEachReaderThatItHasAsked(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	readers(t, server, "job", 8)
-	command, terminal := atUnlock(t, server, "--yes -w 1s")
+	command, terminal := atUnlock(t, server, "--yes -w 5s")
 	terminal.Await("asked " + readerOf(8))
 	readers(t, server, "job", many)
 	command.Wait()

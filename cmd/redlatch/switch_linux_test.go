@@ -260,8 +260,9 @@ func TestEverythingIsFrozenAtOnce(t *testing.T) {
 func TestARedlatchThatIsStoppedSaysSoWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	r := startRunning(t, server, "--lease-time 1s job", unruly)
+	r := startRunning(t, server, "--lease-time 4s job", unruly)
 	holder, _ := r.awaitUnruly()
+	awaitRenewal(t, server, "job") // a pause shortly before the next one would be too short
 	kill(holder, syscall.SIGSTOP)
 	r.tree.AwaitGone(10 * time.Second)
 	kill(holder, syscall.SIGCONT)

@@ -73,7 +73,7 @@ func TestTheEndOfAConnectionIsTold(t *testing.T) {
 // Goal: a server that says nothing any more is left.
 func TestASilentServerIsNoticed(t *testing.T) {
 	t.Parallel()
-	const timeout = 300 * time.Millisecond
+	const timeout = time.Second
 	proxy := redistest.NewProxy(t, redistest.Shared(t).Addr())
 	d := open(t, dial(t, &redis.Options{Addr: proxy.Addr()}), goredis.WithCommandTimeout(timeout))
 	l := listen(t, d, driver.Events{})

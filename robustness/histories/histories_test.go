@@ -297,10 +297,15 @@ func rest(random *rand.Rand, most time.Duration) {
 	_ = pause.For(context.Background(), time.Duration(random.Int64N(int64(most))))
 }
 
+// checking is held by who searches, which takes all of a processor.
+var checking sync.Mutex
+
 // check checks what was recorded, and that there was something to check.
 func (f *field) check() {
 	operations := f.recorder.Operations()
+	checking.Lock()
 	v := Check(operations, time.Minute)
+	checking.Unlock()
 	if len(v.Wrong) > 0 {
 		f.Errorf("not linearizable: %q\n%s", v.Wrong, v.Story)
 	}

@@ -107,7 +107,7 @@ func TestAJobThatHangsKeepsItsLock(t *testing.T) {
 			}
 			return other.TryLock(context.Background())
 		}},
-		"for its longest time": {[]redlatch.LockOption{redlatch.WithMaxHold(time.Second)}, func(_ *redlatch.Client, other redlatch.Lock) (*redlatch.Hold, error) {
+		"for its longest time": {[]redlatch.LockOption{redlatch.WithMaxHold(5 * time.Second)}, func(_ *redlatch.Client, other redlatch.Lock) (*redlatch.Hold, error) {
 			return other.Lock(context.Background(), redlatch.WithWait(20*time.Second))
 		}},
 	} {
@@ -125,12 +125,12 @@ func TestAJobThatHangsKeepsItsLock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			other := s.Client(redlatch.Config{}).Mutex("job")
 			scheduler.Start()
 			<-began
 			if err := scheduler.Shutdown(); !errors.Is(err, cron.ErrStopJobsTimedOut) {
 				t.Error("Shutdown:", err)
 			}
-			other := s.Client(redlatch.Config{}).Mutex("job")
 			if _, err := other.TryLock(t.Context()); !errors.Is(err, redlatch.ErrNotAcquired) {
 				t.Error("another machine:", err)
 			}

@@ -172,7 +172,7 @@ func useQuorum(t *testing.T, url string) {
 // useNotes says what holds are for and asks for them, if the user may. The holds are renewed all the same.
 func useNotes(t *testing.T, url string, may bool) {
 	t.Helper()
-	c, ctx := fixture.Open(t, url, redlatch.Config{LeaseTime: time.Second}), t.Context()
+	c, ctx := fixture.Open(t, url, redlatch.Config{LeaseTime: 3 * time.Second}), t.Context()
 	type source interface {
 		Recall(ctx context.Context, owner, reason string) (bool, error)
 	}

@@ -29,10 +29,10 @@ func TestACancellationIsCarriedOutInTheEnd(t *testing.T) {
 		c := check.Must(redlatch.New(net, redlatch.Config{ReleaseTimeout: 300 * time.Millisecond, CommandTimeout: 300 * time.Millisecond}))
 		far := fixture.Open(t, server.URL(), redlatch.Config{})
 		ctx, sem := t.Context(), c.Semaphore("job")
-		check.Must(sem.TrySetPermits(ctx, 5))
-		check.Must(sem.TryAcquire(ctx, 1)) // the server knows the script
+		check.Must(far.Semaphore("job").TrySetPermits(ctx, 5))
+		check.Must(far.Semaphore("job").TryAcquire(ctx, 1)) // the server knows the script
 		server.Freeze()
-		limited, cancel := context.WithTimeout(ctx, map[bool]time.Duration{true: 50 * time.Millisecond, false: time.Hour}[ends])
+		limited, cancel := context.WithTimeout(ctx, map[bool]time.Duration{true: 200 * time.Millisecond, false: time.Hour}[ends])
 		_, err := sem.TryAcquire(limited, 2)
 		check.Is(t, "the outcome", err, redlatch.ErrUnknownOutcome)
 		cancel()

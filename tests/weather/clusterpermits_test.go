@@ -151,7 +151,7 @@ func TestLongASlotThatStaysOpenRefusesPermits(t *testing.T) {
 func TestAMultiIsTakenInASlotThatStaysOpen(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 2, 0)
-	c := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{CommandTimeout: 300 * time.Millisecond})
+	c := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{CommandTimeout: 20 * time.Second})
 	ctx, name := t.Context(), redistest.Name(t)
 	both := check.Must(redlatch.NewMulti(c.Mutex("{"+name+"}a"), c.Mutex("{"+name+"}b")))
 	cluster.MoveSlot(t, name, otherMaster(t, cluster, cluster.Master(t, name)), func() {

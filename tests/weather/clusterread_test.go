@@ -20,8 +20,8 @@ import (
 func TestNoReaderLosesItsLockWhileItsKeysAreOnTwoServers(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, 2, 0)
-	cfg := redlatch.Config{CommandTimeout: 300 * time.Millisecond, ReleaseTimeout: 300 * time.Millisecond}
-	a, b := fixture.Open(t, fixture.ClusterURL(cluster), cfg), fixture.Open(t, fixture.ClusterURL(cluster), cfg)
+	hasty := redlatch.Config{CommandTimeout: 2 * time.Second, ReleaseTimeout: 2 * time.Second} // it fails while the keys are apart
+	a, b := fixture.Open(t, fixture.ClusterURL(cluster), redlatch.Config{}), fixture.Open(t, fixture.ClusterURL(cluster), hasty)
 	name := redistest.Name(t)
 	stays, leaves := check.Must(a.RWMutex(name).RLock(t.Context())), check.Must(b.RWMutex(name).RLock(t.Context()))
 	from := cluster.Master(t, name)

@@ -157,7 +157,7 @@ func TestAPausedProcessLearnsOfItsLossBeforeItCanAct(t *testing.T) {
 	t.Parallel()
 	url, name := redistest.Shared(t).URL(), redistest.Name(t)
 	c := fixture.Open(t, url, redlatch.Config{})
-	paused := startHolder(t, url, name, 300*time.Millisecond)
+	paused := startHolder(t, url, name, 3*time.Second)
 	paused.signal(t, redistest.SIGSTOP)
 	rival, err := c.Mutex(name).Lock(t.Context())
 	if err != nil {

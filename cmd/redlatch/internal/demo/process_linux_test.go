@@ -18,7 +18,7 @@ func init() {
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1)
 	go func() {
-		for range time.Tick(50 * time.Microsecond) {
+		for range time.Tick(200 * time.Microsecond) {
 			must(0, syscall.Kill(0, syscall.SIGUSR1))
 		}
 	}()
@@ -31,7 +31,7 @@ func init() {
 }
 
 // Goal: an actor that a signal to the whole group ends before it has left the group is started again. Method: the group of
-// a parent, which heeds it, gets one every 50 µs.
+// a parent, which heeds it, gets one every 200 µs.
 func TestAnActorThatASignalEndsTooEarlyIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	parent := exec.CommandContext(t.Context(), os.Args[0], signalled)
