@@ -214,7 +214,7 @@ func TestOverHTTP2(t *testing.T) {
 	if other := ask("GET", "/story", strings.Repeat("x", 1<<20)); other.StatusCode != 200 || other.ProtoMajor != 2 {
 		t.Errorf("a request with a body: %s, %s", other.Proto, other.Status)
 	}
-	server.Config.WriteTimeout = 200 * time.Millisecond
+	server.Config.WriteTimeout = 2 * time.Second
 	answer := ask("GET", "/events", "")
 	defer answer.Body.Close()
 	w := &watcher{t, bufio.NewReader(answer.Body), nil}

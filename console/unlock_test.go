@@ -142,7 +142,7 @@ func TestAConsoleTakesNothingAwayUnlessToldTo(t *testing.T) {
 func TestWhatBecomesOfALockThatCannotBeTakenAway(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Start(t).Addr())
-	client := must1(redlatch.Open(t.Context(), proxy.URL(), redlatch.Config{CommandTimeout: 300 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}))
+	client := must1(redlatch.Open(t.Context(), proxy.URL(), redlatch.Config{CommandTimeout: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(func() { _ = client.Close(context.Background()) })
 	hold := must1(client.Mutex("a").TryLock(t.Context()))
 	s := serve(t, newSource(held("a", hold.Owner(), time.Minute)), Options{Unlock: client, Token: testToken})
@@ -154,7 +154,7 @@ func TestWhatBecomesOfALockThatCannotBeTakenAway(t *testing.T) {
 	}
 	proxy.Refuse(t, true)
 	proxy.Cut()
-	redistest.Eventually(t, 10*time.Second, func() bool { // once the client knows that it has no connection
+	redistest.Eventually(t, 30*time.Second, func() bool { // once the client knows that it has no connection
 		code, text, _ = s.ask("POST", "/unlock", unlockBody("a", hold.Owner()), rightToken)
 		return code == http.StatusBadGateway && strings.Contains(text, "left alone")
 	}, "without a connection the lock is left alone")

@@ -125,7 +125,7 @@ func TestALockOfAMigratingSlotIsFound(t *testing.T) {
 		}
 	}
 	c.MoveSlot(t, c.names[2], to, func() {
-		names, errs := c.walk(t, inspect.Config{Rate: 1_000_000, CommandTimeout: 500 * time.Millisecond})
+		names, errs := c.walk(t, inspect.Config{Rate: 1_000_000, CommandTimeout: 3 * time.Second})
 		if named := len(errs) == 1 && strings.Contains(errs[0].Error(), c.names[2]); len(names) < 2 || !named && (len(names) != 3 || len(errs) > 0) {
 			t.Errorf("found %v, errors %v", names, errs)
 		}

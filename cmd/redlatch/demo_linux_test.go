@@ -91,5 +91,5 @@ func TestAStuckWorkerDiesWithADemoThatIsKilled(t *testing.T) {
 	p.await(`increments [1-9]`)
 	server.Freeze()
 	p.Process.Kill()
-	awaitGone(t, pidsIn(p.said()), 3, 1500*time.Millisecond)
+	awaitGone(t, pidsIn(p.said()), 3, 2500*time.Millisecond) // before the command times out
 }

@@ -26,8 +26,8 @@ func TestTheCommandTellsThatMessagesAreDenied(t *testing.T) {
 	env := append(commandEnv(t, server), serverVariable+"=redis://silent:x@"+server.Addr())
 	wantSaid(t, env, 0, "the server refused to publish; waiters are not woken", "run", "job", "--", "true")
 	server.CLI(t, "HSET", "held", someOwner, "1")
-	wantSaid(t, env, 1, "NOPERM", "run", "-w", "500ms", "held", "--", "true")
-	wantSaid(t, env, 1, "redlatch: waiting without messages on a channel, channel redisson_lock__channel:{held}", "run", "-w", "500ms", "held", "--", "true")
+	wantSaid(t, env, 1, "NOPERM", "run", "-w", "5s", "held", "--", "true")
+	wantSaid(t, env, 1, "redlatch: waiting without messages on a channel, channel redisson_lock__channel:{held}", "run", "-w", "5s", "held", "--", "true")
 }
 
 func TestTheCommandTellsOfAReadWriteLock(t *testing.T) {

@@ -235,8 +235,14 @@ func stopProcess(t *testing.T, p *os.Process) {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	redistest.Eventually(t, 10*time.Second, func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+	awaitStopped(t, p.Pid)
+}
+
+// awaitStopped waits until a process stands still.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	redistest.Eventually(t, 20*time.Second, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		_, state, _ := strings.Cut(string(stat), ") ")
 		return err == nil && strings.HasPrefix(state, "T")
 	}, "the process stands still")

@@ -82,7 +82,7 @@ func TestLongOwnersForgeNoLines(t *testing.T) {
 			{1, 0, []string{"status", "--json", "mutex"}},
 			{2, 0, []string{"status", "fair"}},
 			{3, 0, []string{"status", "rw"}},
-			{1, 1, []string{"wait", "--wait", "1ms", "mutex"}},
+			{1, 1, []string{"wait", "--wait", "0", "mutex"}},
 			{1, 1, []string{"run", "-n", "mutex", "--", "true"}},
 			{1, 1, []string{"run", "-n", "rw", "--exclusive", "--", "true"}},
 			{1, 1, []string{"unlock", "--force", "--yes", "--if-owner", "nobody", "mutex"}},
@@ -138,7 +138,7 @@ func everyVerb(t *testing.T, server *redistest.Server, name string, held bool) {
 		arguments   []string
 	}{
 		{0, exitFailure, []string{"status", name}},
-		{1, exitFailure, []string{"wait", "--wait", "1ms", name}},
+		{1, exitFailure, []string{"wait", "--wait", "0", name}},
 		{1, exitFailure, []string{"run", "-n", name, "--", "true"}},
 		{1, exitFailure, []string{"run", "-n", "--fair", name, "--", "true"}},
 		{exitFailure, exitFailure, []string{"run", "-n", "--exclusive", name, "--", "true"}},

@@ -149,7 +149,7 @@ func TestLongAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
 		t.Error("the servers that answer know shard messages")
 	}
 	for _, d := range []*cluster.Driver{warm, cold} {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		stuck := make(chan []driver.Reply, 1)
 		began := time.Now()
@@ -159,7 +159,7 @@ func TestLongAFrozenMasterHoldsUpNobodyElse(t *testing.T) {
 		r.Await(t, "+"+other, 1)
 		r.Receives(t, d, "message", other)
 		replies := <-stuck
-		if took := time.Since(began); took > disturbed {
+		if took := time.Since(began); took > 2*disturbed {
 			t.Errorf("all of it took %v", took)
 		}
 		if !errors.Is(replies[0].Err, context.DeadlineExceeded) || replies[1].Err != nil {

@@ -194,10 +194,10 @@ func TestDedicatedPipelinesLeaveHalfOfThePool(t *testing.T) {
 	name := redistest.Name(t)
 	var all sync.WaitGroup
 	for range 10 {
-		all.Go(func() { d.DedicatedPipeline(ctx, command("BLPOP", name, "3")) })
+		all.Go(func() { d.DedicatedPipeline(ctx, command("BLPOP", name, "60")) })
 	}
 	for range 100 {
-		within, done := context.WithTimeout(t.Context(), time.Second)
+		within, done := context.WithTimeout(t.Context(), soon)
 		if err := d.Do(within, command("PING")).Err; err != nil {
 			t.Error(err)
 		}

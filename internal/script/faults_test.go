@@ -105,6 +105,23 @@ func TestABusyServerIsRiddenOut(t *testing.T) {
 	}
 }
 
+// ending ends the call as soon as its server has refused it with a code.
+type ending struct {
+	driver.Driver
+	code string
+	end  func()
+}
+
+func (d *ending) Do(ctx context.Context, c driver.Command) driver.Reply { return d.Pipeline(ctx, c)[0] }
+
+func (d *ending) Pipeline(ctx context.Context, commands ...driver.Command) []driver.Reply {
+	replies := d.Driver.Pipeline(ctx, commands...)
+	if refused, ok := errors.AsType[*driver.ServerError](replies[0].Err); ok && refused.Code() == d.code {
+		d.end()
+	}
+	return replies
+}
+
 func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
 	redis := redistest.Start(t, "--lua-time-limit", "50")
 	s := watch(connect(t, redis.Addr()))
@@ -117,7 +134,8 @@ func TestABusyServerThatIsNotFreedEndsTheCallWithoutEffect(t *testing.T) {
 		_, refused := redis.CLI(t, "PING").(redistest.ServerError)
 		return refused
 	}, "the server is busy")
-	_, err := script.NewRunner(s, 300*time.Millisecond).Run(t.Context(), take)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := script.NewRunner(&ending{s, "BUSY", cancel}, 20*second).Run(ctx, take)
 	server, ok := errors.AsType[*driver.ServerError](err)
 	if _, unknown := errors.AsType[*script.UnknownError](err); unknown || !ok || server.Code() != "BUSY" {
 		t.Errorf("the error is %v, want BUSY and nothing unknown", err)
@@ -158,7 +176,8 @@ func TestReleaseRenewAndForceOnAReplicaChangeNothing(t *testing.T) {
 	s.put(t, "k", held(me, 1, 2*lease))
 	redis.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	for _, call := range []script.Call{release(me, 0)("k"), renew(me)("k"), force("k")} {
-		_, err := script.NewRunner(s, 200*time.Millisecond).Run(t.Context(), call)
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := script.NewRunner(&ending{s, "READONLY", cancel}, 20*second).Run(ctx, call)
 		server, ok := errors.AsType[*driver.ServerError](err)
 		if _, unknown := errors.AsType[*script.UnknownError](err); unknown || !ok || server.Code() != "READONLY" {
 			t.Errorf("%s: the error is %v, want READONLY", call.Script(), err)

@@ -69,7 +69,7 @@ func TestLongTheHeadOfTwentyIsKilled(t *testing.T) {
 	died := time.Now()
 	_ = h.Unlock(t.Context())
 	q.want(want...)
-	check.Within(t, "time from the head's death until all others were served", time.Since(died), 0, 5*time.Second+fixture.Slack)
+	check.Within(t, "time from the head's death until all others were served", time.Since(died), 0, 10*time.Second+fixture.Slack) // a busy machine may add an outage
 	wantNothingOf(t, d, name)
 }
 
@@ -86,7 +86,7 @@ func TestLongThreeThousandDeadWaitersDoNotHoldTheServerUp(t *testing.T) {
 	died, largest := time.Now(), largestScript(t, server)
 	_ = h.Unlock(t.Context())
 	q.want(1)
-	check.Within(t, "time from the death until the living was served", time.Since(died), 0, 5*time.Second+fixture.Slack)
+	check.Within(t, "time from the death until the living was served", time.Since(died), 0, 10*time.Second+fixture.Slack) // as above
 	if n := largest(); n < 3000 || n > 3500 {
 		t.Errorf("a script had commands of %d words", n)
 	}

@@ -32,7 +32,7 @@ func TestALogHandlerMayAskForStats(t *testing.T) {
 	c = check.Must(redlatch.Open(t.Context(), fmt.Sprintf("redis://deaf:secret@%s", server.Addr()),
 		redlatch.Config{Logger: log, PollCap: 100 * time.Millisecond}))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
 		if err := c.Close(ctx); err != nil {
 			t.Error("close:", err)
@@ -47,7 +47,7 @@ func TestALogHandlerMayAskForStats(t *testing.T) {
 		}
 		got <- err
 	}()
-	limit := time.After(3 * time.Second)
+	limit := time.After(30 * time.Second)
 	select {
 	case message := <-logged:
 		t.Log(message)

@@ -206,7 +206,7 @@ func TestAnAddressThatIsNotKnownIsNoConnection(t *testing.T) {
 		}
 		return server.Addr(), nil
 	}
-	d := openPrimary(t, single.Options{Address: "lost-server", CommandTimeout: 200 * time.Millisecond}, resolve)
+	d := openPrimary(t, single.Options{Address: "lost-server", CommandTimeout: time.Second}, resolve)
 	unknown.Store(true)
 	single.Drop(d, errMoved)
 	for _, err := range []error{d.Do(t.Context(), command("PING")).Err, d.DedicatedPipeline(t.Context(), command("PING"))[0].Err} {
@@ -241,7 +241,7 @@ func TestPrimaryRefusesReplicas(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	server.CLI(t, "ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all", "-role")
-	options := single.Options{Address: "the-primary", CommandTimeout: 300 * time.Millisecond}
+	options := single.Options{Address: "the-primary", CommandTimeout: time.Second}
 	d := openPrimary(t, options, at(server.Addr()))
 	server.CLI(t, "REPLICAOF", "127.0.0.1", "1")
 	if late, err := single.OpenPrimary(t.Context(), options, at(server.Addr())); err == nil {

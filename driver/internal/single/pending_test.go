@@ -21,7 +21,7 @@ func TestAServerThatCannotSaveDoesNotEndTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	server := redistest.Start(t, "--dir", dir, "--save", "3600 1")
-	d := open(t, single.Options{Address: server.Addr(), CommandTimeout: 300 * time.Millisecond})
+	d := open(t, single.Options{Address: server.Addr(), CommandTimeout: 3 * time.Second})
 	l, err := d.Listen(t.Context(), driver.Events{})
 	if err != nil {
 		t.Fatal(err)

@@ -115,10 +115,10 @@ func TestServerThatComesBackIsFound(t *testing.T) {
 }
 
 // TestLoadingServerIsWaitedFor restarts a server with data that takes it about
-// a second to load. It accepts connections meanwhile, and refuses commands.
+// three seconds to load. It accepts connections meanwhile, and refuses commands.
 func TestLoadingServerIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, "--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024")
+	server := redistest.Start(t, "--key-load-delay", "6000", "--loading-process-events-interval-bytes", "1024")
 	server.CLI(t, "EVAL", "for i = 1, 500 do redis.call('set', 'key' .. i, string.rep('x', 200)) end", "0")
 	server.CLI(t, "SAVE")
 	d := open(t, single.Options{Address: server.Addr(), CommandTimeout: soon})
@@ -168,11 +168,17 @@ func loseConnection(t *testing.T, d driver.Driver, proxy *redistest.Proxy) {
 	t.Helper()
 	proxy.Refuse(t, true)
 	proxy.Cut()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if reply := d.Do(ctx, command("PING")); reply.Err == nil {
-		t.Fatal("there is a connection still")
-	}
+	awaitLoss(t, d)
+}
+
+// awaitLoss waits until the driver knows that it has no connection.
+func awaitLoss(t *testing.T, d driver.Driver) {
+	t.Helper()
+	redistest.Eventually(t, soon, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return errors.Is(d.Do(ctx, command("PING")).Err, driver.ErrNoConnection)
+	}, "the driver knows that it has no connection")
 }
 
 func TestRefusedConnectionsAreNotSent(t *testing.T) {
@@ -352,11 +358,7 @@ func TestCloseEndsAnOutage(t *testing.T) {
 		proxy.Refuse(t, !silent)
 		proxy.Cut()
 		failed := make(chan error)
-		waiting, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		for range 3 { // the first loses the connection, the last waits for one
-			d.Do(waiting, command("PING"))
-		}
+		awaitLoss(t, d)
 		go func() { failed <- d.Do(context.Background(), command("PING")).Err }()
 		begin := time.Now()
 		d.Close()
