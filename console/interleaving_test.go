@@ -118,7 +118,11 @@ func TestAViewerThatVanishesStopsNoUnlock(t *testing.T) {
 	go func() {
 		answered <- s.askWithin(ctx, "POST", "/unlock", unlockBody("a", hold.Owner()), rightToken)
 	}()
-	<-sent
+	select {
+	case <-sent:
+	case err := <-answered:
+		t.Fatal("Redis was not asked:", err)
+	}
 	cancel()
 	if <-answered == nil {
 		t.Fatal("a frozen server has answered")

@@ -101,7 +101,8 @@ type drill struct {
 	firstFault time.Duration // when the first fault came
 }
 
-// begin starts the traffic: two clients for each level, made by join. All of one call connect before their traffic, since that takes long beside it.
+// begin starts the traffic: two clients for each level, made by join. All of one call connect before their traffic, since
+// that takes long beside it.
 func (d *drill) begin(levels []level, keys []string, join func(redlatch.Config) client) {
 	d.Helper()
 	if d.clock.start.IsZero() {
