@@ -130,7 +130,7 @@ func (s Semaphore) Acquire(ctx context.Context, n int) error {
 	defer end()
 	own := &want{n, make(chan bool, 1)}
 	w := s.manager.Queues().JoinShared(s.queue, own, true)
-	w.Limit(ctx)
+	w.Limit(ctx, 0)
 	over, err := w.Wait(ctx, func(next waitqueue.Step) (over bool, err error) {
 		got, over := next.Result.(served)
 		if !over {

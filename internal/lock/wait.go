@@ -40,7 +40,7 @@ func (a *attempt) join(limited context.Context, last outcome) {
 	} else {
 		w = a.manager.queues.Join(a.queueKey(), a, a.ref.read)
 	}
-	w.Limit(limited)
+	w.Limit(limited, 0)
 	if a.queues() {
 		// It has just asked. It asks again when its own channel is subscribed.
 		w.Next(time.Now())

@@ -18,6 +18,7 @@ type lookout struct {
 	order
 	waiters []*waitqueue.Waiter // by member, nil where it does not stand
 	backoff pause.Backoff       // after votes that were split
+	voted   time.Time           // when the last vote began
 }
 
 // After votes that were split, the pause before the next is at random up to some ms at first, and up
@@ -30,7 +31,7 @@ const (
 // newLookout returns one that stands nowhere yet.
 func newLookout(o order) *lookout {
 	return &lookout{order: o, waiters: make([]*waitqueue.Waiter, len(o.Members)),
-		backoff: pause.Backoff{First: firstPause, Max: longestPause}}
+		backoff: pause.Backoff{First: firstPause, Max: longestPause}, voted: time.Now()}
 }
 
 // wait returns when it is time to vote again, and false when limited has ended.
@@ -52,14 +53,17 @@ func (l *lookout) wait(limited context.Context, g *group) bool {
 	if split {
 		_ = pause.For(limited, l.apart(limited)) // the first to vote again has its way
 	}
+	l.voted = time.Now()
 	return limited.Err() == nil
 }
 
-// apart is a pause at random. It leaves most of the time that the wait has left for one more vote.
+// apart is a pause at random. It leaves most of the time that the wait has left for one more vote. Several waits may end
+// at the same time, so a pause that is cut is at random as well.
 func (l *lookout) apart(limited context.Context) time.Duration {
 	d := random.Below(l.backoff.Next() + 1)
-	if end, ends := limited.Deadline(); ends {
-		d = min(d, time.Until(end)/4)
+	end, ends := limited.Deadline()
+	if left := time.Until(end); ends && left > 0 {
+		d = min(d, pause.Jittered(left/4))
 	}
 	return d
 }
@@ -73,6 +77,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
+	took := now.Sub(l.voted) * 4 / 3 // apart uses a quarter of the time that is kept for the last vote
 	until, idle := now.Add(time.Hour), true
 	for i, e := range g.entries {
 		m, w := l.Members[i], l.waiters[i]
@@ -81,12 +86,12 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 		switch {
 		case refused && w == nil:
 			l.waiters[i] = m.Ref.Watch(l.each[i].Backoff)
-			l.waiters[i].Limit(limited)
+			l.waiters[i].Limit(limited, took)
 		case refused:
 			// A nanosecond apart: at one moment, chance would decide how many of them ask.
-			w.Requeue(e.nextLook(m).Add(time.Duration(i)))
+			w.Requeue(e.nextLook(m).Add(time.Duration(i)), took)
 		case w != nil && unanswered: // to join anew would be to vote at once
-			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap) + time.Duration(i)))
+			w.Requeue(now.Add(lock.Nap(-1, m.Locks.PollCap)+time.Duration(i)), took)
 		case w != nil:
 			w.Leave()
 			l.waiters[i] = nil

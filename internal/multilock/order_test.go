@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redlatch/redlatch/driver"
@@ -111,6 +112,28 @@ func TestPatience(t *testing.T) {
 		}
 		if p := (order{Set: Set{[]Member{a.of("x"), b.of("x")}}}).patience(); p.First != firstPatience || p.Next() == p.After(0) {
 			t.Errorf("on two servers %v, without jitter", p)
+		}
+	})
+}
+
+// Waits that end at the same time are not to vote at the same time, again and again.
+func TestRivalsWithOneDeadlineDoNotPauseEquallyLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limited, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		same := 0
+		for range 1000 { // no time passes
+			a, b := newLookout(order{}), newLookout(order{})
+			for range 5 {
+				a.backoff.Next()
+				b.backoff.Next()
+			}
+			if a.apart(limited) == b.apart(limited) {
+				same++
+			}
+		}
+		if same > 10 {
+			t.Errorf("%d of 1000 pairs of rivals pause equally long", same)
 		}
 	})
 }

@@ -40,9 +40,9 @@ func (g *group) watcher(i int, stood []*waitqueue.Waiter) *waitqueue.Waiter {
 	}
 	w := stood[i]
 	stood[i] = nil
-	w.Limit(g.under)
+	w.Limit(g.under, 0)
 	w.Won()
-	w.Requeue(g.entries[i].nextLook(g.Set.Members[i]))
+	w.Requeue(g.entries[i].nextLook(g.Set.Members[i]), 0)
 	return w
 }
 
@@ -98,6 +98,6 @@ func (g *group) watch(i int, w *waitqueue.Waiter) {
 		if !held {
 			return
 		}
-		w.Requeue(e.nextLook(g.Set.Members[i]))
+		w.Requeue(e.nextLook(g.Set.Members[i]), 0)
 	}
 }

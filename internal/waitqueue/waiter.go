@@ -44,12 +44,12 @@ type Waiter struct {
 // Since is when the waiter joined its queue.
 func (w *Waiter) Since() time.Time { return w.since }
 
-// Limit notes that the wait ends with ctx.
-func (w *Waiter) Limit(ctx context.Context) {
+// Limit notes that the wait ends with ctx, and for how long an attempt was under way that has failed before; 0 without one.
+func (w *Waiter) Limit(ctx context.Context, took time.Duration) {
 	at, _ := ctx.Deadline()
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
-	w.Deadline = at
+	w.Deadline, w.took = at, took
 }
 
 // Wait has look do each Step, and sleeps in between. Over says that look has ended the wait, with its
@@ -170,13 +170,15 @@ func (w *Waiter) tried(until time.Time) {
 }
 
 // Requeue ends a failed attempt like Tried, and puts w at the end of its queue. It is for a
-// waiter without a value, for which the others must not have to wait. The attempt may have begun for another queue.
-func (w *Waiter) Requeue(until time.Time) {
+// waiter without a value, for which the others must not have to wait. The attempt took so long. It may have begun for
+// another queue.
+func (w *Waiter) Requeue(until time.Time, took time.Duration) {
 	w.hub.mu.Lock()
 	defer w.hub.mu.Unlock()
 	if !w.tryAt.IsZero() { // unless a message has asked for an attempt at once
 		w.tryAt = never
 	}
+	w.asked, w.took = time.Time{}, took
 	w.requeue(until)
 }
 

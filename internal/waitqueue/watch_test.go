@@ -38,7 +38,7 @@ func TestAWaiterWithoutAValueLetsOthersGoFirst(t *testing.T) {
 		if !watcher.Next(time.Now()).Try {
 			t.Fatal("the watcher may not try")
 		}
-		watcher.Requeue(until)
+		watcher.Requeue(until, 0)
 		if step := other.Next(time.Now()); !step.Front || step.Try || step.At.After(until) {
 			t.Errorf("the one behind has the step %+v", step)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redlatch/redlatch"
+	"github.com/redlatch/redlatch/driver"
+	"github.com/redlatch/redlatch/internal/random"
 	"github.com/redlatch/redlatch/tests/internal/check"
 	"github.com/redlatch/redlatch/tests/internal/stage"
 )
@@ -80,6 +82,46 @@ func TestTheLastVoteComesInTimeAfterSplitVotes(t *testing.T) {
 			_ = h.Unlock(ctx)
 		})
 	}
+}
+
+// The same for servers that are far away. Method: each pause is as long as it may be.
+func TestTheLastVoteOfAFarQuorumComesInTimeAfterSplitVotes(t *testing.T) { // not parallel: it replaces random numbers
+	stage.Bubble(t, func(t *testing.T, ctx context.Context) {
+		all := stage.Posts(t, 2, redlatch.Config{RestartDelay: -1, PollCap: time.Hour}) // both are needed
+		check.Must(all[0].Rival(t, stage.Sure).Mutex("job").Lock(ctx, redlatch.WithLease(time.Hour)))
+		q := check.Must(redlatch.NewQuorum(stage.LocksOf(all, "job")...))
+		all[0].Slow(30 * time.Millisecond)
+		defer random.Replace(func(n uint64) uint64 { return n - 1 })()
+		time.AfterFunc(29850*time.Millisecond, func() { all[0].Memory.Miniredis().Del("job") })
+		h, err := q.Lock(ctx, redlatch.WithBackoff(500*time.Millisecond, 20*time.Second), redlatch.WithWait(30*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = h.Unlock(ctx)
+	})
+}
+
+// The same for the waiter behind another. Method: as above, and requests take 5 ms.
+func TestTheNextWaiterForAFarQuorumAsksBeforeItsWaitEnds(t *testing.T) {
+	stage.Story(t, redlatch.Config{RestartDelay: -1, PollCap: 2 * time.Minute}, func(t *testing.T, s *stage.Stage) {
+		check.Must(s.Stranger().Mutex("job").Lock(s.Limited(), redlatch.WithLease(time.Hour)))
+		s.Driver.Set(func(c []driver.Command, send stage.Sender) []driver.Reply {
+			time.Sleep(5 * time.Millisecond)
+			return send(c...)
+		})
+		slow := redlatch.WithBackoff(30*time.Second, 30*time.Second)
+		q := check.Must(redlatch.NewQuorum(s.Client.Mutex("job")))
+		ctx, cancel := context.WithCancel(s.Limited())
+		defer random.Replace(func(uint64) uint64 { return 0 })() // pauses of 30 s
+		gone := make(chan error, 1)
+		go func() { gone <- check.ErrOf(q.Lock(ctx, slow)) }()
+		time.Sleep(100 * time.Millisecond) // it is the first in the queue
+		time.AfterFunc(30500*time.Millisecond, func() { s.Memory.Miniredis().Del("job") })
+		_, err := q.Lock(s.Limited(), slow, redlatch.WithWait(31*time.Second))
+		check.Is(t, "Lock", err, nil)
+		cancel()
+		check.Is(t, "the other wait", <-gone, redlatch.ErrNotAcquired)
+	})
 }
 
 // Goal: after a grant the pauses of the process begin anew. Method: a lock that a stranger has for minutes, then this process,
