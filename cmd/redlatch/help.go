@@ -9,8 +9,8 @@ lock or redlatch. The line on stderr that begins with "redlatch:" says why.
 EXIT CODES
   0     No error.
   1     Others hold the lock or all permits, and the wait is over. unlock: it
-        is still held. audit: there are findings, each with what to do.
-        doctor: something is dangerous. deadlocks: there is a cycle.
+        is still held. audit and verify: there are findings. doctor: something
+        is dangerous. deadlocks: there is a cycle.
         See who holds it:      redlatch status NAME, for permits show NAME
         Wait longer:           redlatch run -w 10m NAME -- COMMAND
         If the command exits with 1, too, choose another code: -E CODE
@@ -98,7 +98,9 @@ A LOCK THAT STAYS
   1. See who holds it:    redlatch status NAME
      Do so several times. While the holder lives, its renewals raise the time
      to live. If that time only falls, wait until it is over.
-  2. Take it away:        redlatch unlock --force --if-owner OWNER NAME
+  2. Ask for it:          redlatch unlock NAME
+     The holder gives it back when its work allows it.
+  3. Take it away:        redlatch unlock --force --if-owner OWNER NAME
      A holder that lives works on until its next renewal. If the holder is
      redlatch run, it then stops its command.`
 

@@ -61,8 +61,9 @@ layout of Java's Redisson, so that Go, Java and shell contend for the same lock.
 
 --redis or the environment variable REDLATCH_REDIS names the server, such as
 redis://host:6379. Each flag has a variable: REDLATCH_LEASE_TIME sets
---lease-time. If both are set, the flag applies. --force, --yes, --allow-unlock
-and the flags of demo and version have none.
+--lease-time. If both are set, the flag applies. --force, --yes, --allow-unlock,
+--set and --add, --permits of ls and audit, and all flags of demo and version
+have none.
 
 A duration is a number of seconds, such as 5, or has a unit, such as 500ms or
 1m30s.`
