@@ -2,6 +2,7 @@ package multilock
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,7 +78,10 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	took := now.Sub(l.voted) * 4 / 3 // apart uses a quarter of the time that is kept for the last vote
+	took := now.Sub(l.voted)
+	if split = slices.ContainsFunc(g.entries, entry.was); split {
+		took = took * 4 / 3 // apart uses a quarter of the time that is kept for the last vote
+	}
 	until, idle := now.Add(time.Hour), true
 	for i, e := range g.entries {
 		m, w := l.Members[i], l.waiters[i]
@@ -99,7 +103,6 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 		if again := now.Add(min(e.quarantine, m.Locks.PollCap)); e.quarantine > 0 && again.Before(until) {
 			until = again
 		}
-		split = split || e.hold != nil
 		idle = idle && !refused && e.quarantine == 0
 	}
 	if idle {
