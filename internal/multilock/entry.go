@@ -26,8 +26,8 @@ func (e entry) refusal() *lockerr.NotAcquiredError {
 	return nil
 }
 
-// was says that the member was granted, though its vote may have ended before it counted.
-func (e entry) was() bool { return e.hold != nil || e.why == lockerr.ErrReleased }
+// wasGranted says that the member was granted, though its vote may have ended before it counted.
+func (e entry) wasGranted() bool { return e.hold != nil || e.why == lockerr.ErrReleased }
 
 // nextLook is when to ask again for a member that was refused, if no message comes.
 func (e entry) nextLook(m Member) time.Time {

@@ -79,7 +79,7 @@ func (l *lookout) join(limited context.Context, g *group) (until time.Time, spli
 	defer g.mu.Unlock()
 	now := time.Now()
 	took := now.Sub(l.voted)
-	if split = slices.ContainsFunc(g.entries, entry.was); split {
+	if split = slices.ContainsFunc(g.entries, entry.wasGranted); split {
 		took = took * 4 / 3 // apart uses a quarter of the time that is kept for the last vote
 	}
 	until, idle := now.Add(time.Hour), true
